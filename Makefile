@@ -1,0 +1,25 @@
+# make test: everything CI checks.  make demo: the main job.  Both set up .venv first, once.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: test demo clean
+
+test: .venv/ready
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest
+
+demo: .venv/ready
+	$(BIN)/unseen levels show cog-v2
+
+.venv/ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
+		|| { echo "unseen needs Python 3.11 to 3.13; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""The command line. Modules here import Typer only; everything heavier is imported inside the commands."""

@@ -1,0 +1,138 @@
+"""From the options of `unseen levels build` and `rerank` to levels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from unseen.cli.choices import choose
+from unseen.cli.output import note, track
+from unseen.errors import UserError
+from unseen.images.listing import list_images
+from unseen.ontology.concept_sets import concept_set, read_counts
+from unseen.ontology.edges import read_taxonomy
+from unseen.ontology.information import Floats, information_from_file
+from unseen.ontology.levels import Built, Levels, build_levels, load_levels, rerank_levels
+from unseen.ontology.measures import get_measure
+from unseen.ontology.ranking import Spread, TieRule
+from unseen.ontology.recipes import Recipe, get_recipe
+from unseen.ontology.space import LcsRule, Space
+from unseen.ontology.taxonomy import Taxonomy
+from unseen.ontology.text import ConceptText, concept_vectors, vocabulary, wordnet_texts
+from unseen.ontology.word_vectors import read_word_vectors
+from unseen.ontology.wordnet import wordnet
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The files that levels are built from; what is None is not needed or ships with the package."""
+
+    taxonomy: Path | None = None
+    counts: Path | None = None
+    images: Path | None = None
+    vectors: Path | None = None
+    frequencies: Path | None = None
+
+
+def changed_recipe(name: str | None, *, own_taxonomy: bool, **changes: Any) -> Recipe:
+    """The named recipe with the given fields changed; without a name, a plain one that needs at least `seen`."""
+    changes = {field: value for field, value in changes.items() if value is not None}
+    words = {"lcs": get_args(LcsRule), "ties": get_args(TieRule), "spread": get_args(Spread)}
+    words["leaves"] = ("universe", "eligible", "any")
+    for option, allowed in words.items():
+        if option in changes:
+            choose(option, changes[option], allowed)
+    get_measure(changes.get("measure", "lin"))
+    if changes.get("min_images", 0) < 0:
+        raise UserError(f"--min-images is at least 0, not {changes['min_images']}")
+    if name is not None:
+        return replace(get_recipe(name), **changes)
+    if "seen" not in changes:
+        raise UserError("say which levels to build: --recipe cog-v2, or --seen FILE for your own seen concepts")
+    return replace(Recipe("own", universe="taxonomy" if own_taxonomy else "imagenet-21k", seen=""), **changes)
+
+
+def build_from_inputs(recipe: Recipe, inputs: Inputs, explain: Sequence[str]) -> tuple[Built, list[str]]:
+    """Build levels, and a sentence for each concept to be explained."""
+    full = read_taxonomy(inputs.taxonomy) if inputs.taxonomy else wordnet().taxonomy
+    where = str(inputs.taxonomy) if inputs.taxonomy else "WordNet 3.0"
+    universe, seen = concept_set(recipe.universe, full), concept_set(recipe.seen, full)
+    if not inputs.taxonomy:
+        recipe = replace(recipe, exclude_subtrees=tuple(wordnet().wnid(key) for key in recipe.exclude_subtrees))
+    full.index(recipe.exclude_subtrees, where)
+    taxonomy = full.closure([*universe, *seen], where)
+    wanted = [wordnet().wnid(key) if not inputs.taxonomy else key for key in explain]
+    full.index(wanted, where)
+    built = build_levels(
+        recipe,
+        taxonomy,
+        universe,
+        seen,
+        counts=_counts(recipe, inputs, universe),
+        vectors=_vectors(recipe.measure, inputs.vectors, taxonomy, [*universe, *seen], inputs.taxonomy is None),
+        information=information_from_file(full, inputs.frequencies)[full.index(taxonomy.ids)]
+        if inputs.frequencies
+        else None,
+    )
+    return built, [built.explain(wnid) for wnid in wanted]
+
+
+def _counts(recipe: Recipe, inputs: Inputs, universe: Sequence[str]) -> dict[str, int] | None:
+    if inputs.counts and inputs.images:
+        raise UserError("give --counts or --images, not both")
+    if inputs.counts:
+        return read_counts(inputs.counts, universe)
+    if inputs.images:
+        found = {name: len(images) for name, images in track(list_images(inputs.images), "classes counted")}
+        absent = [concept for concept in universe if concept not in found]
+        if len(absent) == len(universe):
+            raise UserError(
+                f"{inputs.images}: none of the concepts of {recipe.universe} has a folder or tar file there"
+            )
+        if absent:
+            note(
+                f"{inputs.images}: {len(absent):,} of {len(universe):,} concepts are not there; they count as 0 images"
+            )
+        return {concept: found.get(concept, 0) for concept in universe}
+    if recipe.min_images > 0:
+        raise UserError(
+            f"recipe {recipe.name} asks for at least {recipe.min_images} images a concept: "
+            "give --counts FILE, --images FOLDER, or --min-images 0"
+        )
+    return None
+
+
+def _vectors(
+    measure: str, path: Path | None, taxonomy: Taxonomy, ids: Sequence[str], is_wordnet: bool
+) -> Floats | None:
+    """(len(taxonomy), d) text vectors when the measure needs them: rows of other nodes than `ids` are zero."""
+    if get_measure(measure).uses != "vectors":
+        if path:
+            raise UserError(f"--vectors is for --measure cosine, not {measure}")
+        return None
+    if path is None:
+        raise UserError(f"--measure {measure} compares text: give a word-vector file with --vectors")
+    concepts = sorted(set(ids))
+    nodes = taxonomy.index(concepts)
+    texts = wordnet_texts(concepts) if is_wordnet else [ConceptText((taxonomy.names[i],), "") for i in nodes]
+    found = concept_vectors(texts, read_word_vectors(path, vocabulary(texts)))
+    unknown = [concept for concept, vector in zip(concepts, found, strict=True) if not vector.any()]
+    if unknown:
+        note(f"{path}: no word of {len(unknown)} concepts is in it ({unknown[0]}, …); their similarity is 0")
+    vectors = np.zeros((len(taxonomy), found.shape[1]))
+    vectors[nodes] = found
+    return vectors
+
+
+def reranked(levels: str, measure: str, path: Path | None) -> Levels:
+    """Levels of WordNet concepts, ranked again by their similarity to IN-1K under another measure."""
+    loaded, net = load_levels(levels), wordnet()
+    get_measure(measure)
+    seen, universe = net.members("imagenet-1k"), net.members("imagenet-21k")
+    ids = [concept.wnid for concept in loaded.concepts]
+    taxonomy = net.taxonomy.closure([*universe, *seen, *ids], "WordNet 3.0")
+    vectors = _vectors(measure, path, taxonomy, [*universe, *seen, *ids], is_wordnet=True)
+    recipe = Recipe(f"{loaded.name}-{measure}", "imagenet-21k", "imagenet-1k", measure=measure)
+    return rerank_levels(loaded, recipe, Space(taxonomy, given_vectors=vectors), seen)

@@ -1,0 +1,252 @@
+"""`unseen levels`: build, show and draw concept levels."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unseen.cli.output import Json, console, note, print_json, print_table
+
+if TYPE_CHECKING:
+    from unseen.ontology.levels import Built, Levels
+
+app = typer.Typer(
+    help="Concept levels: sets of unseen concepts, ever less similar to the seen ones.", no_args_is_help=True
+)
+
+LevelsArgument = Annotated[str, typer.Argument(help="cog-v2, cog-v1, or a levels CSV.")]
+OutOption = Annotated[Path | None, typer.Option(help="Where to write the levels (CSV).")]
+VectorsOption = Annotated[Path | None, typer.Option(help="Word vectors, for --measure cosine.")]
+
+
+@app.command()
+def build(
+    recipe: Annotated[str | None, typer.Option(help="cog-v2 or cog-v1; further options change it.")] = None,
+    counts: Annotated[Path | None, typer.Option(help="Images per concept: a CSV with wnid,images.")] = None,
+    images: Annotated[
+        Path | None, typer.Option(help="Count images here instead: a folder or tar file(s) per class.")
+    ] = None,
+    seen: Annotated[str | None, typer.Option(help="Seen concepts: imagenet-1k, or a file of ids.")] = None,
+    universe: Annotated[
+        str | None, typer.Option(help="Concepts to choose from: imagenet-21k, taxonomy, or a file of ids.")
+    ] = None,
+    taxonomy: Annotated[
+        Path | None, typer.Option(help="Your own taxonomy instead of WordNet: a CSV with child,parent.")
+    ] = None,
+    measure: Annotated[str | None, typer.Option(help="Similarity; see `unseen ls measures`.")] = None,
+    lcs: Annotated[str | None, typer.Option(help="Lowest common ancestor by: depth, information.")] = None,
+    frequencies: Annotated[Path | None, typer.Option(help="Information content from this file of counts.")] = None,
+    vectors: VectorsOption = None,
+    levels: Annotated[int | None, typer.Option(help="How many levels.")] = None,
+    size: Annotated[int | None, typer.Option(help="How many concepts in each.")] = None,
+    min_images: Annotated[int | None, typer.Option(help="Fewest images of a concept.")] = None,
+    exclude_subtree: Annotated[list[str] | None, typer.Option(help="Leave out this concept and all below it.")] = None,
+    leaves: Annotated[str | None, typer.Option(help="Keep leaves of: universe, eligible; or any concept.")] = None,
+    ties: Annotated[str | None, typer.Option(help="Order of equals: stable, numpy-1.24.")] = None,
+    spread: Annotated[str | None, typer.Option(help="to-end, equal-gaps, contiguous.")] = None,
+    explain: Annotated[list[str] | None, typer.Option(help="Say why this concept is in or out.")] = None,
+    out: OutOption = None,
+    as_json: Json = False,
+) -> None:
+    """Rank unseen concepts by similarity to the seen ones and cut the ranking into levels.
+
+    With --recipe, as published. Without it, your own: give --seen, and what else differs from the defaults
+    (ImageNet-21K, Lin, five levels of 1000, no minimum of images, ties in order of id).
+    """
+    from unseen.cli.build_levels import Inputs, build_from_inputs, changed_recipe  # noqa: PLC0415
+
+    chosen = changed_recipe(
+        recipe,
+        own_taxonomy=taxonomy is not None,
+        seen=seen,
+        universe=universe,
+        measure=measure,
+        lcs=lcs,
+        levels=levels,
+        size=size,
+        min_images=min_images,
+        exclude_subtrees=tuple(exclude_subtree) if exclude_subtree else None,
+        leaves=leaves,
+        ties=ties,
+        spread=spread,
+    )
+    inputs = Inputs(taxonomy=taxonomy, counts=counts, images=images, vectors=vectors, frequencies=frequencies)
+    built, explained = build_from_inputs(chosen, inputs, explain or [])
+    if out:
+        built.levels.write(out)
+    if as_json:
+        print_json(_summary(built) | {"explained": explained, "out": str(out) if out else None})
+        return
+    for sentence in explained:
+        console().print(sentence)
+    if not explained:
+        _print_steps(built)
+        _print_levels(built.levels)
+        console().print(f"Wrote {out}" if out else "Nothing written; add --out levels.csv to keep them.")
+
+
+@app.command()
+def show(
+    levels: LevelsArgument = "cog-v2",
+    level: Annotated[int | None, typer.Option(help="Print all concepts of this level.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Summarise levels, or print one of them."""
+    from unseen.ontology.levels import load_levels  # noqa: PLC0415
+
+    loaded = load_levels(levels)
+    if level is not None:
+        rows = [(c.rank, c.wnid, c.name, _number(c.similarity), c.nearest, c.images) for c in loaded[level]]
+        columns = ("rank", "wnid", "name", "similarity", "nearest", "images")
+        if as_json:
+            print_json([dict(zip(columns, row, strict=True)) for row in rows])
+        else:
+            print_table(f"{loaded.name}, level {level}", columns, rows, ("rank", "similarity", "images"))
+    elif as_json:
+        print_json({"name": loaded.name, "levels": _level_records(loaded)})
+    else:
+        _print_levels(loaded)
+
+
+@app.command()
+def plot(
+    levels: LevelsArgument = "cog-v2",
+    figure: Annotated[str, typer.Option(help="ranking, images, or examples.")] = "ranking",
+    concept: Annotated[str, typer.Option(help="For examples: the concept to compare with.")] = "n02123159",
+    out: Annotated[Path, typer.Option(help="A .png, .svg, .pdf or .html file.")] = Path("levels.html"),
+) -> None:
+    """Draw the ranking with its levels, images per concept, or examples along the ranking of one concept."""
+    from unseen.cli.choices import choose  # noqa: PLC0415
+    from unseen.ontology.levels import load_levels  # noqa: PLC0415
+    from unseen.report.chart import save_chart  # noqa: PLC0415
+    from unseen.report.level_charts import examples_chart, images_chart, ranking_chart  # noqa: PLC0415
+
+    wanted = choose("figure", figure, ("ranking", "images", "examples"))
+    if wanted == "examples":
+        from unseen.ontology.space import Space  # noqa: PLC0415
+        from unseen.ontology.wordnet import imagenet_taxonomy, wordnet  # noqa: PLC0415
+
+        wnid = wordnet().wnid(concept)
+        universe = wordnet().members("imagenet-21k")
+        chart = examples_chart(Space(imagenet_taxonomy([wnid])), wnid, universe, "lin")
+    else:
+        chart = {"ranking": ranking_chart, "images": images_chart}[wanted](load_levels(levels))
+    save_chart(chart, out)
+    note(f"Wrote {out}")
+
+
+@app.command()
+def rerank(
+    levels: LevelsArgument,
+    measure: Annotated[str, typer.Option(help="Similarity; see `unseen ls measures`.")] = "cosine",
+    vectors: VectorsOption = None,
+    out: OutOption = None,
+) -> None:
+    """Rank the same concepts by another measure and cut them into levels again, without gaps.
+
+    For WordNet levels of the seen set imagenet-1k; this is how the paper compares word vectors with Lin.
+    """
+    from unseen.cli.build_levels import reranked  # noqa: PLC0415
+
+    result = reranked(levels, measure, vectors)
+    _print_levels(result)
+    if out:
+        result.write(out)
+
+
+@app.command()
+def random(
+    levels: LevelsArgument = "cog-v2",
+    draws: Annotated[int, typer.Option(help="How many random sets.")] = 15,
+    size: Annotated[int, typer.Option(help="Concepts in each.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    out: OutOption = None,
+) -> None:
+    """Draw random sets of concepts from levels, each one afresh, as a baseline."""
+    from unseen.ontology.levels import load_levels, random_levels  # noqa: PLC0415
+
+    result = random_levels(load_levels(levels).concepts, draws, size, seed)
+    _print_levels(result)
+    if out:
+        result.write(out)
+
+
+@app.command("import")
+def import_(
+    path: Annotated[Path, typer.Argument(help="The authors' cog_levels_mapping_file.pkl.")],
+    out: Annotated[Path, typer.Option(help="Where to write the levels (CSV).")] = Path("levels.csv"),
+) -> None:
+    """Read the authors' own file of levels, safely, and write ours."""
+    from unseen.images.cog_files import import_levels  # noqa: PLC0415
+
+    imported = import_levels(path)
+    imported.write(out)
+    note(f"Wrote {out}: {len(imported)} levels, {len(imported.concepts)} concepts, named {imported.name}")
+
+
+def _print_steps(built: "Built") -> None:
+    from unseen.ontology.recipes import RECIPES  # noqa: PLC0415
+
+    recipe = built.recipe
+    rows = [(f"start from {recipe.universe}", "", f"{built.selection.universe:,}")]
+    rows += [(step.rule, f"−{len(step.removed):,}", f"{step.left:,}") for step in built.selection.steps]
+    changed = " (changed)" if recipe.name in RECIPES and recipe != RECIPES[recipe.name] else ""
+    print_table(
+        f"Eligible concepts, recipe {recipe.name}{changed}", ("step", "removed", "left"), rows, ("removed", "left")
+    )
+    console().print()
+
+
+def _print_levels(levels: "Levels") -> None:
+    rows = [
+        (
+            f"L{record['level']}",
+            f"{record['first_rank']}–{record['last_rank']}",
+            record["concepts"],
+            _number(record["mean_similarity"]),
+            f"{record['images']:,}" if record["images"] is not None else "",
+            record["closest"],
+            record["furthest"],
+        )
+        for record in _level_records(levels)
+    ]
+    columns = ("level", "ranks", "concepts", "similarity", "images", "closest", "furthest")
+    print_table(f"Levels {levels.name}", columns, rows, ("concepts", "similarity", "images"))
+    console().print()
+
+
+def _level_records(levels: "Levels") -> list[dict[str, object]]:
+    """One record per level; images are capped at 1350 a concept, as the protocol uses them."""
+    records: list[dict[str, object]] = []
+    for number in range(1, len(levels) + 1):
+        concepts = sorted(levels[number], key=lambda concept: concept.rank)
+        similarities = [c.similarity for c in concepts if c.similarity is not None]
+        images = [min(c.images, 1350) for c in concepts if c.images is not None]
+        records.append(
+            {
+                "level": number,
+                "first_rank": concepts[0].rank,
+                "last_rank": concepts[-1].rank,
+                "concepts": len(concepts),
+                "mean_similarity": sum(similarities) / len(similarities) if similarities else None,
+                "images": sum(images) if images else None,
+                "closest": concepts[0].word,
+                "furthest": concepts[-1].word,
+            }
+        )
+    return records
+
+
+def _summary(built: "Built") -> dict[str, object]:
+    steps = [{"rule": s.rule, "removed": len(s.removed), "left": s.left} for s in built.selection.steps]
+    return {
+        "recipe": built.recipe.name,
+        "universe": built.selection.universe,
+        "steps": steps,
+        "eligible": len(built.selection.eligible),
+        "levels": _level_records(built.levels),
+    }
+
+
+def _number(value: object) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else ""

@@ -1,0 +1,50 @@
+"""`unseen ls` and `unseen doctor`: what there is, and what this machine can do."""
+
+from typing import Annotated
+
+import typer
+
+from unseen.cli.output import Json, print_json, print_table
+
+
+def ls(what: Annotated[str, typer.Argument(help="recipes, levels, measures, or sets.")], as_json: Json = False) -> None:
+    """List what can be named in other commands."""
+    from unseen.cli.choices import choose  # noqa: PLC0415
+    from unseen.ontology.levels import SHIPPED, load_levels  # noqa: PLC0415
+    from unseen.ontology.measures import all_measures  # noqa: PLC0415
+    from unseen.ontology.recipes import RECIPES  # noqa: PLC0415
+    from unseen.ontology.wordnet import CONCEPT_SETS, wordnet  # noqa: PLC0415
+
+    rows: list[tuple[str, ...]]
+    match choose("what", what, ("recipes", "levels", "measures", "sets")):
+        case "recipes":
+            columns: tuple[str, ...] = ("recipe", "universe", "seen", "min_images", "measure", "levels", "size")
+            rows = [
+                (r.name, r.universe, r.seen, str(r.min_images), r.measure, str(r.levels), str(r.size))
+                for r in RECIPES.values()
+            ]
+        case "levels":
+            columns = ("levels", "concepts")
+            rows = [(name, str(len(load_levels(name).concepts))) for name in SHIPPED]
+        case "measures":
+            columns = ("measure", "formula", "uses", "source")
+            rows = [(m.name, m.formula, m.uses, m.citation) for m in all_measures().values()]
+        case _:
+            columns = ("set", "concepts")
+            rows = [(name, str(len(wordnet().members(name)))) for name in CONCEPT_SETS]
+    if as_json:
+        print_json([dict(zip(columns, row, strict=True)) for row in rows])
+    else:
+        print_table("", columns, rows)
+
+
+def doctor(as_json: Json = False) -> None:
+    """Say what this machine has, what is missing, and how to get it."""
+    from unseen.cli.checks import all_checks  # noqa: PLC0415
+
+    checks = all_checks()
+    if as_json:
+        print_json([{"what": c.what, "ok": c.ok, "found": c.found, "advice": c.advice} for c in checks])
+        return
+    rows = [("✓" if c.ok else "–", c.what, c.found, c.advice) for c in checks]
+    print_table("unseen on this machine", ("", "what", "found", "advice"), rows)

@@ -1,0 +1,72 @@
+"""The `unseen` command."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from unseen import __version__
+from unseen.cli import concepts, levels, machine, splits
+from unseen.errors import UserError
+
+UsageError = typer.BadParameter.__bases__[0]
+"""Typer's class of errors about arguments, which it does not export."""
+
+app = typer.Typer(
+    name="unseen",
+    help="Measure how well a visual representation generalises to concepts, tasks and shifts it has not seen.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.add_typer(levels.app, name="levels")
+app.add_typer(splits.app, name="splits")
+app.command("similarity")(concepts.similarity)
+app.command("concept")(concepts.concept)
+app.command("ls")(machine.ls)
+app.command("doctor")(machine.doctor)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"unseen {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
+    ] = False,
+) -> None:
+    pass
+
+
+def run() -> None:
+    """Run the command line; a user's mistake is one sentence on standard error and exit code 2."""
+    try:
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except UserError as error:
+        _fail(str(error))
+    except UsageError as error:
+        message = error.format_message()  # type: ignore[attr-defined]
+        if type(error).__name__ == "NoArgsIsHelpError":  # the message is the help page
+            typer.echo(message)
+            sys.exit(0)
+        context = error.ctx  # type: ignore[attr-defined]
+        command = context.command_path if context else "unseen"
+        _fail(f"{message.rstrip('.')}; see {command} --help")
+    except (KeyboardInterrupt, typer.Abort):
+        typer.echo("unseen: interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of our output has gone, as in `unseen levels show cog-v2 | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str) -> None:
+    typer.echo(f"unseen: {' '.join(message.split())}", err=True)
+    sys.exit(2)

@@ -1,0 +1,88 @@
+"""Reading and writing small files: tables whose errors name the line, and atomic writes."""
+
+import csv
+import io
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import IO
+
+from unseen.errors import UserError, did_you_mean
+
+
+def read_text(path: Path) -> str:
+    """The whole of a UTF-8 text file (a leading byte-order mark is dropped)."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 text (byte {error.start})") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def read_table(
+    path: Path, columns: Sequence[str], optional: Sequence[str] = ()
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a CSV file with a header, each with its line number.
+
+    Every name in `columns` must be in the header; `optional` ones may be. Further columns are kept.
+    Blank lines are passed over; a row with more or fewer fields than the header is refused.
+    """
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    try:
+        header = next(reader, None)
+        if not header:
+            raise UserError(f"{path}: the file is empty; expected the header {','.join(columns)}")
+        header = [name.strip() for name in header]
+        for name in columns:
+            if name not in header:
+                hint = did_you_mean(name, header)
+                raise UserError(f"{path}, line 1: no column '{name}' in the header {','.join(header)}{hint}")
+        if len(set(header)) < len(header):
+            raise UserError(f"{path}, line 1: a column name occurs twice in the header {','.join(header)}")
+        for row in reader:
+            if not row:
+                continue
+            if len(row) != len(header):
+                raise UserError(f"{path}, line {reader.line_num}: {len(row)} fields where the header has {len(header)}")
+            record = dict(zip(header, (field.strip() for field in row), strict=True))
+            yield reader.line_num, dict.fromkeys(optional, "") | record
+    except csv.Error as error:
+        raise UserError(f"{path}, line {reader.line_num}: malformed CSV ({error})") from None
+
+
+@contextmanager
+def atomic_write(path: Path) -> Iterator[IO[bytes]]:
+    """A binary file that appears under `path` only when it is complete."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            unfinished = Path(file.name)
+            try:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+                # NamedTemporaryFile makes files private; a result should be as readable as its neighbours.
+                umask = os.umask(0)
+                os.umask(umask)
+                unfinished.chmod(0o666 & ~umask)
+                unfinished.replace(path)
+            except BaseException:
+                unfinished.unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+def write_table(path: Path, header: Sequence[str], rows: Iterator[Sequence[object]]) -> None:
+    """Write a CSV file atomically, with Unix line ends."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    with atomic_write(path) as file:
+        file.write(text.getvalue().encode())

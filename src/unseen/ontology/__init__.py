@@ -1,0 +1,1 @@
+"""What concepts are and how far apart: taxonomies as arrays, WordNet, similarity measures, concept levels."""

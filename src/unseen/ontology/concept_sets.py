@@ -1,0 +1,71 @@
+"""Sets of concepts, by name or from a user's file, and the number of images each concept has."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from unseen.errors import UserError, did_you_mean
+from unseen.files import read_table, read_text
+from unseen.ontology.taxonomy import Taxonomy
+from unseen.ontology.wordnet import CONCEPT_SETS, wordnet
+
+
+def concept_set(name: str, taxonomy: Taxonomy) -> tuple[str, ...]:
+    """Ids of a set: `imagenet-1k`, `imagenet-21k`, `taxonomy` (every concept of it), or a file with one id per line.
+
+    In a file, the id is the first word of a line; `#` starts a comment. With WordNet, names (`tiger_cat.n.02`) do too.
+    """
+    if name in CONCEPT_SETS:
+        return wordnet().members(name)
+    if name == "taxonomy":
+        return taxonomy.ids
+    path = Path(name)
+    if not path.suffix and not path.exists():
+        known = [*CONCEPT_SETS, "taxonomy"]
+        hint = did_you_mean(name, known) or f"; there are {', '.join(known)}, or give a file of ids"
+        raise UserError(f"no set of concepts '{name}'{hint}")
+    return read_ids(path, taxonomy)
+
+
+def read_ids(path: Path, taxonomy: Taxonomy) -> tuple[str, ...]:
+    """The ids in a file, in its order; one that is not in the taxonomy, or is there twice, is an error."""
+    ids: dict[str, int] = {}
+    for line, text in enumerate(read_text(path).splitlines(), start=1):
+        words = text.split("#")[0].replace(",", " ").split()
+        if not words:
+            continue
+        try:
+            wnid = _resolve(words[0], taxonomy)
+        except UserError as error:
+            raise UserError(f"{path}, line {line}: {error}") from None
+        if wnid in ids:
+            raise UserError(f"{path}, line {line}: {words[0]} was given on line {ids[wnid]} already")
+        ids[wnid] = line
+    if not ids:
+        raise UserError(f"{path}: no concept ids in it")
+    return tuple(ids)
+
+
+def _resolve(key: str, taxonomy: Taxonomy) -> str:
+    if key not in taxonomy.position and taxonomy is wordnet().taxonomy:
+        return wordnet().wnid(key)
+    taxonomy.index([key])
+    return key
+
+
+def read_counts(path: Path, universe: Sequence[str]) -> dict[str, int]:
+    """Images per concept from a CSV with the columns `wnid,images`; every concept of the universe must be there."""
+    counts: dict[str, int] = {}
+    for line, row in read_table(path, ["wnid", "images"]):
+        wnid, text = row["wnid"], row["images"]
+        if wnid in counts:
+            raise UserError(f"{path}, line {line}: {wnid} is given twice")
+        if not text.removeprefix("-").isdecimal():
+            raise UserError(f"{path}, line {line}: images must be a whole number, found '{text}'")
+        counts[wnid] = int(text)
+        if counts[wnid] < 0:
+            raise UserError(f"{path}, line {line}: {wnid} has a negative number of images, {text}")
+    missing = [concept for concept in universe if concept not in counts]
+    if missing:
+        more = f" and {len(missing) - 1} more of the universe" if len(missing) > 1 else ", a concept of the universe"
+        raise UserError(f"{path}: no line for {missing[0]}{more}; add it, with 0 if it has no images")
+    return counts

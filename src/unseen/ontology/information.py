@@ -1,0 +1,93 @@
+"""Information content: how much a concept says, −ln p(c), p(c) the share of concepts or occurrences at or below c."""
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+from unseen.files import read_table, read_text
+from unseen.ontology.taxonomy import Ints, Taxonomy
+
+Floats = NDArray[np.float64]
+
+
+def information_content(taxonomy: Taxonomy, among: Ints | None = None) -> Floats:
+    """IC(c) = −ln(count(c) / count(root)), count(c) = distinct concepts of `among` (default all nodes) at or below c.
+
+    Over the taxonomy itself this is the rule of ImageNet-CoG (after Resnik 1995, with concepts in place of words).
+    A concept with nothing of `among` below it has infinite IC.
+    """
+    return _negative_log_share(taxonomy.descendant_counts(among).astype(np.float64))
+
+
+def information_from_file(taxonomy: Taxonomy, path: Path) -> Floats:
+    """IC from frequencies in a file, one of two formats.
+
+    - CSV with the columns `wnid,count`: occurrences of each concept itself, which are added to all its ancestors here.
+      A concept that is not in the file counts zero; an id that is not in the taxonomy is an error.
+    - WordNet::Similarity's `ic-*.dat` (as NLTK's `wordnet_ic` has them): lines `OFFSETn COUNT [ROOT]`, ancestors
+      already included; taken as they are.
+
+    IC of a count of zero is infinite, and Lin, Resnik and Jiang-Conrath treat it as the measures say.
+    """
+    if path.suffix == ".dat":
+        return _negative_log_share(_read_dat(taxonomy, path))
+    own = np.zeros(len(taxonomy))
+    seen: set[str] = set()
+    for line, row in read_table(path, ["wnid", "count"]):
+        node = taxonomy.position.get(row["wnid"])
+        if node is None:
+            raise UserError(f"{path}, line {line}: {row['wnid']} is not in the taxonomy")
+        if row["wnid"] in seen:
+            raise UserError(f"{path}, line {line}: {row['wnid']} is given twice")
+        seen.add(row["wnid"])
+        own[node] = _count(row["count"], path, line)
+    weight = np.repeat(own, np.diff(taxonomy.ancestry.start))
+    return _negative_log_share(np.bincount(taxonomy.ancestry.node, weights=weight, minlength=len(taxonomy)))
+
+
+def _read_dat(taxonomy: Taxonomy, path: Path) -> Floats:
+    counts = np.zeros(len(taxonomy))
+    roots = 0.0
+    lines = read_text(path).splitlines()
+    if not lines or not lines[0].startswith("wnver::"):
+        raise UserError(f"{path}, line 1: expected the header 'wnver::…' of a WordNet::Similarity file")
+    for line, text in enumerate(lines[1:], start=2):
+        match = re.fullmatch(r"(\d+)([nv]) (\S+)( ROOT)?", text.strip())
+        if not match:
+            raise UserError(f"{path}, line {line}: expected 'OFFSETn COUNT', found '{text}'")
+        if match[2] == "v":
+            continue
+        count = _count(match[3], path, line)
+        node = taxonomy.position.get(f"n{int(match[1]):08d}")
+        if node is not None:
+            counts[node] = count
+        if match[4]:
+            roots += count
+    top = int(np.flatnonzero(taxonomy.depth == 0)[0])
+    counts[top] = roots or counts[top]
+    return counts
+
+
+def _count(text: str, path: Path, line: int) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or value < 0:
+        raise UserError(f"{path}, line {line}: a count must be a number of at least 0, found '{text}'")
+    return value
+
+
+def _negative_log_share(counts: Floats) -> Floats:
+    total = float(counts.max())
+    if total <= 0:
+        raise UserError("no occurrence of any concept: information content needs at least one")
+    # One call of libm's log per distinct count: equal counts have equal IC to the last bit on every machine, and
+    # ties in similarity, which decide who is in a level, stay ties.
+    values, where = np.unique(counts, return_inverse=True)
+    content = np.array([math.inf if value == 0 else abs(math.log(value / total)) for value in values])
+    return content[where]

@@ -1,0 +1,246 @@
+"""Concept levels: the table of them, and the function that builds one from a recipe."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from unseen.errors import UserError, did_you_mean
+from unseen.files import read_table, write_table
+from unseen.ontology.eligibility import Selection, select
+from unseen.ontology.information import Floats
+from unseen.ontology.measures import get_measure
+from unseen.ontology.ranking import decreasing_order, level_starts
+from unseen.ontology.recipes import Recipe
+from unseen.ontology.space import Space
+from unseen.ontology.taxonomy import Taxonomy
+from unseen.ontology.wordnet import DATA
+
+COLUMNS = ("level", "rank", "wnid", "name", "similarity", "nearest", "images")
+
+
+def spoken(name: str) -> str:
+    """A WordNet name as one would say it; other names stay as they are."""
+    return name.split(".n.", maxsplit=1)[0].replace("_", " ") if ".n." in name else name
+
+
+@dataclass(frozen=True)
+class Concept:
+    """A ranked concept.
+
+    Attributes:
+        level: from 1, the closest to the seen concepts; 0 for a concept in a gap between levels.
+        rank: place in the ranking of all eligible concepts, from 0.
+        similarity: to the nearest seen concept, whose id is `nearest`; None where levels came without similarities.
+        images: how many images it has, None when nobody counted.
+    """
+
+    level: int
+    rank: int
+    wnid: str
+    name: str
+    similarity: float | None
+    nearest: str
+    images: int | None
+
+    @property
+    def word(self) -> str:
+        """The name as one would say it: `tiger_cat.n.02` is a tiger cat."""
+        return spoken(self.name)
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Concepts cut into levels, in order of rank."""
+
+    name: str
+    concepts: tuple[Concept, ...]
+
+    def __len__(self) -> int:
+        return len({concept.level for concept in self.concepts})
+
+    def __getitem__(self, level: int) -> tuple[Concept, ...]:
+        """The concepts of a level, counted from 1."""
+        found = tuple(concept for concept in self.concepts if concept.level == level)
+        if not found:
+            raise UserError(f"{self.name} has no level {level}; its levels are 1 to {len(self)}")
+        return found
+
+    def ids(self, level: int) -> tuple[str, ...]:
+        """The concept ids of a level in sorted order: the order of class labels."""
+        return tuple(sorted(concept.wnid for concept in self[level]))
+
+    def write(self, path: Path) -> None:
+        """Write the CSV with the columns level,rank,wnid,name,similarity,nearest,images."""
+        write_table(path, COLUMNS, (_row(concept) for concept in self.concepts))
+
+    @classmethod
+    def read(cls, path: Path, name: str | None = None) -> Self:
+        """Read such a CSV; a concept twice in a level, or a cell of the wrong kind, is an error."""
+        concepts: dict[tuple[int, str], Concept] = {}
+        for line, row in read_table(path, COLUMNS[:4], COLUMNS[4:]):
+            try:
+                concept = Concept(
+                    level=int(row["level"]),
+                    rank=int(row["rank"]),
+                    wnid=row["wnid"],
+                    name=row["name"],
+                    similarity=float(row["similarity"]) if row["similarity"] else None,
+                    nearest=row["nearest"],
+                    images=int(row["images"]) if row["images"] else None,
+                )
+            except ValueError as error:
+                raise UserError(f"{path}, line {line}: {error}") from None
+            if concept.level < 1:
+                raise UserError(f"{path}, line {line}: levels count from 1, found {concept.level}")
+            # Random draws overlap, so a concept may be in several levels, but only once in each.
+            if (concept.level, concept.wnid) in concepts:
+                raise UserError(f"{path}, line {line}: {concept.wnid} is twice in level {concept.level}")
+            concepts[concept.level, concept.wnid] = concept
+        if not concepts:
+            raise UserError(f"{path}: no concepts in it")
+        return cls(name or path.stem, tuple(concepts.values()))
+
+
+def _row(concept: Concept) -> tuple[object, ...]:
+    similarity = "" if concept.similarity is None else f"{concept.similarity:.9f}"
+    images = "" if concept.images is None else concept.images
+    return (concept.level, concept.rank, concept.wnid, concept.name, similarity, concept.nearest, images)
+
+
+SHIPPED = ("cog-v2", "cog-v1")
+
+
+def load_levels(name: str | Path) -> Levels:
+    """Levels that ship with the package (`cog-v2`, `cog-v1`), or those in a CSV file."""
+    if str(name) in SHIPPED:
+        return Levels.read(DATA / f"{name}.csv", str(name))
+    path = Path(name)
+    if not path.suffix and not path.exists():
+        hint = did_you_mean(str(name), SHIPPED) or f"; there are {', '.join(SHIPPED)}, or give a CSV file"
+        raise UserError(f"no levels '{name}'{hint}")
+    return Levels.read(path)
+
+
+@dataclass(frozen=True)
+class Built:
+    """What building gave: the levels, and everything needed to explain them."""
+
+    recipe: Recipe
+    selection: Selection
+    ranking: tuple[Concept, ...]
+    levels: Levels
+
+    def explain(self, wnid: str) -> str:
+        """One sentence: why a concept is in its level, in a gap, or out."""
+        for step in self.selection.steps:
+            if wnid in step.removed:
+                return f"{wnid} is out: {step.reason}."
+        for concept in self.ranking:
+            if concept.wnid == wnid:
+                where = f"is in level {concept.level}" if concept.level else "falls in a gap between levels"
+                return (
+                    f"{wnid} ({concept.name}) {where}: rank {concept.rank} of {len(self.ranking)}, "
+                    f"similarity {concept.similarity:.6f} to {concept.nearest}."
+                )
+        return f"{wnid} is out: it is not in the universe ({self.recipe.universe})."
+
+
+def build_levels(
+    recipe: Recipe,
+    taxonomy: Taxonomy,
+    universe: Sequence[str],
+    seen: Sequence[str],
+    *,
+    counts: Mapping[str, int] | None = None,
+    vectors: Floats | None = None,
+    information: Floats | None = None,
+) -> Built:
+    """Make levels from a recipe.
+
+    Args:
+        taxonomy: any taxonomy with the universe and the seen concepts in it; it is cut down as the recipe says.
+        universe, seen: the ids that the recipe's names stand for.
+        counts: images per concept, for the recipe's minimum and the table's last column.
+        vectors, information: (len(taxonomy), d) and (len(taxonomy),), when the measure or its IC come from outside.
+    """
+    if not seen:
+        raise UserError("no seen concepts: similarity to the seen set needs at least one")
+    around = taxonomy.closure([*universe, *seen])
+    selection = select(recipe, around, universe, seen, counts)
+    starts = level_starts(len(selection.eligible), recipe.levels, recipe.size, recipe.spread)
+    if recipe.counted_over == "eligible":
+        around = around.closure([*selection.eligible, *seen])
+    nodes = taxonomy.index(around.ids)
+    space = Space(
+        around,
+        None if information is None else information[nodes],
+        recipe.lcs,
+        None if vectors is None else vectors[nodes],
+    )
+    ranking = rank_concepts(space, recipe, selection.eligible, sorted(set(seen)), starts, counts)
+    levels = Levels(recipe.name, tuple(concept for concept in ranking if concept.level))
+    return Built(recipe, selection, ranking, levels)
+
+
+def rank_concepts(
+    space: Space,
+    recipe: Recipe,
+    concepts: Sequence[str],
+    seen: Sequence[str],
+    starts: Iterable[int],
+    counts: Mapping[str, int] | None,
+) -> tuple[Concept, ...]:
+    """Concepts by decreasing similarity to the seen set, sim(c) = max over seen s of sim(c, s), with their levels."""
+    taxonomy = space.taxonomy
+    rows, columns = taxonomy.index(concepts), taxonomy.index(seen)
+    matrix = get_measure(recipe.measure).matrix(space, rows, columns)
+    best = matrix.argmax(axis=1)
+    similarity = matrix[np.arange(len(rows)), best]
+    level = np.zeros(len(rows), dtype=int)
+    for number, start in enumerate(starts, start=1):
+        level[start : start + recipe.size] = number
+    return tuple(
+        Concept(
+            level=int(level[rank]),
+            rank=rank,
+            wnid=concepts[i],
+            name=taxonomy.names[rows[i]],
+            similarity=float(similarity[i]),
+            nearest=seen[best[i]],
+            images=None if counts is None else counts.get(concepts[i]),
+        )
+        for rank, i in enumerate(decreasing_order(similarity, recipe.ties).tolist())
+    )
+
+
+def rerank_levels(levels: Levels, recipe: Recipe, space: Space, seen: Sequence[str]) -> Levels:
+    """The same concepts in another order: ranked by another measure and cut into as many levels without gaps.
+
+    This is how the paper compares word vectors with Lin (appendix D): no concept enters or leaves.
+    """
+    size = len(levels.concepts) // len(levels)
+    starts = level_starts(len(levels.concepts), len(levels), size, "contiguous")
+    ids = sorted(concept.wnid for concept in levels.concepts)
+    counts = {concept.wnid: concept.images for concept in levels.concepts if concept.images is not None}
+    ranked = rank_concepts(space, recipe, ids, sorted(set(seen)), starts, counts)
+    return Levels(f"{levels.name}-{recipe.measure}", ranked)
+
+
+def random_levels(eligible: Sequence[Concept], draws: int, size: int, seed: int) -> Levels:
+    """`draws` random sets of `size` of the eligible concepts, each drawn afresh, as levels 1 to `draws`."""
+    if draws < 1 or size < 1:
+        raise UserError(f"draws and size must be at least 1, got {draws} of {size}")
+    if size > len(eligible):
+        raise UserError(f"{len(eligible)} eligible concepts are too few to draw {size}")
+    ordered = sorted(eligible, key=lambda concept: concept.wnid)
+    rng = np.random.default_rng(seed)
+    drawn = (sorted(rng.choice(len(ordered), size=size, replace=False).tolist()) for _ in range(draws))
+    concepts = tuple(
+        Concept(draw, place, c.wnid, c.name, c.similarity, c.nearest, c.images)
+        for draw, chosen in enumerate(drawn, start=1)
+        for place, c in enumerate(ordered[i] for i in chosen)
+    )
+    return Levels(f"random-{seed}", concepts)

@@ -1,0 +1,35 @@
+"""Semantic similarities, one file each: a module here that defines `MEASURE` is a measure, known by its name."""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from unseen.errors import UserError, did_you_mean
+from unseen.ontology.information import Floats
+from unseen.ontology.space import Measure, Space
+
+
+@cache
+def all_measures() -> dict[str, Measure]:
+    """Every measure by name, in alphabetical order."""
+    found = [import_module(f"{__name__}.{module.name}").MEASURE for module in iter_modules(__path__)]
+    return {measure.name: measure for measure in sorted(found, key=lambda measure: measure.name)}
+
+
+def get_measure(name: str) -> Measure:
+    """The measure of that name; an unknown one is a user's error."""
+    known = all_measures()
+    if name not in known:
+        raise UserError(f"no measure '{name}'{did_you_mean(name, known) or '; there are ' + ', '.join(known)}")
+    return known[name]
+
+
+def similarity_matrix(space: Space, rows: Sequence[str], columns: Sequence[str], measure: str = "lin") -> Floats:
+    """(len(rows), len(columns)) similarities between concepts given by id."""
+    return get_measure(measure).matrix(space, space.taxonomy.index(rows), space.taxonomy.index(columns))
+
+
+def similarity(space: Space, a: str, b: str, measure: str = "lin") -> float:
+    """The similarity of two concepts given by id."""
+    return float(similarity_matrix(space, [a], [b], measure)[0, 0])

@@ -1,0 +1,27 @@
+"""Leacock-Chodorow similarity."""
+
+import numpy as np
+
+from unseen.errors import UserError
+from unseen.ontology.common_ancestors import shortest_paths
+from unseen.ontology.information import Floats
+from unseen.ontology.space import Measure, Space
+from unseen.ontology.taxonomy import Ints
+
+
+def leacock_chodorow(space: Space, rows: Ints, columns: Ints) -> Floats:
+    """−ln((1 + d) / 2D), d the edges on the shortest path and D the taxonomy's depth in edges (19 for WordNet's nouns)."""
+    deepest = int(space.taxonomy.depth.max())
+    if deepest == 0:
+        raise UserError("Leacock-Chodorow needs a taxonomy with at least one edge")
+    return -np.log((1.0 + shortest_paths(space.taxonomy, rows, columns)) / (2.0 * deepest))
+
+
+MEASURE = Measure(
+    name="leacock-chodorow",
+    title="Leacock-Chodorow",
+    formula="−ln((1 + d(a, b)) / 2D)",
+    citation="Leacock and Chodorow 1998, Combining local context and WordNet similarity for word sense identification",
+    uses="paths",
+    matrix=leacock_chodorow,
+)

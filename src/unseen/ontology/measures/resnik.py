@@ -1,0 +1,20 @@
+"""Resnik similarity."""
+
+from unseen.ontology.information import Floats
+from unseen.ontology.space import Measure, Space
+from unseen.ontology.taxonomy import Ints
+
+
+def resnik(space: Space, rows: Ints, columns: Ints) -> Floats:
+    """IC(LCS), in nats, from 0 upwards; infinite where no occurrence of the LCS was counted."""
+    return space.information[space.lowest_common(rows, columns)]
+
+
+MEASURE = Measure(
+    name="resnik",
+    title="Resnik",
+    formula="IC(LCS)",
+    citation="Resnik 1995, Using information content to evaluate semantic similarity in a taxonomy",
+    uses="information",
+    matrix=resnik,
+)

@@ -1,0 +1,102 @@
+"""Reading word-vector files, keeping only the words that are wanted."""
+
+import bz2
+import gzip
+from collections.abc import Container, Iterator
+from pathlib import Path
+from typing import IO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+
+WordVectors = dict[str, NDArray[np.float32]]
+
+
+def read_word_vectors(path: Path, wanted: Container[str]) -> WordVectors:
+    """Vectors of the wanted words, from any of these, recognised by what is in the file:
+
+    - text, `word x₁ … x_d` per line: GloVe, or word2vec and Wikipedia2Vec with their `count d` first line;
+    - word2vec binary (`.bin`): the same first line, then `word ` and d little-endian float32 each;
+    - `.npy` of (n, d), with the n words in a file of the same name ending in `.vocab` or `.txt`, one a line.
+
+    Files ending in `.gz` or `.bz2` are decompressed as they are read. The first vector of a word counts.
+    """
+    if not path.is_file():
+        raise UserError(f"{path}: no such file")
+    vectors: WordVectors = {}
+    for word, vector in _read_array(path) if path.suffix == ".npy" else _read_stream(path):
+        if word in wanted and word not in vectors:
+            vectors[word] = vector
+    if not vectors:
+        raise UserError(f"{path}: none of the words that were looked for is in it")
+    return vectors
+
+
+def _read_array(path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    candidates = [path.with_suffix(".vocab"), path.with_suffix(".txt")]
+    vocabulary = next((file for file in candidates if file.is_file()), None)
+    if vocabulary is None:
+        raise UserError(f"{path}: no vocabulary beside it; expected {candidates[0].name} or {candidates[1].name}")
+    words = vocabulary.read_text(encoding="utf-8").split("\n")
+    words = words[:-1] if words[-1] == "" else words
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError:
+        raise UserError(f"{path}: not an array of numbers in NumPy's .npy format") from None
+    if array.ndim != 2 or len(array) != len(words):
+        raise UserError(f"{path}: its shape is {array.shape}, but {vocabulary.name} has {len(words)} words")
+    return ((word, np.asarray(array[i], dtype=np.float32)) for i, word in enumerate(words))
+
+
+def _read_stream(path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    openers = {".gz": gzip.open, ".bz2": bz2.open}
+    with cast("IO[bytes]", openers.get(path.suffix, open)(path, "rb")) as file:
+        first = file.readline()
+        fields = first.split()
+        if len(fields) == 2 and all(field.isdigit() for field in fields):
+            count, dimension = int(fields[0]), int(fields[1])
+            if ".bin" in path.suffixes:
+                yield from _binary_vectors(file, path, count, dimension)
+                return
+            lines = enumerate(file, start=2)
+        else:
+            dimension = len(fields) - 1
+            lines = enumerate(_prepend(first, file), start=1)
+        if dimension < 1:
+            raise UserError(f"{path}, line 1: expected a word and its vector")
+        yield from _text_vectors(lines, path, dimension)
+
+
+def _prepend(first: bytes, file: IO[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from file
+
+
+def _text_vectors(
+    lines: Iterator[tuple[int, bytes]], path: Path, dimension: int
+) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    for number, line in lines:
+        # Some words contain spaces (GloVe 840B has them): the vector is the last `dimension` fields.
+        fields = line.rstrip().rsplit(b" ", dimension)
+        try:
+            if len(fields) != dimension + 1:
+                raise ValueError
+            yield fields[0].decode(errors="replace"), np.array(fields[1:], dtype=np.float32)
+        except ValueError:
+            raise UserError(f"{path}, line {number}: expected a word and {dimension} numbers") from None
+
+
+def _binary_vectors(
+    file: IO[bytes], path: Path, count: int, dimension: int
+) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    for i in range(count):
+        word = bytearray()
+        while (letter := file.read(1)) not in (b" ", b""):
+            if letter != b"\n":  # word2vec ends each vector with a line end, other writers do not
+                word += letter
+        data = file.read(4 * dimension)
+        if len(data) < 4 * dimension:
+            raise UserError(f"{path}: ends after {i} of {count} vectors")
+        yield word.decode(errors="replace"), np.frombuffer(data, dtype="<f4")
