@@ -17,13 +17,13 @@ def dictionary() -> Path:
 
 
 def nltk_wordnet(data: Path) -> Any:
-    """NLTK's reader. NLTK opens files under its data folders only, so the dictionary is copied into `data`, made one."""
+    """NLTK's reader. It opens files under its data folders only, so the dictionary is copied into one."""
     target = data / "corpora/wordnet"
     if not target.exists():
         shutil.copytree(dictionary(), target)
     os.environ["NLTK_DATA"] = str(data)
-    import nltk  # noqa: PLC0415 - reads the environment when it is imported
-    from nltk.corpus.reader.wordnet import WordNetCorpusReader  # noqa: PLC0415
+    import nltk
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
     nltk.data.path.insert(0, str(data))
     return WordNetCorpusReader(str(target), None)

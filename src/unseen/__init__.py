@@ -11,6 +11,6 @@ __all__ = ["__version__", "levels"]
 
 def levels(name: str) -> "Levels":
     """Concept levels by name (`cog-v2`, `cog-v1`) or from a CSV file."""
-    from unseen.ontology.levels import load_levels  # noqa: PLC0415 - keeps `import unseen` instant
+    from unseen.ontology.levels import load_levels
 
     return load_levels(name)

@@ -50,12 +50,18 @@ def _bytes(text: str, encoding: str) -> bytes:
     return text.encode(encoding)
 
 
+def _empty_bytes() -> bytes:
+    """And empty ones as a call of `bytes`."""
+    return b""
+
+
 _ADMITTED: dict[tuple[str, str], Callable[..., Any]] = {
     ("numpy", "dtype"): _Dtype,
     ("numpy", "ndarray"): _Array,
     ("numpy.core.multiarray", "_reconstruct"): _new_array,
     ("numpy._core.multiarray", "_reconstruct"): _new_array,
     ("_codecs", "encode"): _bytes,
+    ("__builtin__", "bytes"): _empty_bytes,
     ("collections", "OrderedDict"): dict,
 }
 

@@ -13,8 +13,8 @@ def concept(
     as_json: Json = False,
 ) -> None:
     """Look a concept up in WordNet 3.0."""
-    from unseen.errors import UserError  # noqa: PLC0415
-    from unseen.ontology.wordnet import CONCEPT_SETS, wordnet  # noqa: PLC0415
+    from unseen.errors import UserError
+    from unseen.ontology.wordnet import CONCEPT_SETS, wordnet
 
     net = wordnet()
     found = net.search(key) if gloss else net.find(key)
@@ -59,12 +59,12 @@ def similarity(
     Information content is counted as for the cog-v2 levels, over ImageNet-21K and its ancestors; concepts outside it
     need --over wordnet.
     """
-    from unseen.cli.choices import choose  # noqa: PLC0415
-    from unseen.errors import UserError  # noqa: PLC0415
-    from unseen.ontology.measures import all_measures, get_measure  # noqa: PLC0415
-    from unseen.ontology.measures import similarity as measure_pair  # noqa: PLC0415
-    from unseen.ontology.space import Space  # noqa: PLC0415
-    from unseen.ontology.wordnet import imagenet_taxonomy, wordnet  # noqa: PLC0415
+    from unseen.cli.choices import choose
+    from unseen.errors import UserError
+    from unseen.ontology.measures import all_measures, get_measure
+    from unseen.ontology.measures import similarity as measure_pair
+    from unseen.ontology.space import Space
+    from unseen.ontology.wordnet import imagenet_taxonomy, wordnet
 
     net = wordnet()
     ids = [net.wnid(a), net.wnid(b)]

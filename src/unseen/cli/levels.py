@@ -53,7 +53,7 @@ def build(
     With --recipe, as published. Without it, your own: give --seen, and what else differs from the defaults
     (ImageNet-21K, Lin, five levels of 1000, no minimum of images, ties in order of id).
     """
-    from unseen.cli.build_levels import Inputs, build_from_inputs, changed_recipe  # noqa: PLC0415
+    from unseen.cli.build_levels import Inputs, build_from_inputs, changed_recipe
 
     chosen = changed_recipe(
         recipe,
@@ -92,7 +92,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Summarise levels, or print one of them."""
-    from unseen.ontology.levels import load_levels  # noqa: PLC0415
+    from unseen.ontology.levels import load_levels
 
     loaded = load_levels(levels)
     if level is not None:
@@ -116,21 +116,22 @@ def plot(
     out: Annotated[Path, typer.Option(help="A .png, .svg, .pdf or .html file.")] = Path("levels.html"),
 ) -> None:
     """Draw the ranking with its levels, images per concept, or examples along the ranking of one concept."""
-    from unseen.cli.choices import choose  # noqa: PLC0415
-    from unseen.ontology.levels import load_levels  # noqa: PLC0415
-    from unseen.report.chart import save_chart  # noqa: PLC0415
-    from unseen.report.level_charts import examples_chart, images_chart, ranking_chart  # noqa: PLC0415
+    from unseen.cli.choices import choose
+    from unseen.ontology.levels import load_levels
+    from unseen.report.chart import save_chart
+    from unseen.report.level_charts import examples_chart, images_chart, ranking_chart
 
     wanted = choose("figure", figure, ("ranking", "images", "examples"))
     if wanted == "examples":
-        from unseen.ontology.space import Space  # noqa: PLC0415
-        from unseen.ontology.wordnet import imagenet_taxonomy, wordnet  # noqa: PLC0415
+        from unseen.ontology.space import Space
+        from unseen.ontology.wordnet import imagenet_taxonomy, wordnet
 
         wnid = wordnet().wnid(concept)
         universe = wordnet().members("imagenet-21k")
         chart = examples_chart(Space(imagenet_taxonomy([wnid])), wnid, universe, "lin")
     else:
-        chart = {"ranking": ranking_chart, "images": images_chart}[wanted](load_levels(levels))
+        loaded = load_levels(levels)
+        chart = ranking_chart(loaded) if wanted == "ranking" else images_chart(loaded)
     save_chart(chart, out)
     note(f"Wrote {out}")
 
@@ -146,7 +147,7 @@ def rerank(
 
     For WordNet levels of the seen set imagenet-1k; this is how the paper compares word vectors with Lin.
     """
-    from unseen.cli.build_levels import reranked  # noqa: PLC0415
+    from unseen.cli.build_levels import reranked
 
     result = reranked(levels, measure, vectors)
     _print_levels(result)
@@ -163,7 +164,7 @@ def random(
     out: OutOption = None,
 ) -> None:
     """Draw random sets of concepts from levels, each one afresh, as a baseline."""
-    from unseen.ontology.levels import load_levels, random_levels  # noqa: PLC0415
+    from unseen.ontology.levels import load_levels, random_levels
 
     result = random_levels(load_levels(levels).concepts, draws, size, seed)
     _print_levels(result)
@@ -177,7 +178,7 @@ def import_(
     out: Annotated[Path, typer.Option(help="Where to write the levels (CSV).")] = Path("levels.csv"),
 ) -> None:
     """Read the authors' own file of levels, safely, and write ours."""
-    from unseen.images.cog_files import import_levels  # noqa: PLC0415
+    from unseen.images.cog_files import import_levels
 
     imported = import_levels(path)
     imported.write(out)
@@ -185,7 +186,7 @@ def import_(
 
 
 def _print_steps(built: "Built") -> None:
-    from unseen.ontology.recipes import RECIPES  # noqa: PLC0415
+    from unseen.ontology.recipes import RECIPES
 
     recipe = built.recipe
     rows = [(f"start from {recipe.universe}", "", f"{built.selection.universe:,}")]

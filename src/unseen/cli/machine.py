@@ -9,11 +9,11 @@ from unseen.cli.output import Json, print_json, print_table
 
 def ls(what: Annotated[str, typer.Argument(help="recipes, levels, measures, or sets.")], as_json: Json = False) -> None:
     """List what can be named in other commands."""
-    from unseen.cli.choices import choose  # noqa: PLC0415
-    from unseen.ontology.levels import SHIPPED, load_levels  # noqa: PLC0415
-    from unseen.ontology.measures import all_measures  # noqa: PLC0415
-    from unseen.ontology.recipes import RECIPES  # noqa: PLC0415
-    from unseen.ontology.wordnet import CONCEPT_SETS, wordnet  # noqa: PLC0415
+    from unseen.cli.choices import choose
+    from unseen.ontology.levels import SHIPPED, load_levels
+    from unseen.ontology.measures import all_measures
+    from unseen.ontology.recipes import RECIPES
+    from unseen.ontology.wordnet import CONCEPT_SETS, wordnet
 
     rows: list[tuple[str, ...]]
     match choose("what", what, ("recipes", "levels", "measures", "sets")):
@@ -40,7 +40,7 @@ def ls(what: Annotated[str, typer.Argument(help="recipes, levels, measures, or s
 
 def doctor(as_json: Json = False) -> None:
     """Say what this machine has, what is missing, and how to get it."""
-    from unseen.cli.checks import all_checks  # noqa: PLC0415
+    from unseen.cli.checks import all_checks
 
     checks = all_checks()
     if as_json:

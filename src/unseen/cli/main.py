@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,8 +10,8 @@ from unseen import __version__
 from unseen.cli import concepts, levels, machine, splits
 from unseen.errors import UserError
 
-UsageError = typer.BadParameter.__bases__[0]
-"""Typer's class of errors about arguments, which it does not export."""
+# Typer's class of errors about arguments, which it does not export under a name of its own.
+UsageError: Any = typer.BadParameter.__bases__[0]
 
 app = typer.Typer(
     name="unseen",
@@ -51,11 +51,11 @@ def run() -> None:
     except UserError as error:
         _fail(str(error))
     except UsageError as error:
-        message = error.format_message()  # type: ignore[attr-defined]
+        message = error.format_message()
         if type(error).__name__ == "NoArgsIsHelpError":  # the message is the help page
             typer.echo(message)
             sys.exit(0)
-        context = error.ctx  # type: ignore[attr-defined]
+        context = error.ctx
         command = context.command_path if context else "unseen"
         _fail(f"{message.rstrip('.')}; see {command} --help")
     except (KeyboardInterrupt, typer.Abort):

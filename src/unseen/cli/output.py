@@ -18,7 +18,7 @@ SECONDS_BETWEEN_LINES = 10.0
 
 def console() -> "Console":
     """A console on standard output; names and file paths are never read as markup."""
-    from rich.console import Console  # noqa: PLC0415
+    from rich.console import Console
 
     return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 
@@ -27,8 +27,8 @@ def print_table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = ()
 ) -> None:
     """Print a table; columns named in `right` are aligned there. On a narrow terminal long cells fold."""
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.table import Table
+    from rich.text import Text
 
     table = Table(
         title=Text(title), title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False
@@ -54,8 +54,8 @@ def note(text: str) -> None:
 def track(items: Iterable[T], what: str) -> Iterator[T]:
     """Pass items on, showing how many have gone by and at what rate."""
     if sys.stderr.isatty():
-        from rich.console import Console  # noqa: PLC0415
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
         columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} {task.description}"), TimeElapsedColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as progress:

@@ -34,9 +34,9 @@ def build(
     The draw depends on the seed and the names of the images only. The images drawn are not those of the ImageNet-CoG
     authors, whose file `unseen splits import` reads.
     """
-    from unseen.images.listing import list_images  # noqa: PLC0415
-    from unseen.images.splits import SplitRule, draw_splits  # noqa: PLC0415
-    from unseen.ontology.levels import load_levels  # noqa: PLC0415
+    from unseen.images.listing import list_images
+    from unseen.images.splits import SplitRule, draw_splits
+    from unseen.ontology.levels import load_levels
 
     rule = SplitRule(test, min_train, min_train if balanced else max_train)
     wanted = {concept.wnid for concept in load_levels(levels).concepts}
@@ -49,7 +49,7 @@ def build(
 @app.command()
 def show(path: Annotated[Path, typer.Argument(help="A splits manifest.")], as_json: Json = False) -> None:
     """Check a manifest against its hash and summarise it."""
-    from unseen.images.splits import Splits  # noqa: PLC0415
+    from unseen.images.splits import Splits
 
     _print(Splits.read(path), path, as_json)
 
@@ -61,7 +61,7 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Read the authors' own file of splits, safely, and write a manifest."""
-    from unseen.images.cog_files import import_splits  # noqa: PLC0415
+    from unseen.images.cog_files import import_splits
 
     splits = import_splits(path)
     splits.write(out)
@@ -69,7 +69,7 @@ def import_(
 
 
 def _print(splits: "Splits", path: Path, as_json: bool) -> None:
-    from unseen.images.splits import sizes  # noqa: PLC0415
+    from unseen.images.splits import sizes
 
     counted = list(sizes(splits))
     train, test = [row[1] for row in counted], [row[2] for row in counted]

@@ -30,7 +30,8 @@ def pack_names(groups: Sequence[Sequence[str]]) -> dict[str, NDArray[Any]]:
         else:
             before, after, numbers = numbered
             frames.append(f"{before}\0{after}")
-            gaps.append(np.diff(np.sort(numbers), prepend=0))
+            ordered = np.sort(numbers)
+            gaps.append(ordered - np.concatenate([[0], ordered[:-1]]))
     gap = np.concatenate([*gaps, np.empty(0, dtype=np.int64)])
     return {
         "length": np.array([len(group) for group in groups], dtype=np.int32),

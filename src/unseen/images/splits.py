@@ -85,7 +85,7 @@ class Splits:
     def read(cls, path: Path) -> Self:
         """Read a manifest; one whose content does not match its hash is refused."""
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
                 arrays = dict(file.items())
             about: dict[str, Any] = json.loads(arrays["about"].tobytes())
             if about["format"] != FORMAT:

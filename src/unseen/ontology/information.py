@@ -46,7 +46,8 @@ def information_from_file(taxonomy: Taxonomy, path: Path) -> Floats:
         seen.add(row["wnid"])
         own[node] = _count(row["count"], path, line)
     weight = np.repeat(own, np.diff(taxonomy.ancestry.start))
-    return _negative_log_share(np.bincount(taxonomy.ancestry.node, weights=weight, minlength=len(taxonomy)))
+    totals = np.bincount(taxonomy.ancestry.node, weights=weight, minlength=len(taxonomy))
+    return _negative_log_share(totals.astype(np.float64))
 
 
 def _read_dat(taxonomy: Taxonomy, path: Path) -> Floats:

@@ -144,8 +144,8 @@ class Taxonomy:
     def min_depth(self) -> Ints:
         """Edges on the shortest path from each node to the root."""
         root = self._by_depth[0][0]
-        at_root = self.ancestry.node == root
-        return self.ancestry.distance[at_root]
+        distance: Ints = self.ancestry.distance[self.ancestry.node == root]
+        return distance
 
     @cached_property
     def ancestry(self) -> Ancestry:

@@ -51,8 +51,7 @@ def _read_array(path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
 
 
 def _read_stream(path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
-    openers = {".gz": gzip.open, ".bz2": bz2.open}
-    with cast("IO[bytes]", openers.get(path.suffix, open)(path, "rb")) as file:
+    with _open(path) as file:
         first = file.readline()
         fields = first.split()
         if len(fields) == 2 and all(field.isdigit() for field in fields):
@@ -67,6 +66,12 @@ def _read_stream(path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
         if dimension < 1:
             raise UserError(f"{path}, line 1: expected a word and its vector")
         yield from _text_vectors(lines, path, dimension)
+
+
+def _open(path: Path) -> IO[bytes]:
+    if path.suffix == ".gz":
+        return cast("IO[bytes]", gzip.open(path))
+    return cast("IO[bytes]", bz2.open(path)) if path.suffix == ".bz2" else path.open("rb")
 
 
 def _prepend(first: bytes, file: IO[bytes]) -> Iterator[bytes]:

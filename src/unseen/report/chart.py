@@ -71,11 +71,11 @@ def save_chart(chart: Chart, path: Path) -> None:
     suffix = path.suffix.lower()
     # The drawing libraries are heavy: only the one in use is imported.
     if suffix in (".png", ".svg", ".pdf"):
-        from unseen.report.static import save_static  # noqa: PLC0415
+        from unseen.report.static import save_static
 
         save_static(chart, path)
     elif suffix == ".html":
-        from unseen.report.interactive import save_interactive  # noqa: PLC0415
+        from unseen.report.interactive import save_interactive
 
         save_interactive(chart, path)
     else:

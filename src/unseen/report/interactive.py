@@ -32,8 +32,8 @@ p {{ margin: .2rem 0 1rem; color: #4a5060; }}
 
 def save_interactive(chart: Chart, path: Path) -> None:
     """Write a page that needs no network; all texts are escaped."""
-    import plotly.graph_objects as go  # noqa: PLC0415 - takes a second to import
-    import plotly.io as pio  # noqa: PLC0415
+    import plotly.graph_objects as go
+    import plotly.io as pio
 
     figure = go.Figure()
     for band in chart.bands:

@@ -31,10 +31,10 @@ def ranking_chart(levels: Levels, ranking: Sequence[Concept] = ()) -> Chart:
         bands.append(Band(ranks[0], ranks[-1] + 1, f"L{number}", colour))
         lines.append(Line("", ranks, values, colour, [_describe(c) for c in level]))
     last = max(concept.rank for concept in [*levels.concepts, *ranking])
-    sizes = sorted({len(levels[number]) for number in range(1, len(levels) + 1)})
+    sizes = " or ".join(str(size) for size in sorted({len(levels[number]) for number in range(1, len(levels) + 1)}))
     return Chart(
         title=f"Concept levels {levels.name}",
-        caption=f"{len(levels)} levels of {' or '.join(map(str, sizes))} unseen concepts, by similarity to the seen ones",
+        caption=f"{len(levels)} levels of {sizes} unseen concepts, by similarity to the seen ones",
         x_label="rank of the unseen concept",
         y_label="similarity to the nearest seen concept",
         lines=tuple(lines),

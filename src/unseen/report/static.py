@@ -1,6 +1,7 @@
 """Charts as PNG, SVG or PDF, with Matplotlib."""
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -8,7 +9,7 @@ from matplotlib.figure import Figure
 from unseen.files import atomic_write
 from unseen.report.chart import GREY, INK, Chart
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 10,
     "axes.spines.top": False,

@@ -10,11 +10,13 @@ from unseen.ontology.taxonomy import Ints
 
 
 def leacock_chodorow(space: Space, rows: Ints, columns: Ints) -> Floats:
-    """−ln((1 + d) / 2D), d the edges on the shortest path and D the taxonomy's depth in edges (19 for WordNet's nouns)."""
+    """−ln((1 + d) / 2D), d the edges on the shortest path and D the taxonomy's depth in edges (19 for WordNet)."""
     deepest = int(space.taxonomy.depth.max())
     if deepest == 0:
         raise UserError("Leacock-Chodorow needs a taxonomy with at least one edge")
-    return -np.log((1.0 + shortest_paths(space.taxonomy, rows, columns)) / (2.0 * deepest))
+    nodes = 1.0 + shortest_paths(space.taxonomy, rows, columns).astype(np.float64)
+    value: Floats = np.log(2.0 * deepest) - np.log(nodes)
+    return value
 
 
 MEASURE = Measure(

@@ -1,0 +1,249 @@
+"""The command line: what it answers, and how it refuses."""
+
+import csv
+import json
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import unseen as package
+
+Unseen = Callable[..., Any]
+TREE = "child,parent\n" + "".join(f"{kind}{i},{kind}\n" for kind in ("finch", "hawk", "moss") for i in range(6))
+TREE += "finch,bird\nhawk,bird\nbird,life\nmoss,life\n"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> tuple[Path, Path]:
+    (tmp_path / "tree.csv").write_text(TREE)
+    (tmp_path / "seen.txt").write_text("finch0\n")
+    return tmp_path / "tree.csv", tmp_path / "seen.txt"
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_help_answers_in_less_than_a_third_of_a_second() -> None:
+    command = [str(Path(sys.executable).parent / "unseen"), "--help"]
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True)
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.3
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = "import sys; sys.argv = ['unseen', '--help']\nfrom unseen.cli.main import run\n"
+    code += "try: run()\nexcept SystemExit: pass\n"
+    code += "print([m for m in ('numpy', 'matplotlib', 'plotly', 'torch') if m in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert answer.stdout.splitlines()[-1] == "[]"
+
+
+def test_version_and_no_arguments(unseen: Unseen) -> None:
+    assert unseen("--version").out == f"unseen {package.__version__}\n"
+    answer = unseen()
+    assert answer.code == 0
+    assert "levels" in answer.out
+
+
+def test_similarity(unseen: Unseen) -> None:
+    assert unseen("similarity", "n02123159", "n02121808", "--measure", "lin").out == "0.828703\n"
+    assert unseen("similarity", "tiger_cat.n.02", "domestic_cat.n.01").out == "0.828703\n"
+    every = json.loads(unseen("similarity", "n02123159", "n02084071", "--measure", "all", "--json").out)
+    assert set(every["similarity"]) == {"lin", "resnik", "jiang-conrath", "wu-palmer", "path", "leacock-chodorow"}
+
+
+def test_concept(unseen: Unseen) -> None:
+    (record,) = json.loads(unseen("concept", "n02123159", "--json").out)
+    assert record["name"] == "tiger_cat.n.02"
+    assert record["in"] == ["imagenet-1k", "imagenet-21k"]
+    assert [r["wnid"] for r in json.loads(unseen("concept", "tiger cat", "--json").out)] == ["n02126465", "n02123159"]
+    assert "tiger_cat.n.02" in unseen("concept", "having a striped coat", "--gloss").out
+
+
+def test_show(unseen: Unseen) -> None:
+    answer = unseen("levels", "show", "cog-v2")
+    assert answer.code == 0
+    assert "1,168,804" in answer.out
+    assert len(json.loads(unseen("levels", "show", "cog-v1", "--json").out)["levels"]) == 5
+    assert len(json.loads(unseen("levels", "show", "cog-v2", "--level", 5, "--json").out)) == 1000
+
+
+def test_build_prints_every_step_and_writes_the_published_levels(
+    unseen: Unseen, counts_file: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "levels.csv"
+    answer = unseen("levels", "build", "--recipe", "cog-v2", "--counts", counts_file, "--out", out)
+    assert answer.code == 0
+    for left in ("21,841", "20,842", "20,081", "7,443", "6,840", "5,216", "5,146"):
+        assert left in answer.out
+    shipped = Path(package.__file__).parent / "ontology/data/cog-v2.csv"
+    assert out.read_bytes() == shipped.read_bytes()
+
+
+def test_build_from_cold_start_takes_less_than_five_seconds(counts_file: Path, tmp_path: Path) -> None:
+    command = [str(Path(sys.executable).parent / "unseen"), "levels", "build", "--recipe", "cog-v2"]
+    start = time.perf_counter()
+    subprocess.run([*command, "--counts", counts_file, "--out", tmp_path / "l.csv"], check=True, capture_output=True)
+    assert time.perf_counter() - start < 5
+
+
+def test_explain(unseen: Unseen, counts_file: Path) -> None:
+    arguments = ("levels", "build", "--recipe", "cog-v2", "--counts", counts_file, "--explain", "n02121808")
+    assert unseen(*arguments).out == "n02121808 is out: it is an ancestor of a seen concept.\n"
+
+
+def test_levels_of_a_species_tree(unseen: Unseen, tree: tuple[Path, Path], tmp_path: Path) -> None:
+    out = tmp_path / "own.csv"
+    answer = unseen(
+        "levels", "build", "--taxonomy", tree[0], "--seen", tree[1], "--levels", 2, "--size", 5, "--out", out
+    )
+    assert answer.code == 0, answer.err
+    rows = read_csv(out)
+    assert list(rows[0]) == ["level", "rank", "wnid", "name", "similarity", "nearest", "images"]
+    assert {row["wnid"] for row in rows if row["level"] == "1"} == {f"finch{i}" for i in range(1, 6)}
+    assert all(row["wnid"].startswith("moss") for row in rows if row["level"] == "2")
+    assert {row["nearest"] for row in rows} == {"finch0"}
+
+
+def test_levels_for_another_seen_set_of_wordnet(unseen: Unseen, tmp_path: Path) -> None:
+    (tmp_path / "seen.txt").write_text("tabby.n.01\nn02084071  # dog\n")
+    answer = unseen("levels", "build", "--seen", tmp_path / "seen.txt", "--size", 100, "--json")
+    summary = json.loads(answer.out)
+    assert summary["recipe"] == "own"
+    means = [level["mean_similarity"] for level in summary["levels"]]
+    assert means == sorted(means, reverse=True)
+
+
+def test_images_on_disk_are_counted(unseen: Unseen, tree: tuple[Path, Path], tmp_path: Path) -> None:
+    for name in ("finch1", "hawk0", "moss0"):
+        (tmp_path / "images" / name).mkdir(parents=True)
+        for i in range(3 if name != "moss0" else 2):
+            (tmp_path / "images" / name / f"{i}.jpg").write_bytes(b"")
+    arguments = ["--taxonomy", tree[0], "--seen", tree[1], "--images", tmp_path / "images", "--levels", 1, "--size", 2]
+    answer = unseen("levels", "build", *arguments, "--min-images", 3, "--json")
+    assert json.loads(answer.out)["eligible"] == 2
+    assert answer.err.count("they count as 0 images") == 1
+
+
+def test_text_levels_keep_the_concepts(unseen: Unseen, tmp_path: Path) -> None:
+    (tmp_path / "vectors.txt").write_text("cat 1 0\ntree 0 1\nplant 0.1 1\nfish 1 1\ngenus 0.5 -1\na 0.1 0.1\n")
+    out = tmp_path / "text.csv"
+    answer = unseen("levels", "rerank", "cog-v2", "--vectors", tmp_path / "vectors.txt", "--out", out)
+    assert answer.code == 0, answer.err
+    ids = {row["wnid"] for row in read_csv(out)}
+    assert ids == {c.wnid for c in package.levels("cog-v2").concepts}
+
+
+def test_random_and_import(unseen: Unseen, tmp_path: Path) -> None:
+    out = tmp_path / "random.csv"
+    assert unseen("levels", "random", "--draws", 3, "--size", 20, "--out", out).code == 0
+    assert len(read_csv(out)) == 60
+    levels = package.levels("cog-v1")
+    (tmp_path / "m.pkl").write_bytes(pickle.dumps([list(levels.ids(i)) for i in range(1, 6)]))
+    answer = unseen("levels", "import", tmp_path / "m.pkl", "--out", tmp_path / "m.csv")
+    assert "named cog-v1" in answer.err
+
+
+def test_splits(unseen: Unseen, tree: tuple[Path, Path], tmp_path: Path) -> None:
+    levels = tmp_path / "own.csv"
+    unseen("levels", "build", "--taxonomy", tree[0], "--seen", tree[1], "--levels", 1, "--size", 5, "--out", levels)
+    for name in (f"finch{i}" for i in range(1, 6)):
+        (tmp_path / "images" / name).mkdir(parents=True)
+        for i in range(9):
+            (tmp_path / "images" / name / f"{name}_{i}.jpg").write_bytes(b"")
+    out = tmp_path / "splits.npz"
+    few = ["--test", 2, "--min-train", 3, "--max-train", 5]
+    answer = unseen(
+        "splits", "build", "--images", tmp_path / "images", "--levels", levels, *few, "--out", out, "--json"
+    )
+    record = json.loads(answer.out)
+    assert (record["concepts"], record["train"], record["test"]) == (5, 25, 10)
+    assert json.loads(unseen("splits", "show", out, "--json").out)["content_hash"] == record["content_hash"]
+    answer = unseen(
+        "splits", "build", "--images", tmp_path / "images", "--levels", levels, *few, "--balanced", "--out", out
+    )
+    assert "15" in answer.out
+
+
+@pytest.mark.parametrize("figure", ["ranking", "images", "examples"])
+def test_plot(unseen: Unseen, tmp_path: Path, figure: str) -> None:
+    answer = unseen("levels", "plot", "cog-v2", "--figure", figure, "--out", tmp_path / "f.svg")
+    assert answer.code == 0
+    assert (tmp_path / "f.svg").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("what", ["recipes", "levels", "measures", "sets"])
+def test_ls(unseen: Unseen, what: str) -> None:
+    assert len(json.loads(unseen("ls", what, "--json").out)) >= 2
+    assert unseen("ls", what).code == 0
+
+
+def test_doctor(unseen: Unseen) -> None:
+    checks = {check["what"]: check for check in json.loads(unseen("doctor", "--json").out)}
+    assert checks["unseen"]["found"] == package.__version__
+    assert checks["WordNet 3.0 nouns"]["ok"]
+    assert int(checks["cores"]["found"]) >= 1
+    assert "unseen on this machine" in unseen("doctor").out
+
+
+REFUSED = [
+    (["levels", "show", "cog-v9"], "no levels 'cog-v9'; did you mean"),
+    (["levels", "show", "none.csv"], "none.csv: no such file"),
+    (["levels", "build"], "say which levels to build"),
+    (["levels", "build", "--recipe", "cog-v2"], "give --counts FILE, --images FOLDER, or --min-images 0"),
+    (["levels", "build", "--recipe", "cog"], "no recipe 'cog'; did you mean cog-v"),
+    (["levels", "build", "--recipe", "cog-v2", "--size", "0", "--min-images", "0"], "at least 1, got 5 of 0"),
+    (["levels", "build", "--recipe", "cog-v2", "--size", "9000", "--min-images", "0"], "too few for 5 levels of 9000"),
+    (["levels", "build", "--seen", "imagenet-1k", "--measure", "lim"], "no measure 'lim'; did you mean lin"),
+    (["levels", "build", "--seen", "imagenet-1k", "--measure", "cosine"], "give a word-vector file with --vectors"),
+    (["levels", "build", "--seen", "imagenet-1k", "--ties", "best"], "--ties is one of stable, numpy-1.24, not 'best'"),
+    (["levels", "build", "--seen", "imagenet-1k", "--min-images", "-1"], "--min-images is at least 0"),
+    (["levels", "build", "--seen", "imagenet-1k", "--exclude-subtree", "n99999999"], "n99999999 is not a noun synset"),
+    (["levels", "build", "--seen", "imagenet-1k", "--explain", "unicorn.n.99"], "unicorn has 1 noun senses"),
+    (["levels", "build", "--sizes", "3"], "No such option"),
+    (["levels", "build", "--size", "many"], "should be a valid integer"),
+    (["levels", "plot", "--figure", "pie"], "--figure is one of ranking, images, examples, not 'pie'"),
+    (["levels", "plot", "--out", "f.bmp"], "a figure is written as"),
+    (["levels", "import", "none.pkl"], "none.pkl: no such file"),
+    (["similarity", "n02123159", "n99999999"], "n99999999 is not a noun synset of WordNet 3.0"),
+    (["similarity", "n02123159", "love.n.01"], "add --over wordnet"),
+    (["similarity", "n02123159", "n02084071", "--measure", "cosine"], "compares text vectors"),
+    (["concept", "qwertyuiop"], "is not in WordNet 3.0"),
+    (["splits", "show", "none.npz"], "none.npz: no such file"),
+    (["splits", "build", "--images", "none"], "none: no such file or folder"),
+    (["nonsense"], "No such command"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"), REFUSED, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
+)
+def test_a_mistake_is_one_sentence_and_exit_code_2(
+    unseen: Unseen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = unseen(*arguments)
+    assert answer.code == 2
+    assert answer.err.startswith("unseen: ")
+    assert message in answer.err
+    assert answer.err.count("\n") == 1
+    assert "Traceback" not in answer.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    unseen = Path(sys.executable).parent / "unseen"
+    command = f"{unseen} levels show cog-v2 --level 1 | head -n 1"
+    answer = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert "Traceback" not in answer.stderr

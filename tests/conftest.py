@@ -1,0 +1,63 @@
+"""What several tests use."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+SHARED = Path(__file__).parents[2] / "shared"
+COUNTS = SHARED / "data/imagenet21k_fall11_image_counts.csv"
+
+
+@pytest.fixture(scope="session")
+def counts_file() -> Path:
+    if not COUNTS.is_file():
+        pytest.skip("needs the image counts of ImageNet-21K in ../shared/data")
+    return COUNTS
+
+
+@pytest.fixture(scope="session")
+def dictionary() -> Path:
+    """Princeton's WordNet 3.0 dictionary."""
+    nltk_reference = pytest.importorskip("nltk_reference")
+    try:
+        return nltk_reference.dictionary()
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def nltk_wordnet(dictionary: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    pytest.importorskip("nltk")
+    from nltk_reference import nltk_wordnet
+
+    with pytest.warns(UserWarning, match="multilingual"):
+        return nltk_wordnet(tmp_path_factory.mktemp("nltk_data"))
+
+
+class Answer(NamedTuple):
+    """What a command said."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def unseen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
+    """Run the command line in this process."""
+    from unseen.cli.main import run
+
+    monkeypatch.setitem(os.environ, "COLUMNS", "200")
+
+    def call(*arguments: object) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["unseen", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            run()
+        captured = capsys.readouterr()
+        return Answer(stop.value.code or 0, captured.out, captured.err)
+
+    return call

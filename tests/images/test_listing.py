@@ -1,0 +1,97 @@
+"""Images per class in every layout that ImageNet-21K comes in."""
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from unseen.errors import UserError
+from unseen.images.listing import list_images
+
+CLASSES = {"n00000001": ["n00000001_3.JPEG", "n00000001_12.JPEG"], "n00000002": ["n00000002_1.JPEG"], "n00000003": []}
+
+
+def tar_of(files: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> Path:
+    for name, images in CLASSES.items():
+        (tmp_path / "folders" / name).mkdir(parents=True)
+        for image in images:
+            (tmp_path / "folders" / name / image).write_bytes(b"jpeg")
+    (tmp_path / "folders/n00000001/notes.txt").write_text("not an image")
+    (tmp_path / "folders/n00000001/.hidden.jpeg").write_text("nor this")
+    (tmp_path / "folders/README").write_text("nor this")
+    return tmp_path / "folders"
+
+
+@pytest.fixture
+def tars(tmp_path: Path) -> Path:
+    (tmp_path / "tars").mkdir()
+    for name, images in CLASSES.items():
+        files = dict.fromkeys([*images, "notes.txt"], b"jpeg" * 200)
+        (tmp_path / f"tars/{name}.tar").write_bytes(tar_of(files))
+    return tmp_path / "tars"
+
+
+def outer(path: Path, tars: Path, mode: str) -> Path:
+    with tarfile.open(path, mode) as archive:  # type: ignore[call-overload]
+        for file in sorted(tars.iterdir(), reverse=True):
+            archive.add(file, f"winter21_whole/{file.name}")
+    return path
+
+
+EXPECTED = {name: sorted(images) for name, images in CLASSES.items()}
+
+
+def test_a_folder_per_class(folders: Path) -> None:
+    assert dict(list_images(folders)) == EXPECTED
+
+
+def test_a_tar_file_per_class(tars: Path) -> None:
+    assert dict(list_images(tars)) == EXPECTED
+
+
+@pytest.mark.parametrize(("name", "mode"), [("whole.tar", "w"), ("whole.tar.gz", "w:gz")])
+def test_one_tar_of_tars(tars: Path, tmp_path: Path, name: str, mode: str) -> None:
+    assert dict(list_images(outer(tmp_path / name, tars, mode))) == EXPECTED
+
+
+def test_a_class_twice_is_refused(folders: Path, tars: Path) -> None:
+    (folders / "n00000002.tar").write_bytes((tars / "n00000002.tar").read_bytes())
+    with pytest.raises(UserError, match="n00000002 is there twice"):
+        list(list_images(folders))
+
+
+@pytest.mark.parametrize("path", ["../n1.JPEG", "/etc/n1.JPEG", "a/../../n1.JPEG"])
+def test_paths_out_of_an_archive_are_refused(tmp_path: Path, path: str) -> None:
+    (tmp_path / "n00000001.tar").write_bytes(tar_of({path: b""}))
+    with pytest.raises(UserError, match="leads outside the archive"):
+        list(list_images(tmp_path))
+
+
+def test_a_damaged_tar_is_named(tmp_path: Path, tars: Path) -> None:
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad/n00000001.tar").write_bytes(b"x" * 1000)
+    with pytest.raises(UserError, match=r"n00000001\.tar: not a readable tar file"):
+        list(list_images(tmp_path / "bad"))
+    whole = (tars / "n00000001.tar").read_bytes()
+    (tmp_path / "bad/n00000001.tar").write_bytes(whole[:700] + b"y" * 800)
+    with pytest.raises(UserError, match=r"n00000001\.tar: damaged"):
+        list(list_images(tmp_path / "bad"))
+
+
+def test_nothing_there(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no such file or folder"):
+        list(list_images(tmp_path / "none"))
+    with pytest.raises(UserError, match="no folder or tar file per class"):
+        list(list_images(tmp_path))

@@ -1,0 +1,105 @@
+"""Files of ids, of counts, and of edges."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unseen.errors import UserError
+from unseen.ontology.concept_sets import concept_set, read_counts, read_ids
+from unseen.ontology.edges import read_taxonomy
+from unseen.ontology.wordnet import wordnet
+
+
+def test_ids_and_names_with_comments(tmp_path: Path) -> None:
+    file = tmp_path / "seen.txt"
+    file.write_text("# my classes\nn02123159 tiger cat\n\ndog.n.01, man's best friend\n")
+    assert read_ids(file, wordnet().taxonomy) == ("n02123159", "n02084071")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("n02123159\nn99999999\n", "seen.txt, line 2: n99999999 is not a noun synset"),
+        ("n02123159\ntiger_cat.n.02\n", "line 2: tiger_cat.n.02 was given on line 1 already"),
+        ("# nothing\n", "no concept ids"),
+    ],
+)
+def test_bad_id_files_are_refused_by_line(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "seen.txt").write_text(text)
+    with pytest.raises(UserError, match=message):
+        read_ids(tmp_path / "seen.txt", wordnet().taxonomy)
+
+
+def test_an_unknown_set_gets_a_suggestion() -> None:
+    with pytest.raises(UserError, match="did you mean imagenet-1k"):
+        concept_set("imagenet1k", wordnet().taxonomy)
+    with pytest.raises(UserError, match="nowhere.txt: no such file"):
+        concept_set("nowhere.txt", wordnet().taxonomy)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("wnid,images\na,5\n", "counts.csv: no line for b, a concept of the universe"),
+        ("wnid,images\nz,5\n", "no line for a and 1 more"),
+        ("wnid,images\na,-5\nb,1\n", "counts.csv, line 2: a has a negative number of images"),
+        ("wnid,images\na,5.5\nb,1\n", "line 2: images must be a whole number, found '5.5'"),
+        ("wnid,images\na,5\na,5\n", "line 3: a is given twice"),
+        ("wnid,images\na,5,7\n", "line 2: 3 fields where the header has 2"),
+        ("wnid,image\na,5\n", "line 1: no column 'images' in the header wnid,image; did you mean image"),
+        ('wnid,images\na,"5\n', "malformed CSV"),
+        ("", "the file is empty"),
+    ],
+)
+def test_bad_counts_are_refused_by_line(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "counts.csv").write_text(text)
+    with pytest.raises(UserError, match=message):
+        read_counts(tmp_path / "counts.csv", ["a", "b"])
+
+
+def test_counts_may_hold_more_than_the_universe(tmp_path: Path) -> None:
+    (tmp_path / "counts.csv").write_bytes(b"\xef\xbb\xbfimages,wnid\r\n5,a\r\n\r\n7,c\r\n")
+    assert read_counts(tmp_path / "counts.csv", ["a"]) == {"a": 5, "c": 7}
+
+
+def test_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "counts.csv").write_bytes(b"wnid,images\n\xff,5\n")
+    with pytest.raises(UserError, match="not UTF-8"):
+        read_counts(tmp_path / "counts.csv", [])
+
+
+def test_edges_with_names(tmp_path: Path) -> None:
+    (tmp_path / "tree.csv").write_text("child,parent,name\n2,1,robin\n3,1,wren\n1,,birds\n")
+    taxonomy = read_taxonomy(tmp_path / "tree.csv")
+    assert dict(zip(taxonomy.ids, taxonomy.names, strict=True)) == {"1": "birds", "2": "robin", "3": "wren"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("child,parent\na,b\na,b\n", "line 3: a → b was given on line 2 already"),
+        ("child,parent\na,b\nb,a\n", "tree.csv: the taxonomy has a cycle"),
+        ("child,parent\n,b\n", "line 2: no child"),
+        ("child,parent\n", "no edges"),
+        ("child,parent,name\na,b,x\na,c,y\n", "line 3: a is called y here and x before"),
+        ("child;parent\na;b\n", "no column 'child'"),
+    ],
+)
+def test_bad_edges_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "tree.csv").write_text(text)
+    with pytest.raises(UserError, match=message):
+        read_taxonomy(tmp_path / "tree.csv")
+
+
+@given(st.text(max_size=80))
+def test_arbitrary_text_gives_a_taxonomy_or_an_error_that_names_the_file(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "fuzz.csv"
+    path.write_text("child,parent\n" + text, encoding="utf-8", errors="replace")
+    try:
+        assert len(read_taxonomy(path)) > 0
+    except UserError as error:
+        assert str(path) in str(error)

@@ -1,0 +1,94 @@
+"""Other people's pickles: plain data comes through, programs do not run."""
+
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unseen.errors import UserError
+from unseen.pickles import read_plain_pickle
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+def write(path: Path, value: Any, protocol: int = 4) -> Path:
+    path.write_bytes(pickle.dumps(value, protocol))
+    return path
+
+
+@given(PLAIN, st.integers(2, 5))
+def test_plain_data_survives(tmp_path_factory: pytest.TempPathFactory, value: Any, protocol: int) -> None:
+    assert read_plain_pickle(write(tmp_path_factory.getbasetemp() / "plain.pkl", value, protocol)) == value
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4])
+@pytest.mark.parametrize("dtype", ["<U24", ">U24", object])
+def test_arrays_of_strings_become_lists(tmp_path: Path, protocol: int, dtype: Any) -> None:
+    names = ["n01440764_1.JPEG", "é.jpg", ""]
+    value = {"n01440764": {"train": np.array(names, dtype=dtype), "test": np.array(names[:1], dtype=dtype)}}
+    found = read_plain_pickle(write(tmp_path / "arrays.pkl", value, protocol))
+    assert found == {"n01440764": {"train": names, "test": names[:1]}}
+
+
+class Program:
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (self.path,)
+
+
+def test_a_program_is_refused_and_does_not_run(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    path = write(tmp_path / "evil.pkl", [Program(str(made))])
+    with pytest.raises(UserError, match=r"evil\.pkl: refused, not a pickle of plain data \(it names (posix|nt)\.mkdir"):
+        read_plain_pickle(path)
+    assert not made.exists()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        b"cbuiltins\neval\n(S'1+1'\ntR.",
+        b"cnumpy\nload\n(S'x'\ntR.",
+        b"cnumpy.core.multiarray\nscalar\n.",
+        b"cbuiltins\ngetattr\n.",
+        b"garbage",
+        b"",
+        b"\x80\x04\x95",
+    ],
+)
+def test_other_names_and_damage_are_refused(tmp_path: Path, code: bytes) -> None:
+    (tmp_path / "bad.pkl").write_bytes(code)
+    with pytest.raises(UserError, match="refused"):
+        read_plain_pickle(tmp_path / "bad.pkl")
+
+
+def test_a_truncated_array_is_refused(tmp_path: Path) -> None:
+    data = pickle.dumps(np.array(["abc", "de"]), 4)
+    (tmp_path / "cut.pkl").write_bytes(data.replace(np.array(["abc", "de"]).tobytes(), b"abc"))
+    with pytest.raises(UserError, match="refused"):
+        read_plain_pickle(tmp_path / "cut.pkl")
+
+
+@given(st.binary(max_size=300))
+def test_arbitrary_bytes_never_crash(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "fuzz.pkl"
+    path.write_bytes(data)
+    try:
+        read_plain_pickle(path)
+    except UserError as error:
+        assert str(path) in str(error)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"none\.pkl: no such file"):
+        read_plain_pickle(tmp_path / "none.pkl")
