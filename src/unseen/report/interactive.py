@@ -59,7 +59,7 @@ def save_interactive(chart: Chart, path: Path) -> None:
             chart.marks], hovertemplate="%{hovertext}<extra></extra>",
         )  # fmt: skip
     figure.update_layout(
-        template="simple_white", margin={"l": 60, "r": 20, "t": 20, "b": 55}, height=520, font={"color": INK}
+        template="simple_white", margin={"l": 60, "r": 20, "t": 45, "b": 55}, height=520, font={"color": INK}
     )
     figure.update_xaxes(title=html.escape(chart.x_label), range=chart.x_range, type="log" if chart.log_x else None)
     figure.update_yaxes(title=html.escape(chart.y_label), range=chart.y_range, gridcolor=GREY, showgrid=False)
