@@ -1,0 +1,1 @@
+"""Scores: what one is, and the tables made of many."""

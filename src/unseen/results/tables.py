@@ -1,0 +1,130 @@
+"""Tables of scores: means with their uncertainty, gaps to the seen domain, differences from a baseline, ranks."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from unseen.errors import UserError
+from unseen.files import atomic_write
+from unseen.results.score import Score, shots_name
+
+GROUP = ["study", "protocol", "backbone", "domain", "probe", "shots", "metric"]
+RESAMPLES = 2000
+
+
+def score_table(scores: Iterable[Score]) -> pd.DataFrame:
+    """One row per score; `shots` as text (`all` for all), versions left out."""
+    rows = [score.as_dict() | {"shots": shots_name(score.shots)} for score in scores]
+    if not rows:
+        raise UserError("no scores to make a table of")
+    return pd.DataFrame(rows).drop(columns="versions")
+
+
+def bootstrap_interval(values: Sequence[float], level: float = 0.95, seed: int = 0) -> tuple[float, float]:
+    """Percentile bootstrap interval of the mean over repetitions; a single value has none wider than itself.
+
+    With 3 or 5 seeds the interval is coarse, as it cannot leave the range of the values: a spread, not a test.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    drawn = np.random.default_rng(seed).integers(0, len(array), (RESAMPLES, len(array)))
+    tail = (1 - level) / 2
+    low, high = np.quantile(array[drawn].mean(axis=1), [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def summarise(table: pd.DataFrame) -> pd.DataFrame:
+    """Mean, sample standard deviation, 95% bootstrap interval and number of seeds, per backbone, domain, shots, metric.
+
+    The same (…, seed) twice, as when runs are merged that share a job, counts once.
+    """
+    once = table.drop_duplicates([*GROUP, "seed"], keep="last")
+    rows = []
+    for group, part in once.groupby(GROUP, sort=False):
+        values = part.sort_values("seed")["value"].tolist()
+        low, high = bootstrap_interval(values)
+        deviation = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+        rows.append([*group, float(np.mean(values)), deviation, low, high, len(values)])
+    return pd.DataFrame(rows, columns=[*GROUP, "mean", "deviation", "low", "high", "seeds"])
+
+
+def with_comparisons(summary: pd.DataFrame, *, seen: str, baseline: str | None = None) -> pd.DataFrame:
+    """The summary with `gap` (mean minus that on the seen domain), `relative` (minus the baseline backbone's), `rank`.
+
+    Rank is 1 for the best backbone on a domain under the same shots and metric; equal means share the better rank.
+    Columns are empty where there is nothing to compare with.
+    """
+    keys = ["study", "protocol", "backbone", "probe", "shots", "metric"]
+    on_seen = summary[summary["domain"] == seen][[*keys, "mean"]].rename(columns={"mean": "_seen"})
+    result = summary.merge(on_seen, on=keys, how="left")
+    result["gap"] = result["mean"] - result.pop("_seen")
+    keys = ["study", "protocol", "domain", "probe", "shots", "metric"]
+    if baseline is not None:
+        if baseline not in set(summary["backbone"]):
+            raise UserError(f"no backbone '{baseline}' among {', '.join(sorted(set(summary['backbone'])))}")
+        base = summary[summary["backbone"] == baseline][[*keys, "mean"]].rename(columns={"mean": "_base"})
+        result = result.merge(base, on=keys, how="left")
+        result["relative"] = result["mean"] - result.pop("_base")
+    result["rank"] = result.groupby(keys)["mean"].rank(ascending=False, method="min").astype(int)
+    return result
+
+
+def wide(summary: pd.DataFrame, metric: str = "top1") -> pd.DataFrame:
+    """Percent `mean ± deviation`, one row per backbone and shots, one column per domain, in order of appearance."""
+    part = summary[summary["metric"] == metric]
+    cells = [f"{100 * m:.1f} ± {100 * d:.1f}" for m, d in zip(part["mean"], part["deviation"], strict=True)]
+    order = {name: list(dict.fromkeys(part[name])) for name in ("backbone", "shots", "domain")}
+    pivot = part.assign(cell=cells).pivot_table(
+        index=["backbone", "shots"], columns="domain", values="cell", aggfunc="first", sort=False
+    )
+    index = [(b, s) for b in order["backbone"] for s in order["shots"] if (b, s) in pivot.index]
+    return pivot.loc[index, order["domain"]].fillna("").reset_index()
+
+
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write a table in the form its file name asks for: .csv, .parquet, .md or .tex."""
+    writers = {".csv": _csv, ".parquet": _parquet, ".md": _markdown, ".tex": _latex}
+    if path.suffix not in writers:
+        raise UserError(f"{path}: a table is written as {', '.join(writers)}")
+    with atomic_write(path) as file:
+        file.write(writers[path.suffix](table))
+
+
+def _csv(table: pd.DataFrame) -> bytes:
+    return table.to_csv(index=False, lineterminator="\n").encode()
+
+
+def _parquet(table: pd.DataFrame) -> bytes:
+    return bytes(table.to_parquet(index=False))
+
+
+def _markdown(table: pd.DataFrame) -> bytes:
+    def line(cells: Iterable[object]) -> str:
+        return "| " + " | ".join(_text(cell).replace("|", "\\|") for cell in cells) + " |\n"
+
+    rows = "".join(line(row) for row in table.itertuples(index=False, name=None))
+    return (line(table.columns) + line("---" for _ in table.columns) + rows).encode()
+
+
+def _latex(table: pd.DataFrame) -> bytes:
+    def line(cells: Iterable[object]) -> str:
+        return " & ".join(_escaped(_text(cell)) for cell in cells) + " \\\\\n"
+
+    columns = "".join("r" if pd.api.types.is_numeric_dtype(table[name]) else "l" for name in table.columns)
+    rows = "".join(line(row) for row in table.itertuples(index=False, name=None))
+    head = f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{line(table.columns)}\\midrule\n"
+    return f"{head}{rows}\\bottomrule\n\\end{{tabular}}\n".encode()
+
+
+def _text(cell: object) -> str:
+    if isinstance(cell, float):
+        return "" if np.isnan(cell) else f"{cell:.4f}"
+    return str(cell)
+
+
+def _escaped(text: str) -> str:
+    """Text in which LaTeX's special characters are only characters."""
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$"}
+    special |= {character: f"\\{character}" for character in "&%$#_{}"}
+    return "".join(special.get(character, character) for character in text)
