@@ -1,5 +1,6 @@
 """Tables and atomic writes."""
 
+import os
 import stat
 from pathlib import Path
 
@@ -33,8 +34,26 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
 def test_a_written_file_is_readable_by_others(tmp_path: Path) -> None:
     with atomic_write(tmp_path / "new/result.txt") as file:
         file.write(b"x")
-    assert (tmp_path / "new/result.txt").stat().st_mode & stat.S_IRUSR
+    (tmp_path / "plain.txt").write_text("x")
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("new/result.txt", "plain.txt")]
+    assert modes[0] == modes[1]
     assert (tmp_path / "new/result.txt").read_text() == "x"
+
+
+def test_a_link_is_followed_and_a_pipe_is_written_into(tmp_path: Path) -> None:
+    (tmp_path / "target.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "target.txt")
+    with atomic_write(tmp_path / "link.txt") as file:
+        file.write(b"new")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "target.txt").read_text() == "new"
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with atomic_write(tmp_path / "pipe") as file:
+        file.write(b"through")
+    assert os.read(reader, 20) == b"through"
+    os.close(reader)
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:

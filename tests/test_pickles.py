@@ -29,7 +29,7 @@ def test_plain_data_survives(tmp_path_factory: pytest.TempPathFactory, value: An
     assert read_plain_pickle(write(tmp_path_factory.getbasetemp() / "plain.pkl", value, protocol)) == value
 
 
-@pytest.mark.parametrize("protocol", [2, 3, 4])
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
 @pytest.mark.parametrize("dtype", ["<U24", ">U24", object])
 def test_arrays_of_strings_become_lists(tmp_path: Path, protocol: int, dtype: Any) -> None:
     names = ["n01440764_1.JPEG", "é.jpg", ""]

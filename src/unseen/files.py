@@ -57,8 +57,16 @@ def read_table(
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[IO[bytes]]:
-    """A binary file that appears under `path` only when it is complete."""
+    """A binary file that appears under `path` only when it is complete.
+
+    A link is followed to the file it stands for; what is not a plain file (a pipe, `/dev/stdout`) is written as it is.
+    """
     try:
+        path = path.resolve()
+        if path.exists() and not path.is_file() and not path.is_dir():
+            with path.open("wb") as file:
+                yield file
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
             unfinished = Path(file.name)

@@ -1,6 +1,7 @@
 """Reading other people's pickles without running them.
 
-A pickle is a program; `pickle.load` runs it. This reader admits plain containers, strings and numbers, and the
+A pickle is a program; `pickle.load` runs it. This reader admits what pickle has opcodes for (lists,
+dictionaries, sets, strings, bytes, numbers) and the
 arrays of strings in which the ImageNet-CoG authors keep file names, rebuilt here as lists by our own code. Anything
 else is refused by name.
 """
@@ -45,6 +46,13 @@ def _new_array(*_: object) -> _Array:
     return _Array()
 
 
+def _array_from_buffer(data: bytes, dtype: _Dtype, shape: tuple[int, ...], *_: object) -> _Array:
+    """Protocol 5 brings an array's bytes, type and shape in one call."""
+    array = _Array()
+    array.__setstate__((1, shape, dtype, False, bytes(data)))
+    return array
+
+
 def _bytes(text: str, encoding: str) -> bytes:
     """Protocol 2 writes bytes as latin-1 text to be encoded."""
     return text.encode(encoding)
@@ -60,6 +68,8 @@ _ADMITTED: dict[tuple[str, str], Callable[..., Any]] = {
     ("numpy", "ndarray"): _Array,
     ("numpy.core.multiarray", "_reconstruct"): _new_array,
     ("numpy._core.multiarray", "_reconstruct"): _new_array,
+    ("numpy.core.numeric", "_frombuffer"): _array_from_buffer,
+    ("numpy._core.numeric", "_frombuffer"): _array_from_buffer,
     ("_codecs", "encode"): _bytes,
     ("__builtin__", "bytes"): _empty_bytes,
     ("collections", "OrderedDict"): dict,

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -86,7 +87,7 @@ def test_build_prints_every_step_and_writes_the_published_levels(
     answer = unseen("levels", "build", "--recipe", "cog-v2", "--counts", counts_file, "--out", out)
     assert answer.code == 0
     for left in ("21,841", "20,842", "20,081", "7,443", "6,840", "5,216", "5,146"):
-        assert left in answer.out
+        assert left in answer.out, left
     shipped = Path(package.__file__).parent / "ontology/data/cog-v2.csv"
     assert out.read_bytes() == shipped.read_bytes()
 
@@ -197,7 +198,37 @@ def test_doctor(unseen: Unseen) -> None:
     assert "unseen on this machine" in unseen("doctor").out
 
 
+def test_json_has_no_infinity(unseen: Unseen) -> None:
+    answer = unseen("similarity", "n02123159", "n02123159", "--measure", "jiang-conrath", "--json")
+    assert json.loads(answer.out, parse_constant=pytest.fail)["similarity"] == {"jiang-conrath": None}
+
+
+def test_a_changed_recipe_has_another_name_and_keeps_its_exclusions(unseen: Unseen, counts_file: Path) -> None:
+    options = ["--counts", counts_file, "--exclude-subtree", "plant.n.02", "--size", 300, "--json"]
+    summary = json.loads(unseen("levels", "build", "--recipe", "cog-v2", *options).out)
+    assert summary["recipe"] == "cog-v2-changed"
+    rules = [step["rule"] for step in summary["steps"]]
+    assert {"drop everything under person.n.01", "drop everything under plant.n.02"} <= set(rules)
+
+
+def test_piped_tables_do_not_fold() -> None:
+    command = [str(Path(sys.executable).parent / "unseen"), "levels", "show", "cog-v2", "--level", "1"]
+    environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+    answer = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    assert len(answer.stdout.splitlines()) == 1002
+
+
+def test_output_without_unicode_is_no_error() -> None:
+    command = [str(Path(sys.executable).parent / "unseen"), "levels", "show", "cog-v2"]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    assert subprocess.run(command, check=False, capture_output=True, env=environment).returncode == 0
+
+
 REFUSED = [
+    (["ls", "nothing"], "what to list is one of recipes"),
+    (["concept", "", "--gloss"], "give an id, a name, a word"),
+    (["levels", "random", "--seed", "-1"], "a seed is at least 0"),
+    (["levels", "build", "--recipe", "cog-v2", "--taxonomy", "tree.csv"], "leave out --recipe or --taxonomy"),
     (["levels", "show", "cog-v9"], "no levels 'cog-v9'; did you mean"),
     (["levels", "show", "none.csv"], "none.csv: no such file"),
     (["levels", "build"], "say which levels to build"),

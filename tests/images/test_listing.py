@@ -1,7 +1,9 @@
 """Images per class in every layout that ImageNet-21K comes in."""
 
 import io
+import os
 import tarfile
+import time
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,32 @@ def test_a_tar_file_per_class(tars: Path) -> None:
 @pytest.mark.parametrize(("name", "mode"), [("whole.tar", "w"), ("whole.tar.gz", "w:gz")])
 def test_one_tar_of_tars(tars: Path, tmp_path: Path, name: str, mode: str) -> None:
     assert dict(list_images(outer(tmp_path / name, tars, mode))) == EXPECTED
+
+
+def test_hidden_files_are_told_by_their_own_name(tmp_path: Path) -> None:
+    files = {"./n1_1.JPEG": b"", "n00000001/n1_2.JPEG": b"", "n00000001/._n1_3.JPEG": b""}
+    (tmp_path / "n00000001.tar").write_bytes(tar_of(files))
+    assert dict(list_images(tmp_path)) == {"n00000001": ["n1_1.JPEG", "n1_2.JPEG"]}
+
+
+def test_a_compressed_tar_of_tars_is_read_once(tmp_path: Path) -> None:
+    """Time grows with the size, not with its square: going back for every class would take minutes here."""
+    with tarfile.open(tmp_path / "whole.tar.gz", "w:gz", compresslevel=1) as archive:
+        for i in range(150):
+            content = tar_of({f"n{i:08d}_1.JPEG": os.urandom(40_000)})
+            member = tarfile.TarInfo(f"n{i:08d}.tar")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    start = time.perf_counter()
+    assert len(dict(list_images(tmp_path / "whole.tar.gz"))) == 150
+    assert time.perf_counter() - start < 5
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "n00000001").mkdir()
+    (tmp_path / "n00000001/a\nb.jpg").write_bytes(b"")
+    with pytest.raises(UserError, match="not plain text"):
+        list(list_images(tmp_path))
 
 
 def test_a_class_twice_is_refused(folders: Path, tars: Path) -> None:

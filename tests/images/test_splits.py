@@ -114,10 +114,18 @@ def test_rules_of_the_paper() -> None:
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\n\0"), min_size=1, max_size=12)
 NUMBERED = st.integers(0, 10**12).map(lambda number: f"n01440764_{number}.JPEG")
+FOREIGN = st.integers(0, 9).map(lambda number: f"img1{chr(0x660 + number)}.jpg")
 PADDED = st.integers(0, 999).map(lambda number: f"img{number:05d}.png")
 
 
-@given(st.lists(st.lists(NAMES, unique=True) | st.lists(NUMBERED, unique=True) | st.lists(PADDED, unique=True)))
+@given(
+    st.lists(
+        st.lists(NAMES, unique=True)
+        | st.lists(NUMBERED, unique=True)
+        | st.lists(PADDED, unique=True)
+        | st.lists(FOREIGN, unique=True)
+    )
+)
 def test_names_survive_packing(groups: list[list[str]]) -> None:
     assert unpack_names(pack_names(groups)) == [tuple(sorted(group)) for group in groups]
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from unseen.errors import UserError
 from unseen.ontology.concept_sets import concept_set, read_counts, read_ids
 from unseen.ontology.edges import read_taxonomy
+from unseen.ontology.taxonomy import Taxonomy
 from unseen.ontology.wordnet import wordnet
 
 
@@ -16,6 +17,17 @@ def test_ids_and_names_with_comments(tmp_path: Path) -> None:
     file = tmp_path / "seen.txt"
     file.write_text("# my classes\nn02123159 tiger cat\n\ndog.n.01, man's best friend\n")
     assert read_ids(file, wordnet().taxonomy) == ("n02123159", "n02084071")
+
+
+def test_an_id_may_contain_spaces_and_signs(tmp_path: Path) -> None:
+    taxonomy = Taxonomy.from_edges([("Passer domesticus", "Passer"), ("C#1", "Passer"), ("Passer", "")])
+    (tmp_path / "seen.txt").write_text("Passer domesticus\nC#1 # a comment\n")
+    assert read_ids(tmp_path / "seen.txt", taxonomy) == ("Passer domesticus", "C#1")
+
+
+def test_the_added_root_is_no_concept() -> None:
+    taxonomy = Taxonomy.from_edges([("cat", "animal"), ("oak", "plant")])
+    assert concept_set("taxonomy", taxonomy) == ("animal", "cat", "oak", "plant")
 
 
 @pytest.mark.parametrize(

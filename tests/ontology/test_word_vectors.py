@@ -65,6 +65,11 @@ def test_a_word_with_spaces_keeps_them(tmp_path: Path) -> None:
         ("v.txt", b"bird 1 2\n", "none of the words"),
         ("v.bin", b"2 3\ncat \0\0", "ends after 0 of 2"),
         ("v.npy", b"nothing", "no vocabulary beside it"),
+        ("v.txt.gz", gzip.compress(b"cat 1 2\n")[:-5], "damaged, or not word vectors"),
+        ("v.txt.bz2", b"BZh9 nonsense", "damaged, or not word vectors"),
+        ("v.bin", b"1 99999999999999999999\ncat ", "damaged, or not word vectors"),
+        ("v.txt", b"cat 1 nan\n", "the vector of 'cat' has values that are not finite"),
+        ("v.txt", b"cat 1 1e99\n", "the vector of 'cat' has values that are not finite"),
     ],
 )
 def test_bad_files_are_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:

@@ -17,7 +17,7 @@ from unseen.ontology.information import Floats, information_from_file
 from unseen.ontology.levels import Built, Levels, build_levels, load_levels, rerank_levels
 from unseen.ontology.measures import get_measure
 from unseen.ontology.ranking import Spread, TieRule
-from unseen.ontology.recipes import Recipe, get_recipe
+from unseen.ontology.recipes import Leaves, Recipe, get_recipe
 from unseen.ontology.space import LcsRule, Space
 from unseen.ontology.taxonomy import Taxonomy
 from unseen.ontology.text import ConceptText, concept_vectors, vocabulary, wordnet_texts
@@ -40,15 +40,21 @@ def changed_recipe(name: str | None, *, own_taxonomy: bool, **changes: Any) -> R
     """The named recipe with the given fields changed; without a name, a plain one that needs at least `seen`."""
     changes = {field: value for field, value in changes.items() if value is not None}
     words = {"lcs": get_args(LcsRule), "ties": get_args(TieRule), "spread": get_args(Spread)}
-    words["leaves"] = ("universe", "eligible", "any")
+    words["leaves"] = get_args(Leaves)
     for option, allowed in words.items():
         if option in changes:
-            choose(option, changes[option], allowed)
+            choose(f"--{option}", changes[option], allowed)
     get_measure(changes.get("measure", "lin"))
     if changes.get("min_images", 0) < 0:
         raise UserError(f"--min-images is at least 0, not {changes['min_images']}")
     if name is not None:
-        return replace(get_recipe(name), **changes)
+        recipe = get_recipe(name)
+        if own_taxonomy:
+            raise UserError(f"recipe {name} is about ImageNet and WordNet: leave out --recipe or --taxonomy")
+        if "exclude_subtrees" in changes:
+            changes["exclude_subtrees"] = (*recipe.exclude_subtrees, *changes["exclude_subtrees"])
+        changed = replace(recipe, **changes)
+        return changed if changed == recipe else replace(changed, name=f"{name}-changed")
     if "seen" not in changes:
         raise UserError("say which levels to build: --recipe cog-v2, or --seen FILE for your own seen concepts")
     return replace(Recipe("own", universe="taxonomy" if own_taxonomy else "imagenet-21k", seen=""), **changes)
@@ -70,20 +76,31 @@ def build_from_inputs(recipe: Recipe, inputs: Inputs, explain: Sequence[str]) ->
         taxonomy,
         universe,
         seen,
-        counts=_counts(recipe, inputs, universe),
+        counts=_counts(recipe, inputs, universe, taxonomy),
         vectors=_vectors(recipe.measure, inputs.vectors, taxonomy, [*universe, *seen], inputs.taxonomy is None),
-        information=information_from_file(full, inputs.frequencies)[full.index(taxonomy.ids)]
-        if inputs.frequencies
-        else None,
+        information=_information(inputs.frequencies, full, taxonomy, universe),
     )
     return built, [built.explain(wnid) for wnid in wanted]
 
 
-def _counts(recipe: Recipe, inputs: Inputs, universe: Sequence[str]) -> dict[str, int] | None:
+def _information(path: Path | None, full: Taxonomy, taxonomy: Taxonomy, universe: Sequence[str]) -> Floats | None:
+    """Information content of the taxonomy's nodes from a file of frequencies, if there is one."""
+    if path is None:
+        return None
+    content = information_from_file(full, path)
+    uncounted = int((~np.isfinite(content[full.index(universe)])).sum())
+    if uncounted:
+        note(f"{path}: {uncounted} of {len(universe)} concepts never occur in it; their similarity to others is 0")
+    return content[full.index(taxonomy.ids)]
+
+
+def _counts(recipe: Recipe, inputs: Inputs, universe: Sequence[str], taxonomy: Taxonomy) -> dict[str, int] | None:
     if inputs.counts and inputs.images:
         raise UserError("give --counts or --images, not both")
     if inputs.counts:
-        return read_counts(inputs.counts, universe)
+        inner = taxonomy.above(taxonomy.index(universe))
+        needed = [concept for concept in universe if inputs.taxonomy is None or not inner[taxonomy.position[concept]]]
+        return dict.fromkeys(universe, 0) | read_counts(inputs.counts, needed)
     if inputs.images:
         found = {name: len(images) for name, images in track(list_images(inputs.images), "classes counted")}
         absent = [concept for concept in universe if concept not in found]
@@ -126,13 +143,13 @@ def _vectors(
     return vectors
 
 
-def reranked(levels: str, measure: str, path: Path | None) -> Levels:
-    """Levels of WordNet concepts, ranked again by their similarity to IN-1K under another measure."""
+def reranked(levels: str, measure: str, path: Path | None, seen_name: str) -> Levels:
+    """Levels of WordNet concepts, ranked again by their similarity to the seen ones under another measure."""
     loaded, net = load_levels(levels), wordnet()
     get_measure(measure)
-    seen, universe = net.members("imagenet-1k"), net.members("imagenet-21k")
+    seen, universe = concept_set(seen_name, net.taxonomy), net.members("imagenet-21k")
     ids = [concept.wnid for concept in loaded.concepts]
     taxonomy = net.taxonomy.closure([*universe, *seen, *ids], "WordNet 3.0")
     vectors = _vectors(measure, path, taxonomy, [*universe, *seen, *ids], is_wordnet=True)
-    recipe = Recipe(f"{loaded.name}-{measure}", "imagenet-21k", "imagenet-1k", measure=measure)
+    recipe = Recipe(f"{loaded.name}-{measure}", "imagenet-21k", seen_name, measure=measure)
     return rerank_levels(loaded, recipe, Space(taxonomy, given_vectors=vectors), seen)

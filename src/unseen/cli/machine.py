@@ -16,7 +16,7 @@ def ls(what: Annotated[str, typer.Argument(help="recipes, levels, measures, or s
     from unseen.ontology.wordnet import CONCEPT_SETS, wordnet
 
     rows: list[tuple[str, ...]]
-    match choose("what", what, ("recipes", "levels", "measures", "sets")):
+    match choose("what to list", what, ("recipes", "levels", "measures", "sets")):
         case "recipes":
             columns: tuple[str, ...] = ("recipe", "universe", "seen", "min_images", "measure", "levels", "size")
             rows = [

@@ -1,17 +1,20 @@
 """The `unseen` command."""
 
+import io
 import os
 import sys
 from typing import Annotated, Any
 
 import typer
 
-from unseen import __version__
-from unseen.cli import concepts, levels, machine, splits
+from unseen.cli import concepts, levels, machine, splits, studies
 from unseen.errors import UserError
+from unseen.version import __version__
 
 # Typer's class of errors about arguments, which it does not export under a name of its own.
 UsageError: Any = typer.BadParameter.__bases__[0]
+
+INTERRUPTED = 130
 
 app = typer.Typer(
     name="unseen",
@@ -20,6 +23,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+app.command("demo")(studies.demo)
+app.command("probe")(studies.probe)
+app.command("report")(studies.report)
 app.add_typer(levels.app, name="levels")
 app.add_typer(splits.app, name="splits")
 app.command("similarity")(concepts.similarity)
@@ -45,6 +51,9 @@ def _root(
 
 def run() -> None:
     """Run the command line; a user's mistake is one sentence on standard error and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):  # a terminal without a character gets a question mark, not a traceback
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
@@ -58,12 +67,17 @@ def run() -> None:
         context = error.ctx
         command = context.command_path if context else "unseen"
         _fail(f"{message.rstrip('.')}; see {command} --help")
-    except (KeyboardInterrupt, typer.Abort):
-        typer.echo("unseen: interrupted", err=True)
-        sys.exit(130)
     except BrokenPipeError:  # the reader of our output has gone, as in `unseen levels show cog-v2 | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except MemoryError:
+        _fail("not enough memory for this; ask for less at a time")
+    except (OSError, UnicodeError) as error:
+        _fail(f"{getattr(error, 'filename', None) or 'a file'}: {getattr(error, 'strerror', None) or error}")
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    if code == INTERRUPTED:
+        typer.echo("unseen: interrupted; the same command goes on from what is done", err=True)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -1,6 +1,8 @@
 """What commands print: tables on a terminal, JSON for scripts, progress on standard error."""
 
 import json
+import math
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +22,9 @@ def console() -> "Console":
     """A console on standard output; names and file paths are never read as markup."""
     from rich.console import Console
 
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    # In a pipe or a file lines are as long as they need to be: folded ids could not be searched for.
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 1000
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
 
 
 def print_table(
@@ -43,7 +47,16 @@ def print_table(
 
 
 def print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    """Print JSON; numbers that JSON does not have (infinity, not a number) are null."""
+    typer.echo(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def note(text: str) -> None:
@@ -51,20 +64,40 @@ def note(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def track(items: Iterable[T], what: str) -> Iterator[T]:
-    """Pass items on, showing how many have gone by and at what rate."""
+def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
+    """Pass items on, showing how many have gone by, at what rate and, with a total, how long the rest will take."""
     if sys.stderr.isatty():
-        from rich.console import Console
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} {task.description}"), TimeElapsedColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-            yield from progress.track(items, description=what, total=None)
+        yield from _track_on_terminal(items, what, total)
         return
     start = last = time.monotonic()
     for done, item in enumerate(items, start=1):
         yield item
         now = time.monotonic()
         if now - last > SECONDS_BETWEEN_LINES:
-            note(f"{done:,} {what}, {done / (now - start):,.1f} a second")
+            rate = done / (now - start)
+            of = f" of {total:,}" if total else ""
+            left = f", {duration((total - done) / rate)} left" if total else ""
+            note(f"{done:,}{of} {what}, {rate:,.1f} a second{left}")
             last = now
+
+
+def _track_on_terminal(items: Iterable[T], what: str, total: int | None) -> Iterator[T]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    count = TextColumn("{task.completed:,.0f}" + (" of {task.total:,.0f}" if total else "") + " {task.description}")
+    rest = (BarColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn(), TextColumn("left")) if total else ()
+    columns = (SpinnerColumn(), count, TimeElapsedColumn(), *rest)
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=total, rate="")
+        start = time.monotonic()
+        for done, item in enumerate(items, start=1):
+            yield item
+            progress.update(task, completed=done, rate=f"{done / (time.monotonic() - start):.1f} a second,")
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a person would say them."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

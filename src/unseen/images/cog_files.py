@@ -5,7 +5,7 @@ from typing import Any
 
 from unseen.errors import UserError
 from unseen.images.splits import ClassSplit, Splits
-from unseen.ontology.levels import Concept, Levels, load_levels
+from unseen.ontology.levels import SHIPPED, Concept, Levels, load_levels
 from unseen.ontology.wordnet import wordnet
 from unseen.pickles import read_plain_pickle
 
@@ -27,7 +27,12 @@ def import_levels(path: Path) -> Levels:
                 raise UserError(f"{path}: level {number} contains {wnid!r}, which is not a noun synset of WordNet 3.0")
         if len(set(level)) < len(level):
             raise UserError(f"{path}: level {number} contains a concept twice")
-    for name in ("cog-v2", "cog-v1"):
+    both = set[str]()
+    for number, level in enumerate(lists, start=1):
+        if both & set(level):
+            raise UserError(f"{path}: {min(both & set(level))} is in level {number} and in an earlier one")
+        both |= set(level)
+    for name in SHIPPED:
         shipped = load_levels(name)
         if len(shipped) == len(lists) and all(
             shipped.ids(number) == tuple(sorted(level)) for number, level in enumerate(lists, start=1)
@@ -54,6 +59,8 @@ def import_splits(path: Path) -> Splits:
         entry = table[wnid]
         if not isinstance(wnid, str) or not isinstance(entry, dict) or not {"train", "test"} <= entry.keys():
             raise UserError(f"{path}: {wnid!r} has no lists 'train' and 'test'")
+        if wnid not in wordnet().position:
+            raise UserError(f"{path}: {wnid} is not a noun synset of WordNet 3.0")
         sides = {side: _names(path, wnid, entry[side]) for side in ("train", "test")}
         if set(sides["train"]) & set(sides["test"]):
             raise UserError(f"{path}: an image of {wnid} is in both train and test")
@@ -64,4 +71,7 @@ def import_splits(path: Path) -> Splits:
 def _names(path: Path, wnid: str, files: Any) -> tuple[str, ...]:
     if not isinstance(files, list) or not all(isinstance(file, str) and file for file in files):
         raise UserError(f"{path}: the images of {wnid} are not a list of file names")
-    return tuple(sorted(PurePosixPath(file.replace("\\", "/")).name for file in files))
+    names = sorted(PurePosixPath(file.replace("\\", "/")).name for file in files)
+    if len(set(names)) < len(names) or not all(name and name.isprintable() for name in names):
+        raise UserError(f"{path}: the images of {wnid} have names that are empty, odd or given twice")
+    return tuple(names)

@@ -1,14 +1,17 @@
 """Which images there are, per class, in a folder or in ImageNet's tar files, which are read in place."""
 
+import lzma
 import re
 import tarfile
+import zlib
 from collections.abc import Iterator
-from os import scandir
+from os import DirEntry, scandir
 from pathlib import Path, PurePosixPath
 
 from unseen.errors import UserError
 
 IMAGE_SUFFIXES = (".jpeg", ".jpg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+DAMAGE = (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError)
 TAR_NAME = re.compile(r"(?P<id>[^/]+)\.tar")
 
 
@@ -30,20 +33,31 @@ def list_images(root: Path) -> Iterator[tuple[str, list[str]]]:
         if name in seen:
             raise UserError(f"{root}: {name} is there twice, in two folders or tar files")
         seen.add(name)
+        odd = next((image for image in images if not image.isprintable()), None)
+        if odd is not None:
+            raise UserError(f"{root}: an image of {name} has a name that is not plain text, {odd!a}; rename it")
         yield name, sorted(images)
     if not seen:
         raise UserError(f"{root}: no folder or tar file per class in it")
 
 
 def _in_folder(root: Path) -> Iterator[tuple[str, list[str]]]:
-    for entry in sorted(scandir(root), key=lambda entry: entry.name):
+    for entry in _entries(root):
         tar = TAR_NAME.fullmatch(entry.name)
         if entry.is_dir():
-            with scandir(entry.path) as files:
-                yield entry.name, [file.name for file in files if _is_image(file.name) and file.is_file()]
+            files = _entries(Path(entry.path))
+            yield entry.name, [file.name for file in files if _is_image(file.name) and file.is_file()]
         elif tar and entry.is_file():
             with _open_tar(Path(entry.path)) as archive:
                 yield tar["id"], _images_of(archive, entry.path)
+
+
+def _entries(folder: Path) -> list[DirEntry[str]]:
+    try:
+        with scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        raise UserError(f"{folder}: cannot be read ({error.strerror})") from None
 
 
 def _in_outer_tar(path: Path) -> Iterator[tuple[str, list[str]]]:
@@ -54,9 +68,10 @@ def _in_outer_tar(path: Path) -> Iterator[tuple[str, list[str]]]:
                 continue
             where = f"{path}: {member.name}"
             try:
-                with tarfile.open(fileobj=outer.extractfile(member)) as inner:
+                # Plain tar only: trying compressions would rewind a compressed outer file for every class.
+                with tarfile.open(fileobj=outer.extractfile(member), mode="r:") as inner:
                     yield tar["id"], _images_of(inner, where)
-            except tarfile.TarError as error:
+            except DAMAGE as error:
                 raise UserError(f"{where}: damaged tar file ({error})") from None
 
 
@@ -75,7 +90,7 @@ def _members(archive: tarfile.TarFile, where: str) -> Iterator[tarfile.TarInfo]:
                 raise UserError(f"{where}: refused, a member's path leads outside the archive ({member.name})")
             yield member
             archive.members = []  # type: ignore[attr-defined]  # or 14 million of them stay in memory
-    except (tarfile.TarError, EOFError) as error:
+    except DAMAGE as error:
         raise UserError(f"{where}: damaged tar file ({error})") from None
 
 
@@ -87,4 +102,4 @@ def _images_of(archive: tarfile.TarFile, where: str) -> list[str]:
 
 
 def _is_image(name: str) -> bool:
-    return name.lower().endswith(IMAGE_SUFFIXES) and not name.startswith(".")
+    return name.lower().endswith(IMAGE_SUFFIXES) and not PurePosixPath(name).name.startswith(".")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-NUMBERED = re.compile(r"(?P<before>.*?)(?P<number>0|[1-9]\d{0,17})(?P<after>\D*)", re.DOTALL)
+NUMBERED = re.compile(r"(?P<before>.*?)(?P<number>0|[1-9][0-9]{0,17})(?P<after>[^0-9]*)", re.DOTALL)
 SEPARATORS = re.compile(r"[\n\0]")
 
 
@@ -68,6 +68,6 @@ def _numbers(group: Sequence[str]) -> tuple[str, str, NDArray[np.int64]] | None:
     before, after = match["before"], match["after"]
     end = -len(after) or None
     middles = [name[len(before) : end] for name in group if name.startswith(before) and name.endswith(after)]
-    if len(middles) < len(group) or not all(re.fullmatch(r"0|[1-9]\d{0,17}", middle) for middle in middles):
+    if len(middles) < len(group) or not all(re.fullmatch(r"0|[1-9][0-9]{0,17}", middle) for middle in middles):
         return None
     return before, after, np.array([int(middle) for middle in middles], dtype=np.int64)

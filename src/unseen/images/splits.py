@@ -1,7 +1,7 @@
 """Which images of a concept train and which test: drawn by hash, stored as a compact manifest.
 
-An image's place in the draw is SHA-256 of `seed/class/name`: it depends neither on the order in which the file system
-lists files nor on other images or classes, so that the same image falls on the same side on every machine.
+An image's place in the draw is SHA-256 of `seed/class/name`: the split of a class depends neither on the order in which
+the file system lists files nor on other classes, and an image more or less moves few others across.
 """
 
 import hashlib
@@ -57,7 +57,7 @@ class Splits:
 
     @property
     def content_hash(self) -> str:
-        """SHA-256 over all (class, side, name), in order."""
+        """SHA-256 over all (class, side, name), in order: of what the split is, not of how it was drawn."""
         digest = hashlib.sha256()
         for name, split in self.classes.items():
             for side, images in (("test", split.test), ("train", split.train)):
@@ -98,15 +98,15 @@ class Splits:
             classes = {
                 name: ClassSplit(train, test) for name, (train, test) in zip(about["classes"], groups, strict=True)
             }
+            rule = SplitRule(**about["rule"]) if about["rule"] else None
+            splits, recorded = cls(classes, about["source"], rule, about["seed"]), about["content_hash"]
         except FileNotFoundError:
             raise UserError(f"{path}: no such file") from None
         except UserError:
             raise
         except Exception as error:  # zip, JSON and array damage all end here
-            raise UserError(f"{path}: not a splits manifest ({error})") from None
-        rule = SplitRule(**about["rule"]) if about["rule"] else None
-        splits = cls(classes, about["source"], rule, about["seed"])
-        if splits.content_hash != about["content_hash"]:
+            raise UserError(f"{path}: not a splits manifest ({type(error).__name__})") from None
+        if splits.content_hash != recorded:
             raise UserError(f"{path}: its content does not match its hash; build or download it again")
         return splits
 
@@ -124,7 +124,8 @@ def draw_splits(
     Every wanted class must be there with at least `rule.test + rule.min_train` images; others are passed over.
     """
     if rule.test < 1 or rule.min_train < 1 or rule.max_train < rule.min_train:
-        raise UserError(f"a split needs at least 1 test image and 1 ≤ min_train ≤ max_train, got {rule}")
+        given = f"{rule.test}, {rule.min_train} and {rule.max_train}"
+        raise UserError(f"a split needs test ≥ 1 and 1 ≤ min_train ≤ max_train, got {given}")
     missing = set(wanted)
     classes: dict[str, ClassSplit] = {}
     for name, names in images:

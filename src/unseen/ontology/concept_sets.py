@@ -1,23 +1,24 @@
 """Sets of concepts, by name or from a user's file, and the number of images each concept has."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from unseen.errors import UserError, did_you_mean
 from unseen.files import read_table, read_text
-from unseen.ontology.taxonomy import Taxonomy
+from unseen.ontology.taxonomy import ADDED_ROOT, Taxonomy
 from unseen.ontology.wordnet import CONCEPT_SETS, wordnet
 
 
 def concept_set(name: str, taxonomy: Taxonomy) -> tuple[str, ...]:
-    """Ids of a set: `imagenet-1k`, `imagenet-21k`, `taxonomy` (every concept of it), or a file with one id per line.
+    """Ids of a set: `imagenet-1k`, `imagenet-21k`, `taxonomy` (every concept in it), or a file with one id per line.
 
-    In a file, the id is the first word of a line; `#` starts a comment. With WordNet, names (`tiger_cat.n.02`) do too.
+    In a file, a line is an id or begins with one; ` #` starts a comment. With WordNet, names (`tiger_cat.n.02`) do.
     """
     if name in CONCEPT_SETS:
         return wordnet().members(name)
     if name == "taxonomy":
-        return taxonomy.ids
+        return tuple(node for node in taxonomy.ids if node != ADDED_ROOT)
     path = Path(name)
     if not path.suffix and not path.exists():
         known = [*CONCEPT_SETS, "taxonomy"]
@@ -30,15 +31,16 @@ def read_ids(path: Path, taxonomy: Taxonomy) -> tuple[str, ...]:
     """The ids in a file, in its order; one that is not in the taxonomy, or is there twice, is an error."""
     ids: dict[str, int] = {}
     for line, text in enumerate(read_text(path).splitlines(), start=1):
-        words = text.split("#")[0].replace(",", " ").split()
-        if not words:
+        whole = re.split(r"(?:^|\s)#", text, maxsplit=1)[0].strip()
+        if not whole:
             continue
+        key = whole if whole in taxonomy.position else re.split(r"[\s,]", whole, maxsplit=1)[0]
         try:
-            wnid = _resolve(words[0], taxonomy)
+            wnid = _resolve(key, taxonomy)
         except UserError as error:
             raise UserError(f"{path}, line {line}: {error}") from None
         if wnid in ids:
-            raise UserError(f"{path}, line {line}: {words[0]} was given on line {ids[wnid]} already")
+            raise UserError(f"{path}, line {line}: {key} was given on line {ids[wnid]} already")
         ids[wnid] = line
     if not ids:
         raise UserError(f"{path}: no concept ids in it")
@@ -59,7 +61,7 @@ def read_counts(path: Path, universe: Sequence[str]) -> dict[str, int]:
         wnid, text = row["wnid"], row["images"]
         if wnid in counts:
             raise UserError(f"{path}, line {line}: {wnid} is given twice")
-        if not text.removeprefix("-").isdecimal():
+        if not re.fullmatch(r"-?[0-9]{1,15}", text):
             raise UserError(f"{path}, line {line}: images must be a whole number, found '{text}'")
         counts[wnid] = int(text)
         if counts[wnid] < 0:

@@ -1,11 +1,14 @@
 """Concept levels: the table of them, and the function that builds one from a recipe."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unseen.errors import UserError, did_you_mean
 from unseen.files import read_table, write_table
@@ -15,7 +18,7 @@ from unseen.ontology.measures import get_measure
 from unseen.ontology.ranking import decreasing_order, level_starts
 from unseen.ontology.recipes import Recipe
 from unseen.ontology.space import Space
-from unseen.ontology.taxonomy import Taxonomy
+from unseen.ontology.taxonomy import Ints, Taxonomy
 from unseen.ontology.wordnet import DATA
 
 COLUMNS = ("level", "rank", "wnid", "name", "similarity", "nearest", "images")
@@ -58,14 +61,23 @@ class Levels:
     name: str
     concepts: tuple[Concept, ...]
 
+    @cached_property
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers of the levels, ascending."""
+        return tuple(sorted({concept.level for concept in self.concepts}))
+
     def __len__(self) -> int:
-        return len({concept.level for concept in self.concepts})
+        return len(self.numbers)
+
+    def __iter__(self) -> Iterator[tuple[Concept, ...]]:
+        """The concepts of each level, from the closest."""
+        return (self[number] for number in self.numbers)
 
     def __getitem__(self, level: int) -> tuple[Concept, ...]:
         """The concepts of a level, counted from 1."""
         found = tuple(concept for concept in self.concepts if concept.level == level)
         if not found:
-            raise UserError(f"{self.name} has no level {level}; its levels are 1 to {len(self)}")
+            raise UserError(f"{self.name} has no level {level}; it has {', '.join(map(str, self.numbers))}")
         return found
 
     def ids(self, level: int) -> tuple[str, ...]:
@@ -93,6 +105,10 @@ class Levels:
                 )
             except ValueError as error:
                 raise UserError(f"{path}, line {line}: {error}") from None
+            if concept.similarity is not None and not math.isfinite(concept.similarity):
+                raise UserError(f"{path}, line {line}: a similarity must be finite, found {row['similarity']}")
+            if concept.images is not None and concept.images < 0:
+                raise UserError(f"{path}, line {line}: {concept.wnid} has a negative number of images")
             if concept.level < 1:
                 raise UserError(f"{path}, line {line}: levels count from 1, found {concept.level}")
             # Random draws overlap, so a concept may be in several levels, but only once in each.
@@ -111,6 +127,7 @@ def _row(concept: Concept) -> tuple[object, ...]:
 
 
 SHIPPED = ("cog-v2", "cog-v1")
+PAIRS_AT_ONCE = 10_000_000
 
 
 def load_levels(name: str | Path) -> Levels:
@@ -170,7 +187,11 @@ def build_levels(
         raise UserError("no seen concepts: similarity to the seen set needs at least one")
     around = taxonomy.closure([*universe, *seen])
     selection = select(recipe, around, universe, seen, counts)
-    starts = level_starts(len(selection.eligible), recipe.levels, recipe.size, recipe.spread)
+    try:
+        starts = level_starts(len(selection.eligible), recipe.levels, recipe.size, recipe.spread)
+    except UserError as error:
+        left = "; ".join(f"{step.rule}: {step.left}" for step in selection.steps)
+        raise UserError(f"{error} (of {selection.universe} concepts; {left})") from None
     if recipe.counted_over == "eligible":
         around = around.closure([*selection.eligible, *seen])
     nodes = taxonomy.index(around.ids)
@@ -185,6 +206,22 @@ def build_levels(
     return Built(recipe, selection, ranking, levels)
 
 
+def nearest_seen(space: Space, measure: str, rows: Ints, columns: Ints) -> tuple[NDArray[np.int64], Floats]:
+    """For each row, the place of the most similar column (the first of equals) and its similarity.
+
+    In blocks of rows, so that memory does not grow with their number.
+    """
+    matrix = get_measure(measure).matrix
+    best, similarity = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
+    block = max(1, PAIRS_AT_ONCE // len(columns))
+    for start in range(0, len(rows), block):
+        part = slice(start, start + block)
+        values = matrix(space, rows[part], columns)
+        best[part] = values.argmax(axis=1)
+        similarity[part] = values.max(axis=1)
+    return best, similarity
+
+
 def rank_concepts(
     space: Space,
     recipe: Recipe,
@@ -196,9 +233,7 @@ def rank_concepts(
     """Concepts by decreasing similarity to the seen set, sim(c) = max over seen s of sim(c, s), with their levels."""
     taxonomy = space.taxonomy
     rows, columns = taxonomy.index(concepts), taxonomy.index(seen)
-    matrix = get_measure(recipe.measure).matrix(space, rows, columns)
-    best = matrix.argmax(axis=1)
-    similarity = matrix[np.arange(len(rows)), best]
+    best, similarity = nearest_seen(space, recipe.measure, rows, columns)
     level = np.zeros(len(rows), dtype=int)
     for number, start in enumerate(starts, start=1):
         level[start : start + recipe.size] = number
@@ -221,6 +256,12 @@ def rerank_levels(levels: Levels, recipe: Recipe, space: Space, seen: Sequence[s
 
     This is how the paper compares word vectors with Lin (appendix D): no concept enters or leaves.
     """
+    twice = len(levels.concepts) - len({concept.wnid for concept in levels.concepts})
+    if twice:
+        raise UserError(f"{levels.name}: {twice} concepts are in several levels; random draws cannot be ranked again")
+    both = sorted({concept.wnid for concept in levels.concepts} & set(seen))
+    if both:
+        raise UserError(f"{levels.name}: {both[0]} is a seen concept itself; say which are seen (--seen)")
     size = len(levels.concepts) // len(levels)
     starts = level_starts(len(levels.concepts), len(levels), size, "contiguous")
     ids = sorted(concept.wnid for concept in levels.concepts)
@@ -230,7 +271,12 @@ def rerank_levels(levels: Levels, recipe: Recipe, space: Space, seen: Sequence[s
 
 
 def random_levels(eligible: Sequence[Concept], draws: int, size: int, seed: int) -> Levels:
-    """`draws` random sets of `size` of the eligible concepts, each drawn afresh, as levels 1 to `draws`."""
+    """`draws` random sets of `size` of the eligible concepts, each drawn afresh, as levels 1 to `draws`.
+
+    Concepts keep the rank they had.
+    """
+    if seed < 0:
+        raise UserError(f"a seed is at least 0, not {seed}")
     if draws < 1 or size < 1:
         raise UserError(f"draws and size must be at least 1, got {draws} of {size}")
     if size > len(eligible):
@@ -239,8 +285,8 @@ def random_levels(eligible: Sequence[Concept], draws: int, size: int, seed: int)
     rng = np.random.default_rng(seed)
     drawn = (sorted(rng.choice(len(ordered), size=size, replace=False).tolist()) for _ in range(draws))
     concepts = tuple(
-        Concept(draw, place, c.wnid, c.name, c.similarity, c.nearest, c.images)
+        replace(concept, level=draw)
         for draw, chosen in enumerate(drawn, start=1)
-        for place, c in enumerate(ordered[i] for i in chosen)
+        for concept in sorted((ordered[i] for i in chosen), key=lambda concept: concept.rank)
     )
     return Levels(f"random-{seed}", concepts)

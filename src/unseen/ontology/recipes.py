@@ -8,6 +8,8 @@ from unseen.ontology.ranking import Spread, TieRule
 from unseen.ontology.space import LcsRule
 from unseen.ontology.wordnet import PERSON
 
+Leaves = Literal["universe", "eligible", "any"]
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -34,7 +36,7 @@ class Recipe:
     min_images: int = 0
     exclude_subtrees: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    leaves: Literal["universe", "eligible", "any"] = "universe"
+    leaves: Leaves = "universe"
     counted_over: Literal["universe", "eligible"] = "universe"
     measure: str = "lin"
     lcs: LcsRule = "depth"

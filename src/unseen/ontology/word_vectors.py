@@ -26,9 +26,17 @@ def read_word_vectors(path: Path, wanted: Container[str]) -> WordVectors:
     if not path.is_file():
         raise UserError(f"{path}: no such file")
     vectors: WordVectors = {}
-    for word, vector in _read_array(path) if path.suffix == ".npy" else _read_stream(path):
-        if word in wanted and word not in vectors:
-            vectors[word] = vector
+    try:
+        for word, vector in _read_array(path) if path.suffix == ".npy" else _read_stream(path):
+            if word in wanted and word not in vectors:
+                vectors[word] = vector
+    except UserError:
+        raise
+    except Exception as error:  # decompression, decoding and numbers out of range all end here
+        raise UserError(f"{path}: damaged, or not word vectors ({type(error).__name__})") from None
+    for word, vector in vectors.items():
+        if not np.isfinite(vector).all():
+            raise UserError(f"{path}: the vector of '{word}' has values that are not finite")
     if not vectors:
         raise UserError(f"{path}: none of the words that were looked for is in it")
     return vectors
@@ -45,6 +53,8 @@ def _read_array(path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except ValueError:
         raise UserError(f"{path}: not an array of numbers in NumPy's .npy format") from None
+    if array.dtype.kind not in "fiu":
+        raise UserError(f"{path}: not an array of numbers but of {array.dtype}")
     if array.ndim != 2 or len(array) != len(words):
         raise UserError(f"{path}: its shape is {array.shape}, but {vocabulary.name} has {len(words)} words")
     return ((word, np.asarray(array[i], dtype=np.float32)) for i, word in enumerate(words))
@@ -88,7 +98,8 @@ def _text_vectors(
         try:
             if len(fields) != dimension + 1:
                 raise ValueError
-            yield fields[0].decode(errors="replace"), np.array(fields[1:], dtype=np.float32)
+            with np.errstate(over="ignore"):
+                yield fields[0].decode(errors="replace"), np.array(fields[1:], dtype=np.float64).astype(np.float32)
         except ValueError:
             raise UserError(f"{path}, line {number}: expected a word and {dimension} numbers") from None
 

@@ -21,7 +21,6 @@ class Line:
     y: Sequence[float]
     colour: str
     hover: Sequence[str] = ()
-    dashed: bool = False
 
 
 @dataclass(frozen=True)

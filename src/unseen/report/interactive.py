@@ -4,9 +4,9 @@ import html
 from pathlib import Path
 from typing import Any
 
-from unseen import __version__
 from unseen.files import atomic_write
 from unseen.report.chart import GREY, INK, Chart
+from unseen.version import __version__
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -43,7 +43,7 @@ def save_interactive(chart: Chart, path: Path) -> None:
             annotation_position="top",
         )  # fmt: skip
     for line in chart.lines:
-        style: dict[str, Any] = {"color": line.colour, "width": 2.2, "dash": "dash" if line.dashed else "solid"}
+        style: dict[str, Any] = {"color": line.colour, "width": 2.2}
         hover = [html.escape(text) for text in line.hover]
         figure.add_scatter(
             x=list(line.x), y=list(line.y), mode="lines", line=style,
@@ -63,7 +63,13 @@ def save_interactive(chart: Chart, path: Path) -> None:
     )
     figure.update_xaxes(title=html.escape(chart.x_label), range=chart.x_range, type="log" if chart.log_x else None)
     figure.update_yaxes(title=html.escape(chart.y_label), range=chart.y_range, gridcolor=GREY, showgrid=False)
-    plot = pio.to_html(figure, include_plotlyjs=True, full_html=False, div_id="chart", config={"displaylogo": False})
+    plot = pio.to_html(
+        figure,
+        include_plotlyjs=True,
+        full_html=False,
+        div_id="chart",
+        config={"displaylogo": False, "showSendToCloud": False},
+    )
     page = PAGE.format(
         version=__version__, title=html.escape(chart.title), caption=html.escape(chart.caption), plot=plot, ink=INK
     )

@@ -20,18 +20,20 @@ def ranking_chart(levels: Levels, ranking: Sequence[Concept] = ()) -> Chart:
     """
     if any(concept.similarity is None for concept in levels.concepts):
         raise UserError(f"{levels.name} has no similarities to draw; build the levels instead of importing them")
+    if len({concept.rank for concept in levels.concepts}) < len(levels.concepts):
+        raise UserError(f"{levels.name} has concepts in several levels, so they are not parts of one ranking to draw")
     bands, lines = list[Band](), list[Line]()
     if ranking:
         ranks, values = [c.rank for c in ranking], [c.similarity or 0.0 for c in ranking]
         lines.append(Line("", ranks, values, GREY, [_describe(c) for c in ranking]))
-    for number in range(1, len(levels) + 1):
+    for number in levels.numbers:
         level = sorted(levels[number], key=lambda concept: concept.rank)
         colour = level_colour(number)
         ranks, values = [c.rank for c in level], [c.similarity or 0.0 for c in level]
         bands.append(Band(ranks[0], ranks[-1] + 1, f"L{number}", colour))
         lines.append(Line("", ranks, values, colour, [_describe(c) for c in level]))
     last = max(concept.rank for concept in [*levels.concepts, *ranking])
-    sizes = " or ".join(str(size) for size in sorted({len(levels[number]) for number in range(1, len(levels) + 1)}))
+    sizes = " or ".join(str(size) for size in sorted({len(levels[number]) for number in levels.numbers}))
     return Chart(
         title=f"Concept levels {levels.name}",
         caption=f"{len(levels)} levels of {sizes} unseen concepts, by similarity to the seen ones",
@@ -54,7 +56,7 @@ def _describe(concept: Concept) -> str:
 def images_chart(levels: Levels, cap: int = MAX_IMAGES) -> Chart:
     """Images per concept in each level, most first, capped (like Fig. 9)."""
     lines, totals = list[Line](), list[str]()
-    for number in range(1, len(levels) + 1):
+    for number in levels.numbers:
         known = [concept for concept in levels[number] if concept.images is not None]
         if not known:
             raise UserError(f"{levels.name} has no numbers of images to draw; build it with --counts or --images")

@@ -37,8 +37,7 @@ def save_static(chart: Chart, path: Path) -> None:
                 ha="center", va="top", color=band.colour, fontweight="bold",
             )  # fmt: skip
         for line in chart.lines:
-            style = "--" if line.dashed else "-"
-            axes.plot(line.x, line.y, style, color=line.colour, label=line.name or None, lw=1.8)
+            axes.plot(line.x, line.y, color=line.colour, label=line.name or None, lw=1.8)
         for mark in chart.marks:
             axes.plot([mark.x], [mark.y], "o", color=mark.colour, ms=5)
             axes.annotate(mark.text, (mark.x, mark.y), xytext=(6, 5), textcoords="offset points", fontsize=8.5)

@@ -92,11 +92,13 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
 
 
 def _csv(table: pd.DataFrame) -> bytes:
-    return table.to_csv(index=False, lineterminator="\n").encode()
+    text: str = table.to_csv(index=False, lineterminator="\n")
+    return text.encode()
 
 
 def _parquet(table: pd.DataFrame) -> bytes:
-    return bytes(table.to_parquet(index=False))
+    content: bytes = table.to_parquet(index=False)
+    return content
 
 
 def _markdown(table: pd.DataFrame) -> bytes:

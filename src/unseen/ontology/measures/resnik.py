@@ -1,13 +1,16 @@
 """Resnik similarity."""
 
+import numpy as np
+
 from unseen.ontology.information import Floats
 from unseen.ontology.space import Measure, Space
 from unseen.ontology.taxonomy import Ints
 
 
 def resnik(space: Space, rows: Ints, columns: Ints) -> Floats:
-    """IC(LCS), in nats, from 0 upwards; infinite where no occurrence of the LCS was counted."""
-    return space.information[space.lowest_common(rows, columns)]
+    """IC(LCS), in nats, from 0 upwards; 0 where no occurrence of the LCS was counted, as nothing is known then."""
+    value = space.information[space.lowest_common(rows, columns)]
+    return np.where(np.isfinite(value), value, 0.0)
 
 
 MEASURE = Measure(

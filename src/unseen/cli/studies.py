@@ -1,0 +1,133 @@
+"""`unseen demo`, `unseen probe` and `unseen report`: running studies and looking at them."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unseen.cli.output import Json, console, duration, note, print_json, print_table, track
+
+if TYPE_CHECKING:
+    from unseen.jobs.probe_job import LogisticJob
+    from unseen.report.run_data import RunData
+    from unseen.studies.probing import FeaturePair
+
+WorkersOption = Annotated[int | None, typer.Option(help="Processes to run jobs in; by default one a core.")]
+REPORT = "report.html"
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("unseen-demo"),
+    open_: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="The whole protocol instead of a short form of it.")] = False,
+    workers: WorkersOption = None,
+) -> None:
+    """The whole story on embedded data: five backbones, a seen domain and five levels of unseen concepts, a report."""
+    from unseen.demo.study import FULL, SHORT, demo_run_data, extract_missing, plan_demo
+    from unseen.studies.probing import job_keys
+    from unseen.studies.run_folder import write_run
+
+    form, count = FULL if full else SHORT, workers or _cores()
+    for _ in track(extract_missing(out / "features"), "sets of features extracted", 60):
+        pass
+    jobs, pairs = plan_demo(form, out / "features")
+    write_run(out, demo_run_data(form), job_keys(jobs))
+    _run(jobs, pairs, out, count)
+    _finish(out, open_)
+
+
+def probe(
+    train: Annotated[Path, typer.Argument(help="Training features: .npz, .safetensors, .pth, .npy, or a store.")],
+    test: Annotated[Path, typer.Argument(help="Test features.")],
+    protocol: Annotated[str, typer.Option(help="cog-v2, or cog-v2-short for a quick look.")] = "cog-v2",
+    shots: Annotated[str, typer.Option(help="Samples per class: numbers and 'all', with commas.")] = "all",
+    seeds: Annotated[int, typer.Option(help="How many seeds.")] = 5,
+    sequential: Annotated[bool, typer.Option("--sequential", help="One trial at a time, as in the paper.")] = False,
+    backbone: Annotated[str, typer.Option(help="What to call these features.")] = "yours",
+    domain: Annotated[str, typer.Option(help="What to call these classes.")] = "yours",
+    out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("unseen-probe"),
+    workers: WorkersOption = None,
+    as_json: Json = False,
+) -> None:
+    """Probe your own features: train and test a linear classifier on them, with its hyper-parameters searched."""
+    from unseen.features.features import align
+    from unseen.features.readers import read_features
+    from unseen.studies.own_features import parse_shots, plan_own, protocol_named
+    from unseen.studies.probing import pair_from_features
+    from unseen.studies.run_folder import read_run
+
+    chosen = protocol_named(protocol, sequential=sequential)
+    settings = parse_shots(shots)
+    sides = align(read_features(train), read_features(test), f"{train} and {test}")
+    pair = pair_from_features(backbone, domain, *sides, (train, test))
+    jobs = plan_own(out, pair, chosen, settings, seeds)
+    _run(jobs, [pair], out, workers or _cores())
+    if as_json:
+        print_json([score.as_dict() for score in read_run(out).scores])
+    else:
+        _finish(out, open_=False)
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs; several are compared on one page.")],
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path(REPORT),
+    table: Annotated[Path | None, typer.Option(help="Also a table: .csv, .parquet, .md or .tex.")] = None,
+    open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+) -> None:
+    """Make the page of one run or several, finished or not."""
+    from unseen.studies.run_folder import merge_runs, read_run
+
+    data = merge_runs([(run.name, read_run(run)) for run in runs])
+    _write(data, out, table)
+    if open_:
+        typer.launch(str(out.resolve()))
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _run(jobs: "list[LogisticJob]", pairs: "list[FeaturePair]", folder: Path, workers: int) -> None:
+    """Say how long it will take, then run what is missing."""
+    from unseen.jobs.runner import missing
+    from unseen.studies.probing import estimate, run
+    from unseen.studies.run_folder import RESULTS
+
+    results = folder / RESULTS
+    left = len(missing(jobs, results))
+    if left:
+        seconds = duration(estimate(jobs, pairs, results, workers))
+        note(
+            f"{left} of {len(jobs)} jobs to do, about {seconds} on {workers} cores; stopped, the same command goes on."
+        )
+    for _ in track(run(jobs, pairs, results, workers=workers), "jobs done", left):
+        pass
+
+
+def _finish(folder: Path, open_: bool) -> None:
+    from unseen.studies.run_folder import read_run
+
+    _write(read_run(folder), folder / REPORT, folder / "scores.csv")
+    if open_:
+        typer.launch(str((folder / REPORT).resolve()))
+
+
+def _write(data: "RunData", page: Path, table: Path | None) -> None:
+    """Write page and table, and print a summary."""
+    from unseen.report.page import write_report
+    from unseen.results.tables import score_table, summarise, wide, with_comparisons, write_table
+
+    scores = score_table(data.scores)
+    summary = summarise(scores)
+    seen = next((domain.name for domain in data.domains if domain.seen), data.domains[0].name)
+    write_report(data, page)
+    if table:
+        write_table(with_comparisons(summary, seen=seen, baseline=data.baseline), table)
+    shown = wide(summary)
+    print_table(
+        f"{data.title}: top-1, percent, mean ± deviation over seeds", list(shown.columns), shown.itertuples(index=False)
+    )
+    if data.notice:
+        console().print(f"\n{data.notice}")
+    console().print(f"\nReport: {page}" + (f"\nScores: {table}" if table else ""))

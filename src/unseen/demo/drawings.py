@@ -1,0 +1,75 @@
+"""The embedded data: 340 categories of human drawings, each a WordNet concept, cut into a seen domain and five levels.
+
+100 drawings of 28 × 28 pixels per category (Quick, Draw!, CC BY 4.0; see data/ATTRIBUTION.md). The first 80 of a
+concept train, backbones and probes alike; the last 20 test and take part in no training.
+"""
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.files import read_table
+from unseen.ontology.levels import Built, build_levels
+from unseen.ontology.recipes import Recipe
+from unseen.ontology.wordnet import wordnet
+
+DATA = Path(__file__).parent / "data"
+TRAINING_DRAWINGS = 80
+SEEN_CONCEPTS = 100
+CLASSES = 45
+
+DEMO = Recipe(name="demo", universe="drawings", seen="100 drawn by hash", levels=5, size=CLASSES)
+"""Levels over the categories of the drawings: no minimum of images, leaves among the categories, Lin, stable ties."""
+
+
+@lru_cache(maxsize=1)
+def concepts() -> dict[str, str]:
+    """Synset id → category, for every category that has a synset, in order of id."""
+    rows = (row for _, row in read_table(DATA / "categories.csv", ["category", "synset", "wnid", "reason"]))
+    return dict(sorted((row["wnid"], row["category"]) for row in rows if row["wnid"]))
+
+
+def drawn_order() -> list[str]:
+    """The concepts in an order that is arbitrary and fixed: by SHA-256 of their ids."""
+    return sorted(concepts(), key=lambda wnid: hashlib.sha256(f"0/{wnid}".encode()).digest())
+
+
+def seen_concepts() -> list[str]:
+    """The 100 concepts that backbones are trained on, in order of id."""
+    return sorted(drawn_order()[:SEEN_CONCEPTS])
+
+
+@lru_cache(maxsize=1)
+def demo_levels() -> Built:
+    """Five levels of the other concepts, by the same machinery as those of ImageNet-CoG."""
+    return build_levels(DEMO, wordnet().taxonomy, list(concepts()), seen_concepts())
+
+
+def domains() -> dict[str, tuple[str, ...]]:
+    """Domain → its 45 concepts in order of id: `seen`, a fixed draw of the 100 seen ones, then `l1` … `l5`."""
+    levels = demo_levels().levels
+    seen = tuple(sorted(drawn_order()[:CLASSES]))
+    return {"seen": seen} | {f"l{number}": levels.ids(number) for number in levels.numbers}
+
+
+@lru_cache(maxsize=1)
+def _drawings() -> dict[str, NDArray[np.uint8]]:
+    with np.load(DATA / "drawings.npz", allow_pickle=False) as file:
+        return dict(zip(file["categories"].tolist(), file["drawings"], strict=True))
+
+
+def drawings(wnids: tuple[str, ...] | list[str], split: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Images (n, 28, 28), ink 255 on 0, of the `train` or `test` part of some concepts, and their labels."""
+    part = slice(TRAINING_DRAWINGS) if split == "train" else slice(TRAINING_DRAWINGS, None)
+    images = np.stack([_drawings()[concepts()[wnid]][part] for wnid in wnids])
+    labels = np.repeat(np.arange(len(wnids)), images.shape[1])
+    return images.reshape(-1, *images.shape[2:]), labels
+
+
+@lru_cache(maxsize=1)
+def data_hash() -> str:
+    """SHA-256 of the file of drawings."""
+    return hashlib.sha256((DATA / "drawings.npz").read_bytes()).hexdigest()

@@ -1,0 +1,156 @@
+"""The demo's run: features of every backbone on every domain, probes, and what the report says about them."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+
+from unseen.demo.backbones import BACKBONES, BATCH, DemoBackbone, extract
+from unseen.demo.drawings import CLASSES, concepts, data_hash, demo_levels, domains, drawings, seen_concepts
+from unseen.features.features import Features
+from unseen.features.readers import read_features
+from unseen.features.store import MANIFEST, write_store
+from unseen.jobs.probe_job import LogisticJob
+from unseen.ontology.wordnet import wordnet
+from unseen.probes.logistic import COG_V2, COG_V2_SHORT, LogisticProtocol
+from unseen.report.run_data import Backbone, Domain, Example, RunData, Step
+from unseen.studies.probing import SHOTS, FeaturePair, pair_from_features, plan, possible_shots
+from unseen.version import __version__
+
+EXAMPLES = 12
+
+
+@dataclass(frozen=True)
+class Form:
+    """How much of the protocol is run."""
+
+    protocol: LogisticProtocol
+    shots: tuple[int | None, ...]
+    seeds: tuple[int, ...]
+    notice: str
+
+
+NOT_IMAGENET = "The scores are about drawings and tiny networks: they are not to be set beside those of ImageNet-CoG."
+SHORT = Form(
+    COG_V2_SHORT,
+    (1, 4, 16, None),
+    (0, 1, 2),
+    f"A short form of the protocol: 3 seeds, 10 trials of 30 epochs, 4 settings of shots. {NOT_IMAGENET}",
+)
+FULL = Form(
+    COG_V2,
+    possible_shots(SHOTS, 80, COG_V2.validation),
+    (0, 1, 2, 3, 4),
+    f"The whole protocol, with as many shots as 80 training drawings a concept allow. {NOT_IMAGENET}",
+)
+
+
+def extract_missing(folder: Path) -> Iterator[str]:
+    """Extract the features that `folder` lacks, or has of other weights or data; yields what was done."""
+    for backbone in BACKBONES:
+        for domain in domains():
+            for split in ("train", "test"):
+                place = feature_place(folder, backbone.name, domain, split)
+                if not _is_current(place, backbone, domain, split):
+                    _extract_one(place, backbone, domain, split)
+                    yield f"{backbone.name} {domain} {split}"
+
+
+def feature_place(folder: Path, backbone: str, domain: str, split: str) -> Path:
+    return folder / backbone / domain / split
+
+
+def _provenance(backbone: DemoBackbone, domain: str, split: str) -> dict[str, object]:
+    source = {"data": "drawings", "data_sha256": data_hash(), "domain": domain, "split": split}
+    return {"backbone": backbone.about(), "source": source, "concepts": list(domains()[domain])}
+
+
+def _is_current(place: Path, backbone: DemoBackbone, domain: str, split: str) -> bool:
+    try:
+        manifest = json.loads((place / MANIFEST).read_text())
+    except (OSError, ValueError):
+        return False
+    return bool(manifest.get("provenance") == _provenance(backbone, domain, split))
+
+
+def _extract_one(place: Path, backbone: DemoBackbone, domain: str, split: str) -> None:
+    wnids = domains()[domain]
+    images, labels = drawings(wnids, split)
+    batches = zip(extract(backbone, images), np.split(labels, range(BATCH, len(labels), BATCH)), strict=True)
+    write_store(place, batches, wnids, provenance=_provenance(backbone, domain, split))
+
+
+def feature_pairs(folder: Path) -> list[FeaturePair]:
+    """The pairs of features of all backbones and domains, read from where `extract_missing` left them."""
+    pairs = []
+    for backbone in BACKBONES:
+        for domain in domains():
+            train_place, test_place = (
+                feature_place(folder, backbone.name, domain, split) for split in ("train", "test")
+            )
+            train, test = _read(train_place), _read(test_place)
+            pairs.append(pair_from_features(backbone.name, domain, train, test, (train_place, test_place)))
+    return pairs
+
+
+def _read(place: Path) -> Features:
+    return read_features(place)
+
+
+def plan_demo(form: Form, folder: Path) -> tuple[list[LogisticJob], list[FeaturePair]]:
+    """The jobs of the demo and the features they need."""
+    pairs = feature_pairs(folder)
+    return plan("concepts", pairs, form.protocol, form.shots, form.seeds), pairs
+
+
+def demo_run_data(form: Form) -> RunData:
+    """What the report shows beside the scores."""
+    built = demo_levels()
+    rows = [
+        Step("start from the categories of drawings that are WordNet concepts", 0, len(concepts())),
+        *[Step(step.rule, len(step.removed), step.left) for step in built.selection.steps],
+    ]
+    similarity = {
+        f"l{number}": float(np.mean([c.similarity for c in built.levels[number] if c.similarity is not None]))
+        for number in range(1, len(built.levels) + 1)
+    }
+    return RunData(
+        title="Concept generalization on human drawings",
+        scores=(),
+        domains=[_domain(name, wnids, similarity.get(name)) for name, wnids in domains().items()],
+        backbones=[Backbone(backbone.name, backbone.category, backbone.description) for backbone in BACKBONES],
+        baseline="supervised",
+        notice=form.notice,
+        steps=rows,
+        provenance={
+            "protocol": f"{form.protocol.name}: {form.protocol.trials} trials of {form.protocol.epochs} epochs, "
+            f"seeds {', '.join(map(str, form.seeds))}",
+            "seen concepts": f"{len(seen_concepts())} for training the backbones, {CLASSES} of them probed",
+            "images": "100 drawings a concept, 80 to train and 20 to test",
+            "source of the images": "the Quick, Draw! data set by Google, CC BY 4.0",
+            "data": f"drawings.npz, SHA-256 {data_hash()}",
+            "unseen": __version__,
+        },
+    )
+
+
+def _domain(name: str, wnids: tuple[str, ...], similarity: float | None) -> Domain:
+    title = "seen" if name == "seen" else name.upper()
+    names = [f"{concepts()[wnid]} ({wordnet().synset(wnid).name})" for wnid in wnids]
+    chosen = [wnids[i] for i in np.linspace(0, len(wnids) - 1, EXAMPLES).round().astype(int)]
+    images, _ = drawings(chosen, "test")
+    each = len(images) // len(chosen)
+    examples = [Example(_png(images[i * each]), concepts()[wnid]) for i, wnid in enumerate(chosen)]
+    return Domain(name, title, name == "seen", similarity, names, examples)
+
+
+def _png(image: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> bytes:
+    """Dark ink on white paper."""
+    from PIL import Image
+
+    buffer = BytesIO()
+    Image.fromarray(255 - image).save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()

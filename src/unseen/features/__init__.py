@@ -1,0 +1,1 @@
+"""Features of images: what they are, where they are kept, which files they are read from."""

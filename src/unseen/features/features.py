@@ -1,0 +1,106 @@
+"""Features: one vector per image, with its class."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+
+BLOCK = 65_536
+
+
+class Rows(Protocol):
+    """An (n, d) array, or something that gives its rows like one without being in memory."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, rows: slice) -> NDArray[Any]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Vectors and classes of some images.
+
+    Attributes:
+        X: (n, d) numbers.
+        y: (n,) class indices into `classes`.
+        classes: names, by index.
+        provenance: what is known of where they come from (backbone, transform, source, content hash).
+        ids: (n,) names of the images, or empty.
+    """
+
+    X: Rows
+    y: NDArray[np.int64]
+    classes: tuple[str, ...]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    ids: Sequence[str] = ()
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def dimension(self) -> int:
+        return self.X.shape[1]
+
+
+def check_features(features: Features, where: str) -> Features:
+    """The same features, if they are sound; otherwise an error that names the file and the row.
+
+    Refused: an X that is not (n, d) numbers, another number of labels, labels out of range, rows that are not
+    finite, ids given twice.
+    """
+    X, y = features.X, features.y
+    if len(X.shape) != 2 or X.shape[1] == 0 or not np.issubdtype(X.dtype, np.number):
+        raise UserError(f"{where}: X must be an (n, d) array of numbers, found shape {tuple(X.shape)}, {X.dtype}")
+    if np.issubdtype(X.dtype, np.complexfloating):
+        raise UserError(f"{where}: X has complex numbers")
+    if y.ndim != 1 or len(y) != len(X):
+        raise UserError(f"{where}: {len(X)} rows but labels of shape {tuple(y.shape)}")
+    if len(y) == 0:
+        raise UserError(f"{where}: no rows")
+    wrong = np.flatnonzero((y < 0) | (y >= len(features.classes)))
+    if len(wrong):
+        limit = len(features.classes)
+        raise UserError(f"{where}: row {wrong[0]} has label {y[wrong[0]]}, but there are {limit} classes, from 0")
+    for start in range(0, len(X), BLOCK):
+        bad = np.flatnonzero(~np.isfinite(X[start : start + BLOCK]).all(axis=1))
+        if len(bad):
+            raise UserError(f"{where}: row {start + bad[0]} has values that are not finite; extract it again")
+    if features.ids:
+        if len(features.ids) != len(X):
+            raise UserError(f"{where}: {len(X)} rows but {len(features.ids)} ids")
+        values, counts = np.unique(np.asarray(features.ids), return_counts=True)
+        if (counts > 1).any():
+            raise UserError(f"{where}: the id {values[counts > 1][0]} occurs {counts.max()} times")
+    return features
+
+
+def align(train: Features, test: Features, where: str = "the features") -> tuple[Features, Features]:
+    """Both with the same classes, in the order of their names in `train`, and indices without gaps.
+
+    A class in one and not in the other, or another dimension, is an error.
+    """
+    if train.dimension != test.dimension:
+        raise UserError(f"{where}: training features have {train.dimension} dimensions, test features {test.dimension}")
+    there, tested = (set(np.unique(part.y).tolist()) for part in (train, test))
+    names = [name for index, name in enumerate(train.classes) if index in there]
+    test_names = {name for index, name in enumerate(test.classes) if index in tested}
+    for name in names:
+        if name not in test_names:
+            raise UserError(f"{where}: class {name} has no test sample")
+    for name in test_names:
+        if name not in names:
+            raise UserError(f"{where}: class {name} has test samples but no training sample")
+    index = {name: i for i, name in enumerate(names)}
+
+    def relabelled(part: Features) -> Features:
+        table = np.array([index.get(name, -1) for name in part.classes], dtype=np.int64)
+        return replace(part, y=table[part.y], classes=tuple(names))
+
+    return relabelled(train), relabelled(test)

@@ -1,0 +1,183 @@
+"""The feature store: a folder of shards that are memory-mapped, and a manifest that says what they are.
+
+    manifest.json      format, rows, dimension, dtype, classes, shards with their hashes, provenance, content hash
+    X-00000.npy …      (rows, d) float16 or float32
+    y.npy              (n,) int64 labels
+    ids.txt            names of the images, one a line, where they are known
+
+Every file is written under another name and renamed when complete, the manifest last: a folder without one is
+unfinished.
+"""
+
+import hashlib
+import json
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+from unseen.features.features import Features, check_features
+from unseen.files import atomic_write
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+DTYPES = ("float16", "float32")
+SHARD_ROWS = 100_000
+
+
+class Shards:
+    """The rows of several memory-mapped arrays as one (n, d) array; slices are read when asked for."""
+
+    def __init__(self, parts: Sequence[NDArray[Any]]) -> None:
+        self._parts = parts
+        self._ends = list(accumulate(len(part) for part in parts))
+        self.shape = (self._ends[-1], parts[0].shape[1])
+        self.dtype = parts[0].dtype
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        start, stop, step = rows.indices(len(self))
+        if step != 1:
+            return np.asarray(self)[rows]
+        pieces = list(self._pieces(start, stop))
+        return np.concatenate(pieces) if pieces else np.empty((0, self.shape[1]), dtype=self.dtype)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        whole = self[:]
+        return whole if dtype is None else whole.astype(dtype)
+
+    def _pieces(self, start: int, stop: int) -> Iterator[NDArray[Any]]:
+        while start < stop:
+            part = bisect_right(self._ends, start)
+            first = self._ends[part] - len(self._parts[part])
+            end = min(stop, self._ends[part])
+            yield self._parts[part][start - first : end - first]
+            start = end
+
+
+def write_store(
+    folder: Path,
+    batches: Iterable[tuple[NDArray[Any], NDArray[Any]]],
+    classes: Sequence[str],
+    *,
+    provenance: Mapping[str, Any],
+    ids: Sequence[str] = (),
+    dtype: str = "float32",
+    shard_rows: int = SHARD_ROWS,
+) -> str:
+    """Write (X, y) batches as a store and return its content hash.
+
+    Args:
+        batches: X (rows, d) and y (rows,) labels, in order; nothing but one shard is held in memory.
+        provenance: what goes into the manifest under `backbone`, `transform`, `source` and so on; must be JSON.
+    """
+    if dtype not in DTYPES:
+        raise UserError(f"features are kept as {' or '.join(DTYPES)}, not {dtype}")
+    (folder / MANIFEST).unlink(missing_ok=True)
+    shards: list[dict[str, Any]] = []
+    labels: list[NDArray[np.int64]] = []
+    for number, (X, y) in enumerate(_regrouped(batches, shard_rows)):
+        name = f"X-{number:05d}.npy"
+        with np.errstate(over="ignore"):
+            rows = np.ascontiguousarray(X, dtype=dtype)
+        check = Features(rows, y.astype(np.int64), tuple(classes))
+        if dtype == "float16" and np.isfinite(X).all() and not np.isfinite(rows).all():
+            raise UserError(f"{folder}: values above 65504 do not fit float16; keep these features as float32")
+        check_features(check, f"{folder}, rows from {sum(map(len, labels))}")
+        _save(folder / name, rows)
+        shards.append({"file": name, "rows": len(rows), "sha256": hashlib.sha256(rows.tobytes()).hexdigest()})
+        labels.append(check.y)
+    if not shards:
+        raise UserError(f"{folder}: no features to write")
+    y_all = np.concatenate(labels)
+    _save(folder / "y.npy", y_all)
+    if ids:
+        if len(ids) != len(y_all):
+            raise UserError(f"{folder}: {len(y_all)} rows but {len(ids)} ids")
+        with atomic_write(folder / "ids.txt") as file:
+            file.write("\n".join(ids).encode())
+    manifest = {
+        "format": FORMAT,
+        "rows": len(y_all),
+        "dimension": int(rows.shape[1]),
+        "dtype": dtype,
+        "classes": list(classes),
+        "shards": shards,
+        "labels_sha256": hashlib.sha256(y_all.tobytes()).hexdigest(),
+        "has_ids": bool(ids),
+        "provenance": dict(provenance),
+    }
+    manifest["content_hash"] = _content_hash(manifest)
+    with atomic_write(folder / MANIFEST) as file:
+        file.write(json.dumps(manifest, indent=1, ensure_ascii=False).encode())
+    return str(manifest["content_hash"])
+
+
+def _regrouped(
+    batches: Iterable[tuple[NDArray[Any], NDArray[Any]]], rows: int
+) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    """The same samples in groups of `rows`, the last one shorter."""
+    waiting: list[tuple[NDArray[Any], NDArray[Any]]] = []
+    count = 0
+    for X, y in batches:
+        if len(X) != len(y):
+            raise UserError(f"a batch has {len(X)} rows but {len(y)} labels")
+        waiting.append((X, y))
+        count += len(X)
+        while count >= rows:
+            whole, labels = (np.concatenate(parts) for parts in zip(*waiting, strict=True))
+            yield whole[:rows], labels[:rows]
+            waiting, count = [(whole[rows:], labels[rows:])], count - rows
+    if count:
+        whole, labels = (np.concatenate(parts) for parts in zip(*waiting, strict=True))
+        yield whole, labels
+
+
+def _save(path: Path, array: NDArray[Any]) -> None:
+    with atomic_write(path) as file:
+        np.save(file, array, allow_pickle=False)
+
+
+def _content_hash(manifest: Mapping[str, Any]) -> str:
+    """SHA-256 of the data's own hashes and of what they mean; not of where they came from."""
+    parts = {key: manifest[key] for key in ("rows", "dimension", "dtype", "classes", "labels_sha256")}
+    parts["shards"] = [shard["sha256"] for shard in manifest["shards"]]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def read_store(folder: Path, *, verify: bool = False) -> Features:
+    """Open a store; its rows stay on disk until they are used.
+
+    Sizes and the manifest's own hash are always checked; with `verify`, the bytes of every shard too.
+    """
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise UserError(f"{folder}: no {MANIFEST}, so its extraction was not finished; run it again")
+    try:
+        manifest = json.loads(path.read_text())
+        if manifest["format"] != FORMAT:
+            raise UserError(f"{path}: format {manifest['format']}, this version reads {FORMAT}")
+        parts = [np.load(folder / shard["file"], mmap_mode="r", allow_pickle=False) for shard in manifest["shards"]]
+        y = np.load(folder / "y.npy", allow_pickle=False)
+        ids = (folder / "ids.txt").read_text().split("\n") if manifest["has_ids"] else ()
+        expected = [(shard["rows"], manifest["dimension"]) for shard in manifest["shards"]]
+        hashes = [shard["sha256"] for shard in manifest["shards"]]
+        content_hash, recorded = _content_hash(manifest), manifest["content_hash"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{folder}: damaged feature store ({error})") from None
+    if [part.shape for part in parts] != expected or len(y) != manifest["rows"] or content_hash != recorded:
+        raise UserError(f"{folder}: its files do not match its manifest; extract these features again")
+    if hashlib.sha256(y.tobytes()).hexdigest() != manifest["labels_sha256"]:
+        raise UserError(f"{folder / 'y.npy'}: does not match the manifest; extract these features again")
+    for shard, part, digest in zip(manifest["shards"], parts, hashes, strict=True) if verify else ():
+        if hashlib.sha256(np.ascontiguousarray(part).tobytes()).hexdigest() != digest:
+            raise UserError(f"{folder / shard['file']}: does not match the manifest; extract these features again")
+    provenance = manifest["provenance"] | {"content_hash": recorded}
+    return Features(Shards(parts), y, tuple(manifest["classes"]), provenance, ids)

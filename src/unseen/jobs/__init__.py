@@ -1,0 +1,1 @@
+"""Jobs: frozen descriptions of work, named by their content, run once."""

@@ -1,0 +1,19 @@
+"""What names a job: the hash of its content."""
+
+import hashlib
+import json
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+
+def describe(job: Any) -> dict[str, Any]:
+    """A job as JSON: the name of its class and its fields, dataclasses inside it likewise."""
+    if not is_dataclass(job) or isinstance(job, type):
+        raise TypeError(f"a job is a frozen dataclass, not {type(job).__name__}")
+    return {"job": type(job).__name__, **asdict(job)}
+
+
+def job_key(job: Any) -> str:
+    """The first 32 hexadecimal digits of SHA-256 over a job's description: equal jobs, and only they, share it."""
+    text = json.dumps(describe(job), sort_keys=True, allow_nan=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,0 +1,103 @@
+"""The job of probing features with the logistic protocol, and the scores it gives."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unseen.errors import UserError
+from unseen.features.features import Features, align
+from unseen.jobs.job import job_key
+from unseen.jobs.runner import Result, read_result
+from unseen.probes.logistic import REVISION, LogisticProtocol, probe_logistic
+from unseen.results.score import Score
+
+
+@dataclass(frozen=True)
+class LogisticJob:
+    """Everything that decides the scores of one probe.
+
+    Attributes:
+        train, test: content hashes of the features.
+        revision: of the probe's code: raised when it gives other numbers than before.
+    """
+
+    study: str
+    protocol: LogisticProtocol
+    backbone: str
+    domain: str
+    train: str
+    test: str
+    shots: int | None
+    seed: int
+    revision: int = REVISION
+
+
+Load = Callable[[Path], Features]
+
+
+def run_logistic_job(job: LogisticJob, *, places: dict[str, str], load: Load) -> dict[str, Any]:
+    """Load features by their hashes, probe, and return the values of the result.
+
+    Args:
+        places: content hash → file or folder.
+        load: reads such a place.
+    """
+    import torch
+
+    train, test = _pair(places[job.train], places[job.test], load)
+    for features, expected in ((train, job.train), (test, job.test)):
+        if features.provenance.get("content_hash") != expected:
+            raise UserError(f"{places[expected]}: changed since this run was planned; run it again")
+    tensors = [torch.from_numpy(array) for array in (_rows(train), train.y, _rows(test), test.y)]
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    found = probe_logistic(*tensors, protocol=job.protocol, shots=job.shots, seed=job.seed, device=device)
+    return {
+        "top1": found.top1,
+        "top5": found.top5,
+        "rate": found.rate,
+        "decay": found.decay,
+        "fewest_samples": found.fewest_samples,
+        "trials": [[trial.rate, trial.decay, trial.score] for trial in found.trials],
+        "device": device,
+    }
+
+
+@lru_cache(maxsize=2)
+def _pair(train: str, test: str, load: Load) -> tuple[Features, Features]:
+    return align(load(Path(train)), load(Path(test)), f"{train} and {test}")
+
+
+def _rows(features: Features) -> np.ndarray[Any, np.dtype[np.float32]]:
+    return np.asarray(features.X).astype(np.float32)
+
+
+def scores_of(jobs: Iterable[LogisticJob], folder: Path) -> Iterator[Score]:
+    """The scores of the jobs that are done, in their order."""
+    for job in jobs:
+        result = read_result(folder, job_key(job))
+        if result is not None:
+            yield from result_scores(result)
+
+
+def result_scores(result: Result) -> Iterator[Score]:
+    """The scores in a result of a logistic job."""
+    job = result.job
+    for metric in ("top1", "top5"):
+        yield Score(
+            study=job["study"],
+            protocol=job["protocol"]["name"],
+            backbone=job["backbone"],
+            domain=job["domain"],
+            probe="logistic",
+            shots=job["shots"],
+            seed=job["seed"],
+            metric=metric,
+            value=result.values[metric],
+            seconds=result.seconds,
+            versions=result.versions,
+            key=result.key,
+        )

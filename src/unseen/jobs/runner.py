@@ -1,0 +1,127 @@
+"""Running jobs: only those whose result is missing, in this process or in several, each result a small file.
+
+A result is written by whoever computed it, under another name first, so a kill at any moment loses at most the jobs
+in flight. Several runners may share a folder: a job that two of them start is computed twice and written twice, with
+the same content.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, TypeVar
+
+from unseen.files import atomic_write
+from unseen.jobs.job import describe, job_key
+from unseen.version import __version__
+
+J = TypeVar("J")
+Work = Callable[[J], dict[str, Any]]
+PACKAGES = ("numpy", "torch", "optuna")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a job gave: `values` is JSON, `seconds` its time, `versions` package → version."""
+
+    key: str
+    job: dict[str, Any]
+    values: dict[str, Any]
+    seconds: float
+    versions: dict[str, str]
+
+
+def result_path(folder: Path, key: str) -> Path:
+    return folder / f"{key}.json"
+
+
+def read_result(folder: Path, key: str) -> Result | None:
+    """The result of a job, or None where there is none. A file that is damaged or is another job's counts as none."""
+    try:
+        record = json.loads(result_path(folder, key).read_text())
+        result = Result(**record)
+    except (OSError, ValueError, TypeError):
+        return None
+    return result if result.key == key else None
+
+
+def missing(jobs: Sequence[J], folder: Path) -> list[J]:
+    """The jobs that have no result yet, each once, in order."""
+    first = {job_key(job): job for job in reversed(jobs)}
+    return [first[key] for key in reversed(first) if read_result(folder, key) is None]
+
+
+def run_jobs(jobs: Sequence[J], folder: Path, work: Work[J], *, workers: int = 1) -> Iterator[J]:
+    """Run what is missing and pass on each job as it is done.
+
+    Args:
+        work: computes the values of a job; a function at module level (or a partial of one), as it may be sent
+        elsewhere. workers: 1 runs here; more run in as many new processes, each with one thread.
+    """
+    todo = missing(jobs, folder)
+    if workers <= 1 or len(todo) <= 1:
+        for job in todo:
+            _run_one(work, folder, job)
+            yield job
+        return
+    context = get_context("spawn")  # a forked process would share PyTorch's threads in an unknown state
+    with ProcessPoolExecutor(min(workers, len(todo)), mp_context=context, initializer=_single_thread) as pool:
+        waiting: dict[Future[None], J] = {}
+        left = iter(todo)
+        try:
+            # A few jobs ahead of the workers, so that an interruption has little to cancel.
+            for job in left:
+                waiting[pool.submit(partial(_run_one, work, folder), job)] = job
+                if len(waiting) >= 2 * workers:
+                    yield from _collect(waiting)
+            while waiting:
+                yield from _collect(waiting)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in list((pool._processes or {}).values()):
+                process.terminate()
+            raise
+
+
+def _collect(waiting: dict[Future[None], J]) -> Iterator[J]:
+    done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+    for future in done:
+        job = waiting.pop(future)
+        future.result()
+        yield job
+
+
+def _single_thread() -> None:
+    os.environ["OMP_NUM_THREADS"] = "1"
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def _run_one(work: Work[J], folder: Path, job: J) -> None:
+    key = job_key(job)
+    if read_result(folder, key) is not None:  # another runner was here in the meantime
+        return
+    start = time.perf_counter()
+    values = work(job)
+    seconds = time.perf_counter() - start
+    record = {"key": key, "job": describe(job), "values": values, "seconds": seconds, "versions": versions()}
+    with atomic_write(result_path(folder, key)) as file:
+        file.write(json.dumps(record, sort_keys=True).encode())
+
+
+def versions() -> dict[str, str]:
+    """Versions of this package and of those that numbers depend on."""
+    found = {"unseen": __version__}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

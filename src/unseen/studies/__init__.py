@@ -1,0 +1,1 @@
+"""Studies: what to run, and how to read it."""

@@ -1,0 +1,110 @@
+"""Stacked SGD against a plain `nn.Linear` trained by `torch.optim.SGD`, one classifier at a time."""
+
+import math
+
+import pytest
+import torch
+from torch import Generator, Tensor, nn
+
+from unseen.probes.stacked_sgd import accuracies, initial_weights, learning_rate, train_stacked, with_constant
+
+DECAYS = torch.tensor([1e-4, 1e-7, 3e-3], dtype=torch.float64)
+
+
+def blobs(n: int, d: int, classes: int) -> tuple[Tensor, Tensor]:
+    generator = Generator().manual_seed(n + d)
+    y = torch.arange(n) % classes
+    X = torch.randn(classes, d, generator=generator)[y] + torch.randn(n, d, generator=generator)
+    return nn.functional.normalize(X, dim=1), y
+
+
+def plain_loop(X: Tensor, y: Tensor, initial: Tensor, rate: float, decay: float, epochs: int, batch: int) -> nn.Linear:
+    """The public protocol: the rate is set after each epoch from that epoch's index."""
+    model = nn.Linear(X.shape[1], initial.shape[1], dtype=X.dtype)
+    with torch.no_grad():
+        model.weight.copy_(initial[:-1].T)
+        model.bias.copy_(initial[-1])
+    optimiser = torch.optim.SGD(model.parameters(), lr=rate, momentum=0.9, weight_decay=decay)
+    generator = Generator().manual_seed(7)
+    for epoch in range(epochs):
+        order = torch.randperm(len(X), generator=generator)
+        for start in range(0, len(X), batch):
+            chosen = order[start : start + batch]
+            optimiser.zero_grad()
+            nn.functional.cross_entropy(model(X[chosen]), y[chosen]).backward()
+            optimiser.step()
+        for group in optimiser.param_groups:
+            group["lr"] = rate * 0.5 * (1 + math.cos(math.pi * epoch / epochs))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "classes", "batch"),
+    [(100, 8, 3, 32), (96, 8, 3, 32), (50, 40, 5, 1024), (7, 3, 2, 2), (60, 1, 4, 16)],
+    ids=["partial batch", "even batches", "one batch", "tiny", "one dimension"],
+)
+@pytest.mark.parametrize(
+    ("dtype", "rates", "tolerance"),
+    # At great rates training is chaotic: single precision shows its rounding after a few steps, double does not.
+    [(torch.float32, [0.1, 1.0, 5.0], 1e-5), (torch.float64, [0.1, 10.0, 100.0], 1e-8)],
+    ids=["single", "double"],
+)
+def test_weights_equal_the_plain_loop(
+    n: int, d: int, classes: int, batch: int, dtype: torch.dtype, rates: list[float], tolerance: float
+) -> None:
+    X, y = blobs(n, d, classes)
+    X = X.to(dtype)
+    all_rates = torch.tensor(rates, dtype=torch.float64)
+    initial = initial_weights(d, classes, Generator().manual_seed(1))
+    options = {"epochs": 6, "batch": batch, "momentum": 0.9, "generator": Generator().manual_seed(7)}
+    stacked = train_stacked(with_constant(X), y, initial, all_rates, DECAYS, **options)
+    assert stacked.dtype == dtype
+    for k, (rate, decay) in enumerate(zip(rates, DECAYS.tolist(), strict=True)):
+        model = plain_loop(X, y, initial, rate, decay, epochs=6, batch=batch)
+        scale = max(1.0, float(model.weight.detach().abs().max()))
+        assert torch.allclose(stacked[k, :-1].T, model.weight, atol=tolerance * scale, rtol=0)
+        assert torch.allclose(stacked[k, -1], model.bias, atol=tolerance * scale, rtol=0)
+
+
+def test_the_schedule_of_the_public_code() -> None:
+    found = [learning_rate(epoch, 100) for epoch in range(100)]
+    assert found[0] == found[1] == 1
+    assert found[2] == pytest.approx(0.5 * (1 + math.cos(math.pi / 100)))
+    assert found[99] == pytest.approx(0.5 * (1 + math.cos(math.pi * 98 / 100)))
+
+
+def test_the_initial_distribution_is_that_of_linear() -> None:
+    ours = initial_weights(64, 500, Generator().manual_seed(0))
+    torch.manual_seed(0)
+    theirs = nn.Linear(64, 500)
+    assert ours[:-1].abs().max() <= 1 / 8
+    assert float(ours[:-1].std()) == pytest.approx(float(theirs.weight.detach().std()), rel=0.02)
+    assert float(ours[-1].std()) == pytest.approx(float(theirs.bias.detach().std()), rel=0.1)
+
+
+def test_a_classifier_that_diverges_stops_and_leaves_the_others_alone() -> None:
+    X, y = blobs(40, 4, 3)
+    X = with_constant(X)
+    initial = initial_weights(4, 3, Generator().manual_seed(1))
+    options = {"epochs": 12, "batch": 16, "momentum": 0.9}
+    calm = torch.tensor([0.5], dtype=torch.float64)
+    wild = torch.tensor([0.5, 1e30], dtype=torch.float64)
+    alone = train_stacked(X, y, initial, calm, calm * 0, generator=Generator().manual_seed(7), **options)
+    both = train_stacked(X, y, initial, wild, wild * 1e9, generator=Generator().manual_seed(7), **options)
+    calm_again = train_stacked(X, y, initial, calm, calm * 1e9, generator=Generator().manual_seed(7), **options)
+    assert torch.isfinite(alone).all()
+    assert both.shape[0] == 2
+    assert torch.equal(both[0].isfinite(), calm_again[0].isfinite())
+    score = accuracies(X, y, both)
+    assert ((score >= 0) & (score <= 1)).all()
+
+
+def test_accuracy_over_blocks_equals_the_whole() -> None:
+    X, y = blobs(101, 6, 7)
+    weights = torch.randn(3, 7, 7, generator=Generator().manual_seed(3))
+    whole = accuracies(with_constant(X), y, weights, (1, 5))
+    assert torch.equal(whole, accuracies(with_constant(X), y, weights, (1, 5), block=10))
+    scores = with_constant(X) @ weights[0]
+    assert float(whole[0, 0]) == pytest.approx(float((scores.argmax(1) == y).double().mean()))
+    fifth = scores.topk(5).indices
+    assert float(whole[1, 0]) == pytest.approx(float((fifth == y[:, None]).any(1).double().mean()))
