@@ -1,6 +1,7 @@
 # make test: everything CI checks.  make demo: the main job.  Both set up .venv first, once.
 PYTHON ?= python3
 BIN := .venv/bin
+OUT ?= unseen-demo
 
 .PHONY: test demo clean
 
@@ -12,7 +13,7 @@ test: .venv/ready
 	$(BIN)/pytest
 
 demo: .venv/ready
-	$(BIN)/unseen levels show cog-v2
+	$(BIN)/unseen demo --out $(OUT)
 
 .venv/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \

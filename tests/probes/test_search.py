@@ -54,5 +54,15 @@ def test_every_trial_is_in_range_and_counted(round_size: int) -> None:
     assert all(1e-1 <= t.rate <= 1e2 and 1e-12 <= t.decay <= 1e-4 for t in found)
 
 
+def test_an_even_start_covers_the_range_and_then_follows_the_scores() -> None:
+    runs = [search(evaluate, trials=10, round_size=5, seed=seed, even_start=True, **SPACE) for seed in range(8)]
+    found = runs[0]
+    steps = [math.log10(trial.rate) for trial in found[:5]]
+    assert steps == pytest.approx([-0.7, -0.1, 0.5, 1.1, 1.7])
+    assert len({trial.decay for trial in found}) == 10
+    first, second = (sum(t.score for run in runs for t in run[part]) for part in (slice(5), slice(5, 10)))
+    assert second > first
+
+
 def test_the_first_of_equal_scores_is_best() -> None:
     assert best_trial([Trial(1, 1, 0.5), Trial(2, 2, 0.7), Trial(3, 3, 0.7)]).rate == 2

@@ -20,7 +20,7 @@ from unseen.report.run_data import Backbone, Domain, Example, RunData, Step
 from unseen.studies.probing import SHOTS, FeaturePair, pair_from_features, plan, possible_shots
 from unseen.version import __version__
 
-EXAMPLES = 12
+EXAMPLES = 10
 
 
 @dataclass(frozen=True)

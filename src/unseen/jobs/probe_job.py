@@ -48,10 +48,7 @@ def run_logistic_job(job: LogisticJob, *, places: dict[str, str], load: Load) ->
     """
     import torch
 
-    train, test = _pair(places[job.train], places[job.test], load)
-    for features, expected in ((train, job.train), (test, job.test)):
-        if features.provenance.get("content_hash") != expected:
-            raise UserError(f"{places[expected]}: changed since this run was planned; run it again")
+    train, test = _pair((job.train, job.test), (places[job.train], places[job.test]), load)
     tensors = [torch.from_numpy(array) for array in (_rows(train), train.y, _rows(test), test.y)]
     device = "cuda" if torch.cuda.is_available() else "cpu"
     found = probe_logistic(*tensors, protocol=job.protocol, shots=job.shots, seed=job.seed, device=device)
@@ -67,8 +64,13 @@ def run_logistic_job(job: LogisticJob, *, places: dict[str, str], load: Load) ->
 
 
 @lru_cache(maxsize=2)
-def _pair(train: str, test: str, load: Load) -> tuple[Features, Features]:
-    return align(load(Path(train)), load(Path(test)), f"{train} and {test}")
+def _pair(hashes: tuple[str, str], places: tuple[str, str], load: Load) -> tuple[Features, Features]:
+    """Training and test features, kept for the next job; their content must be what the job was planned with."""
+    train, test = (load(Path(place)) for place in places)
+    for features, expected, place in zip((train, test), hashes, places, strict=True):
+        if features.provenance.get("content_hash") != expected:
+            raise UserError(f"{place}: changed since this run was planned; run it again")
+    return align(train, test, " and ".join(places))
 
 
 def _rows(features: Features) -> np.ndarray[Any, np.dtype[np.float32]]:

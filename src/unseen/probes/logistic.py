@@ -27,6 +27,7 @@ class LogisticProtocol:
     Attributes:
         round_size: trials evaluated together; 1 is the paper's one-at-a-time order (`sequential`).
         validation: share of each class's training samples that trials are scored on.
+        even_start: whether the first round of trials is spread over the range of rates instead of drawn at random.
     """
 
     name: str = "cog-v2"
@@ -38,6 +39,7 @@ class LogisticProtocol:
     rates: tuple[float, float] = (1e-1, 1e2)
     decays: tuple[float, float] = (1e-12, 1e-4)
     validation: float = 0.2
+    even_start: bool = False
 
     @property
     def sequential(self) -> "LogisticProtocol":
@@ -46,7 +48,7 @@ class LogisticProtocol:
 
 
 COG_V2 = LogisticProtocol()
-COG_V2_SHORT = LogisticProtocol(name="cog-v2-short", epochs=30, trials=10, round_size=5)
+COG_V2_SHORT = LogisticProtocol(name="cog-v2-short", epochs=30, trials=10, round_size=5, even_start=True)
 """A short form for demonstrations; its numbers are not those of the protocol."""
 
 
@@ -132,6 +134,7 @@ def probe_logistic(
         trials=protocol.trials,
         round_size=protocol.round_size,
         seed=seed,
+        even_start=protocol.even_start,
     )
     best = best_trial(trials)
     whole = torch.arange(len(y_train)) if shots is None else draw_shots(y_train, shots, _generator(seed, 3))

@@ -25,23 +25,38 @@ def search(
     trials: int,
     round_size: int,
     seed: int,
+    even_start: bool = False,
 ) -> tuple[Trial, ...]:
     """All trials in the order they were asked for, both hyper-parameters log-uniform in their ranges.
 
     Each round asks TPE (multivariate, seeded) for `round_size` pairs, evaluates them together, and tells it the
-    scores; rounds of one are the usual sequential search. TPE draws its first ten pairs at random, so a first round
-    of ten is the same as ten rounds of one. Pairs asked for in one round count as poor until told (Optuna's constant
+    scores; rounds of one are the usual sequential search. TPE draws its first ten pairs at random, so a first round of
+    ten is the same as ten rounds of one. Pairs asked for in one round count as poor until told (Optuna's constant
     liar), which keeps them apart.
+
+    With `even_start` the first round is spread evenly over the range of rates instead, and TPE takes over from the
+    second: for searches of so few trials that random draws may miss the good part of the range.
     """
+    import numpy as np
     import optuna
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        sampler = optuna.samplers.TPESampler(multivariate=True, seed=seed, constant_liar=round_size > 1)
+        sampler = optuna.samplers.TPESampler(
+            multivariate=True,
+            seed=seed,
+            constant_liar=round_size > 1,
+            n_startup_trials=min(round_size, trials) if even_start else 10,
+        )
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
         study = optuna.create_study(sampler=sampler, direction="maximize")
+        if even_start:
+            count = min(round_size, trials)
+            shares = np.random.default_rng(seed).random(count)
+            for i, share in enumerate(shares.tolist()):
+                study.enqueue_trial({"lr": _between(rates, (i + 0.5) / count), "wd": _between(decays, share)})
         found: list[Trial] = []
         while len(found) < trials:
             asked = [study.ask() for _ in range(min(round_size, trials - len(found)))]
@@ -55,6 +70,11 @@ def search(
     finally:
         optuna.logging.set_verbosity(verbosity)
     return tuple(found)
+
+
+def _between(ends: tuple[float, float], share: float) -> float:
+    """The number at a share of the way between two others, in logarithms."""
+    return float(ends[0] * (ends[1] / ends[0]) ** share)
 
 
 def best_trial(trials: Sequence[Trial]) -> Trial:

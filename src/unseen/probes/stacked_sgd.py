@@ -57,32 +57,32 @@ def train_stacked(
         same everywhere.
 
     Returns:
-        (k, d + 1, c). A classifier whose loss is not finite stays as it was when that was noticed.
+        (k, d + 1, c). A classifier whose gradient is not finite stays as it was from then on.
     """
     n, k, (rows, classes) = len(X), len(rates), initial.shape
     weights = initial.to(X)[:, None, :].repeat(1, k, 1)
     velocity = torch.zeros_like(weights)
+    flat = velocity.view(rows, k * classes)
     decay, alive = decays.to(X)[None, :, None], torch.ones(k, dtype=torch.bool, device=X.device)
     labels, minus_one = y[:, None, None], X.new_full((1, 1, 1), -1.0)
     for epoch in range(epochs):
-        rate = rates.to(X) * learning_rate(epoch, epochs)
+        rate = (rates.to(X) * learning_rate(epoch, epochs))[None, :, None]
         order = torch.randperm(n, generator=generator).to(X.device)
         for start in range(0, n, batch):
             chosen = order[start : start + batch]
-            samples = X[chosen]
+            # An epoch of one batch is the whole set, in any order.
+            samples, targets = (X, labels) if batch >= n else (X.index_select(0, chosen), labels[chosen])
             scores = samples @ weights.view(rows, k * classes)
-            # The gradient of the mean cross-entropy with respect to the scores: (softmax − one-hot) / b.
+            # The gradient of the mean cross-entropy with respect to the scores is (softmax − one-hot) / b.
             slope = scores.view(-1, k, classes).softmax(dim=2)
-            alive &= slope.sum(dim=(0, 2)).isfinite()
-            slope.scatter_add_(2, labels[chosen].expand(-1, k, 1), minus_one.expand(len(chosen), k, 1))
-            slope.div_(len(chosen))
-            gradient = (samples.T @ slope.view(-1, k * classes)).view(rows, k, classes)
-            velocity.mul_(momentum).add_(gradient).addcmul_(weights, decay)
-            if alive.all():
-                weights.addcmul_(velocity, -rate[None, :, None])
-            else:
-                stepped = weights - velocity * rate[None, :, None]
-                weights = torch.where(alive[None, :, None], stepped, weights)
+            slope.scatter_add_(2, targets.expand(-1, k, 1), minus_one.expand(len(chosen), k, 1))
+            flat.addmm_(samples.T, slope.view(-1, k * classes), beta=momentum, alpha=1 / len(chosen))
+            velocity.addcmul_(weights, decay)
+            # A score that is not finite makes its whole gradient not a number: one sum over the weights tells.
+            alive &= velocity.sum(dim=(0, 2)).isfinite()
+            if not alive.all():
+                velocity.masked_fill_(~alive[None, :, None], 0)
+            weights.addcmul_(velocity, rate, value=-1)
     return weights.permute(1, 0, 2)
 
 

@@ -1,0 +1,141 @@
+"""A user's own feature files, in every format, sound and not."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import save_file
+
+from unseen.errors import UserError
+from unseen.features.features import Features, align
+from unseen.features.readers import read_features
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((6, 3)).astype(np.float32)
+Y = np.array([5, 2, 5, 9, 2, 9])
+
+
+def save(path: Path, X: Any = X, y: Any = Y) -> Path:
+    if path.suffix == ".npz":
+        np.savez(path, X=X, y=y)
+    elif path.suffix == ".safetensors":
+        save_file({"X": X, "y": y}, path)
+    elif path.suffix == ".pth":
+        torch.save({"X": torch.from_numpy(X), "Y": torch.from_numpy(y), "name": "train"}, path)
+    else:
+        np.save(path, X)
+        np.save(path.with_name(path.stem[:-1] + "y.npy"), y)
+    return path
+
+
+@pytest.mark.parametrize("name", ["f.npz", "f.safetensors", "X_Y.pth", "train_X.npy", "X.npy"])
+def test_every_format_gives_the_same_features(tmp_path: Path, name: str) -> None:
+    found = read_features(save(tmp_path / name))
+    assert np.array_equal(np.asarray(found.X), X)
+    assert found.classes == ("2", "5", "9")
+    assert found.y.tolist() == [1, 0, 1, 2, 0, 2]
+    assert len(found.provenance["content_hash"]) == 64
+
+
+def test_class_names_and_string_labels(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", X=X, y=[0, 1, 0, 2, 1, 2], classes=["cat", "dog", "owl"], ids=list("abcdef"))
+    named = read_features(tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", X=X, y=["cat", "dog", "cat", "owl", "dog", "owl"])
+    worded = read_features(tmp_path / "b.npz")
+    assert named.classes == worded.classes == ("cat", "dog", "owl")
+    assert named.y.tolist() == worded.y.tolist()
+    assert list(named.ids) == list("abcdef")
+
+
+def test_half_precision_tensors(tmp_path: Path) -> None:
+    torch.save({"X": torch.from_numpy(X).bfloat16(), "Y": torch.from_numpy(Y)}, tmp_path / "f.pth")
+    assert np.asarray(read_features(tmp_path / "f.pth").X) == pytest.approx(X, abs=0.02)
+
+
+def test_the_hash_follows_the_content(tmp_path: Path) -> None:
+    first = read_features(save(tmp_path / "a.npz")).provenance["content_hash"]
+    assert read_features(save(tmp_path / "b.safetensors")).provenance["content_hash"] == first
+    assert read_features(save(tmp_path / "c.npz", X + 1)).provenance["content_hash"] != first
+    assert read_features(save(tmp_path / "d.npz", X, Y[::-1].copy())).provenance["content_hash"] != first
+
+
+def broken(value: float) -> np.ndarray:
+    array = X.copy()
+    array[4, 1] = value
+    return array
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"X": broken(np.nan), "y": Y}, "row 4 has values that are not finite"),
+        ({"X": broken(np.inf), "y": Y}, "row 4 has values that are not finite"),
+        ({"X": X[:, 0], "y": Y}, r"must be an \(n, d\) array of numbers, found shape \(6,\)"),
+        ({"X": X, "y": Y[:4]}, r"6 rows but labels of shape \(4,\)"),
+        ({"X": X, "y": Y, "classes": ["a", "b"]}, "row 0 has label 5, but there are 2 classes"),
+        ({"X": X, "y": -Y, "classes": ["a"] * 9}, "row 0 has label -5"),
+        ({"X": X, "y": Y, "ids": ["a", "b", "c", "a", "d", "e"]}, "the id a occurs 2 times"),
+        ({"X": X, "y": Y, "ids": ["a"]}, "6 rows but 1 ids"),
+        ({"X": X[:0], "y": Y[:0]}, "no rows"),
+        ({"X": X, "y": Y + 0.5}, "labels must be integers or strings"),
+        ({"X": X.astype(str), "y": Y}, "array of numbers"),
+        ({"features": X, "y": Y}, "no array 'X' among features, y"),
+        ({"X": X}, "no array 'y' among X"),
+    ],
+)
+def test_unsound_features_are_refused_by_name(tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
+    np.savez(tmp_path / "bad.npz", **arrays)
+    with pytest.raises(UserError, match=message) as error:
+        read_features(tmp_path / "bad.npz")
+    assert "bad.npz" in str(error.value)
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no such file"):
+        read_features(tmp_path / "none.npz")
+    with pytest.raises(UserError, match="features are read from"):
+        read_features(tmp_path / "features.csv")
+    for suffix in (".npz", ".safetensors", ".pth"):
+        (tmp_path / f"junk{suffix}").write_bytes(b"junk")
+        with pytest.raises(UserError, match="cannot be read as"):
+            read_features(tmp_path / f"junk{suffix}")
+    np.save(tmp_path / "alone.npy", X)
+    with pytest.raises(UserError, match=r"expected alone_y\.npy or alone_labels\.npy"):
+        read_features(tmp_path / "alone.npy")
+
+
+class Program:
+    def __reduce__(self) -> Any:
+        return print, ("run",)
+
+
+def test_programs_are_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    torch.save({"X": Program(), "Y": torch.zeros(2)}, tmp_path / "evil.pth")
+    np.savez(tmp_path / "evil.npz", X=np.array([Program()], dtype=object), y=[1])
+    for name in ("evil.pth", "evil.npz"):
+        with pytest.raises(UserError, match="cannot be read"):
+            read_features(tmp_path / name)
+    assert "run" not in capsys.readouterr().out
+
+
+def features(labels: list[int], classes: tuple[str, ...], d: int = 3) -> Features:
+    return Features(np.zeros((len(labels), d)), np.array(labels), classes)
+
+
+def test_classes_are_matched_by_name() -> None:
+    train, test = align(features([0, 1, 2], ("a", "b", "c")), features([0, 1, 2], ("c", "b", "a")))
+    assert train.classes == test.classes == ("a", "b", "c")
+    assert test.y.tolist() == [2, 1, 0]
+    train, test = align(features([0, 2], ("a", "unused", "c")), features([1, 0], ("c", "a")))
+    assert (train.y.tolist(), test.y.tolist(), train.classes) == ([0, 1], [0, 1], ("a", "c"))
+
+
+def test_classes_that_do_not_match_are_named() -> None:
+    with pytest.raises(UserError, match="class b has no test sample"):
+        align(features([0, 1], ("a", "b")), features([0], ("a",)))
+    with pytest.raises(UserError, match="class b has test samples but no training sample"):
+        align(features([0], ("a",)), features([0, 1], ("a", "b")))
+    with pytest.raises(UserError, match="3 dimensions, test features 4"):
+        align(features([0], ("a",)), features([0], ("a",), d=4))

@@ -1,0 +1,198 @@
+"""Jobs: named by content, run once, and safe against kills, damage, rivals and full disks."""
+
+import errno
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unseen.errors import UserError
+from unseen.jobs.job import job_key
+from unseen.jobs.probe_job import LogisticJob
+from unseen.jobs.runner import missing, read_result, result_path, run_jobs
+from unseen.probes.logistic import COG_V2
+
+
+@dataclass(frozen=True)
+class Square:
+    number: int
+    seed: int = 0
+
+
+def square(job: Square) -> dict[str, Any]:
+    return {"value": job.number**2}
+
+
+def fail_at_three(job: Square) -> dict[str, Any]:
+    if job.number == 3:
+        raise UserError("three is too many")
+    return square(job)
+
+
+JOBS = [Square(number) for number in range(8)]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_jobs_run_once_and_only_what_is_missing(tmp_path: Path, workers: int) -> None:
+    first = list(run_jobs(JOBS[:5], tmp_path, square, workers=workers))
+    assert sorted(job.number for job in first) == [0, 1, 2, 3, 4]
+    second = list(run_jobs([*JOBS, *JOBS], tmp_path, square, workers=workers))
+    assert sorted(job.number for job in second) == [5, 6, 7]
+    assert list(run_jobs(JOBS, tmp_path, square)) == []
+    for job in JOBS:
+        result = read_result(tmp_path, job_key(job))
+        assert result is not None
+        assert result.values == {"value": job.number**2}
+        assert result.job["number"] == job.number
+        assert "unseen" in result.versions
+
+
+JOB = LogisticJob("concepts", COG_V2, "b", "l1", "train", "test", 8, 0)
+CHANGES = [
+    {"study": "probe"},
+    {"protocol": replace(COG_V2, epochs=99)},
+    {"protocol": COG_V2.sequential},
+    {"backbone": "c"},
+    {"domain": "l2"},
+    {"train": "other"},
+    {"test": "other"},
+    {"shots": 4},
+    {"shots": None},
+    {"seed": 1},
+    {"revision": 99},
+]
+
+
+def test_everything_in_a_job_changes_its_key() -> None:
+    keys = [job_key(JOB), *(job_key(replace(JOB, **change)) for change in CHANGES)]
+    assert len(set(keys)) == len(keys)
+    assert job_key(replace(JOB)) == job_key(JOB)
+
+
+def test_a_key_is_the_same_in_every_process() -> None:
+    here = str(Path(__file__).parent)
+    code = f"import sys; sys.path.insert(0, {here!r}); from test_runner import JOB, job_key; print(job_key(JOB))"
+    answers = set()
+    for seed in ("1", "2"):
+        environment = os.environ | {"PYTHONHASHSEED": seed}
+        answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
+        answers.add(answer.stdout.decode().strip())
+    assert answers == {job_key(JOB)}
+
+
+def test_damaged_and_foreign_results_count_as_missing(tmp_path: Path) -> None:
+    list(run_jobs(JOBS, tmp_path, square))
+    result_path(tmp_path, job_key(JOBS[0])).write_text('{"key": ')
+    other = result_path(tmp_path, job_key(JOBS[1])).read_text()
+    result_path(tmp_path, job_key(JOBS[2])).write_text(other)
+    assert missing(JOBS, tmp_path) == [JOBS[0], JOBS[2]]
+    list(run_jobs(JOBS, tmp_path, square))
+    assert missing(JOBS, tmp_path) == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_error_stops_the_run_and_keeps_what_is_done(tmp_path: Path, workers: int) -> None:
+    with pytest.raises(UserError, match="three is too many"):
+        list(run_jobs(JOBS, tmp_path, fail_at_three, workers=workers))
+    assert 3 not in [json.loads(file.read_text())["job"]["number"] for file in tmp_path.glob("*.json")]
+    assert missing(JOBS[:1], tmp_path) == []
+
+
+def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(UserError, match="cannot be written .No space left on device"):
+        list(run_jobs(JOBS, tmp_path, square))
+    assert list(tmp_path.iterdir()) == []
+
+
+STUDY = """
+import sys, numpy as np
+from pathlib import Path
+from unseen.features.readers import read_features
+from unseen.probes.logistic import LogisticProtocol
+from unseen.studies.probing import pair_from_features, plan, run
+folder = Path(sys.argv[1])
+protocol = LogisticProtocol(name="quick", epochs=6, trials=4, round_size=2, batch=64)
+places = (folder / "train.npz", folder / "test.npz")
+pair = pair_from_features("b", "d", *map(read_features, places), places)
+jobs = plan("probe", [pair], protocol, [1, 2, None], range(6))
+if __name__ == "__main__":
+    for _ in run(jobs, [pair], folder / sys.argv[2], workers=int(sys.argv[3])):
+        print("done", flush=True)
+    print("finished")
+"""
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import numpy as np
+
+    folder = tmp_path_factory.mktemp("study")
+    rng = np.random.default_rng(0)
+    centres = rng.standard_normal((5, 10))
+    for name, each in (("train", 20), ("test", 10)):
+        y = np.arange(5).repeat(each)
+        np.savez(folder / f"{name}.npz", X=centres[y] + rng.standard_normal((len(y), 10)), y=y)
+    (folder / "study.py").write_text(STUDY)
+    return folder
+
+
+def start(study: Path, results: str, workers: int = 1) -> subprocess.Popen[str]:
+    command = [sys.executable, str(study / "study.py"), str(study), results, str(workers)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+
+
+def outcomes(folder: Path) -> dict[str, Any]:
+    """Everything in the results but their timings."""
+    records = [json.loads(file.read_text()) for file in folder.glob("*.json")]
+    return {record["key"]: (record["job"], record["values"], record["versions"]) for record in records}
+
+
+def finish(study: Path, results: str, workers: int = 1) -> None:
+    out, _ = start(study, results, workers).communicate(timeout=120)
+    assert "finished" in out
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_killed_at_random_moments_it_ends_with_the_same_scores(study: Path, workers: int) -> None:
+    finish(study, "whole", workers)
+    rng = random.Random(workers)
+    folder = study / f"killed{workers}"
+    kills = 0
+    for _ in range(12):
+        process = start(study, folder.name, workers)
+        first = process.stdout.readline()  # type: ignore[union-attr]
+        time.sleep(rng.uniform(0, 0.25))
+        if process.poll() is None:
+            kills += 1
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        if first.startswith("finished"):
+            break
+        for file in folder.glob("*.json"):
+            assert json.loads(file.read_text())["key"] == file.stem
+    finish(study, folder.name, workers)
+    assert kills >= 2
+    assert outcomes(folder) == outcomes(study / "whole")
+    assert len(outcomes(folder)) == 18
+
+
+def test_two_runners_share_a_folder(study: Path) -> None:
+    finish(study, "whole")
+    rivals = [start(study, "shared") for _ in range(2)]
+    for rival in rivals:
+        out, _ = rival.communicate(timeout=120)
+        assert "finished" in out
+    assert outcomes(study / "shared") == outcomes(study / "whole")
+    assert not [file for file in (study / "shared").iterdir() if file.suffix != ".json"]

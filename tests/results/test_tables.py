@@ -1,0 +1,95 @@
+"""Tables of scores against SciPy and values worked out by hand."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from unseen.errors import UserError
+from unseen.results.score import Score
+from unseen.results.tables import bootstrap_interval, score_table, summarise, wide, with_comparisons, write_table
+
+
+def score(backbone: str, domain: str, seed: int, value: float, shots: int | None = None) -> Score:
+    return Score("concepts", "cog-v2", backbone, domain, "logistic", shots, seed, "top1", value)
+
+
+SCORES = [
+    score("a", "seen", 0, 0.8), score("a", "seen", 1, 0.9), score("a", "l1", 0, 0.6), score("a", "l1", 1, 0.6),
+    score("b", "seen", 0, 0.7), score("b", "seen", 1, 0.7), score("b", "l1", 0, 0.65), score("b", "l1", 1, 0.75),
+]  # fmt: skip
+
+
+def row(table: pd.DataFrame, backbone: str, domain: str) -> pd.Series:
+    return table[(table["backbone"] == backbone) & (table["domain"] == domain)].iloc[0]
+
+
+def test_means_gaps_differences_and_ranks() -> None:
+    table = with_comparisons(summarise(score_table(SCORES)), seen="seen", baseline="b")
+    found = row(table, "a", "seen")
+    assert found["mean"] == pytest.approx(0.85)
+    assert found["deviation"] == pytest.approx(math.sqrt(0.005))
+    assert (found["seeds"], found["rank"], found["gap"]) == (2, 1, 0)
+    assert found["relative"] == pytest.approx(0.15)
+    found = row(table, "a", "l1")
+    assert found["gap"] == pytest.approx(-0.25)
+    assert found["relative"] == pytest.approx(-0.1)
+    assert found["rank"] == 2
+
+
+def test_repeated_seeds_count_once() -> None:
+    once, twice = (summarise(score_table(SCORES * times)) for times in (1, 2))
+    pd.testing.assert_frame_equal(once, twice)
+
+
+def test_one_seed_has_no_spread_and_no_seen_domain_no_gap() -> None:
+    table = with_comparisons(summarise(score_table([score("a", "l1", 0, 0.5)])), seen="seen")
+    assert row(table, "a", "l1")["deviation"] == 0
+    assert (row(table, "a", "l1")["low"], row(table, "a", "l1")["high"]) == (0.5, 0.5)
+    assert math.isnan(row(table, "a", "l1")["gap"])
+
+
+def test_the_interval_agrees_with_scipy() -> None:
+    values = np.random.default_rng(3).normal(0.7, 0.05, 40)
+    theirs = stats.bootstrap((values,), np.mean, method="percentile", n_resamples=20_000, random_state=0)
+    ours = bootstrap_interval(values.tolist())
+    assert ours == pytest.approx(tuple(theirs.confidence_interval), abs=0.002)
+
+
+def test_an_unknown_baseline_is_named() -> None:
+    with pytest.raises(UserError, match="no backbone 'z' among a, b"):
+        with_comparisons(summarise(score_table(SCORES)), seen="seen", baseline="z")
+
+
+def test_wide_has_a_column_per_domain() -> None:
+    table = wide(summarise(score_table(SCORES)))
+    assert list(table.columns) == ["backbone", "shots", "seen", "l1"]
+    assert table.iloc[0].tolist() == ["a", "all", "85.0 ± 7.1", "60.0 ± 0.0"]
+
+
+def test_every_format(tmp_path: Path) -> None:
+    table = summarise(score_table([*SCORES, score("x_1|&", "l1", 0, 0.5)]))
+    for suffix in (".csv", ".parquet", ".md", ".tex"):
+        write_table(table, tmp_path / f"t{suffix}")
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "t.csv"), table)
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "t.parquet"), table, check_dtype=False)
+    lines = (tmp_path / "t.md").read_text().splitlines()
+    assert len(lines) == len(table) + 2
+    assert r"x_1\|&" in lines[-1]
+    latex = (tmp_path / "t.tex").read_text()
+    assert r"x\_1|\&" in latex
+    assert latex.count(r"\\") == len(table) + 1
+    with pytest.raises(UserError, match="a table is written as"):
+        write_table(table, tmp_path / "t.xlsx")
+
+
+def test_scores_survive_json_and_wrong_ones_are_named() -> None:
+    one = score("a", "l1", 0, 0.5, shots=4)
+    assert Score.from_dict(one.as_dict()) == one
+    with pytest.raises(UserError, match="check colour"):
+        Score.from_dict(one.as_dict() | {"colour": 1})
+    with pytest.raises(UserError, match="no scores"):
+        score_table([])

@@ -1,0 +1,137 @@
+"""Probing one's own features, from the command line and from Python."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import unseen as package
+from unseen.errors import UserError
+from unseen.probes.logistic import LogisticProtocol, probe_logistic
+from unseen.studies.own_features import parse_shots
+from unseen.studies.probing import possible_shots
+from unseen.studies.run_folder import merge_runs, read_run
+
+Unseen = Callable[..., Any]
+QUICK = ["--protocol", "cog-v2-short", "--seeds", 2, "--workers", 1]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    rng = np.random.default_rng(0)
+    centres = rng.standard_normal((6, 8))
+    for name, each in (("train", 20), ("test", 10)):
+        y = np.arange(6).repeat(each)
+        np.savez(tmp_path / f"{name}.npz", X=centres[y] + rng.standard_normal((len(y), 8)), y=y)
+    return tmp_path / "train.npz", tmp_path / "test.npz"
+
+
+def load(files: tuple[Path, Path]) -> list[np.ndarray]:
+    return [array for file in files for array in (np.load(file)["X"], np.load(file)["y"])]
+
+
+def test_the_command_gives_what_the_function_gives(unseen: Unseen, files: tuple[Path, Path], tmp_path: Path) -> None:
+    answer = unseen("probe", *files, *QUICK, "--shots", "1,4,all", "--out", tmp_path / "run", "--json")
+    scores = json.loads(answer.out)
+    assert len(scores) == 2 * 3 * 2
+    result = package.probe(*load(files), protocol="cog-v2-short", shots=[1, 4, None], seeds=range(2))
+    theirs = {(s.shots, s.seed, s.metric): s.value for s in result.scores}
+    assert {(s["shots"], s["seed"], s["metric"]): s["value"] for s in scores} == theirs
+    tensors = [torch.from_numpy(array) for array in load(files)]
+    direct = probe_logistic(*tensors, protocol=LogisticProtocol("x", 30, 10, 5, even_start=True), shots=4, seed=1)
+    assert theirs[4, 1, "top1"] == direct.top1
+    assert set(result.summary()["shots"]) == {"1", "4", "all"}
+
+
+def test_a_run_is_reused_extended_and_never_stale(unseen: Unseen, files: tuple[Path, Path], tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    unseen("probe", *files, *QUICK, "--shots", "1", "--out", run)
+    first = {file.name: file.read_bytes() for file in (run / "results").iterdir()}
+    answer = unseen("probe", *files, *QUICK, "--shots", "1,2", "--out", run)
+    assert "2 of 4 jobs to do" in answer.err
+    again = {file.name: file.read_bytes() for file in (run / "results").iterdir()}
+    assert {name: again[name] for name in first} == first
+    X, y = np.load(files[0])["X"], np.load(files[0])["y"]
+    np.savez(files[0], X=X + 0.5, y=y)
+    answer = unseen("probe", *files, *QUICK, "--shots", "1", "--out", run)
+    assert answer.code == 0, answer.err
+    assert "2 of 2 jobs to do" in answer.err
+    assert len(read_run(run).scores) == 2 * 2
+
+
+def test_the_page_and_tables_of_a_run(unseen: Unseen, files: tuple[Path, Path], tmp_path: Path) -> None:
+    unseen(
+        "probe", *files, *QUICK, "--shots", "all", "--backbone", "mine", "--domain", "toys", "--out", tmp_path / "run"
+    )
+    assert "mine" in (tmp_path / "run/report.html").read_text()
+    answer = unseen("report", tmp_path / "run", "--out", tmp_path / "page.html", "--table", tmp_path / "t.csv")
+    assert answer.code == 0
+    frame = pd.read_csv(tmp_path / "t.csv")
+    assert set(frame["backbone"]) == {"mine"}
+    assert set(frame["metric"]) == {"top1", "top5"}
+
+
+def test_runs_of_two_backbones_are_merged(unseen: Unseen, files: tuple[Path, Path], tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        unseen("probe", *files, *QUICK, "--backbone", name, "--out", tmp_path / name)
+    unseen("probe", *reversed(files), *QUICK, "--backbone", "a", "--out", tmp_path / "c")
+    merged = merge_runs([(name, read_run(tmp_path / name)) for name in "abc"])
+    assert [backbone.name for backbone in merged.backbones] == ["a", "b", "a (c)"]
+    assert {score.backbone for score in merged.scores} == {"a", "b", "a (c)"}
+    assert unseen("report", *(tmp_path / name for name in "abc"), "--out", tmp_path / "all.html").code == 0
+
+
+def test_runs_of_different_protocols_are_not_mixed(unseen: Unseen, files: tuple[Path, Path], tmp_path: Path) -> None:
+    unseen("probe", *files, *QUICK, "--out", tmp_path / "short")
+    unseen("probe", *files, "--seeds", 1, "--workers", 1, "--out", tmp_path / "whole")
+    answer = unseen("report", tmp_path / "short", tmp_path / "whole", "--out", tmp_path / "page.html")
+    assert answer.code == 2
+    assert "different protocols (cog-v2, cog-v2-short)" in answer.err
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_classes_with_fewer_samples_than_shots_are_said(
+    unseen: Unseen, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    answer = unseen("probe", *files, *QUICK, "--shots", "4,64", "--out", tmp_path / "run")
+    assert "A class has only 20 training samples: with 64 shots it takes part with fewer." in answer.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--shots", "0"], "--shots takes numbers from 1 and 'all', with commas between, not '0'"),
+        (["--shots", "one"], "not 'one'"),
+        (["--shots", ","], "--shots is empty"),
+        (["--seeds", "0"], "--seeds is at least 1"),
+        (["--protocol", "cog-v3"], "no protocol 'cog-v3'; did you mean cog-v2"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    unseen: Unseen, files: tuple[Path, Path], tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    answer = unseen("probe", *files, *arguments, "--out", tmp_path / "run")
+    assert answer.code == 2
+    assert message in answer.err
+    assert answer.err.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_folders_that_are_no_runs_are_refused(unseen: Unseen, tmp_path: Path) -> None:
+    answer = unseen("report", tmp_path, "--out", tmp_path / "page.html")
+    assert answer.code == 2
+    assert "not the folder of a run" in answer.err
+    (tmp_path / "run.json").write_text('{"format": 1}')
+    assert "damaged" in unseen("report", tmp_path, "--out", tmp_path / "page.html").err
+
+
+def test_shots() -> None:
+    assert parse_shots("1, 8,all,8") == (1, 8, None)
+    assert possible_shots((1, 64, 65, None), 80, 0.2) == (1, 64, None)
+    with pytest.raises(UserError, match="no protocol"):
+        package.probe([[1.0]], [0], [[1.0]], [0], protocol="nothing")
