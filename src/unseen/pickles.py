@@ -1,9 +1,8 @@
 """Reading other people's pickles without running them.
 
-A pickle is a program; `pickle.load` runs it. This reader admits what pickle has opcodes for (lists,
-dictionaries, sets, strings, bytes, numbers) and the
-arrays of strings in which the ImageNet-CoG authors keep file names, rebuilt here as lists by our own code. Anything
-else is refused by name.
+A pickle is a program; `pickle.load` runs it. This reader admits what pickle has opcodes for (lists, dictionaries,
+sets, strings, bytes, numbers) and the arrays of strings in which the ImageNet-CoG authors keep file names, rebuilt
+here as lists by our own code. Anything else is refused by name.
 """
 
 import pickle

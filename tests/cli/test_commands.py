@@ -35,7 +35,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 def test_help_answers_in_less_than_a_third_of_a_second() -> None:
     command = [str(Path(sys.executable).parent / "unseen"), "--help"]
     times = []
-    for _ in range(5):
+    for _ in range(10):  # the best of them: other work on the machine is not the command's
         start = time.perf_counter()
         subprocess.run(command, check=True, capture_output=True)
         times.append(time.perf_counter() - start)

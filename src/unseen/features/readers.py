@@ -21,8 +21,7 @@ def read_features(path: Path) -> Features:
     - a feature store (a folder),
     - `.npz` or `.safetensors` with `X` (n × d) and `y` (n), and if wanted `classes` (names by label) and `ids`,
     - `.pth` with a dictionary of tensors `X` and `Y`, as the ImageNet-CoG code writes it,
-    - `.npy` with X, beside a file with y: `X.npy` and `y.npy`, `train_X.npy` and `train_y.npy`, or `train.npy` and
-    `train_y.npy`.
+    - `.npy` with X, beside a file with y: `X.npy` and `y.npy`, or `train_X.npy` (or `train.npy`) and `train_y.npy`.
 
     Labels may be any integers or strings: without `classes`, their sorted distinct values are the classes. Pickles
     inside are refused.

@@ -61,8 +61,8 @@ def run_jobs(jobs: Sequence[J], folder: Path, work: Work[J], *, workers: int = 1
     """Run what is missing and pass on each job as it is done.
 
     Args:
-        work: computes the values of a job; a function at module level (or a partial of one), as it may be sent
-        elsewhere. workers: 1 runs here; more run in as many new processes, each with one thread.
+        work: computes the values of a job; a function at module level (or a partial of one), so that it can be sent.
+        workers: 1 runs here; more run in as many new processes, each with one thread.
     """
     todo = missing(jobs, folder)
     if workers <= 1 or len(todo) <= 1:

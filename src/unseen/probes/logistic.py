@@ -58,8 +58,8 @@ class LogisticResult:
 
     Attributes:
         rate, decay: the pair chosen, of `trials` in the order tried.
-        fewest_samples: training samples of the class that has the fewest in the final fit: below `shots` where a
-        class ran out. weights, bias: (c, d) and (c,) of the final classifier, on the CPU.
+        fewest_samples: of a class, in the final fit; below `shots` where one ran out.
+        weights, bias: (c, d) and (c,) of the final classifier, on the CPU.
     """
 
     top1: float
