@@ -17,6 +17,7 @@ import pytest
 from unseen.demo.backbones import BACKBONES, extract, folded
 from unseen.demo.drawings import concepts, demo_levels, domains, drawings, drawn_order, seen_concepts
 from unseen.demo.network import load
+from unseen.demo.study import extract_missing, missing_features
 from unseen.demo.train import seen_images
 from unseen.features.readers import read_features
 from unseen.files import read_table
@@ -34,7 +35,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("demo") / "run"
     with_make = ["make", "--directory", str(ROOT), "demo", f"OUT={folder}"]
     command = with_make if (ROOT / ".venv/ready").exists() else [UNSEEN, "demo", "--out", str(folder)]
-    answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=500)
+    answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=900)
     return folder, answer.stdout + answer.stderr
 
 
@@ -81,15 +82,18 @@ def test_a_second_run_takes_seconds_and_changes_nothing(demo: tuple[Path, str]) 
     assert {file.name: file.read_bytes() for file in (folder / "results").iterdir()} == before
 
 
-def test_a_changed_input_is_extracted_and_probed_again(demo: tuple[Path, str], tmp_path: Path) -> None:
-    """Features of another content have another key: nothing old is used for them."""
-    shutil.copytree(demo[0] / "features/pixels/l1", tmp_path / "l1")
-    manifest = tmp_path / "l1/train/manifest.json"
-    first = read_features(tmp_path / "l1/train").provenance["content_hash"]
-    record = json.loads(manifest.read_text())
-    assert record["content_hash"] == first
-    assert record["provenance"]["source"]["split"] == "train"
-    assert record["provenance"]["backbone"]["transform"] == "pixels / 255"
+def test_features_of_other_weights_or_data_are_extracted_again(demo: tuple[Path, str], tmp_path: Path) -> None:
+    shutil.copytree(demo[0] / "features", tmp_path / "features")
+    assert missing_features(tmp_path / "features") == []
+    manifest = tmp_path / "features/simclr/l1/train/manifest.json"
+    manifest.write_text(manifest.read_text().replace("weights_sha256", "another_key"))
+    (tmp_path / "features/pixels/seen/test/manifest.json").unlink()
+    again = [("simclr", "l1", "train"), ("pixels", "seen", "test")]
+    assert missing_features(tmp_path / "features") == again
+    assert list(extract_missing(tmp_path / "features", workers=1)) == again
+    for part in ("simclr/l1/train", "pixels/seen/test"):
+        found, before = (read_features(root / "features" / part) for root in (tmp_path, demo[0]))
+        assert np.asarray(found.X) == pytest.approx(np.asarray(before.X), abs=1e-5)
 
 
 def test_interrupted_it_says_how_to_go_on(demo: tuple[Path, str], tmp_path: Path) -> None:

@@ -47,6 +47,8 @@ def test_class_names_and_string_labels(tmp_path: Path) -> None:
     assert named.classes == worded.classes == ("cat", "dog", "owl")
     assert named.y.tolist() == worded.y.tolist()
     assert list(named.ids) == list("abcdef")
+    np.savez(tmp_path / "c.npz", X=X, y=["cat", "dog", "cat", "owl", "dog", "owl"], classes=["cat", "dog", "owl"])
+    assert read_features(tmp_path / "c.npz").y.tolist() == named.y.tolist()
 
 
 def test_half_precision_tensors(tmp_path: Path) -> None:
@@ -75,11 +77,14 @@ def broken(value: float) -> np.ndarray:
         ({"X": X[:, 0], "y": Y}, r"must be an \(n, d\) array of numbers, found shape \(6,\)"),
         ({"X": X, "y": Y[:4]}, r"6 rows but labels of shape \(4,\)"),
         ({"X": X, "y": Y, "classes": ["a", "b"]}, "row 0 has label 5, but there are 2 classes"),
-        ({"X": X, "y": -Y, "classes": ["a"] * 9}, "row 0 has label -5"),
+        ({"X": X, "y": -Y, "classes": list("abcdefghi")}, "row 0 has label -5"),
         ({"X": X, "y": Y, "ids": ["a", "b", "c", "a", "d", "e"]}, "the id a occurs 2 times"),
         ({"X": X, "y": Y, "ids": ["a"]}, "6 rows but 1 ids"),
         ({"X": X[:0], "y": Y[:0]}, "no rows"),
         ({"X": X, "y": Y + 0.5}, "labels must be integers or strings"),
+        ({"X": X, "y": Y + 0.5, "classes": list("abcdefghij")}, "labels must be integers or strings"),
+        ({"X": X, "y": [0, 1] * 3, "classes": ["crane", "crane"]}, "two classes are called crane"),
+        ({"X": X, "y": ["a", "b"] * 3, "classes": ["a", "c"]}, "the label b is not among its classes"),
         ({"X": X.astype(str), "y": Y}, "array of numbers"),
         ({"features": X, "y": Y}, "no array 'X' among features, y"),
         ({"X": X}, "no array 'y' among X"),
@@ -95,8 +100,18 @@ def test_unsound_features_are_refused_by_name(tmp_path: Path, arrays: dict[str, 
 def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such file"):
         read_features(tmp_path / "none.npz")
+    (tmp_path / "features.csv").write_text("1,2\n")
     with pytest.raises(UserError, match="features are read from"):
         read_features(tmp_path / "features.csv")
+    torch.save({}, tmp_path / "empty.pth")
+    with pytest.raises(UserError, match="no array 'X'"):
+        read_features(tmp_path / "empty.pth")
+    torch.save({0: torch.zeros(2)}, tmp_path / "number.pth")
+    with pytest.raises(UserError, match="no array 'X' among 0"):
+        read_features(tmp_path / "number.pth")
+    (tmp_path / "text.npz").write_text("not a zip")
+    with pytest.raises(UserError, match="pickled objects, or is no such file"):
+        read_features(tmp_path / "text.npz")
     for suffix in (".npz", ".safetensors", ".pth"):
         (tmp_path / f"junk{suffix}").write_bytes(b"junk")
         with pytest.raises(UserError, match="cannot be read as"):

@@ -91,9 +91,13 @@ def test_more_shots_help_and_the_answer_is_found() -> None:
 
 
 def test_sequential_is_one_trial_at_a_time() -> None:
-    assert COG_V2.sequential == replace(COG_V2, round_size=1)
-    found = probe_logistic(*problem(), protocol=replace(QUICK, trials=4).sequential)
-    assert len(found.trials) == 4
+    alone, rounds = (
+        probe_logistic(*problem(), protocol=replace(QUICK, trials=13, round_size=size)) for size in (1, 13)
+    )
+    # Ten random draws are the same; then the sequential search knows their scores and the round does not.
+    assert [t.rate for t in alone.trials[:10]] == pytest.approx([t.rate for t in rounds.trials[:10]])
+    assert [t.rate for t in alone.trials[10:]] != pytest.approx([t.rate for t in rounds.trials[10:]])
+    assert probe_logistic(*problem(), protocol=replace(QUICK, trials=13).sequential).trials == alone.trials
 
 
 def test_types_and_layout_do_not_matter() -> None:
@@ -112,6 +116,14 @@ def test_a_class_with_too_few_samples_uses_what_there_is() -> None:
     assert found.fewest_samples == 3
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e30, 1e300])
+def test_the_scale_of_features_does_not_matter(scale: float) -> None:
+    X, y, X_test, y_test = problem()
+    plain = probe_logistic(X, y, X_test, y_test, protocol=QUICK)
+    scaled = probe_logistic(X.double() * scale, y, X_test.double() * scale, y_test, protocol=QUICK)
+    assert scaled.top1 == pytest.approx(plain.top1, abs=1.01 / len(y_test))
+
+
 def test_constant_features_score_by_chance() -> None:
     _, y, _, y_test = problem()
     found = probe_logistic(torch.ones(len(y), 4), y, torch.ones(len(y_test), 4), y_test, protocol=QUICK)
@@ -122,8 +134,12 @@ def test_bad_input_is_refused_by_name() -> None:
     X, y, X_test, y_test = problem()
     broken = X.clone()
     broken[3, 4] = math.nan
+    empty = X.clone()
+    empty[7] = 0
     cases = [
-        ((broken, y, X_test, y_test), "training features contain values that are not finite"),
+        ((empty, y, X_test, y_test), "row 7 of the training features is all zeros"),
+        ((X + 0j, y, X_test, y_test), "not finite real numbers"),
+        ((broken, y, X_test, y_test), "training features contain values that are not finite real numbers"),
         ((X, y[:-1], X_test, y_test), "do not go with labels"),
         ((X, y, X_test[:, :5], y_test), "training features have 12 dimensions, test features 5"),
         ((X, y, X_test[y_test != 2], y_test[y_test != 2]), "class 2 has no test sample"),

@@ -55,11 +55,13 @@ def test_every_trial_is_in_range_and_counted(round_size: int) -> None:
 
 
 def test_an_even_start_covers_the_range_and_then_follows_the_scores() -> None:
-    runs = [search(evaluate, trials=10, round_size=5, seed=seed, even_start=True, **SPACE) for seed in range(8)]
+    runs = [search(evaluate, trials=10, round_size=5, seed=seed, starts=5, **SPACE) for seed in range(8)]
     found = runs[0]
     steps = [math.log10(trial.rate) for trial in found[:5]]
     assert steps == pytest.approx([-0.7, -0.1, 0.5, 1.1, 1.7])
     assert len({trial.decay for trial in found}) == 10
+    alone = search(evaluate, trials=10, round_size=1, seed=0, starts=5, **SPACE)
+    assert alone[:5] == found[:5]
     first, second = (sum(t.score for run in runs for t in run[part]) for part in (slice(5), slice(5, 10)))
     assert second > first
 

@@ -12,6 +12,7 @@ import torch
 
 import unseen as package
 from unseen.errors import UserError
+from unseen.features.store import write_store
 from unseen.probes.logistic import LogisticProtocol, probe_logistic
 from unseen.studies.own_features import parse_shots
 from unseen.studies.probing import possible_shots
@@ -43,9 +44,11 @@ def test_the_command_gives_what_the_function_gives(unseen: Unseen, files: tuple[
     theirs = {(s.shots, s.seed, s.metric): s.value for s in result.scores}
     assert {(s["shots"], s["seed"], s["metric"]): s["value"] for s in scores} == theirs
     tensors = [torch.from_numpy(array) for array in load(files)]
-    direct = probe_logistic(*tensors, protocol=LogisticProtocol("x", 30, 10, 5, even_start=True), shots=4, seed=1)
+    direct = probe_logistic(*tensors, protocol=LogisticProtocol("x", 30, 10, 5, starts=5), shots=4, seed=1)
     assert theirs[4, 1, "top1"] == direct.top1
     assert set(result.summary()["shots"]) == {"1", "4", "all"}
+    fit = next(fit for fit in result.fits if (fit.shots, fit.seed) == (4, 1))
+    assert (fit.rate, fit.decay, fit.trials) == (direct.rate, direct.decay, direct.trials)
 
 
 def test_a_run_is_reused_extended_and_never_stale(unseen: Unseen, files: tuple[Path, Path], tmp_path: Path) -> None:
@@ -86,6 +89,50 @@ def test_runs_of_two_backbones_are_merged(unseen: Unseen, files: tuple[Path, Pat
     assert unseen("report", *(tmp_path / name for name in "abc"), "--out", tmp_path / "all.html").code == 0
 
 
+def test_runs_on_other_classes_are_not_one_domain(unseen: Unseen, files: tuple[Path, Path], tmp_path: Path) -> None:
+    arrays = load(files)
+    fewer = [(array[labels < 3], labels[labels < 3]) for array, labels in (arrays[:2], arrays[2:])]
+    for name, (X, y) in zip(("train", "test"), fewer, strict=True):
+        np.savez(tmp_path / f"few-{name}.npz", X=X, y=y)
+    few = [tmp_path / f"few-{name}.npz" for name in ("train", "test")]
+    for place, pair in (("x/run", files), ("y/run", few), ("z/run", files)):
+        unseen("probe", *pair, *QUICK, "--out", tmp_path / place)
+    merged = merge_runs([("run", read_run(tmp_path / place)) for place in ("x/run", "y/run", "z/run")])
+    assert [domain.name for domain in merged.domains] == ["yours", "yours (run)"]
+    assert [backbone.name for backbone in merged.backbones] == ["yours", "yours (run)"]
+    assert len(merged.scores) == 2 * len(read_run(tmp_path / "x/run").scores)
+
+
+def test_stores_that_changed_are_not_mistaken_for_what_they_were(unseen: Unseen, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for name in ("train", "test"):
+        y = np.arange(40) % 4
+        write_store(tmp_path / name, [(np.eye(4)[y] + 0.1 * rng.random((40, 4)), y)], list("abcd"), provenance={})
+    arguments = ("probe", tmp_path / "train", tmp_path / "test", *QUICK, "--out", tmp_path / "run")
+    assert unseen(*arguments).code == 0
+    np.save(tmp_path / "train/X-00000.npy", rng.random((40, 4)).astype(np.float32))
+    answer = unseen(*arguments)
+    assert answer.code == 2
+    assert "X-00000.npy: does not match the manifest" in answer.err
+
+
+def test_what_python_callers_get_wrong(files: tuple[Path, Path]) -> None:
+    data = load(files)
+    for options, message in (
+        ({"seeds": 1}, r"seeds is a list"),
+        ({"shots": 8}, r"shots is a list"),
+        ({"shots": ["all"]}, "shots are whole numbers"),
+        ({"seeds": [-1]}, "seeds are whole numbers"),
+    ):
+        with pytest.raises(UserError, match=message):
+            package.probe(*data, **options)
+    with pytest.raises(UserError, match="arrays of numbers"):
+        package.probe(data[0], data[1].astype(str), *data[2:])
+    half = [torch.from_numpy(array) for array in data]
+    half[0], half[2] = half[0].bfloat16().requires_grad_(), half[2].bfloat16()
+    assert package.probe(*half, protocol="cog-v2-short", seeds=[0]).scores[0].value > 0.3
+
+
 def test_runs_of_different_protocols_are_not_mixed(unseen: Unseen, files: tuple[Path, Path], tmp_path: Path) -> None:
     unseen("probe", *files, *QUICK, "--out", tmp_path / "short")
     unseen("probe", *files, "--seeds", 1, "--workers", 1, "--out", tmp_path / "whole")
@@ -99,7 +146,7 @@ def test_classes_with_fewer_samples_than_shots_are_said(
     unseen: Unseen, files: tuple[Path, Path], tmp_path: Path
 ) -> None:
     answer = unseen("probe", *files, *QUICK, "--shots", "4,64", "--out", tmp_path / "run")
-    assert "A class has only 20 training samples: with 64 shots it takes part with fewer." in answer.out
+    assert "A class has 20 training samples: with 64 shots it takes part with as many as it can." in answer.out
 
 
 @pytest.mark.parametrize(
@@ -109,6 +156,7 @@ def test_classes_with_fewer_samples_than_shots_are_said(
         (["--shots", "one"], "not 'one'"),
         (["--shots", ","], "--shots is empty"),
         (["--seeds", "0"], "--seeds is at least 1"),
+        (["--workers", "0"], "--workers is at least 1"),
         (["--protocol", "cog-v3"], "no protocol 'cog-v3'; did you mean cog-v2"),
     ],
 )

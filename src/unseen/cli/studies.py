@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unseen.cli.output import Json, console, duration, note, print_json, print_table, track
+from unseen.errors import UserError
 
 if TYPE_CHECKING:
     from unseen.jobs.probe_job import LogisticJob
@@ -24,17 +25,29 @@ def demo(
     workers: WorkersOption = None,
 ) -> None:
     """The whole story on embedded data: five backbones, a seen domain and five levels of unseen concepts, a report."""
-    from unseen.demo.study import FULL, SHORT, demo_run_data, extract_missing, plan_demo
+    from unseen.demo.study import (
+        FULL,
+        SHORT,
+        demo_run_data,
+        estimate_demo,
+        extract_missing,
+        missing_features,
+        plan_demo,
+    )
     from unseen.studies.probing import job_keys
-    from unseen.studies.run_folder import write_run
+    from unseen.studies.run_folder import with_scores, write_run
 
-    form, count = FULL if full else SHORT, workers or _cores()
-    for _ in track(extract_missing(out / "features"), "sets of features extracted", 60):
+    form, count = FULL if full else SHORT, _processes(workers)
+    left = len(missing_features(out / "features"))
+    if left:
+        note(f"About {duration(estimate_demo(form, out, count))} in all on {count} cores: first features, then probes.")
+    for _ in track(extract_missing(out / "features", workers=count), "sets of features extracted", left):
         pass
     jobs, pairs = plan_demo(form, out / "features")
-    write_run(out, demo_run_data(form), job_keys(jobs))
+    data = demo_run_data(form)
+    write_run(out, data, job_keys(jobs))
     _run(jobs, pairs, out, count)
-    _finish(out, open_)
+    _finish(out, with_scores(out, data, job_keys(jobs)), open_)
 
 
 def probe(
@@ -54,19 +67,22 @@ def probe(
     from unseen.features.features import align
     from unseen.features.readers import read_features
     from unseen.studies.own_features import parse_shots, plan_own, protocol_named
-    from unseen.studies.probing import pair_from_features
-    from unseen.studies.run_folder import read_run
+    from unseen.studies.probing import job_keys, pair_from_features
+    from unseen.studies.run_folder import with_scores
 
     chosen = protocol_named(protocol, sequential=sequential)
     settings = parse_shots(shots)
     sides = align(read_features(train), read_features(test), f"{train} and {test}")
     pair = pair_from_features(backbone, domain, *sides, (train, test))
-    jobs = plan_own(out, pair, chosen, settings, seeds)
-    _run(jobs, [pair], out, workers or _cores())
+    count = _processes(workers)
+    data, jobs = plan_own(out, pair, sides[0].classes, chosen, settings, seeds)
+    _run(jobs, [pair], out, count)
+    # Read by these jobs' own keys: another run may have been planned in the same folder meanwhile.
+    done = with_scores(out, data, job_keys(jobs))
     if as_json:
-        print_json([score.as_dict() for score in read_run(out).scores])
+        print_json([score.as_dict() for score in done.scores])
     else:
-        _finish(out, open_=False)
+        _finish(out, done, open_=False)
 
 
 def report(
@@ -84,7 +100,11 @@ def report(
         typer.launch(str(out.resolve()))
 
 
-def _cores() -> int:
+def _processes(workers: int | None) -> int:
+    if workers is not None and workers < 1:
+        raise UserError(f"--workers is at least 1, not {workers}")
+    if workers is not None:
+        return workers
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -105,10 +125,8 @@ def _run(jobs: "list[LogisticJob]", pairs: "list[FeaturePair]", folder: Path, wo
         pass
 
 
-def _finish(folder: Path, open_: bool) -> None:
-    from unseen.studies.run_folder import read_run
-
-    _write(read_run(folder), folder / REPORT, folder / "scores.csv")
+def _finish(folder: Path, data: "RunData", open_: bool) -> None:
+    _write(data, folder / REPORT, folder / "scores.csv")
     if open_:
         typer.launch(str((folder / REPORT).resolve()))
 
@@ -120,10 +138,10 @@ def _write(data: "RunData", page: Path, table: Path | None) -> None:
 
     scores = score_table(data.scores)
     summary = summarise(scores)
-    seen = next((domain.name for domain in data.domains if domain.seen), data.domains[0].name)
-    write_report(data, page)
+    seen = next((domain.name for domain in data.domains if domain.seen), None)
     if table:
         write_table(with_comparisons(summary, seen=seen, baseline=data.baseline), table)
+    write_report(data, page)
     shown = wide(summary)
     print_table(
         f"{data.title}: top-1, percent, mean ± deviation over seeds", list(shown.columns), shown.itertuples(index=False)

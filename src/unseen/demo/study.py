@@ -1,8 +1,10 @@
 """The demo's run: features of every backbone on every domain, probes, and what the report says about them."""
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 
@@ -10,14 +12,14 @@ import numpy as np
 
 from unseen.demo.backbones import BACKBONES, BATCH, DemoBackbone, extract
 from unseen.demo.drawings import CLASSES, concepts, data_hash, demo_levels, domains, drawings, seen_concepts
-from unseen.features.features import Features
 from unseen.features.readers import read_features
 from unseen.features.store import MANIFEST, write_store
 from unseen.jobs.probe_job import LogisticJob
+from unseen.jobs.runner import each
 from unseen.ontology.wordnet import wordnet
 from unseen.probes.logistic import COG_V2, COG_V2_SHORT, LogisticProtocol
 from unseen.report.run_data import Backbone, Domain, Example, RunData, Step
-from unseen.studies.probing import SHOTS, FeaturePair, pair_from_features, plan, possible_shots
+from unseen.studies.probing import SHOTS, FeaturePair, estimate, pair_from_features, plan, possible_shots
 from unseen.version import __version__
 
 EXAMPLES = 10
@@ -38,7 +40,8 @@ SHORT = Form(
     COG_V2_SHORT,
     (1, 4, 16, None),
     (0, 1, 2),
-    f"A short form of the protocol: 3 seeds, 10 trials of 30 epochs, 4 settings of shots. {NOT_IMAGENET}",
+    f"A short form of the protocol: 3 seeds, 10 trials of 30 epochs (the first 5 evenly spread), 4 settings of shots. "
+    f"{NOT_IMAGENET}",
 )
 FULL = Form(
     COG_V2,
@@ -48,15 +51,21 @@ FULL = Form(
 )
 
 
-def extract_missing(folder: Path) -> Iterator[str]:
-    """Extract the features that `folder` lacks, or has of other weights or data; yields what was done."""
-    for backbone in BACKBONES:
-        for domain in domains():
-            for split in ("train", "test"):
-                place = feature_place(folder, backbone.name, domain, split)
-                if not _is_current(place, backbone, domain, split):
-                    _extract_one(place, backbone, domain, split)
-                    yield f"{backbone.name} {domain} {split}"
+def missing_features(folder: Path) -> list[tuple[str, str, str]]:
+    """(backbone, domain, split) of the features that `folder` lacks, or has of other weights or data."""
+    wanted = [
+        (backbone, domain, split) for backbone in BACKBONES for domain in domains() for split in ("train", "test")
+    ]
+    return [
+        (backbone.name, domain, split)
+        for backbone, domain, split in wanted
+        if not _is_current(feature_place(folder, backbone.name, domain, split), backbone, domain, split)
+    ]
+
+
+def extract_missing(folder: Path, *, workers: int) -> Iterator[tuple[str, str, str]]:
+    """Extract those features and pass on each set as it is done."""
+    yield from each(partial(_extract_one, folder), missing_features(folder), workers=workers)
 
 
 def feature_place(folder: Path, backbone: str, domain: str, split: str) -> Path:
@@ -76,10 +85,13 @@ def _is_current(place: Path, backbone: DemoBackbone, domain: str, split: str) ->
     return bool(manifest.get("provenance") == _provenance(backbone, domain, split))
 
 
-def _extract_one(place: Path, backbone: DemoBackbone, domain: str, split: str) -> None:
+def _extract_one(folder: Path, which: tuple[str, str, str]) -> None:
+    name, domain, split = which
+    backbone = next(backbone for backbone in BACKBONES if backbone.name == name)
     wnids = domains()[domain]
     images, labels = drawings(wnids, split)
     batches = zip(extract(backbone, images), np.split(labels, range(BATCH, len(labels), BATCH)), strict=True)
+    place = feature_place(folder, name, domain, split)
     write_store(place, batches, wnids, provenance=_provenance(backbone, domain, split))
 
 
@@ -91,19 +103,34 @@ def feature_pairs(folder: Path) -> list[FeaturePair]:
             train_place, test_place = (
                 feature_place(folder, backbone.name, domain, split) for split in ("train", "test")
             )
-            train, test = _read(train_place), _read(test_place)
+            train, test = read_features(train_place), read_features(test_place)
             pairs.append(pair_from_features(backbone.name, domain, train, test, (train_place, test_place)))
     return pairs
-
-
-def _read(place: Path) -> Features:
-    return read_features(place)
 
 
 def plan_demo(form: Form, folder: Path) -> tuple[list[LogisticJob], list[FeaturePair]]:
     """The jobs of the demo and the features they need."""
     pairs = feature_pairs(folder)
     return plan("concepts", pairs, form.protocol, form.shots, form.seeds), pairs
+
+
+def estimate_demo(form: Form, folder: Path, workers: int) -> float:
+    """Seconds for all that a fresh run has to do, from the speed of a batch and of a short probe on this machine."""
+    images, _ = drawings(domains()["seen"], "test")
+    network, batch = BACKBONES[0], images[:BATCH]
+    list(extract(network, batch))
+    start = time.perf_counter()
+    list(extract(network, batch))
+    each_image = (time.perf_counter() - start) / BATCH
+    count = sum(backbone.weights is not None for backbone in BACKBONES) * len(domains()) * CLASSES * 100
+    pairs = [
+        FeaturePair(backbone.name, domain, "", "", "", "", CLASSES, 80, 80 * CLASSES, backbone.dimension)
+        for backbone in BACKBONES
+        for domain in domains()
+    ]
+    jobs = plan("concepts", pairs, form.protocol, form.shots, form.seeds)
+    # The batch was timed with all cores at work.
+    return count * each_image + estimate(jobs, pairs, folder, workers)
 
 
 def demo_run_data(form: Form) -> RunData:

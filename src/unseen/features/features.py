@@ -64,6 +64,9 @@ def check_features(features: Features, where: str) -> Features:
         raise UserError(f"{where}: {len(X)} rows but labels of shape {tuple(y.shape)}")
     if len(y) == 0:
         raise UserError(f"{where}: no rows")
+    if len(set(features.classes)) < len(features.classes):
+        twice = next(name for name in features.classes if features.classes.count(name) > 1)
+        raise UserError(f"{where}: two classes are called {twice}; give them different names")
     wrong = np.flatnonzero((y < 0) | (y >= len(features.classes)))
     if len(wrong):
         limit = len(features.classes)

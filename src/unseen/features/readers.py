@@ -27,8 +27,8 @@ def read_features(path: Path) -> Features:
     inside are refused.
     """
     if path.is_dir():
-        features = read_store(path)
-        return check_features(features, str(path))
+        # A job is named by the hash of its features: what is on disk must be what the manifest says.
+        return check_features(read_store(path, verify=True), str(path))
     readers: dict[str, Callable[[Path], Arrays]] = {
         ".npz": _read_npz,
         ".safetensors": _read_safetensors,
@@ -36,40 +36,53 @@ def read_features(path: Path) -> Features:
         ".pt": _read_pth,
         ".npy": _read_npy,
     }
+    if not path.is_file():
+        raise UserError(f"{path}: no such file or folder")
     if path.suffix not in readers:
         raise UserError(f"{path}: features are read from a folder, {', '.join(readers)}")
-    if not path.is_file():
-        raise UserError(f"{path}: no such file")
     try:
         arrays = readers[path.suffix](path)
     except UserError:
         raise
     except Exception as error:  # every reader fails in its own way on a damaged file
-        raise UserError(f"{path}: cannot be read as {path.suffix} ({str(error).splitlines()[0]})") from None
+        reason = "it holds pickled objects, or is no such file" if "allow_pickle" in str(error) else str(error)
+        reason = next(iter(reason.splitlines()), type(error).__name__)
+        raise UserError(f"{path}: cannot be read as {path.suffix} ({reason})") from None
     return check_features(_features(arrays, path), str(path))
 
 
 def _features(arrays: Arrays, path: Path) -> Features:
-    lower = {name.lower(): array for name, array in arrays.items()}
+    lower = {name.lower(): array for name, array in arrays.items() if isinstance(name, str)}
     for name in ("x", "y"):
         if name not in lower:
-            raise UserError(f"{path}: no array '{name.upper() if name == 'x' else name}' among {', '.join(arrays)}")
+            raise UserError(
+                f"{path}: no array '{name.upper() if name == 'x' else name}' among {', '.join(map(str, arrays))}"
+            )
     X, labels = np.asarray(lower["x"]), np.asarray(lower["y"])
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
-    if "classes" in lower:
-        classes, y = tuple(map(str, lower["classes"].tolist())), labels.astype(np.int64)
-    else:
-        if labels.dtype.kind == "f" and not (labels == np.round(labels)).all():
-            raise UserError(f"{path}: labels must be integers or strings, found {labels.dtype}")
-        values = labels.astype(np.int64) if labels.dtype.kind == "f" else labels
-        distinct, indices = np.unique(values, return_inverse=True)
-        classes, y = tuple(map(str, distinct.tolist())), indices.reshape(labels.shape).astype(np.int64)
+    classes, y = _classes(labels, lower.get("classes"), path)
     digest = hashlib.sha256(np.ascontiguousarray(X).tobytes())
     digest.update(np.ascontiguousarray(y).tobytes())
     digest.update(repr((X.dtype.str, X.shape, classes)).encode())
     ids = tuple(map(str, lower["ids"].tolist())) if "ids" in lower else ()
     return Features(X, y, classes, {"source": path.name, "content_hash": digest.hexdigest()}, ids)
+
+
+def _classes(labels: NDArray[Any], names: NDArray[Any] | None, path: Path) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Names of the classes and the index of each label's: labels are indices into `names`, or names themselves."""
+    words = labels.dtype.kind in "US"
+    if labels.dtype.kind not in "USiubf" or (labels.dtype.kind == "f" and not (labels == np.round(labels)).all()):
+        raise UserError(f"{path}: labels must be integers or strings, found {labels.dtype}")
+    values = labels if words else labels.astype(np.int64)
+    if names is not None and not words:
+        return tuple(map(str, names.tolist())), values
+    distinct, indices = np.unique(values, return_inverse=True)
+    classes, y = tuple(map(str, distinct.tolist())), indices.reshape(labels.shape).astype(np.int64)
+    unknown = sorted(set(classes) - set(map(str, names.tolist()))) if names is not None else []
+    if unknown:
+        raise UserError(f"{path}: the label {unknown[0]} is not among its classes")
+    return classes, y
 
 
 def _read_npz(path: Path) -> Arrays:

@@ -99,8 +99,8 @@ def write_store(
     y_all = np.concatenate(labels)
     _save(folder / "y.npy", y_all)
     if ids:
-        if len(ids) != len(y_all):
-            raise UserError(f"{folder}: {len(y_all)} rows but {len(ids)} ids")
+        if len(ids) != len(y_all) or len(set(ids)) < len(ids):
+            raise UserError(f"{folder}: {len(y_all)} rows but {len(set(ids))} different ids")
         with atomic_write(folder / "ids.txt") as file:
             file.write("\n".join(ids).encode())
     manifest = {

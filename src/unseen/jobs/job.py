@@ -15,5 +15,10 @@ def describe(job: Any) -> dict[str, Any]:
 
 def job_key(job: Any) -> str:
     """The first 32 hexadecimal digits of SHA-256 over a job's description: equal jobs, and only they, share it."""
-    text = json.dumps(describe(job), sort_keys=True, allow_nan=False, separators=(",", ":"))
+    return description_key(describe(job))
+
+
+def description_key(description: dict[str, Any]) -> str:
+    """The key of a job from its description, as it is or as read back from JSON."""
+    text = json.dumps(description, sort_keys=True, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,6 +1,6 @@
 """The job of probing features with the logistic protocol, and the scores it gives."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -10,8 +10,7 @@ import numpy as np
 
 from unseen.errors import UserError
 from unseen.features.features import Features, align
-from unseen.jobs.job import job_key
-from unseen.jobs.runner import Result, read_result
+from unseen.jobs.runner import Result
 from unseen.probes.logistic import REVISION, LogisticProtocol, probe_logistic
 from unseen.results.score import Score
 
@@ -77,18 +76,13 @@ def _rows(features: Features) -> np.ndarray[Any, np.dtype[np.float32]]:
     return np.asarray(features.X).astype(np.float32)
 
 
-def scores_of(jobs: Iterable[LogisticJob], folder: Path) -> Iterator[Score]:
-    """The scores of the jobs that are done, in their order."""
-    for job in jobs:
-        result = read_result(folder, job_key(job))
-        if result is not None:
-            yield from result_scores(result)
-
-
 def result_scores(result: Result) -> Iterator[Score]:
     """The scores in a result of a logistic job."""
     job = result.job
     for metric in ("top1", "top5"):
+        value = result.values.get(metric)
+        if not isinstance(value, float) or not 0 <= value <= 1:
+            raise UserError(f"the result {result.key}.json has no sound {metric}; delete the file and run again")
         yield Score(
             study=job["study"],
             protocol=job["protocol"]["name"],
@@ -98,7 +92,7 @@ def result_scores(result: Result) -> Iterator[Score]:
             shots=job["shots"],
             seed=job["seed"],
             metric=metric,
-            value=result.values[metric],
+            value=value,
             seconds=result.seconds,
             versions=result.versions,
             key=result.key,

@@ -10,6 +10,8 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -17,8 +19,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar
 
+from unseen.errors import UserError
 from unseen.files import atomic_write
-from unseen.jobs.job import describe, job_key
+from unseen.jobs.job import describe, description_key, job_key
 from unseen.version import __version__
 
 J = TypeVar("J")
@@ -46,9 +49,10 @@ def read_result(folder: Path, key: str) -> Result | None:
     try:
         record = json.loads(result_path(folder, key).read_text())
         result = Result(**record)
+        sound = result.key == key == description_key(result.job) and isinstance(result.values, dict)
     except (OSError, ValueError, TypeError):
         return None
-    return result if result.key == key else None
+    return result if sound else None
 
 
 def missing(jobs: Sequence[J], folder: Path) -> list[J]:
@@ -64,24 +68,35 @@ def run_jobs(jobs: Sequence[J], folder: Path, work: Work[J], *, workers: int = 1
         work: computes the values of a job; a function at module level (or a partial of one), so that it can be sent.
         workers: 1 runs here; more run in as many new processes, each with one thread.
     """
-    todo = missing(jobs, folder)
-    if workers <= 1 or len(todo) <= 1:
-        for job in todo:
-            _run_one(work, folder, job)
-            yield job
+    yield from each(partial(_run_one, work, folder), missing(jobs, folder), workers=workers)
+
+
+def each(function: Callable[[J], None], items: Sequence[J], *, workers: int) -> Iterator[J]:
+    """Call a function on every item, here or in several new processes of one thread each, and pass on each item done.
+
+    Processes of one thread share a busy machine better than threads that wait for each other.
+    """
+    if workers <= 1 or len(items) <= 1:
+        for item in items:
+            with _one_thread():
+                function(item)
+            yield item
         return
     context = get_context("spawn")  # a forked process would share PyTorch's threads in an unknown state
-    with ProcessPoolExecutor(min(workers, len(todo)), mp_context=context, initializer=_single_thread) as pool:
+    with ProcessPoolExecutor(min(workers, len(items)), mp_context=context, initializer=_single_thread) as pool:
         waiting: dict[Future[None], J] = {}
-        left = iter(todo)
         try:
-            # A few jobs ahead of the workers, so that an interruption has little to cancel.
-            for job in left:
-                waiting[pool.submit(partial(_run_one, work, folder), job)] = job
+            # A few items ahead of the workers, so that an interruption has little to cancel.
+            for item in items:
+                waiting[pool.submit(function, item)] = item
                 if len(waiting) >= 2 * workers:
                     yield from _collect(waiting)
             while waiting:
                 yield from _collect(waiting)
+        except BrokenProcessPool:
+            raise UserError(
+                "a worker process was killed, perhaps for want of memory; the same command goes on"
+            ) from None
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for process in list((pool._processes or {}).values()):
@@ -95,6 +110,19 @@ def _collect(waiting: dict[Future[None], J]) -> Iterator[J]:
         job = waiting.pop(future)
         future.result()
         yield job
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """One thread, as in the processes: sums are then taken in the same order, and scores are the same to the bit."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _single_thread() -> None:

@@ -27,7 +27,7 @@ class LogisticProtocol:
     Attributes:
         round_size: trials evaluated together; 1 is the paper's one-at-a-time order (`sequential`).
         validation: share of each class's training samples that trials are scored on.
-        even_start: whether the first round of trials is spread over the range of rates instead of drawn at random.
+        starts: how many first trials are spread evenly over the range of rates; 0 draws ten at random, as TPE does.
     """
 
     name: str = "cog-v2"
@@ -39,7 +39,7 @@ class LogisticProtocol:
     rates: tuple[float, float] = (1e-1, 1e2)
     decays: tuple[float, float] = (1e-12, 1e-4)
     validation: float = 0.2
-    even_start: bool = False
+    starts: int = 0
 
     @property
     def sequential(self) -> "LogisticProtocol":
@@ -48,8 +48,8 @@ class LogisticProtocol:
 
 
 COG_V2 = LogisticProtocol()
-COG_V2_SHORT = LogisticProtocol(name="cog-v2-short", epochs=30, trials=10, round_size=5, even_start=True)
-"""A short form for demonstrations; its numbers are not those of the protocol."""
+COG_V2_SHORT = LogisticProtocol(name="cog-v2-short", epochs=30, trials=10, round_size=5, starts=5)
+"""A short form for demonstrations, its first five trials spread evenly; its numbers are not those of the protocol."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def probe_logistic(
     """
     classes = _check(X_train, y_train, X_test, y_test, shots)
     y_train, y_test = y_train.long(), y_test.long()
-    samples, tests = (with_constant(normalize(X.to(device).float(), dim=1)) for X in (X_train, X_test))
+    samples, tests = (with_constant(unit_rows(X.to(device))) for X in (X_train, X_test))
     labels, test_labels = y_train.to(device), y_test.to(device)
 
     def fit(rows: Tensor, pairs: Sequence[tuple[float, float]], stream: int) -> Tensor:
@@ -134,7 +134,7 @@ def probe_logistic(
         trials=protocol.trials,
         round_size=protocol.round_size,
         seed=seed,
-        even_start=protocol.even_start,
+        starts=protocol.starts,
     )
     best = best_trial(trials)
     whole = torch.arange(len(y_train)) if shots is None else draw_shots(y_train, shots, _generator(seed, 3))
@@ -143,6 +143,12 @@ def probe_logistic(
     final = weights[0].cpu()
     fewest = int(torch.bincount(y_train[whole], minlength=classes).min())
     return LogisticResult(top1, top5, best.rate, best.decay, trials, fewest, final[:-1].T.contiguous(), final[-1])
+
+
+def unit_rows(X: Tensor) -> Tensor:
+    """Rows of length 1, as float32; of any scale, as they are brought near 1 before they are squared."""
+    X = X if X.dtype == torch.float64 else X.float()
+    return normalize((X / X.abs().amax(dim=1, keepdim=True)).float(), dim=1)
 
 
 def _generator(seed: int, stream: int) -> torch.Generator:
@@ -157,8 +163,11 @@ def _check(X_train: Tensor, y_train: Tensor, X_test: Tensor, y_test: Tensor, sho
             raise UserError(
                 f"{name} features of shape {tuple(X.shape)} do not go with labels of shape {tuple(y.shape)}"
             )
-        if not torch.isfinite(X).all():
-            raise UserError(f"the {name} features contain values that are not finite")
+        if X.is_complex() or not torch.isfinite(X).all():
+            raise UserError(f"the {name} features contain values that are not finite real numbers")
+        zero = torch.where((X == 0).all(dim=1))[0]
+        if len(zero):
+            raise UserError(f"row {int(zero[0])} of the {name} features is all zeros, so it has no direction")
         if y.dtype.is_floating_point or int(y.min()) < 0:
             raise UserError(f"the {name} labels must be class indices from 0")
     if X_train.shape[1] != X_test.shape[1]:

@@ -25,7 +25,7 @@ def search(
     trials: int,
     round_size: int,
     seed: int,
-    even_start: bool = False,
+    starts: int = 0,
 ) -> tuple[Trial, ...]:
     """All trials in the order they were asked for, both hyper-parameters log-uniform in their ranges.
 
@@ -34,8 +34,8 @@ def search(
     ten is the same as ten rounds of one. Pairs asked for in one round count as poor until told (Optuna's constant
     liar), which keeps them apart.
 
-    With `even_start` the first round is spread evenly over the range of rates instead, and TPE takes over from the
-    second: for searches of so few trials that random draws may miss the good part of the range.
+    The first `starts` pairs are spread evenly over the range of rates, and TPE takes over from there: for searches of
+    so few trials that random draws may miss the good part of the range.
     """
     import numpy as np
     import optuna
@@ -46,17 +46,15 @@ def search(
             multivariate=True,
             seed=seed,
             constant_liar=round_size > 1,
-            n_startup_trials=min(round_size, trials) if even_start else 10,
+            n_startup_trials=starts or 10,
         )
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
         study = optuna.create_study(sampler=sampler, direction="maximize")
-        if even_start:
-            count = min(round_size, trials)
-            shares = np.random.default_rng(seed).random(count)
-            for i, share in enumerate(shares.tolist()):
-                study.enqueue_trial({"lr": _between(rates, (i + 0.5) / count), "wd": _between(decays, share)})
+        shares = np.random.default_rng(seed).random(starts)
+        for i, share in enumerate(shares.tolist()):
+            study.enqueue_trial({"lr": _between(rates, (i + 0.5) / starts), "wd": _between(decays, share)})
         found: list[Trial] = []
         while len(found) < trials:
             asked = [study.ask() for _ in range(min(round_size, trials - len(found)))]

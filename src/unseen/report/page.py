@@ -194,8 +194,10 @@ def findings(data: RunData, rows: Sequence[Row]) -> list[Markup]:
         if (r.setting, r.shots, r.metric) == (main.setting, main.shots, main.metric)
     }  # fmt: skip
     domains = [domain for domain in data.domains if any((b.name, domain.name) in cells for b in data.backbones)]
-    start = next((domain for domain in domains if domain.seen), domains[0])
-    end = next((domain for domain in reversed(domains) if domain != start), None)
+    seen = next((domain for domain in domains if domain.seen), None)
+    start = seen or domains[0]
+    # Without a seen domain there is nothing that others fall from.
+    end = next((domain for domain in reversed(domains) if domain != start), None) if seen else None
     shots = "all samples" if main.shots == "all" else f"{main.shots} shot{'s' if main.shots != '1' else ''}"
     where = f" ({main.setting})" if len({row.setting for row in rows}) > 1 else ""
     opening = Markup("With {}{}, {}.").format(shots, where, _best(cells, start, f" {_metric(main.metric)}"))
@@ -229,7 +231,7 @@ def _best(cells: Mapping[tuple[str, str], Row], domain: Domain, unit: str = "") 
         return Markup("{} reaches {} on {}").format(_code(best.backbone), value, domain.title)
     close = [row for row in ranked[1:] if row.high is not None and best.low is not None and row.high >= best.low]
     if not close:
-        return Markup("{} is best on {} ({})").format(_code(best.backbone), domain.title, value)
+        return Markup("{} has the highest mean on {} ({})").format(_code(best.backbone), domain.title, value)
     more = f" and {len(close) - 1} more" if len(close) > 1 else ""
     return Markup("{} has the highest mean on {} ({}), with {}{} within the spread over seeds").format(
         _code(best.backbone), domain.title, value, _code(close[0].backbone), more
@@ -243,6 +245,7 @@ def _ways(pairs: Sequence[tuple[Row, Row]]) -> Markup:
         change = 100 * (end.mean - start.mean)
         if abs(change) < 0.05:
             parts.append(Markup("{} stays as it is").format(_code(start.backbone)))
+            verb = ""
             continue
         shared = [100 * (end.values[seed] - start.values[seed]) for seed in start.values if seed in end.values]
         spread = f" ± {np.std(shared, ddof=1):.1f}" if len(shared) > 1 else ""

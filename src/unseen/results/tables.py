@@ -49,7 +49,7 @@ def summarise(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*GROUP, "mean", "deviation", "low", "high", "seeds"])
 
 
-def with_comparisons(summary: pd.DataFrame, *, seen: str, baseline: str | None = None) -> pd.DataFrame:
+def with_comparisons(summary: pd.DataFrame, *, seen: str | None, baseline: str | None = None) -> pd.DataFrame:
     """The summary with `gap` (mean minus that on the seen domain), `relative` (minus the baseline backbone's), `rank`.
 
     Rank is 1 for the best backbone on a domain under the same shots and metric; equal means share the better rank.

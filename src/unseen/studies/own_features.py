@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -11,12 +11,16 @@ import pandas as pd
 from unseen.errors import UserError, did_you_mean
 from unseen.jobs.probe_job import LogisticJob
 from unseen.probes.logistic import COG_V2, COG_V2_SHORT, LogisticProtocol, probe_logistic
+from unseen.probes.search import Trial
 from unseen.report.run_data import Backbone, Domain, RunData
 from unseen.results.score import Score
 from unseen.results.tables import score_table, summarise
 from unseen.studies.probing import FeaturePair, job_keys, plan, possible_shots
 from unseen.studies.run_folder import write_run
 from unseen.version import __version__
+
+if TYPE_CHECKING:
+    import torch
 
 PROTOCOLS = {protocol.name: protocol for protocol in (COG_V2, COG_V2_SHORT)}
 
@@ -42,23 +46,35 @@ def parse_shots(text: str) -> tuple[int | None, ...]:
 
 
 def plan_own(
-    folder: Path, pair: FeaturePair, protocol: LogisticProtocol, shots: Sequence[int | None], seeds: int
-) -> list[LogisticJob]:
-    """Write down a run over one pair of features and return its jobs; shots that no class can fill are refused."""
+    folder: Path,
+    pair: FeaturePair,
+    concepts: Sequence[str],
+    protocol: LogisticProtocol,
+    shots: Sequence[int | None],
+    seeds: int,
+) -> tuple[RunData, list[LogisticJob]]:
+    """Write down a run over one pair of features; returns it and its jobs."""
     if seeds < 1:
         raise UserError(f"--seeds is at least 1, not {seeds}")
+    if pair.classes < 2:
+        raise UserError("the features are of a single class: a classifier needs at least two")
+    if pair.train == pair.test:
+        raise UserError("training and test features are the same; give a test set that was not trained on")
     possible = possible_shots(shots, pair.samples, protocol.validation)
     notice = ""
     if set(possible) != set(shots):
         short = ", ".join(str(number) for number in shots if number not in possible)
-        notice = f"A class has only {pair.samples} training samples: with {short} shots it takes part with fewer."
+        notice = (
+            f"A class has {pair.samples} training samples: with {short} shots it takes part with as many as it can."
+        )
     if protocol.name != COG_V2.name:
-        notice = f"A short form of the protocol ({protocol.name}). {notice}".strip()
+        form = f"{protocol.trials} trials of {protocol.epochs} epochs, the first {protocol.starts} spread evenly"
+        notice = f"A short form of the protocol ({protocol.name}): {form}. {notice}".strip()
     jobs = plan("probe", [pair], protocol, shots, range(seeds))
     data = RunData(
         title=f"{pair.backbone} on {pair.domain}",
         scores=(),
-        domains=[Domain(pair.domain, pair.domain, seen=False)],
+        domains=[Domain(pair.domain, pair.domain, concepts=concepts)],
         backbones=[Backbone(pair.backbone, "yours")],
         baseline=pair.backbone,
         notice=notice,
@@ -72,14 +88,26 @@ def plan_own(
         },
     )
     write_run(folder, data, job_keys(jobs))
-    return jobs
+    return data, jobs
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How a classifier came about: the pair chosen, and the validation score of every pair tried."""
+
+    shots: int | None
+    seed: int
+    rate: float
+    decay: float
+    trials: tuple[Trial, ...]
 
 
 @dataclass(frozen=True)
 class Probed:
-    """Scores of a probe, one per shots, seed and metric."""
+    """Scores of a probe, one per shots, seed and metric, and a fit per shots and seed."""
 
     scores: tuple[Score, ...]
+    fits: tuple[Fit, ...]
 
     def table(self) -> pd.DataFrame:
         """One row per score."""
@@ -106,11 +134,34 @@ def probe_arrays(
 
     chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
     place = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    tensors = [torch.as_tensor(np.asarray(array)) for array in (X_train, y_train, X_test, y_test)]
-    scores = []
-    for seed in seeds:
-        for number in shots:
+    wanted, numbers = _listed("shots", shots), _listed("seeds", seeds)
+    if not all(isinstance(seed, int) and seed >= 0 for seed in numbers):
+        raise UserError(f"seeds are whole numbers of at least 0, not {numbers}")
+    if not all(number is None or (isinstance(number, int) and number > 0) for number in wanted):
+        raise UserError(f"shots are whole numbers of at least 1, or None for all, not {wanted}")
+    tensors = [_tensor(array) for array in (X_train, y_train, X_test, y_test)]
+    scores, fits = list[Score](), list[Fit]()
+    for seed in numbers:
+        for number in wanted:
             found = probe_logistic(*tensors, protocol=chosen, shots=number, seed=seed, device=place)
             for metric, value in (("top1", found.top1), ("top5", found.top5)):
                 scores.append(Score("probe", chosen.name, "yours", "yours", "logistic", number, seed, metric, value))
-    return Probed(tuple(scores))
+            fits.append(Fit(number, seed, found.rate, found.decay, found.trials))
+    return Probed(tuple(scores), tuple(fits))
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise UserError(f"{name} is a list, for instance {name}=[{values!r}]")
+    return list(values)
+
+
+def _tensor(array: Any) -> "torch.Tensor":
+    import torch
+
+    if isinstance(array, torch.Tensor):
+        return array.detach()
+    plain = np.asarray(array)
+    if plain.dtype.kind not in "fiubc":
+        raise UserError(f"features and labels are arrays of numbers, not of {plain.dtype}")
+    return torch.from_numpy(plain)

@@ -2,11 +2,10 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from unseen.errors import UserError
 from unseen.features.features import Features
 from unseen.features.readers import read_features
 from unseen.jobs.job import job_key
@@ -23,7 +22,7 @@ SHOTS = (1, 2, 4, 8, 16, 32, 64, 128, None)
 class FeaturePair:
     """Training and test features of a domain under a backbone, by their hashes and where they are.
 
-    `classes`, `samples` (per class, the fewest) and `dimension` are for planning.
+    `classes`, `samples` (of the class that has the fewest), `rows` and `dimension` are for planning.
     """
 
     backbone: str
@@ -34,6 +33,7 @@ class FeaturePair:
     test_place: str
     classes: int
     samples: int
+    rows: int
     dimension: int
 
 
@@ -55,7 +55,7 @@ def plan(
 
 def possible_shots(shots: Sequence[int | None], samples: int, validation: float) -> tuple[int | None, ...]:
     """The settings that a class of `samples` training samples can fill while hyper-parameters are chosen."""
-    left = samples - max(int(samples * validation), 1)
+    left = samples - min(max(int(samples * validation), 1), samples - 1)
     return tuple(number for number in shots if number is None or number <= left)
 
 
@@ -70,10 +70,9 @@ def run(
 
 def flops(job: LogisticJob, pair: FeaturePair) -> float:
     """Multiplications and additions of a job's products: trials on the larger part, then the final fit."""
-    whole = pair.samples if job.shots is None else min(job.shots, pair.samples)
-    part = pair.samples * (1 - job.protocol.validation) if job.shots is None else whole
-    per_sample = 4 * (pair.dimension + 1) * pair.classes * job.protocol.epochs
-    return per_sample * pair.classes * (part * job.protocol.trials + whole)
+    whole = pair.rows if job.shots is None else min(job.shots * pair.classes, pair.rows)
+    part = whole * (1 - job.protocol.validation) if job.shots is None else whole
+    return 4 * (pair.dimension + 1) * pair.classes * job.protocol.epochs * (part * job.protocol.trials + whole)
 
 
 def estimate(jobs: Sequence[LogisticJob], pairs: Sequence[FeaturePair], folder: Path, workers: int) -> float:
@@ -95,9 +94,9 @@ def _measure(job: LogisticJob, pair: FeaturePair) -> float:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        count, k = pair.classes * pair.samples, min(job.protocol.round_size, job.protocol.trials)
+        k = min(job.protocol.round_size, job.protocol.trials)
         generator = torch.Generator().manual_seed(0)
-        samples = torch.randn(min(count, 4096), pair.dimension + 1, generator=generator)
+        samples = torch.randn(min(pair.rows, 4096), pair.dimension + 1, generator=generator)
         labels = torch.arange(len(samples)) % pair.classes
         start = time.perf_counter()
         train_stacked(
@@ -126,27 +125,18 @@ def pair_from_features(
     fewest = int(np.bincount(train.y, minlength=len(train.classes)).min())
     hashes = [str(part.provenance["content_hash"]) for part in (train, test)]
     return FeaturePair(
-        backbone,
-        domain,
-        hashes[0],
-        hashes[1],
-        str(places[0]),
-        str(places[1]),
-        len(train.classes),
-        fewest,
-        train.dimension,
+        backbone=backbone,
+        domain=domain,
+        train=hashes[0],
+        test=hashes[1],
+        train_place=str(places[0]),
+        test_place=str(places[1]),
+        classes=len(train.classes),
+        samples=fewest,
+        rows=len(train),
+        dimension=train.dimension,
     )
 
 
 def job_keys(jobs: Sequence[LogisticJob]) -> list[str]:
     return [job_key(job) for job in jobs]
-
-
-def short_form(protocol: LogisticProtocol, *, epochs: int | None = None, trials: int | None = None) -> LogisticProtocol:
-    """The protocol with fewer epochs or trials, under a name that says so."""
-    changed = replace(protocol, epochs=epochs or protocol.epochs, trials=trials or protocol.trials)
-    if changed == protocol:
-        return protocol
-    if changed.epochs < 1 or changed.trials < 1:
-        raise UserError("epochs and trials must be at least 1")
-    return replace(changed, name=f"{protocol.name}-{changed.epochs}-epochs-{changed.trials}-trials")
