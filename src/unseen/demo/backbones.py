@@ -15,7 +15,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 from unseen.demo.network import FEATURES, SIDE, Block, TinyCNN, load
 
 WEIGHTS = Path(__file__).parent / "weights"
-BATCH = 100
+BATCH = 10  # so small that memory is not given back and asked for again at every batch
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ BACKBONES = (
 
 
 def extract(backbone: DemoBackbone, images: NDArray[np.uint8]) -> Iterator[NDArray[np.float32]]:
-    """Features of (n, 28, 28) images in batches of 100, in order."""
+    """Features of (n, 28, 28) images in small batches, in order."""
     network = folded(load(backbone.weights)) if backbone.weights else None
     for start in range(0, len(images), BATCH):
         batch = torch.from_numpy(images[start : start + BATCH]).float()[:, None] / 255

@@ -117,11 +117,11 @@ def plan_demo(form: Form, folder: Path) -> tuple[list[LogisticJob], list[Feature
 def estimate_demo(form: Form, folder: Path, workers: int) -> float:
     """Seconds for all that a fresh run has to do, from the speed of a batch and of a short probe on this machine."""
     images, _ = drawings(domains()["seen"], "test")
-    network, batch = BACKBONES[0], images[:BATCH]
+    network, batch = BACKBONES[0], images[:100]
     list(extract(network, batch))
     start = time.perf_counter()
     list(extract(network, batch))
-    each_image = (time.perf_counter() - start) / BATCH
+    each_image = (time.perf_counter() - start) / len(batch)
     count = sum(backbone.weights is not None for backbone in BACKBONES) * len(domains()) * CLASSES * 100
     pairs = [
         FeaturePair(backbone.name, domain, "", "", "", "", CLASSES, 80, 80 * CLASSES, backbone.dimension)
