@@ -168,7 +168,8 @@ def test_pictures_are_inside_and_small_ones_keep_their_pixels(folder: Path) -> N
         (
             {f"b{i}": [0.9 - 0.02 * i, 0.8 - 0.01 * i] for i in range(8)}, 1,
             "With all samples, b0 has the highest mean on Seen (90.0% top-1 accuracy). From Seen to L1, b0 falls "
-            "by 10.0 points and b7 by 3.0; these are the extremes of 8 backbones. b0 has the highest mean on L1 (80.0%).",
+            "by 10.0 points and b7 by 3.0; these are the extremes of 8 backbones. "
+            "b0 has the highest mean on L1 (80.0%).",
         ),
     ],
 )  # fmt: skip
