@@ -129,7 +129,7 @@ def estimate_demo(form: Form, folder: Path, workers: int) -> float:
         for domain in domains()
     ]
     jobs = plan("concepts", pairs, form.protocol, form.shots, form.seeds)
-    # The batch was timed with all cores at work.
+    # Extraction is timed with all cores at work, so it is not divided among workers as the probes are.
     return count * each_image + estimate(jobs, pairs, folder, workers)
 
 
@@ -142,7 +142,7 @@ def demo_run_data(form: Form) -> RunData:
     ]
     similarity = {
         f"l{number}": float(np.mean([c.similarity for c in built.levels[number] if c.similarity is not None]))
-        for number in range(1, len(built.levels) + 1)
+        for number in built.levels.numbers
     }
     return RunData(
         title="Concept generalization on human drawings",

@@ -2,7 +2,7 @@
 
 A result is written by whoever computed it, under another name first, so a kill at any moment loses at most the jobs
 in flight. Several runners may share a folder: a job that two of them start is computed twice and written twice, with
-the same content.
+the same values.
 """
 
 import json
