@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,8 @@ import pytest
 from unseen.errors import UserError
 from unseen.jobs.job import job_key
 from unseen.jobs.probe_job import LogisticJob
-from unseen.jobs.runner import missing, read_result, result_path, run_jobs
-from unseen.probes.logistic import COG_V2
+from unseen.jobs.runner import missing, read_result, result_path, run_jobs, run_together
+from unseen.probes.protocol import COG_V2
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ CHANGES = [
     {"shots": 4},
     {"shots": None},
     {"seed": 1},
+    {"products": "float16"},
     {"revision": 99},
 ]
 
@@ -132,7 +134,7 @@ STUDY = """
 import sys, numpy as np
 from pathlib import Path
 from unseen.features.readers import read_features
-from unseen.probes.logistic import LogisticProtocol
+from unseen.probes.protocol import LogisticProtocol
 from unseen.studies.probing import pair_from_features, plan, run
 folder = Path(sys.argv[1])
 protocol = LogisticProtocol(name="quick", epochs=6, trials=4, round_size=2, batch=64)
@@ -208,3 +210,19 @@ def test_two_runners_share_a_folder(study: Path) -> None:
         assert "finished" in out
     assert outcomes(study / "shared") == outcomes(study / "whole")
     assert not [file for file in (study / "shared").iterdir() if file.suffix != ".json"]
+
+
+def squares(jobs: Sequence[Square]) -> Iterator[tuple[Square, dict[str, Any]]]:
+    """Jobs computed together, the last first."""
+    for job in reversed(jobs):
+        yield job, square(job)
+
+
+def test_jobs_run_together_are_written_one_by_one(tmp_path: Path) -> None:
+    running = run_together(JOBS, tmp_path, squares)
+    assert [next(running).number for _ in range(3)] == [7, 6, 5]
+    running.close()
+    assert missing(JOBS, tmp_path) == JOBS[:5]
+    assert sorted(job.number for job in run_together(JOBS, tmp_path, squares)) == [0, 1, 2, 3, 4]
+    assert list(run_together(JOBS, tmp_path, squares)) == []
+    assert read_result(tmp_path, job_key(JOBS[4])).values == {"value": 16}

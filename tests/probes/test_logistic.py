@@ -8,8 +8,10 @@ import torch
 from torch import Generator, Tensor, nn
 
 from unseen.errors import UserError
-from unseen.probes.logistic import COG_V2, LogisticProtocol, _generator, probe_logistic
+from unseen.probes.logistic import Setting, _generator, probe_logistic, probe_settings
+from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.probes.sampling import draw_shots, split_validation
+from unseen.probes.schedule import epoch_orders
 from unseen.probes.stacked_sgd import initial_weights
 
 QUICK = LogisticProtocol(name="quick", epochs=8, trials=6, round_size=3, batch=64)
@@ -37,9 +39,8 @@ def plain_fit(
         model.bias.copy_(initial[-1])
     optimiser = torch.optim.SGD(model.parameters(), lr=rate, momentum=0.9, weight_decay=decay)
     batch = min(protocol.batch, len(X))
-    for epoch in range(protocol.epochs):
-        order = torch.randperm(len(X), generator=generator)
-        for chosen in order.split(batch):
+    for epoch, order in enumerate(epoch_orders(len(X), protocol.epochs, generator)):
+        for chosen in order.draw().split(batch):
             optimiser.zero_grad()
             nn.functional.cross_entropy(model(X[chosen]), y[chosen]).backward()
             optimiser.step()
@@ -73,6 +74,30 @@ def test_trials_and_final_fit_equal_a_plain_loop(shots: int | None) -> None:
     top5 = float((scores.topk(5).indices == y_test[:, None]).any(1).double().mean())
     assert found.top5 == pytest.approx(top5, abs=0.01)
     assert found.fewest_samples == (shots or 30)
+
+
+def test_settings_together_are_the_same_as_each_alone() -> None:
+    data = problem()
+    settings = [Setting(shots, seed) for shots in (1, 4, None) for seed in (0, 1)]
+    together = dict(probe_settings(*data, settings, protocol=QUICK))
+    assert set(together) == set(settings)
+    for setting, found in together.items():
+        alone = probe_logistic(*data, protocol=QUICK, shots=setting.shots, seed=setting.seed)
+        assert torch.equal(found.weights, alone.weights)
+        assert found.trials == alone.trials
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize(("products", "tolerance"), [(torch.float32, 0.02), (torch.float16, 0.05)])
+def test_a_gpu_finds_what_a_cpu_finds(products: torch.dtype, tolerance: float) -> None:
+    data = problem(classes=10, d=64, train=60, test=50, noise=2.5)
+    settings = [Setting(shots, seed) for shots in (1, 4, None) for seed in (0, 1)]
+    found = dict(probe_settings(*data, settings, protocol=QUICK, device="cuda", products=products))
+    again = dict(probe_settings(*data, settings, protocol=QUICK, device="cuda", products=products))
+    for setting, there in found.items():
+        here = probe_logistic(*data, protocol=QUICK, shots=setting.shots, seed=setting.seed)
+        assert there.top1 == pytest.approx(here.top1, abs=tolerance)
+        assert torch.equal(there.weights, again[setting].weights)
 
 
 def test_the_same_seed_gives_the_same_numbers_and_another_does_not() -> None:

@@ -111,16 +111,15 @@ def _processes(workers: int | None) -> int:
 def _run(jobs: "list[LogisticJob]", pairs: "list[FeaturePair]", folder: Path, workers: int) -> None:
     """Say how long it will take, then run what is missing."""
     from unseen.jobs.runner import missing
-    from unseen.studies.probing import estimate, run
+    from unseen.studies.probing import estimate, on_gpu, run
     from unseen.studies.run_folder import RESULTS
 
     results = folder / RESULTS
     left = len(missing(jobs, results))
     if left:
         seconds = duration(estimate(jobs, pairs, results, workers))
-        note(
-            f"{left} of {len(jobs)} jobs to do, about {seconds} on {workers} cores; stopped, the same command goes on."
-        )
+        place = "the GPU" if on_gpu() else f"{workers} cores"
+        note(f"{left} of {len(jobs)} jobs to do, about {seconds} on {place}; stopped, the same command goes on.")
     for _ in track(run(jobs, pairs, results, workers=workers), "jobs done", left):
         pass
 

@@ -17,7 +17,7 @@ from unseen.features.store import MANIFEST, write_store
 from unseen.jobs.probe_job import LogisticJob
 from unseen.jobs.runner import each
 from unseen.ontology.wordnet import wordnet
-from unseen.probes.logistic import COG_V2, COG_V2_SHORT, LogisticProtocol
+from unseen.probes.protocol import COG_V2, COG_V2_SHORT, LogisticProtocol
 from unseen.report.run_data import Backbone, Domain, Example, RunData, Step
 from unseen.studies.probing import SHOTS, FeaturePair, estimate, pair_from_features, plan, possible_shots
 from unseen.version import __version__

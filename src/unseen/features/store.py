@@ -34,7 +34,7 @@ class Shards:
     """The rows of several memory-mapped arrays as one (n, d) array; slices are read when asked for."""
 
     def __init__(self, parts: Sequence[NDArray[Any]]) -> None:
-        self._parts = parts
+        self.parts = parts
         self._ends = list(accumulate(len(part) for part in parts))
         self.shape = (self._ends[-1], parts[0].shape[1])
         self.dtype = parts[0].dtype
@@ -56,9 +56,9 @@ class Shards:
     def _pieces(self, start: int, stop: int) -> Iterator[NDArray[Any]]:
         while start < stop:
             part = bisect_right(self._ends, start)
-            first = self._ends[part] - len(self._parts[part])
+            first = self._ends[part] - len(self.parts[part])
             end = min(stop, self._ends[part])
-            yield self._parts[part][start - first : end - first]
+            yield self.parts[part][start - first : end - first]
             start = end
 
 

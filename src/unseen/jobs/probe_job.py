@@ -1,17 +1,16 @@
 """The job of probing features with the logistic protocol, and the scores it gives."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from unseen.errors import UserError
 from unseen.features.features import Features, align
 from unseen.jobs.runner import Result
-from unseen.probes.logistic import REVISION, LogisticProtocol, probe_logistic
+from unseen.probes.logistic import REVISION, LogisticResult, Setting, probe_settings
+from unseen.probes.protocol import LogisticProtocol
 from unseen.results.score import Score
 
 
@@ -21,6 +20,7 @@ class LogisticJob:
 
     Attributes:
         train, test: content hashes of the features.
+        products: type of the numbers that are multiplied: float16 on a GPU, float32 on a CPU.
         revision: of the probe's code: raised when it gives other numbers than before.
     """
 
@@ -32,6 +32,7 @@ class LogisticJob:
     test: str
     shots: int | None
     seed: int
+    products: str = "float32"
     revision: int = REVISION
 
 
@@ -45,12 +46,36 @@ def run_logistic_job(job: LogisticJob, *, places: dict[str, str], load: Load) ->
         places: content hash → file or folder.
         load: reads such a place.
     """
+    return next(run_logistic_jobs([job], places=places, load=load))[1]
+
+
+def run_logistic_jobs(
+    jobs: Sequence[LogisticJob], *, places: dict[str, str], load: Load
+) -> Iterator[tuple[LogisticJob, dict[str, Any]]]:
+    """The same for several jobs that differ in shots and seed only, each passed on as it is done."""
     import torch
 
+    if not jobs:
+        return
+    job = jobs[0]
     train, test = _pair((job.train, job.test), (places[job.train], places[job.test]), load)
-    tensors = [torch.from_numpy(array) for array in (_rows(train), train.y, _rows(test), test.y)]
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    found = probe_logistic(*tensors, protocol=job.protocol, shots=job.shots, seed=job.seed, device=device)
+    of_setting = {Setting(each.shots, each.seed): each for each in jobs}
+    found = probe_settings(
+        train.X,
+        torch.from_numpy(train.y),
+        test.X,
+        torch.from_numpy(test.y),
+        list(of_setting),
+        protocol=job.protocol,
+        device=device,
+        products=getattr(torch, job.products),
+    )
+    for setting, result in found:
+        yield of_setting[setting], _values(result) | {"device": device}
+
+
+def _values(found: LogisticResult) -> dict[str, Any]:
     return {
         "top1": found.top1,
         "top5": found.top5,
@@ -58,7 +83,6 @@ def run_logistic_job(job: LogisticJob, *, places: dict[str, str], load: Load) ->
         "decay": found.decay,
         "fewest_samples": found.fewest_samples,
         "trials": [[trial.rate, trial.decay, trial.score] for trial in found.trials],
-        "device": device,
     }
 
 
@@ -70,10 +94,6 @@ def _pair(hashes: tuple[str, str], places: tuple[str, str], load: Load) -> tuple
         if features.provenance.get("content_hash") != expected:
             raise UserError(f"{place}: changed since this run was planned; run it again")
     return align(train, test, " and ".join(places))
-
-
-def _rows(features: Features) -> np.ndarray[Any, np.dtype[np.float32]]:
-    return np.asarray(features.X).astype(np.float32)
 
 
 def result_scores(result: Result) -> Iterator[Score]:

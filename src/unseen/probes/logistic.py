@@ -4,52 +4,23 @@ Sariyildiz et al. 2021, supplementary B.2, with the details of their public code
 ImageNet-1K (supplementary Table 5, all samples).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
-from torch import Tensor
-from torch.nn.functional import normalize
+from torch import Generator, Tensor
 
 from unseen.errors import UserError
+from unseen.features.features import Rows
+from unseen.probes.protocol import COG_V2, LogisticProtocol
+from unseen.probes.rows import Resident
 from unseen.probes.sampling import draw_shots, split_validation
-from unseen.probes.search import Trial, best_trial, search
-from unseen.probes.stacked_sgd import accuracies, initial_weights, train_stacked, with_constant
+from unseen.probes.scoring import accuracies
+from unseen.probes.search import Search, Trial, best_trial, rounds
+from unseen.probes.trainer import Trainer, unit_rows
 
-REVISION = 1
+REVISION = 2
 """Raised when this code gives other numbers for the same input, so that older results are not taken for its own."""
-
-
-@dataclass(frozen=True)
-class LogisticProtocol:
-    """What is done with features; everything here can change a number.
-
-    Attributes:
-        round_size: trials evaluated together; 1 is the paper's one-at-a-time order (`sequential`).
-        validation: share of each class's training samples that trials are scored on.
-        starts: how many first trials are spread evenly over the range of rates; 0 draws ten at random, as TPE does.
-    """
-
-    name: str = "cog-v2"
-    epochs: int = 100
-    trials: int = 30
-    round_size: int = 10
-    batch: int = 1024
-    momentum: float = 0.9
-    rates: tuple[float, float] = (1e-1, 1e2)
-    decays: tuple[float, float] = (1e-12, 1e-4)
-    validation: float = 0.2
-    starts: int = 0
-
-    @property
-    def sequential(self) -> "LogisticProtocol":
-        """The same with trials one at a time."""
-        return replace(self, round_size=1)
-
-
-COG_V2 = LogisticProtocol()
-COG_V2_SHORT = LogisticProtocol(name="cog-v2-short", epochs=30, trials=10, round_size=5, starts=5)
-"""A short form for demonstrations, its first five trials spread evenly; its numbers are not those of the protocol."""
 
 
 @dataclass(frozen=True)
@@ -72,16 +43,25 @@ class LogisticResult:
     bias: Tensor
 
 
+@dataclass(frozen=True)
+class Setting:
+    """One probe of the same features: samples of each class (None for all) and the seed of every draw."""
+
+    shots: int | None = None
+    seed: int = 0
+
+
 def probe_logistic(
-    X_train: Tensor,
+    X_train: Tensor | Rows,
     y_train: Tensor,
-    X_test: Tensor,
+    X_test: Tensor | Rows,
     y_test: Tensor,
     *,
     protocol: LogisticProtocol = COG_V2,
     shots: int | None = None,
     seed: int = 0,
     device: str | torch.device = "cpu",
+    products: torch.dtype | None = None,
 ) -> LogisticResult:
     """Train and test a linear classifier on frozen features.
 
@@ -93,81 +73,127 @@ def probe_logistic(
     Args:
         X_train, X_test: (n, d) features of any float type; not modified.
         y_train, y_test: (n,) class indices; every class of one must be in the other.
+        products: type of the numbers that are multiplied, float32 or float16 (sums, weights and momentum are in
+            float32 all the same); by default 16 bits on a GPU, 32 on a CPU.
     """
-    classes = _check(X_train, y_train, X_test, y_test, shots)
-    y_train, y_test = y_train.long(), y_test.long()
-    samples, tests = (with_constant(unit_rows(X.to(device))) for X in (X_train, X_test))
-    labels, test_labels = y_train.to(device), y_test.to(device)
+    settings = [Setting(shots, seed)]
+    found = probe_settings(
+        X_train, y_train, X_test, y_test, settings, protocol=protocol, device=device, products=products
+    )
+    return next(found)[1]
 
-    def fit(rows: Tensor, pairs: Sequence[tuple[float, float]], stream: int) -> Tensor:
-        generator = _generator(seed, stream)
-        rates, decays = torch.tensor(pairs, dtype=torch.float64).T
-        rows = rows.to(device)
-        return train_stacked(
-            samples[rows],
-            labels[rows],
-            initial_weights(X_train.shape[1], classes, generator),
-            rates,
-            decays,
-            epochs=protocol.epochs,
-            batch=min(protocol.batch, len(rows)),
-            momentum=protocol.momentum,
-            generator=generator,
-        )
 
-    part, held = split_validation(y_train, protocol.validation, _generator(seed, 0))
+def probe_settings(
+    X_train: Tensor | Rows,
+    y_train: Tensor,
+    X_test: Tensor | Rows,
+    y_test: Tensor,
+    settings: Sequence[Setting],
+    *,
+    protocol: LogisticProtocol = COG_V2,
+    device: str | torch.device = "cpu",
+    products: torch.dtype | None = None,
+) -> Iterator[tuple[Setting, LogisticResult]]:
+    """The same for several settings, each passed on when it is done, in an order of the function's own.
+
+    On a GPU, settings of equally many steps are trained together until it has enough to do. Features that do not fit
+    on it are streamed to it.
+    """
+    place = torch.device(device)
+    dtype = products or (torch.float16 if place.type == "cuda" else torch.float32)
+    classes = _check(X_train, y_train, X_test, y_test, settings)
+    trainer = Trainer.load(X_train, y_train.long(), classes, protocol, device=place, dtype=dtype)
+    tests = Resident.load(X_test, unit_rows, device=place, dtype=dtype, name="test")
+    problems = [_problem(setting, trainer.y, protocol) for setting in settings]
+    for group in _groups(problems, trainer):
+        for size in rounds(protocol.trials, protocol.round_size):
+            asked = [problem.search.ask(size) for problem in group]
+            fits = trainer.fit([problem.part for problem in group], asked, [_stream(p, 2) for p in group])
+            for problem, weights in zip(group, fits, strict=True):
+                scores = accuracies(trainer.source, problem.held, trainer.y[problem.held], weights)
+                problem.search.tell(scores[0].tolist())
+        best = [best_trial(problem.search.trials) for problem in group]
+        pairs = [[(trial.rate, trial.decay)] for trial in best]
+        finals = trainer.fit([problem.whole for problem in group], pairs, [_stream(p, 4) for p in group])
+        for problem, trial, weights in zip(group, best, finals, strict=True):
+            top1, top5 = accuracies(tests, torch.arange(len(y_test)), y_test.long(), weights, (1, 5))[:, 0].tolist()
+            fewest = int(torch.bincount(trainer.y[problem.whole], minlength=classes).min())
+            final = weights[0].cpu()
+            yield (
+                problem.setting,
+                LogisticResult(
+                    top1,
+                    top5,
+                    trial.rate,
+                    trial.decay,
+                    problem.search.trials,
+                    fewest,
+                    final[:-1].T.contiguous(),
+                    final[-1],
+                ),
+            )
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """The draws of a setting: what trials train on, what they are scored on, what the final fit trains on."""
+
+    setting: Setting
+    part: Tensor
+    held: Tensor
+    whole: Tensor
+    search: Search
+
+
+def _problem(setting: Setting, y: Tensor, protocol: LogisticProtocol) -> _Problem:
+    shots, seed = setting.shots, setting.seed
+    part, held = split_validation(y, protocol.validation, _generator(seed, 0))
     if len(held) == 0:
         raise UserError("every class has a single training sample: nothing is left to choose hyper-parameters on")
+    whole = torch.arange(len(y))
     if shots is not None:
-        part = part[draw_shots(y_train[part], shots, _generator(seed, 1))]
-
-    def evaluate(pairs: Sequence[tuple[float, float]]) -> list[float]:
-        weights = fit(part, pairs, stream=2)
-        rows = held.to(device)
-        scores: list[float] = accuracies(samples[rows], labels[rows], weights)[0].tolist()
-        return scores
-
-    trials = search(
-        evaluate,
+        part = part[draw_shots(y[part], shots, _generator(seed, 1))]
+        whole = draw_shots(y, shots, _generator(seed, 3))
+    search = Search(
         rates=protocol.rates,
         decays=protocol.decays,
-        trials=protocol.trials,
         round_size=protocol.round_size,
         seed=seed,
         starts=protocol.starts,
     )
-    best = best_trial(trials)
-    whole = torch.arange(len(y_train)) if shots is None else draw_shots(y_train, shots, _generator(seed, 3))
-    weights = fit(whole, [(best.rate, best.decay)], stream=4)
-    top1, top5 = accuracies(tests, test_labels, weights, (1, 5))[:, 0].tolist()
-    final = weights[0].cpu()
-    fewest = int(torch.bincount(y_train[whole], minlength=classes).min())
-    return LogisticResult(top1, top5, best.rate, best.decay, trials, fewest, final[:-1].T.contiguous(), final[-1])
+    return _Problem(setting, part, held, whole, search)
 
 
-def unit_rows(X: Tensor) -> Tensor:
-    """Rows of length 1, as float32; of any scale, as they are brought near 1 before they are squared."""
-    X = X if X.dtype == torch.float64 else X.float()
-    return normalize((X / X.abs().amax(dim=1, keepdim=True)).float(), dim=1)
+def _groups(problems: Sequence[_Problem], trainer: Trainer) -> Iterator[list[_Problem]]:
+    """Problems to train together: of the same number of steps, and not more than keep the device busy."""
+    alike: dict[tuple[int, int], list[_Problem]] = {}
+    for problem in problems:
+        steps = (trainer.steps(len(problem.part)), trainer.steps(len(problem.whole)))
+        alike.setdefault(steps, []).append(problem)
+    for members in alike.values():
+        together = trainer.problems_together()
+        for start in range(0, len(members), together):
+            yield members[start : start + together]
 
 
-def _generator(seed: int, stream: int) -> torch.Generator:
+def _generator(seed: int, stream: int) -> Generator:
     """A generator for one purpose: streams of one seed, and equal streams of different seeds, do not share numbers."""
-    return torch.Generator().manual_seed((seed << 8) + stream)
+    return Generator().manual_seed((seed << 8) + stream)
 
 
-def _check(X_train: Tensor, y_train: Tensor, X_test: Tensor, y_test: Tensor, shots: int | None) -> int:
-    """The number of classes, if the arrays fit together."""
+def _stream(problem: _Problem, stream: int) -> Generator:
+    return _generator(problem.setting.seed, stream)
+
+
+def _check(
+    X_train: Tensor | Rows, y_train: Tensor, X_test: Tensor | Rows, y_test: Tensor, settings: Sequence[Setting]
+) -> int:
+    """The number of classes, if the arrays fit together; the features' values are checked as they are read."""
     for name, X, y in (("training", X_train, y_train), ("test", X_test, y_test)):
-        if X.ndim != 2 or y.ndim != 1 or len(X) != len(y) or len(X) == 0:
+        if len(X.shape) != 2 or y.ndim != 1 or len(X) != len(y) or len(X) == 0:
             raise UserError(
                 f"{name} features of shape {tuple(X.shape)} do not go with labels of shape {tuple(y.shape)}"
             )
-        if X.is_complex() or not torch.isfinite(X).all():
-            raise UserError(f"the {name} features contain values that are not finite real numbers")
-        zero = torch.where((X == 0).all(dim=1))[0]
-        if len(zero):
-            raise UserError(f"row {int(zero[0])} of the {name} features is all zeros, so it has no direction")
         if y.dtype.is_floating_point or int(y.min()) < 0:
             raise UserError(f"the {name} labels must be class indices from 0")
     if X_train.shape[1] != X_test.shape[1]:
@@ -181,6 +207,7 @@ def _check(X_train: Tensor, y_train: Tensor, X_test: Tensor, y_test: Tensor, sho
         raise UserError(f"class indices must run from 0 to {len(there) - 1} without gaps")
     if len(there) < 2:
         raise UserError("a classifier needs at least two classes")
-    if shots is not None and shots < 1:
-        raise UserError(f"shots must be at least 1, not {shots}")
+    for setting in settings:
+        if setting.shots is not None and setting.shots < 1:
+            raise UserError(f"shots must be at least 1, not {setting.shots}")
     return len(there)

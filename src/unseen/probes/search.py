@@ -1,7 +1,8 @@
 """Search for a learning rate and a weight decay with Optuna's TPE, several trials at a time."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 
@@ -14,67 +15,93 @@ class Trial:
     score: float
 
 
-Evaluate = Callable[[Sequence[tuple[float, float]]], Sequence[float]]
+Pair = tuple[float, float]
+Evaluate = Callable[[Sequence[Pair]], Sequence[float]]
+
+
+class Search:
+    """Pairs to try, both hyper-parameters log-uniform in their ranges: ask for some, tell their scores.
+
+    TPE (multivariate, seeded) draws its first ten pairs at random, so a first round of ten is the same as ten rounds
+    of one. Pairs asked for together count as poor until told (Optuna's constant liar), which keeps them apart.
+
+    The first `starts` pairs are spread evenly over the range of rates, and TPE takes over from there: for searches of
+    so few trials that random draws may miss the good part of the range.
+    """
+
+    def __init__(self, *, rates: Pair, decays: Pair, round_size: int, seed: int, starts: int = 0) -> None:
+        import numpy as np
+        import optuna
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            sampler = optuna.samplers.TPESampler(
+                multivariate=True, seed=seed, constant_liar=round_size > 1, n_startup_trials=starts or 10
+            )
+        with _quiet():
+            self._study = optuna.create_study(sampler=sampler, direction="maximize")
+        self._rates, self._decays = rates, decays
+        shares = np.random.default_rng(seed).random(starts)
+        for i, share in enumerate(shares.tolist()):
+            self._study.enqueue_trial({"lr": _between(rates, (i + 0.5) / starts), "wd": _between(decays, share)})
+        self.trials: tuple[Trial, ...] = ()
+
+    def ask(self, number: int) -> list[Pair]:
+        """So many pairs to try next."""
+        with _quiet():
+            self._asked = [self._study.ask() for _ in range(number)]
+            return [
+                (trial.suggest_float("lr", *self._rates, log=True), trial.suggest_float("wd", *self._decays, log=True))
+                for trial in self._asked
+            ]
+
+    def tell(self, scores: Sequence[float]) -> None:
+        """The scores of the pairs last asked for, in their order."""
+        with _quiet():
+            for trial, score in zip(self._asked, scores, strict=True):
+                self._study.tell(trial, score)
+                self.trials += (Trial(trial.params["lr"], trial.params["wd"], score),)
 
 
 def search(
     evaluate: Evaluate,
     *,
-    rates: tuple[float, float],
-    decays: tuple[float, float],
+    rates: Pair,
+    decays: Pair,
     trials: int,
     round_size: int,
     seed: int,
     starts: int = 0,
 ) -> tuple[Trial, ...]:
-    """All trials in the order they were asked for, both hyper-parameters log-uniform in their ranges.
-
-    Each round asks TPE (multivariate, seeded) for `round_size` pairs, evaluates them together, and tells it the
-    scores; rounds of one are the usual sequential search. TPE draws its first ten pairs at random, so a first round of
-    ten is the same as ten rounds of one. Pairs asked for in one round count as poor until told (Optuna's constant
-    liar), which keeps them apart.
-
-    The first `starts` pairs are spread evenly over the range of rates, and TPE takes over from there: for searches of
-    so few trials that random draws may miss the good part of the range.
-    """
-    import numpy as np
-    import optuna
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        sampler = optuna.samplers.TPESampler(
-            multivariate=True,
-            seed=seed,
-            constant_liar=round_size > 1,
-            n_startup_trials=starts or 10,
-        )
-    verbosity = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    try:
-        study = optuna.create_study(sampler=sampler, direction="maximize")
-        shares = np.random.default_rng(seed).random(starts)
-        for i, share in enumerate(shares.tolist()):
-            study.enqueue_trial({"lr": _between(rates, (i + 0.5) / starts), "wd": _between(decays, share)})
-        found: list[Trial] = []
-        while len(found) < trials:
-            asked = [study.ask() for _ in range(min(round_size, trials - len(found)))]
-            pairs = [
-                (trial.suggest_float("lr", *rates, log=True), trial.suggest_float("wd", *decays, log=True))
-                for trial in asked
-            ]
-            for trial, pair, score in zip(asked, pairs, evaluate(pairs), strict=True):
-                study.tell(trial, score)
-                found.append(Trial(*pair, score))
-    finally:
-        optuna.logging.set_verbosity(verbosity)
-    return tuple(found)
+    """All trials in the order they were asked for, `round_size` at a time; one is the usual sequential search."""
+    found = Search(rates=rates, decays=decays, round_size=round_size, seed=seed, starts=starts)
+    for size in rounds(trials, round_size):
+        found.tell(evaluate(found.ask(size)))
+    return found.trials
 
 
-def _between(ends: tuple[float, float], share: float) -> float:
-    """The number at a share of the way between two others, in logarithms."""
-    return float(ends[0] * (ends[1] / ends[0]) ** share)
+def rounds(trials: int, round_size: int) -> list[int]:
+    """The sizes of the rounds that make up so many trials."""
+    return [min(round_size, trials - start) for start in range(0, trials, round_size)]
 
 
 def best_trial(trials: Sequence[Trial]) -> Trial:
     """The first of those with the greatest score, as Optuna has it."""
     return max(trials, key=lambda trial: trial.score)
+
+
+def _between(ends: Pair, share: float) -> float:
+    """The number at a share of the way between two others, in logarithms."""
+    return float(ends[0] * (ends[1] / ends[0]) ** share)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    import optuna
+
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        yield
+    finally:
+        optuna.logging.set_verbosity(verbosity)

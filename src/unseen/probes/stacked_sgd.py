@@ -1,9 +1,8 @@
-"""Logistic regression by SGD for several hyper-parameter pairs at once.
+"""Logistic regression by SGD for several hyper-parameter pairs at once, step by step, in plain PyTorch.
 
 All k classifiers see the same batches, so one product of a batch with their stacked weights serves all of them: a
-step is two products of 2·b·(d+1)·k·c flops each (scores, then gradient) and three passes over k·(d+1)·c weights,
-instead of k small ones. The bias is the weight of a constant feature 1; it decays like any weight, as in
-`torch.optim.SGD` over `nn.Linear`'s parameters.
+step is two products of 2·b·d·k·c flops each (scores, then gradient) and three passes over k·d·c weights, instead of k
+small ones. This is how a CPU trains, and what `paired_sgd` is tested against.
 """
 
 import math
@@ -13,26 +12,13 @@ from contextlib import contextmanager
 import torch
 from torch import Generator, Tensor
 
-from unseen.metrics.accuracy import top_k_correct
-
-
-def learning_rate(epoch: int, epochs: int) -> float:
-    """The factor on the initial rate in an epoch, from 0: the public ImageNet-CoG code sets its cosine one epoch late.
-
-    1 for epoch 0, then ½(1 + cos(π(e − 1)/E)): the first two epochs run at the full rate, the last above zero.
-    """
-    return 0.5 * (1 + math.cos(math.pi * max(epoch - 1, 0) / epochs))
+from unseen.probes.schedule import epoch_orders, learning_rate
 
 
 def initial_weights(features: int, classes: int, generator: Generator) -> Tensor:
     """(d + 1, c) weights and, last, biases, uniform in ±1/√d: the distribution of `nn.Linear`'s default."""
     bound = 1 / math.sqrt(features)
     return torch.empty(features + 1, classes).uniform_(-bound, bound, generator=generator)
-
-
-def with_constant(X: Tensor) -> Tensor:
-    """(n, d + 1): the features and a column of ones."""
-    return torch.cat([X, X.new_ones(len(X), 1)], dim=1)
 
 
 @contextmanager
@@ -61,54 +47,70 @@ def train_stacked(
     """Weights of k classifiers after SGD on the mean cross-entropy of each batch.
 
     Args:
-        X: (n, d + 1) features with their constant column.
+        X: (n, d + 1) features and, last, a 1.
         y: (n,) class indices in [0, c).
-        initial: (d + 1, c), the start of every classifier.
+        initial: (d + 1, c) weights and, last, bias: the start of every classifier.
         rates, decays: (k,) initial learning rate and weight decay of each.
         batch: samples a step; the last batch of an epoch has what is left.
-        generator: of the order of samples, drawn anew each epoch; on the CPU whatever X is on, so that it is the
-        same everywhere.
+        generator: of the order of samples, drawn anew each epoch.
 
     Returns:
-        (k, d + 1, c). A classifier whose gradient is not finite stays as it was from then on.
+        (k, d + 1, c). A classifier whose gradient is not finite stays as it was from then on, and takes no more time.
     """
-    n, k, (rows, classes) = len(X), len(rates), initial.shape
-    weights = initial.to(X)[:, None, :].repeat(1, k, 1)
-    velocity = torch.zeros_like(weights)
-    flat = velocity.view(rows, k * classes)
-    decay, alive = decays.to(X)[None, :, None], torch.ones(k, dtype=torch.bool, device=X.device)
-    labels, minus_one = y[:, None, None], X.new_full((1, 1, 1), -1.0)
-    for epoch in range(epochs):
-        rate = (rates.to(X) * learning_rate(epoch, epochs))[None, :, None]
-        order = torch.randperm(n, generator=generator).to(X.device)
-        for start in range(0, n, batch):
+    k, (rows, classes) = len(rates), initial.shape
+    trained = initial.to(X).expand(k, -1, -1).clone()
+    alive = torch.arange(k)
+    state = trained.transpose(0, 1).clone(memory_format=torch.contiguous_format), trained.new_zeros(rows, k, classes)
+    buffers = _buffers(X, min(batch, len(X)), k * classes)
+    for epoch, drawn in enumerate(epoch_orders(len(X), epochs, generator)):
+        order = drawn.draw().to(X.device)
+        hyper = rates[alive].to(X) * learning_rate(epoch, epochs), decays[alive].to(X)
+        for start in range(0, len(X), batch):
             chosen = order[start : start + batch]
             # An epoch of one batch is the whole set, in any order.
-            samples, targets = (X, labels) if batch >= n else (X.index_select(0, chosen), labels[chosen])
-            scores = samples @ weights.view(rows, k * classes)
-            # The gradient of the mean cross-entropy with respect to the scores is (softmax − one-hot) / b.
-            slope = scores.view(-1, k, classes).softmax(dim=2)
-            slope.scatter_add_(2, targets.expand(-1, k, 1), minus_one.expand(len(chosen), k, 1))
-            flat.addmm_(samples.T, slope.view(-1, k * classes), beta=momentum, alpha=1 / len(chosen))
-            velocity.addcmul_(weights, decay)
-            # A score that is not finite makes its whole gradient not a number: one sum over the weights tells.
-            alive &= velocity.sum(dim=(0, 2)).isfinite()
-            if not alive.all():
-                velocity.masked_fill_(~alive[None, :, None], 0)
-            weights.addcmul_(velocity, rate, value=-1)
-    return weights.permute(1, 0, 2)
+            samples = (X, y) if batch >= len(X) else (X.index_select(0, chosen), y.index_select(0, chosen))
+            finite = _step(*state, *samples, *hyper, momentum, buffers)
+            if not finite.all():
+                left = torch.where(finite)[0].cpu()
+                trained[alive] = state[0].transpose(0, 1)
+                alive, hyper = alive[left], (hyper[0][left], hyper[1][left])
+                state = state[0][:, left].contiguous(), state[1][:, left].contiguous()
+            if len(alive) == 0:
+                return trained
+    trained[alive] = state[0].transpose(0, 1)
+    return trained
 
 
-def accuracies(X: Tensor, y: Tensor, weights: Tensor, ks: tuple[int, ...] = (1,), block: int = 8192) -> Tensor:
-    """(len(ks), k): top-k accuracy of each of the stacked classifiers, over blocks of samples to bound memory.
+def _buffers(X: Tensor, batch: int, columns: int) -> tuple[Tensor, Tensor]:
+    """Room for the scores and the gradient of a batch: allocated anew at every step, it would cost more than them."""
+    return X.new_empty(batch * columns), X.new_empty(batch * columns)
 
-    Args:
-        X: (n, d + 1) features with their constant column.
-        weights: (k, d + 1, c).
+
+def _step(
+    weights: Tensor,
+    velocity: Tensor,
+    X: Tensor,
+    y: Tensor,
+    rates: Tensor,
+    decays: Tensor,
+    momentum: float,
+    buffers: tuple[Tensor, Tensor],
+) -> Tensor:
+    """One step of the (d + 1, k, c) weights in place; (k,) whether each classifier's gradient is finite.
+
+    Those whose is not are left as they were.
     """
-    correct = torch.zeros(len(ks), len(weights), dtype=torch.long, device=X.device)
-    for start in range(0, len(X), block):
-        scores = torch.einsum("nd,kdc->knc", X[start : start + block], weights)
-        for i, k in enumerate(ks):
-            correct[i] += top_k_correct(scores, y[start : start + block], k)
-    return correct.double() / len(X)
+    (rows, k, classes), b = weights.shape, len(X)
+    scores, slope = (buffer[: b * k * classes].view(b, k, classes) for buffer in buffers)
+    torch.mm(X, weights.view(rows, -1), out=scores.view(b, -1))
+    # The gradient of the mean cross-entropy with respect to the scores is (softmax − one-hot) / b.
+    torch.softmax(scores, dim=2, out=slope)
+    slope.scatter_add_(2, y[:, None, None].expand(-1, k, 1), slope.new_full((1, 1, 1), -1.0).expand(b, k, 1))
+    velocity.view(rows, -1).addmm_(X.T, slope.view(b, -1), beta=momentum, alpha=1 / b)
+    velocity.addcmul_(weights, decays[:, None])
+    # A score that is not finite makes the whole gradient of its classifier not a number, that of the bias too.
+    finite = velocity[-1].sum(dim=1).isfinite()
+    if not finite.all():
+        velocity.masked_fill_(~finite[:, None], 0)
+    weights.addcmul_(velocity, rates[:, None], value=-1)
+    return finite

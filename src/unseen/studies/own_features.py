@@ -10,7 +10,8 @@ import pandas as pd
 
 from unseen.errors import UserError, did_you_mean
 from unseen.jobs.probe_job import LogisticJob
-from unseen.probes.logistic import COG_V2, COG_V2_SHORT, LogisticProtocol, probe_logistic
+from unseen.probes.logistic import Setting, probe_settings
+from unseen.probes.protocol import COG_V2, COG_V2_SHORT, LogisticProtocol
 from unseen.probes.search import Trial
 from unseen.report.run_data import Backbone, Domain, RunData
 from unseen.results.score import Score
@@ -139,14 +140,15 @@ def probe_arrays(
         raise UserError(f"seeds are whole numbers of at least 0, not {numbers}")
     if not all(number is None or (isinstance(number, int) and number > 0) for number in wanted):
         raise UserError(f"shots are whole numbers of at least 1, or None for all, not {wanted}")
-    tensors = [_tensor(array) for array in (X_train, y_train, X_test, y_test)]
+    X, y, X_other, y_other = (_tensor(array) for array in (X_train, y_train, X_test, y_test))
+    settings = [Setting(number, seed) for seed in numbers for number in wanted]
+    results = dict(probe_settings(X, y, X_other, y_other, settings, protocol=chosen, device=place))
     scores, fits = list[Score](), list[Fit]()
-    for seed in numbers:
-        for number in wanted:
-            found = probe_logistic(*tensors, protocol=chosen, shots=number, seed=seed, device=place)
-            for metric, value in (("top1", found.top1), ("top5", found.top5)):
-                scores.append(Score("probe", chosen.name, "yours", "yours", "logistic", number, seed, metric, value))
-            fits.append(Fit(number, seed, found.rate, found.decay, found.trials))
+    for setting in settings:
+        number, seed, found = setting.shots, setting.seed, results[setting]
+        for metric, value in (("top1", found.top1), ("top5", found.top5)):
+            scores.append(Score("probe", chosen.name, "yours", "yours", "logistic", number, seed, metric, value))
+        fits.append(Fit(number, seed, found.rate, found.decay, found.trials))
     return Probed(tuple(scores), tuple(fits))
 
 

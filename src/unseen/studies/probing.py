@@ -2,17 +2,17 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from unseen.features.features import Features
 from unseen.features.readers import read_features
 from unseen.jobs.job import job_key
-from unseen.jobs.probe_job import LogisticJob, run_logistic_job
-from unseen.jobs.runner import missing, run_jobs
-from unseen.probes.logistic import LogisticProtocol
-from unseen.probes.stacked_sgd import initial_weights, train_stacked
+from unseen.jobs.probe_job import LogisticJob, run_logistic_job, run_logistic_jobs
+from unseen.jobs.runner import missing, run_jobs, run_together
+from unseen.probes.protocol import LogisticProtocol
+from unseen.probes.trainer import Trainer
 
 SHOTS = (1, 2, 4, 8, 16, 32, 64, 128, None)
 """The settings of ImageNet-CoG: samples per concept, None for all."""
@@ -45,8 +45,9 @@ def plan(
     seeds: Sequence[int],
 ) -> list[LogisticJob]:
     """A job for every pair of features, seed and number of shots, those that share features together."""
+    products = "float16" if on_gpu() else "float32"
     return [
-        LogisticJob(study, protocol, pair.backbone, pair.domain, pair.train, pair.test, number, seed)
+        LogisticJob(study, protocol, pair.backbone, pair.domain, pair.train, pair.test, number, seed, products)
         for pair in pairs
         for seed in seeds
         for number in shots
@@ -64,8 +65,23 @@ def run(
 ) -> Iterator[LogisticJob]:
     """Run the jobs that have no result in `folder` yet and pass on each as it is done."""
     places = {pair.train: pair.train_place for pair in pairs} | {pair.test: pair.test_place for pair in pairs}
-    work = partial(run_logistic_job, places=places, load=read_features)
-    yield from run_jobs(jobs, folder, work, workers=workers)
+    if not on_gpu():
+        work = partial(run_logistic_job, places=places, load=read_features)
+        yield from run_jobs(jobs, folder, work, workers=workers)
+        return
+    # One process drives the GPU, with all jobs on the same features together.
+    alike: dict[tuple[str, str, LogisticProtocol], list[LogisticJob]] = {}
+    for job in jobs:
+        alike.setdefault((job.train, job.test, job.protocol), []).append(job)
+    for members in alike.values():
+        yield from run_together(members, folder, partial(run_logistic_jobs, places=places, load=read_features))
+
+
+def on_gpu() -> bool:
+    """Whether jobs run on a GPU here."""
+    import torch
+
+    return torch.cuda.is_available()
 
 
 def flops(job: LogisticJob, pair: FeaturePair) -> float:
@@ -84,36 +100,31 @@ def estimate(jobs: Sequence[LogisticJob], pairs: Sequence[FeaturePair], folder: 
     biggest = max(todo, key=lambda job: flops(job, table[job.backbone, job.domain]))
     rate = _measure(biggest, table[biggest.backbone, biggest.domain])
     work = sum(flops(job, table[job.backbone, job.domain]) for job in todo)
-    return work / rate / max(workers, 1) + 0.1 * len(todo)
+    return work / rate / (1 if on_gpu() else max(workers, 1)) + 0.1 * len(todo)
 
 
 def _measure(job: LogisticJob, pair: FeaturePair) -> float:
-    """Flops a second of one thread, in one epoch of a job."""
+    """Flops a second in a short run of a job: of one thread, or of the GPU."""
     import torch
 
+    device = torch.device("cuda" if on_gpu() else "cpu")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         k = min(job.protocol.round_size, job.protocol.trials)
-        generator = torch.Generator().manual_seed(0)
-        samples = torch.randn(min(pair.rows, 4096), pair.dimension + 1, generator=generator)
-        labels = torch.arange(len(samples)) % pair.classes
-        start = time.perf_counter()
-        train_stacked(
-            samples,
-            labels,
-            initial_weights(pair.dimension, pair.classes, generator),
-            torch.ones(k),
-            torch.zeros(k),
-            epochs=2,
-            batch=job.protocol.batch,
-            momentum=job.protocol.momentum,
-            generator=generator,
-        )
-        seconds = time.perf_counter() - start
+        rows = min(pair.rows, 4096 if device.type == "cpu" else 65_536)
+        X = torch.randn(rows, pair.dimension, generator=torch.Generator().manual_seed(0))
+        protocol = replace(job.protocol, epochs=2)
+        y = torch.arange(rows) % pair.classes
+        trainer = Trainer.load(X, y, pair.classes, protocol, device=device, dtype=getattr(torch, job.products))
+        seconds = 0.0
+        for _ in range(2 if device.type == "cuda" else 1):  # the first run on a GPU compiles kernels
+            start = time.perf_counter()
+            trainer.fit([torch.arange(rows)], [[(1.0, 0.0)] * k], [torch.Generator().manual_seed(0)])[0].cpu()
+            seconds = time.perf_counter() - start
     finally:
         torch.set_num_threads(threads)
-    return 2 * 4 * len(samples) * samples.shape[1] * pair.classes * k / seconds
+    return 2 * 4 * rows * (pair.dimension + 1) * pair.classes * k / seconds
 
 
 def pair_from_features(

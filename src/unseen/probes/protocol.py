@@ -1,0 +1,35 @@
+"""The versions of the logistic protocol of ImageNet-CoG."""
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class LogisticProtocol:
+    """What is done with features; everything here can change a number.
+
+    Attributes:
+        round_size: trials evaluated together; 1 is the paper's one-at-a-time order (`sequential`).
+        validation: share of each class's training samples that trials are scored on.
+        starts: how many first trials are spread evenly over the range of rates; 0 draws ten at random, as TPE does.
+    """
+
+    name: str = "cog-v2"
+    epochs: int = 100
+    trials: int = 30
+    round_size: int = 10
+    batch: int = 1024
+    momentum: float = 0.9
+    rates: tuple[float, float] = (1e-1, 1e2)
+    decays: tuple[float, float] = (1e-12, 1e-4)
+    validation: float = 0.2
+    starts: int = 0
+
+    @property
+    def sequential(self) -> "LogisticProtocol":
+        """The same with trials one at a time."""
+        return replace(self, round_size=1)
+
+
+COG_V2 = LogisticProtocol()
+COG_V2_SHORT = LogisticProtocol(name="cog-v2-short", epochs=30, trials=10, round_size=5, starts=5)
+"""A short form for demonstrations, its first five trials spread evenly; its numbers are not those of the protocol."""

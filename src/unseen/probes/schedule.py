@@ -1,0 +1,123 @@
+"""What is done in which step: learning rates, and the samples of every batch."""
+
+import math
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import torch
+from torch import Generator, Tensor
+from torch.nn.functional import pad
+
+DRAWERS = 4
+"""Threads that draw orders of samples, and how many epochs ahead: a million take tens of milliseconds."""
+
+
+def learning_rate(epoch: int, epochs: int) -> float:
+    """The factor on the initial rate in an epoch, from 0: the public ImageNet-CoG code sets its cosine one epoch late.
+
+    1 for epoch 0, then ½(1 + cos(π(e − 1)/E)): the first two epochs run at the full rate, the last above zero.
+    """
+    return 0.5 * (1 + math.cos(math.pi * max(epoch - 1, 0) / epochs))
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The batches of s problems that are trained together, which have the same number of them in an epoch.
+
+    Attributes:
+        parts: of each problem, the (n,) rows it trains on.
+        batch: samples a step; all of them where there are fewer, and the last batch has what is left.
+    """
+
+    parts: Sequence[Tensor]
+    epochs: int
+    batch: int
+
+    @property
+    def steps(self) -> int:
+        """Steps of an epoch."""
+        return steps_of_epoch(len(self.parts[0]), self.batch)
+
+    @property
+    def widest(self) -> int:
+        """Samples of the largest batch."""
+        return max(min(self.batch, len(part)) for part in self.parts)
+
+    def factors(self) -> Tensor:
+        """(steps in all,) factor on the initial rate."""
+        each = torch.tensor([learning_rate(epoch, self.epochs) for epoch in range(self.epochs)], dtype=torch.float64)
+        return each.repeat_interleave(self.steps)
+
+    def sizes(self) -> Tensor:
+        """(steps in all, s) samples of each batch."""
+        each = []
+        for part in self.parts:
+            size = min(self.batch, len(part))
+            left = len(part) - size * (self.steps - 1)
+            each.append(torch.tensor([size] * (self.steps - 1) + [left]))
+        return torch.stack(each, dim=1).repeat(self.epochs, 1)
+
+    def epochs_of_batches(self, generators: Sequence[Generator], rows: int, filler: int) -> Iterator[Tensor]:
+        """Of each epoch, (steps, s, rows) indices of samples where the parts are; `filler` completes short batches."""
+        with ThreadPoolExecutor(DRAWERS) as pool:
+            drawn = [
+                _ahead(epoch_orders(len(part), self.epochs, generator), pool, part.device)
+                for part, generator in zip(self.parts, generators, strict=True)
+            ]
+            for orders in zip(*drawn, strict=True):
+                index = self.parts[0].new_full((self.steps, len(self.parts), rows), filler)
+                for i, (part, order) in enumerate(zip(self.parts, orders, strict=True)):
+                    size = min(self.batch, len(part))
+                    chosen = part.index_select(0, order)
+                    full = pad(chosen, (0, size * self.steps - len(chosen)), value=filler)
+                    index[:, i, :size] = full.view(self.steps, size)
+                yield index
+
+
+def epoch_orders(samples: int, epochs: int, generator: Generator) -> list["Order"]:
+    """The order of samples of each epoch, to be drawn when called for.
+
+    They are drawn on the CPU, so that they are the same whatever does the training, and from seeds of their own, so
+    that several can be drawn at once.
+    """
+    seeds = torch.randint(1 << 62, (epochs,), generator=generator)
+    return [Order(samples, int(seed)) for seed in seeds]
+
+
+@dataclass(frozen=True)
+class Order:
+    """A random order of samples."""
+
+    samples: int
+    seed: int
+
+    def draw(self) -> Tensor:
+        """(n,) indices on the CPU."""
+        return torch.randperm(self.samples, generator=Generator().manual_seed(self.seed))
+
+    def draw_to(self, device: torch.device) -> Tensor:
+        """The same on a device, by the time this returns: what the device has to do does not wait for the copy."""
+        if device.type != "cuda":
+            return self.draw().to(device)
+        with torch.cuda.stream(torch.cuda.Stream(device)) as _:  # type: ignore[no-untyped-call]
+            there = self.draw().to(device)
+            torch.cuda.current_stream(device).synchronize()
+        there.record_stream(torch.cuda.current_stream(device))
+        return there
+
+
+def _ahead(orders: Sequence[Order], pool: ThreadPoolExecutor, device: torch.device) -> Iterator[Tensor]:
+    """The orders, a few of them drawn in advance."""
+    coming: deque[Future[Tensor]] = deque()
+    for order in orders:
+        coming.append(pool.submit(order.draw_to, device))
+        if len(coming) > DRAWERS:
+            yield coming.popleft().result()
+    for future in coming:
+        yield future.result()
+
+
+def steps_of_epoch(samples: int, batch: int) -> int:
+    return -(-samples // batch)
