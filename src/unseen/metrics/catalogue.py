@@ -1,0 +1,53 @@
+"""What a value of each metric means: which way is better, and between which bounds it lies."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf, isfinite
+from types import MappingProxyType
+
+
+@dataclass(frozen=True)
+class Metric:
+    """Facts about a metric.
+
+    Attributes:
+        lower, upper: no value lies outside; infinite where there is no bound, or none is known.
+        unit: `share` of a whole (printed as percent), or `score` for a number without a unit.
+    """
+
+    name: str
+    higher_is_better: bool
+    lower: float
+    upper: float
+    unit: str
+
+    @property
+    def bounded(self) -> bool:
+        """Whether values can be put on a logit scale."""
+        return isfinite(self.lower) and isfinite(self.upper)
+
+
+METRICS: Mapping[str, Metric] = MappingProxyType(
+    {
+        metric.name: metric
+        for metric in (
+            Metric("top1", higher_is_better=True, lower=0, upper=1, unit="share"),
+            Metric("top5", higher_is_better=True, lower=0, upper=1, unit="share"),
+            Metric("mean-per-class", higher_is_better=True, lower=0, upper=1, unit="share"),
+            Metric("map-11-point", higher_is_better=True, lower=0, upper=1, unit="share"),
+            Metric("purity", higher_is_better=True, lower=0, upper=1, unit="share"),
+            # Chance is 0; −0.544 occurs with five points, and no proof of a lower bound is known to us.
+            Metric("ami", higher_is_better=True, lower=-inf, upper=1, unit="score"),
+            Metric("nmi", higher_is_better=True, lower=0, upper=1, unit="score"),
+            # Chance is 0; −½ is reached, by two halves crossed with two halves.
+            Metric("ari", higher_is_better=True, lower=-0.5, upper=1, unit="score"),
+            # Squared distances of unit vectors.
+            Metric("alignment", higher_is_better=False, lower=0, upper=4, unit="score"),
+            # With its sign flipped. The mean squared distance of n unit vectors is at most 2n/(n − 1), which bounds
+            # uniformity (t = 2) by 4n/(n − 1): 8 for two opposite points, 4 for many.
+            Metric("uniformity", higher_is_better=True, lower=0, upper=8, unit="score"),
+            Metric("ece", higher_is_better=False, lower=0, upper=1, unit="share"),
+        )
+    }
+)
+"""By name, as in the `metric` of a score."""

@@ -1,0 +1,62 @@
+"""The catalogue's directions and bounds, against the metrics themselves."""
+
+import pytest
+import torch
+from torch import Generator
+
+from unseen.metrics.accuracy import mean_per_class_accuracy, top_k_accuracy
+from unseen.metrics.average_precision import average_precision_11_point
+from unseen.metrics.calibration import expected_calibration_error
+from unseen.metrics.catalogue import METRICS
+from unseen.metrics.clustering import clustering_scores
+from unseen.metrics.geometry import alignment, uniformity
+
+
+def measured(quality: float) -> dict[str, float]:
+    """Every metric of the catalogue on features, scores and clusters that follow the labels as closely as told."""
+    generator = Generator().manual_seed(0)
+    y = torch.arange(300) % 6
+    X = quality * 4 * torch.eye(6)[y] + torch.randn(300, 6, generator=generator)
+    scores = X[:, :6]
+    clusters = torch.where(
+        torch.rand(300, generator=generator) < quality, y, torch.randint(6, (300,), generator=generator)
+    )
+    found = clustering_scores(y, clusters)
+    return {
+        "top1": float(top_k_accuracy(scores, y)),
+        "top5": float(top_k_accuracy(scores, y, 5)),
+        "mean-per-class": float(mean_per_class_accuracy(scores, y)),
+        "map-11-point": average_precision_11_point(scores, torch.eye(6, dtype=torch.bool)[y]).mean,
+        "purity": found.purity,
+        "ami": found.ami,
+        "nmi": found.nmi,
+        "ari": found.ari,
+        "alignment": alignment(X, y),
+        "uniformity": uniformity(X - (1 - quality) * 4),  # an offset that all share crowds them on the sphere
+        "ece": expected_calibration_error((4 * scores).softmax(dim=1), y),
+    }
+
+
+def test_every_metric_improves_in_its_direction_and_within_its_bounds() -> None:
+    poor, good = measured(0.1), measured(0.9)
+    assert set(poor) == set(METRICS)
+    for name, metric in METRICS.items():
+        assert metric.name == name
+        assert (good[name] > poor[name]) == metric.higher_is_better, name
+        assert metric.lower <= min(poor[name], good[name]) <= max(poor[name], good[name]) <= metric.upper, name
+
+
+def test_only_metrics_with_two_bounds_go_on_a_logit_scale() -> None:
+    assert {name for name, metric in METRICS.items() if not metric.bounded} == {"ami"}
+    assert METRICS["top1"].bounded
+
+
+def test_an_information_below_minus_one_half_is_why_ami_has_no_bound() -> None:
+    found = clustering_scores(torch.tensor([0, 0, 0, 1, 2]), torch.tensor([0, 1, 2, 0, 0]))
+    assert found.ami == pytest.approx(-0.5440960671809476, abs=1e-9)
+    assert METRICS["ami"].lower < found.ami
+
+
+def test_the_table_cannot_be_changed() -> None:
+    with pytest.raises(TypeError):
+        METRICS["top1"] = METRICS["ece"]  # type: ignore[index]
