@@ -1,0 +1,303 @@
+"""The perceptrons of ImageNet-CoG's first version: two hidden layers, with ReLU and without any activation.
+
+Sariyildiz et al. 2021 (v1), supplementary B.2 and C.3. The twin without activations is a linear classifier with as
+many weights as the other: what ReLU adds is seen by comparing the two. On a supervised ResNet-50 the paper has them at
+−0.2 % (both) of the logistic regression's accuracy on ImageNet-1K, and at +4.7 % and +1.8 % on the farthest concepts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import sqrt
+
+import torch
+from torch import Generator, Tensor
+
+from unseen.errors import UserError
+from unseen.metrics.accuracy import top_k_correct
+from unseen.probes.sampling import split_validation
+from unseen.probes.schedule import learning_rate
+from unseen.probes.search import Trial, best_trial, search
+
+REVISION = 1
+"""Raised when this code gives other numbers for the same input, so that older results are not taken for its own."""
+
+
+@dataclass(frozen=True)
+class MlpProtocol:
+    """What is done with features; everything here can change a number.
+
+    Attributes:
+        hidden: units of each hidden layer.
+        relu: whether max(0, ·) follows each hidden layer; nothing does otherwise.
+        round_size: trials evaluated together; 1 is the paper's one-at-a-time order (`sequential`).
+        validation: share of each class's training samples that trials are scored on.
+        starts: how many first trials are spread evenly over the range of rates; 0 draws ten at random, as TPE does.
+    """
+
+    name: str = "cog-v1-mlp"
+    hidden: tuple[int, ...] = (2048, 2048)
+    relu: bool = True
+    epochs: int = 100
+    trials: int = 30
+    round_size: int = 10
+    batch: int = 1024
+    momentum: float = 0.9
+    rates: tuple[float, float] = (1e-1, 1e2)
+    decays: tuple[float, float] = (1e-8, 1e-4)
+    validation: float = 0.2
+    starts: int = 0
+
+    @property
+    def sequential(self) -> "MlpProtocol":
+        """The same with trials one at a time."""
+        return replace(self, round_size=1)
+
+
+COG_V1_MLP = MlpProtocol()
+COG_V1_MLP_LINEAR = MlpProtocol(name="cog-v1-mlp-linear", relu=False, rates=(1e-2, 1e1))
+"""Without activations: it diverges at lower rates, so the paper searches lower ones."""
+
+
+@dataclass(frozen=True)
+class MlpResult:
+    """Accuracies on the test set, and how the classifier came about.
+
+    Attributes:
+        rate, decay: the pair chosen, of `trials` in the order tried.
+        finished: whether the final training went to its end; if not, it diverged and stopped at its last weights.
+    """
+
+    top1: float
+    top5: float
+    rate: float
+    decay: float
+    trials: tuple[Trial, ...]
+    finished: bool
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The same layer of k perceptrons, applied as  x·weights + bias:  (k, inputs, outputs) and (k, 1, outputs)."""
+
+    weights: Tensor
+    bias: Tensor
+
+    @property
+    def tensors(self) -> tuple[Tensor, Tensor]:
+        return self.weights, self.bias
+
+
+@dataclass(frozen=True)
+class MlpStack:
+    """k perceptrons of the same shape.
+
+    Attributes:
+        finished: (k,) whether each trained to the end; the others stay as they were before they diverged.
+    """
+
+    layers: tuple[Layer, ...]
+    relu: bool
+    finished: Tensor
+
+
+def probe_mlp(
+    X_train: Tensor,
+    y_train: Tensor,
+    X_test: Tensor,
+    y_test: Tensor,
+    *,
+    protocol: MlpProtocol = COG_V1_MLP,
+    seed: int = 0,
+    device: str | torch.device = "cpu",
+) -> MlpResult:
+    """Train and test a perceptron on frozen features, as they are: these are not normalised.
+
+    The training set is parted per class, as the logistic probe parts it with the same seed. Each trial trains on the
+    larger part and is scored by top-1 on the smaller after its last epoch; the best pair trains the final perceptron
+    on the whole training set. Trials share their initial weights and the order of samples, which depend on `seed`
+    alone. Trained in float32.
+
+    Args:
+        X_train, X_test: (n, d) features of any real type; not modified.
+        y_train, y_test: (n,) class indices; every class of one must be in the other.
+    """
+    classes = _check_labels(y_train, y_test)
+    samples = _single(X_train, y_train, "training").to(device)
+    tests = _single(X_test, y_test, "test").to(device)
+    if samples.shape[1] != tests.shape[1]:
+        raise UserError(f"training features have {samples.shape[1]} dimensions, test features {tests.shape[1]}")
+    labels = y_train.to(device, torch.long)
+
+    def fit(rows: Tensor, pairs: Sequence[tuple[float, float]], stream: int) -> MlpStack:
+        generator = _generator(seed, stream)
+        rates, decays = torch.tensor(pairs, dtype=torch.float64).T
+        return train_mlps(
+            samples,
+            labels,
+            rows,
+            initial_layers((samples.shape[1], *protocol.hidden, classes), generator),
+            rates,
+            decays,
+            relu=protocol.relu,
+            epochs=protocol.epochs,
+            batch=protocol.batch,
+            momentum=protocol.momentum,
+            generator=generator,
+        )
+
+    part, held = split_validation(y_train.long(), protocol.validation, _generator(seed, 0))
+    if len(held) == 0:
+        raise UserError("every class has a single training sample: nothing is left to choose hyper-parameters on")
+
+    def evaluate(pairs: Sequence[tuple[float, float]]) -> list[float]:
+        scores: list[float] = mlp_accuracies(samples, labels, held, fit(part, pairs, stream=2))[0].tolist()
+        return scores
+
+    trials = search(
+        evaluate,
+        rates=protocol.rates,
+        decays=protocol.decays,
+        trials=protocol.trials,
+        round_size=protocol.round_size,
+        seed=seed,
+        starts=protocol.starts,
+    )
+    best = best_trial(trials)
+    final = fit(torch.arange(len(labels)), [(best.rate, best.decay)], stream=4)
+    everything = torch.arange(len(tests))
+    top1, top5 = mlp_accuracies(tests, y_test.to(device), everything, final, (1, 5))[:, 0].tolist()
+    return MlpResult(top1, top5, best.rate, best.decay, trials, bool(final.finished[0]))
+
+
+def initial_layers(sizes: Sequence[int], generator: Generator) -> list[Layer]:
+    """Layers of one perceptron (k = 1), uniform in ±1/√inputs: the distribution of `nn.Linear`'s default."""
+    layers = []
+    for inputs, outputs in pairwise(sizes):
+        bound = 1 / sqrt(inputs)
+        weights, bias = (torch.empty(1, n, outputs).uniform_(-bound, bound, generator=generator) for n in (inputs, 1))
+        layers.append(Layer(weights, bias))
+    return layers
+
+
+def train_mlps(
+    X: Tensor,
+    y: Tensor,
+    rows: Tensor,
+    initial: Sequence[Layer],
+    rates: Tensor,
+    decays: Tensor,
+    *,
+    relu: bool,
+    epochs: int,
+    batch: int,
+    momentum: float,
+    generator: Generator,
+) -> MlpStack:
+    """k perceptrons after SGD on the mean cross-entropy of each batch, weights and biases decaying alike.
+
+    All see the same batches, so each layer is one batched product for all of them. Of P weights each, a step costs
+    6·b·P·k flops (less the gradient of the features, which nobody needs) and a dozen passes over k·P numbers; the
+    memory is 2·k·P numbers, as gradients are added to the momentum where they arise. Whether one diverges is decided
+    on the device: no step makes the host wait, and no perceptron sees another's numbers.
+
+    Args:
+        X: (n, d) features; `y`: (n,) class indices on the same device.
+        rows: (m,) those to train on.
+        initial: the start of every perceptron, with k = 1.
+        rates, decays: (k,) initial learning rate and weight decay of each.
+        batch: samples a step; the last batch of an epoch has what is left.
+        generator: of the order of samples, drawn anew each epoch; on the CPU whatever X is on, so that it is the
+            same everywhere.
+    """
+    k, rows = len(rates), rows.to(X.device)
+    layers = [Layer(*(t.to(X).repeat(k, 1, 1) for t in layer.tensors)) for layer in initial]
+    momenta = [Layer(*(torch.zeros_like(t) for t in layer.tensors)) for layer in layers]
+    values = [tensor for layer in layers for tensor in layer.tensors]
+    moves = [tensor for layer in momenta for tensor in layer.tensors]
+    decay, alive = decays.to(X)[:, None, None], torch.ones(k, 1, 1, dtype=torch.bool, device=X.device)
+    for epoch in range(epochs):
+        rate = (rates.to(X) * learning_rate(epoch, epochs))[:, None, None]
+        order = rows[torch.randperm(len(rows), generator=generator).to(X.device)]
+        for chosen in torch.split(order, batch):
+            inputs, scores = _forward(X[chosen], layers, relu)
+            _add_gradients(layers, momenta, inputs, _slope(scores, y[chosen]), relu, momentum)
+            for value, move in zip(values, moves, strict=True):
+                move.addcmul_(value, decay)
+                # One number that is not finite makes the sum so.
+                alive &= move.sum(dim=(1, 2), keepdim=True).isfinite()
+            for value, move in zip(values, moves, strict=True):
+                value.addcmul_(move.masked_fill_(~alive, 0), rate, value=-1)
+    return MlpStack(tuple(layers), relu, alive.flatten())
+
+
+def mlp_accuracies(
+    X: Tensor, y: Tensor, rows: Tensor, stack: MlpStack, ks: tuple[int, ...] = (1,), *, block: int = 1024
+) -> Tensor:
+    """(len(ks), k): top-k accuracy of each perceptron on some rows, in blocks of them to bound memory."""
+    correct = torch.zeros(len(ks), len(stack.finished), dtype=torch.long, device=X.device)
+    for chosen in torch.split(rows.to(X.device), block):
+        _, scores = _forward(X[chosen], stack.layers, stack.relu)
+        for i, k in enumerate(ks):
+            correct[i] += top_k_correct(scores, y[chosen], k)
+    return correct.double() / len(rows)
+
+
+def _forward(X: Tensor, layers: Sequence[Layer], relu: bool) -> tuple[list[Tensor], Tensor]:
+    """The inputs (k, b, ·) of every layer, and the scores (k, b, c)."""
+    inputs = [X.expand(len(layers[0].weights), *X.shape)]
+    for layer in layers[:-1]:
+        outputs = torch.baddbmm(layer.bias, inputs[-1], layer.weights)
+        inputs.append(outputs.relu_() if relu else outputs)
+    return inputs, torch.baddbmm(layers[-1].bias, inputs[-1], layers[-1].weights)
+
+
+def _slope(scores: Tensor, y: Tensor) -> Tensor:
+    """(k, b, c): the gradient of the mean cross-entropy with respect to the scores, (softmax − one-hot) / b."""
+    slope = scores.softmax(dim=2)
+    slope[:, torch.arange(len(y), device=y.device), y] -= 1
+    return slope.div_(len(y))
+
+
+def _add_gradients(
+    layers: Sequence[Layer], momenta: Sequence[Layer], inputs: Sequence[Tensor], slope: Tensor, relu: bool, keep: float
+) -> None:
+    """Momenta ← keep·momenta + gradients, from the last layer to the first; `slope` is that of the scores."""
+    for layer, momentum, given in reversed(list(zip(layers, momenta, inputs, strict=True))):
+        momentum.weights.baddbmm_(given.mT, slope, beta=keep)
+        momentum.bias.mul_(keep).add_(slope.sum(dim=1, keepdim=True))
+        if layer is not layers[0]:
+            slope = torch.bmm(slope, layer.weights.mT)
+            if relu:
+                slope.mul_(given > 0)
+
+
+def _generator(seed: int, stream: int) -> Generator:
+    """A generator for one purpose, numbered as in the logistic probe: 0 parts samples, 2 trials, 4 the final fit."""
+    return torch.Generator().manual_seed((seed << 8) + stream)
+
+
+def _check_labels(y_train: Tensor, y_test: Tensor) -> int:
+    """The number of classes, if both parts have all of them."""
+    for name, y in (("training", y_train), ("test", y_test)):
+        if y.ndim != 1 or len(y) == 0 or y.is_floating_point() or y.is_complex() or int(y.min()) < 0:
+            raise UserError(f"the {name} labels must be class indices from 0, one a sample")
+    there, tested = set(y_train.tolist()), set(y_test.tolist())
+    if odd := sorted(there ^ tested):
+        raise UserError(
+            f"class {odd[0]} has no {'training' if odd[0] in tested else 'test'} sample; every class needs both"
+        )
+    if max(there) != len(there) - 1:
+        raise UserError(f"class indices must run from 0 to {len(there) - 1} without gaps")
+    if len(there) < 2:
+        raise UserError("a classifier needs at least two classes")
+    return len(there)
+
+
+def _single(X: Tensor, y: Tensor, name: str) -> Tensor:
+    """Features in float32, if there is a row of numbers for each label."""
+    if X.ndim != 2 or len(X) != len(y) or X.numel() == 0:
+        raise UserError(f"{name} features of shape {tuple(X.shape)} do not go with labels of shape {tuple(y.shape)}")
+    if X.is_complex() or not torch.isfinite(X.float()).all():
+        raise UserError(f"the {name} features contain values that are not finite real numbers in single precision")
+    return X.float()
