@@ -19,9 +19,11 @@ from torch.nn.functional import normalize
 
 from machine import describe, product_rate, synchronise, timed
 from plain_loop import PlainLoop
+from unseen.metrics.geometry import unit_rows
 from unseen.probes.logistic import Setting, probe_settings
 from unseen.probes.memory import SweepSize, fitting_trials
 from unseen.probes.protocol import COG_V2
+from unseen.probes.rows import Streamed
 from unseen.probes.sampling import split_validation
 from unseen.probes.stacked_sgd import initial_weights, train_stacked
 from unseen.probes.trainer import Trainer
@@ -83,6 +85,7 @@ def on_gpu(options: argparse.Namespace) -> None:
         trainer = Trainer.load(host, labels, classes, protocol, device=device, dtype=torch.float16)
         quick = replace(trainer, protocol=replace(protocol, epochs=6))
         pairs = [[(float(10 ** (3 * i / k - 1)), 1e-6) for i in range(k)]]
+        quick.fit([part[:20_000]], pairs, [Generator().manual_seed(0)])  # compiles the kernels
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
         seconds = timed(partial(quick.fit, [part], pairs, [Generator().manual_seed(0)]), device)
@@ -111,6 +114,7 @@ def on_gpu(options: argparse.Namespace) -> None:
     loading = timed(lambda: Trainer.load(host, labels, classes, protocol, device=device, dtype=torch.float16), device)
     print(f"features from the host's memory to the device, checked and normalised: {loading:.1f} s a domain")
     chosen = [Setting(shots, seed) for shots in SHOTS for seed in range(options.few_seeds)]
+    settings([Setting(1, 0)])  # compiles the kernels of final fits
     few = (settings(chosen) - loading) / options.few_seeds
     whole = settings([Setting(None, 0)]) - loading
     print(
@@ -127,9 +131,6 @@ def streaming(options: argparse.Namespace) -> None:
     X, y = mixture(n, d, classes, device, options.noise)
     host, labels = X.half().cpu(), y.cpu()
     del X
-    from unseen.probes.rows import Streamed
-    from unseen.probes.trainer import unit_rows
-
     trainer = Trainer.load(host, labels, classes, replace(COG_V2, epochs=3), device=device, dtype=torch.float16)
     streamed = replace(trainer, source=Streamed(host, unit_rows, device=device, dtype=torch.float16, name="training"))
     pairs = [[(float(10 ** (3 * i / 10 - 1)), 1e-6) for i in range(10)]]

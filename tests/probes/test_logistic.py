@@ -8,9 +8,9 @@ import torch
 from torch import Generator, Tensor, nn
 
 from unseen.errors import UserError
-from unseen.probes.logistic import Setting, _generator, probe_logistic, probe_settings
+from unseen.probes.logistic import Setting, probe_logistic, probe_settings
 from unseen.probes.protocol import COG_V2, LogisticProtocol
-from unseen.probes.sampling import draw_shots, split_validation
+from unseen.probes.sampling import draw_shots, split_validation, stream
 from unseen.probes.schedule import epoch_orders
 from unseen.probes.stacked_sgd import initial_weights
 
@@ -56,16 +56,16 @@ def test_trials_and_final_fit_equal_a_plain_loop(shots: int | None) -> None:
     protocol = replace(QUICK, rates=(1e-1, 5.0))  # at greater rates rounding grows to be seen
     found = probe_logistic(X, y, X_test, y_test, protocol=protocol, shots=shots, seed=seed)
     unit, unit_test = nn.functional.normalize(X, dim=1), nn.functional.normalize(X_test, dim=1)
-    part, held = split_validation(y, 0.2, _generator(seed, 0))
+    part, held = split_validation(y, 0.2, stream(seed, 0))
     assert len(held) == 6 * 6
     if shots:
-        part = part[draw_shots(y[part], shots, _generator(seed, 1))]
+        part = part[draw_shots(y[part], shots, stream(seed, 1))]
     for trial in found.trials:
-        model = plain_fit(unit[part], y[part], trial.rate, trial.decay, protocol, _generator(seed, 2))
+        model = plain_fit(unit[part], y[part], trial.rate, trial.decay, protocol, stream(seed, 2))
         score = float((model(unit[held]).argmax(1) == y[held]).double().mean())
         assert trial.score == pytest.approx(score, abs=1.01 / len(held))
-    whole = draw_shots(y, shots, _generator(seed, 3)) if shots else torch.arange(len(y))
-    final = plain_fit(unit[whole], y[whole], found.rate, found.decay, protocol, _generator(seed, 4))
+    whole = draw_shots(y, shots, stream(seed, 3)) if shots else torch.arange(len(y))
+    final = plain_fit(unit[whole], y[whole], found.rate, found.decay, protocol, stream(seed, 4))
     scale = max(1.0, float(final.weight.detach().abs().max()))
     assert torch.allclose(found.weights, final.weight, atol=1e-5 * scale, rtol=1e-4)
     assert torch.allclose(found.bias, final.bias, atol=1e-5 * scale, rtol=1e-4)

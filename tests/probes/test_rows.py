@@ -10,8 +10,8 @@ from torch import Tensor
 from unseen.errors import UserError
 from unseen.features.features import Features
 from unseen.features.store import Shards, read_store, write_store
+from unseen.metrics.geometry import unit_rows
 from unseen.probes.rows import Resident, Streamed
-from unseen.probes.trainer import unit_rows
 
 DEVICES = [
     "cpu",

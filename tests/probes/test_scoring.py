@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import Generator
 
+from unseen.metrics.geometry import unit_rows
 from unseen.probes import scoring
 from unseen.probes.rows import Resident
-from unseen.probes.trainer import unit_rows
 
 
 @pytest.mark.parametrize("at_once", [1 << 26, 200])

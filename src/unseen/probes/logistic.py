@@ -8,16 +8,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
 from unseen.errors import UserError
 from unseen.features.features import Rows
+from unseen.metrics.geometry import unit_rows
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.probes.rows import Resident
-from unseen.probes.sampling import draw_shots, split_validation
+from unseen.probes.sampling import draw_shots, split_validation, stream
 from unseen.probes.scoring import accuracies
 from unseen.probes.search import Search, Trial, best_trial, rounds
-from unseen.probes.trainer import Trainer, unit_rows
+from unseen.probes.trainer import Trainer
 
 REVISION = 2
 """Raised when this code gives other numbers for the same input, so that older results are not taken for its own."""
@@ -108,13 +109,13 @@ def probe_settings(
     for group in _groups(problems, trainer):
         for size in rounds(protocol.trials, protocol.round_size):
             asked = [problem.search.ask(size) for problem in group]
-            fits = trainer.fit([problem.part for problem in group], asked, [_stream(p, 2) for p in group])
+            fits = trainer.fit([problem.part for problem in group], asked, [stream(p.setting.seed, 2) for p in group])
             for problem, weights in zip(group, fits, strict=True):
                 scores = accuracies(trainer.source, problem.held, trainer.y[problem.held], weights)
                 problem.search.tell(scores[0].tolist())
         best = [best_trial(problem.search.trials) for problem in group]
         pairs = [[(trial.rate, trial.decay)] for trial in best]
-        finals = trainer.fit([problem.whole for problem in group], pairs, [_stream(p, 4) for p in group])
+        finals = trainer.fit([problem.whole for problem in group], pairs, [stream(p.setting.seed, 4) for p in group])
         for problem, trial, weights in zip(group, best, finals, strict=True):
             top1, top5 = accuracies(tests, torch.arange(len(y_test)), y_test.long(), weights, (1, 5))[:, 0].tolist()
             fewest = int(torch.bincount(trainer.y[problem.whole], minlength=classes).min())
@@ -147,13 +148,13 @@ class _Problem:
 
 def _problem(setting: Setting, y: Tensor, protocol: LogisticProtocol) -> _Problem:
     shots, seed = setting.shots, setting.seed
-    part, held = split_validation(y, protocol.validation, _generator(seed, 0))
+    part, held = split_validation(y, protocol.validation, stream(seed, 0))
     if len(held) == 0:
         raise UserError("every class has a single training sample: nothing is left to choose hyper-parameters on")
     whole = torch.arange(len(y))
     if shots is not None:
-        part = part[draw_shots(y[part], shots, _generator(seed, 1))]
-        whole = draw_shots(y, shots, _generator(seed, 3))
+        part = part[draw_shots(y[part], shots, stream(seed, 1))]
+        whole = draw_shots(y, shots, stream(seed, 3))
     search = Search(
         rates=protocol.rates,
         decays=protocol.decays,
@@ -174,15 +175,6 @@ def _groups(problems: Sequence[_Problem], trainer: Trainer) -> Iterator[list[_Pr
         together = trainer.problems_together()
         for start in range(0, len(members), together):
             yield members[start : start + together]
-
-
-def _generator(seed: int, stream: int) -> Generator:
-    """A generator for one purpose: streams of one seed, and equal streams of different seeds, do not share numbers."""
-    return Generator().manual_seed((seed << 8) + stream)
-
-
-def _stream(problem: _Problem, stream: int) -> Generator:
-    return _generator(problem.setting.seed, stream)
 
 
 def _check(

@@ -4,6 +4,14 @@ import torch
 from torch import Generator, Tensor
 
 
+def stream(seed: int, number: int) -> Generator:
+    """A generator for one purpose: streams of one seed, and equal streams of different seeds, do not share numbers.
+
+    0 parts the samples, 1 draws shots for trials and 3 for the final fit, 2 trains trials and 4 the final fit.
+    """
+    return Generator().manual_seed((seed << 8) + number)
+
+
 def split_validation(y: Tensor, share: float, generator: Generator) -> tuple[Tensor, Tensor]:
     """Indices of the training and the validation part: of each class, ⌊share·n⌋ samples validate, at least one.
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import torch
 from torch import Generator, Tensor
-from torch.nn.functional import normalize, pad
+from torch.nn.functional import pad
 
 from unseen.errors import UserError
 from unseen.features.features import Rows
+from unseen.metrics.geometry import unit_rows
 from unseen.probes.few_samples import WORTH, shrinkage, small_problem
 from unseen.probes.kernels.layout import padded
 from unseen.probes.memory import SweepSize, fitting_trials
@@ -172,12 +173,6 @@ class Trainer:
 
     def _rows(self, part: Tensor) -> Tensor:
         return self.source.take(part)[:, : self.dimension + 1]
-
-
-def unit_rows(X: Tensor) -> Tensor:
-    """Rows of length 1, as float32; of any scale, as they are brought near 1 before they are squared."""
-    X = X if X.dtype == torch.float64 else X.float()
-    return normalize((X / X.abs().amax(dim=1, keepdim=True)).float(), dim=1)
 
 
 def _free(device: torch.device) -> int:

@@ -3,6 +3,7 @@
 from functools import cache
 from importlib.util import find_spec
 
+import torch
 from torch import Tensor
 
 
@@ -12,5 +13,5 @@ def _there() -> bool:
 
 
 def use_triton(tensor: Tensor) -> bool:
-    """Triton is installed and the tensor is on a GPU that it compiles for."""
-    return tensor.is_cuda and _there()
+    """Triton is installed and the tensor is on a GPU; the kernels compute in 32 bits, so 64 are left to PyTorch."""
+    return tensor.is_cuda and tensor.dtype != torch.float64 and _there()

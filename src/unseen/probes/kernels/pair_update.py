@@ -48,7 +48,7 @@ def pair_update(
     that is not finite makes all gradients of its trial not a number, such a trial stays as it was from then on.
     """
     arguments = (copies, low, velocity, gradients, rates, decays, factors, scales, momentum)
-    if use_triton(velocity) and velocity.dtype == torch.float32:
+    if use_triton(velocity):
         _triton(*arguments)
     else:
         _plain(*arguments)
