@@ -83,19 +83,19 @@ def main() -> None:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--features", type=Path, nargs=2)
     parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--shots", type=int)
     parser.add_argument("--noise", type=float, default=2.5)
     parser.add_argument("--epochs", type=int, default=COG_V2.epochs)
     options = parser.parse_args()
     for name, (protocol, products) in VARIANTS.items():
         VARIANTS[name] = replace(protocol, epochs=options.epochs), products
     print(describe(torch.device(options.device)))
-    data = mixture(100, 200, 100, 256, options.noise)
-    compare("mixture, 100 classes × 200 × 256", data, options.seeds, None, options.device)
-    compare("the same, 8 shots", data, options.seeds, 8, options.device)
     if options.features:
         data = features(*options.features)
         name = f"features, {int(data[1].max()) + 1} classes, {len(data[0])} × {data[0].shape[1]}"
-        compare(name, data, options.seeds, None, options.device)
+    else:
+        data, name = mixture(100, 200, 100, 256, options.noise), "mixture, 100 classes × 200 × 256"
+    compare(name, data, options.seeds, options.shots, options.device)
 
 
 if __name__ == "__main__":

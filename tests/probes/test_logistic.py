@@ -39,8 +39,9 @@ def plain_fit(
         model.bias.copy_(initial[-1])
     optimiser = torch.optim.SGD(model.parameters(), lr=rate, momentum=0.9, weight_decay=decay)
     batch = min(protocol.batch, len(X))
-    for epoch, order in enumerate(epoch_orders(len(X), protocol.epochs, generator)):
-        for chosen in order.draw().split(batch):
+    blocks = epoch_orders(len(X), protocol.epochs, generator)
+    for epoch, order in enumerate(order for block in blocks for order in block.draw()):
+        for chosen in order.split(batch):
             optimiser.zero_grad()
             nn.functional.cross_entropy(model(X[chosen]), y[chosen]).backward()
             optimiser.step()

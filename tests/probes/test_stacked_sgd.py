@@ -30,8 +30,9 @@ def plain_loop(X: Tensor, y: Tensor, initial: Tensor, rate: float, decay: float,
         model.weight.copy_(initial[:-1].T)
         model.bias.copy_(initial[-1])
     optimiser = torch.optim.SGD(model.parameters(), lr=rate, momentum=0.9, weight_decay=decay)
-    for epoch, order in enumerate(epoch_orders(len(X), epochs, Generator().manual_seed(7))):
-        for chosen in order.draw().split(batch):
+    blocks = epoch_orders(len(X), epochs, Generator().manual_seed(7))
+    for epoch, order in enumerate(order for block in blocks for order in block.draw()):
+        for chosen in order.split(batch):
             optimiser.zero_grad()
             nn.functional.cross_entropy(model(X[chosen]), y[chosen]).backward()
             optimiser.step()

@@ -105,7 +105,8 @@ def probe_settings(
     classes = _check(X_train, y_train, X_test, y_test, settings)
     trainer = Trainer.load(X_train, y_train.long(), classes, protocol, device=place, dtype=dtype)
     tests = Resident.load(X_test, unit_rows, device=place, dtype=dtype, name="test")
-    problems = [_problem(setting, trainer.y, protocol) for setting in settings]
+    parts = {s.seed: split_validation(trainer.y, protocol.validation, stream(s.seed, 0)) for s in settings}
+    problems = [_problem(setting, *parts[setting.seed], trainer.y, protocol) for setting in settings]
     for group in _groups(problems, trainer):
         for size in rounds(protocol.trials, protocol.round_size):
             asked = [problem.search.ask(size) for problem in group]
@@ -146,9 +147,8 @@ class _Problem:
     search: Search
 
 
-def _problem(setting: Setting, y: Tensor, protocol: LogisticProtocol) -> _Problem:
+def _problem(setting: Setting, part: Tensor, held: Tensor, y: Tensor, protocol: LogisticProtocol) -> _Problem:
     shots, seed = setting.shots, setting.seed
-    part, held = split_validation(y, protocol.validation, stream(seed, 0))
     if len(held) == 0:
         raise UserError("every class has a single training sample: nothing is left to choose hyper-parameters on")
     whole = torch.arange(len(y))

@@ -1,5 +1,6 @@
 """Draws of samples per class: a validation part, a few shots."""
 
+import numpy as np
 import torch
 from torch import Generator, Tensor
 
@@ -17,24 +18,25 @@ def split_validation(y: Tensor, share: float, generator: Generator) -> tuple[Ten
 
     A class with a single sample keeps it for training and is not validated.
     """
-    fit, validation = [], []
-    for members in _shuffled_classes(y, generator):
-        count = min(max(int(len(members) * share), 1), len(members) - 1)
-        cut = len(members) - count
-        fit.append(members[:cut])
-        validation.append(members[cut:])
-    return torch.cat(fit), torch.cat(validation)
+    order, rank, size = _shuffled(y, generator)
+    held = torch.minimum((size * share).long().clamp(min=1), size - 1)
+    kept = rank < size - held
+    return order[kept], order[~kept]
 
 
 def draw_shots(y: Tensor, shots: int, generator: Generator) -> Tensor:
     """Indices of `shots` samples of each class, or of all there are where a class has fewer."""
-    return torch.cat([members[:shots] for members in _shuffled_classes(y, generator)])
+    order, rank, _ = _shuffled(y, generator)
+    return order[rank < shots]
 
 
-def _shuffled_classes(y: Tensor, generator: Generator) -> list[Tensor]:
-    """Indices of the samples of each class, in random order, class by class in order of label."""
-    labels = y.cpu()
-    classes = torch.unique(labels)
-    order = torch.argsort(labels, stable=True)
-    groups = torch.split(order, torch.bincount(labels)[classes].tolist())
-    return [group[torch.randperm(len(group), generator=generator)] for group in groups]
+def _shuffled(y: Tensor, generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
+    """Indices of all samples, class by class and in random order within it; of each, its rank and its class's size."""
+    mixed = torch.randperm(len(y), generator=generator)
+    labels = y.cpu()[mixed].numpy()
+    narrow = labels.astype(np.uint16) if labels.max() < 1 << 16 else labels  # sorted in linear time
+    sort = torch.from_numpy(np.argsort(narrow, kind="stable"))
+    counts = torch.bincount(y.cpu())
+    counts = counts[counts > 0]
+    first = (counts.cumsum(0) - counts).repeat_interleave(counts)
+    return mixed[sort], torch.arange(len(y)) - first, counts.repeat_interleave(counts)

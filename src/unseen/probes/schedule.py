@@ -11,7 +11,9 @@ from torch import Generator, Tensor
 from torch.nn.functional import pad
 
 DRAWERS = 4
-"""Threads that draw orders of samples, and how many epochs ahead: a million take tens of milliseconds."""
+"""Threads that draw orders of samples, and how many blocks ahead: a million samples take tens of milliseconds."""
+BLOCK = 1 << 17
+"""Samples in a block of orders that are drawn together."""
 
 
 def learning_rate(epoch: int, epochs: int) -> float:
@@ -60,59 +62,68 @@ class Schedule:
         return torch.stack(each, dim=1).repeat(self.epochs, 1)
 
     def epochs_of_batches(self, generators: Sequence[Generator], rows: int, filler: int) -> Iterator[Tensor]:
-        """Of each epoch, (steps, s, rows) indices of samples where the parts are; `filler` completes short batches."""
+        """Of an epoch or several, (steps, s, rows) indices of samples where the parts are, filled up with `filler`."""
         with ThreadPoolExecutor(DRAWERS) as pool:
             drawn = [
                 _ahead(epoch_orders(len(part), self.epochs, generator), pool, part.device)
                 for part, generator in zip(self.parts, generators, strict=True)
             ]
             for orders in zip(*drawn, strict=True):
-                index = self.parts[0].new_full((self.steps, len(self.parts), rows), filler)
+                epochs = len(orders[0])
+                index = self.parts[0].new_full((epochs * self.steps, len(self.parts), rows), filler)
                 for i, (part, order) in enumerate(zip(self.parts, orders, strict=True)):
                     size = min(self.batch, len(part))
-                    chosen = part.index_select(0, order)
-                    full = pad(chosen, (0, size * self.steps - len(chosen)), value=filler)
-                    index[:, i, :size] = full.view(self.steps, size)
+                    chosen = part[order]
+                    full = pad(chosen, (0, size * self.steps - len(part)), value=filler)
+                    index[:, i, :size] = full.view(-1, size)
                 yield index
 
 
-def epoch_orders(samples: int, epochs: int, generator: Generator) -> list["Order"]:
-    """The order of samples of each epoch, to be drawn when called for.
+def epoch_orders(samples: int, epochs: int, generator: Generator) -> list["Orders"]:
+    """The orders of samples of all epochs, to be drawn when called for: a block of epochs each.
 
     They are drawn on the CPU, so that they are the same whatever does the training, and from seeds of their own, so
-    that several can be drawn at once.
+    that several can be drawn at once. A million samples have a block for every epoch; few have a single one.
     """
-    seeds = torch.randint(1 << 62, (epochs,), generator=generator)
-    return [Order(samples, int(seed)) for seed in seeds]
+    together = max(min(BLOCK // samples, epochs), 1)
+    sizes = [min(together, epochs - start) for start in range(0, epochs, together)]
+    seeds = torch.randint(1 << 62, (len(sizes),), generator=generator).tolist()
+    return [Orders(samples, size, seed) for size, seed in zip(sizes, seeds, strict=True)]
 
 
 @dataclass(frozen=True)
-class Order:
-    """A random order of samples."""
+class Orders:
+    """Random orders of samples for some epochs."""
 
     samples: int
+    epochs: int
     seed: int
 
     def draw(self) -> Tensor:
-        """(n,) indices on the CPU."""
-        return torch.randperm(self.samples, generator=Generator().manual_seed(self.seed))
+        """(epochs, n) indices on the CPU."""
+        generator = Generator().manual_seed(self.seed)
+        if self.epochs == 1:
+            return torch.randperm(self.samples, generator=generator)[None]
+        # By random keys, which sorts all epochs in one call.
+        keys = torch.rand(self.epochs, self.samples, generator=generator, dtype=torch.float64)
+        return keys.argsort(dim=1, stable=True)
 
     def draw_to(self, device: torch.device) -> Tensor:
         """The same on a device, by the time this returns: what the device has to do does not wait for the copy."""
         if device.type != "cuda":
             return self.draw().to(device)
-        with torch.cuda.stream(torch.cuda.Stream(device)) as _:  # type: ignore[no-untyped-call]
+        with torch.cuda.stream(torch.cuda.Stream(device)):  # type: ignore[no-untyped-call]
             there = self.draw().to(device)
             torch.cuda.current_stream(device).synchronize()
         there.record_stream(torch.cuda.current_stream(device))
         return there
 
 
-def _ahead(orders: Sequence[Order], pool: ThreadPoolExecutor, device: torch.device) -> Iterator[Tensor]:
-    """The orders, a few of them drawn in advance."""
+def _ahead(orders: Sequence[Orders], pool: ThreadPoolExecutor, device: torch.device) -> Iterator[Tensor]:
+    """The orders, a few blocks of them drawn in advance."""
     coming: deque[Future[Tensor]] = deque()
-    for order in orders:
-        coming.append(pool.submit(order.draw_to, device))
+    for block in orders:
+        coming.append(pool.submit(block.draw_to, device))
         if len(coming) > DRAWERS:
             yield coming.popleft().result()
     for future in coming:

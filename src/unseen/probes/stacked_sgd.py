@@ -62,8 +62,9 @@ def train_stacked(
     alive = torch.arange(k)
     state = trained.transpose(0, 1).clone(memory_format=torch.contiguous_format), trained.new_zeros(rows, k, classes)
     buffers = _buffers(X, min(batch, len(X)), k * classes)
-    for epoch, drawn in enumerate(epoch_orders(len(X), epochs, generator)):
-        order = drawn.draw().to(X.device)
+    orders = (order for block in epoch_orders(len(X), epochs, generator) for order in block.draw())
+    for epoch, drawn in enumerate(orders):
+        order = drawn.to(X.device)
         hyper = rates[alive].to(X) * learning_rate(epoch, epochs), decays[alive].to(X)
         for start in range(0, len(X), batch):
             chosen = order[start : start + batch]
