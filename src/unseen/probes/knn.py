@@ -1,0 +1,146 @@
+"""k-nearest-neighbour classification by cosine similarity, for every k at once.
+
+Similarities are products of unit rows in float32, 2·n·m·d flops for n training and m test samples, in blocks of both;
+memory is one float32 copy of each set and blocks of at most 1 GiB. One search for the greatest k serves the smaller
+ones: votes are added up from the nearest neighbour on and read off at each k.
+
+Same device, same numbers: votes are whole numbers, whose sums do not depend on the order in which a GPU adds them.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from unseen.errors import UserError
+from unseen.probes.arrays import checked_features, checked_labels, directions, row_blocks
+
+Weights = Literal["exponential", "uniform", "distance"]
+TRAIN_BLOCK = 1 << 15
+VOTE = 1 << 40
+"""The vote of the nearest neighbour; others' are rounded to a whole share of it."""
+NEAREST = 1e-6
+"""Cosine distances below this are rounding of float32 and count as this."""
+
+
+@dataclass(frozen=True)
+class KNN:
+    """Accuracies on the test set, one for each of `ks`.
+
+    Attributes:
+        top1, top5: share of test samples whose class has the most votes, or is among the five with most. Of classes
+            with equal votes the lower index comes first; a class without votes is never counted.
+    """
+
+    ks: tuple[int, ...]
+    top1: tuple[float, ...]
+    top5: tuple[float, ...]
+
+
+def knn(
+    X_train: Tensor,
+    y_train: Tensor,
+    X_test: Tensor,
+    y_test: Tensor,
+    ks: Sequence[int] = (1, 5, 10, 20, 100, 200),
+    *,
+    weights: Weights = "exponential",
+    temperature: float = 0.07,
+) -> KNN:
+    """Classify test samples by the votes of their nearest training samples.
+
+    Args:
+        X_train, X_test: (n, d) and (m, d) features of any real type and length; not modified.
+        y_train, y_test: class indices from 0. Classes of one may be missing from the other.
+        ks: how many neighbours vote; at most n.
+        weights: a neighbour of cosine similarity s votes exp(s/temperature) (Wu et al. 2018), 1, or 1/(1 − s).
+    """
+    X_train, X_test = checked_features(X_train, "training"), checked_features(X_test, "test").to(X_train.device)
+    y_train, y_test = checked_labels(y_train, X_train, "training"), checked_labels(y_test, X_test, "test")
+    _check(X_train, X_test, ks, weights, temperature)
+    train, test = directions(X_train, "training"), directions(X_test, "test")
+    classes = 1 + int(torch.maximum(y_train.max(), y_test.max()))
+    order = sorted(set(ks))
+    hits = torch.zeros(len(order), 2, dtype=torch.int64, device=train.device)
+    for rows in row_blocks(len(test), 4 * (min(len(train), TRAIN_BLOCK) + 4 * classes), train.device):
+        similarities, neighbours = nearest(train, test[rows], order[-1])
+        votes = _votes(similarities, weights, temperature)
+        hits += _hits(votes, y_train[neighbours], y_test[rows], order, classes)
+    top1, top5 = ([float(hits[order.index(k), column]) / len(test) for k in ks] for column in (0, 1))
+    return KNN(tuple(ks), tuple(top1), tuple(top5))
+
+
+def nearest(train: Tensor, queries: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """(m, k) greatest products of each query with training rows, in decreasing order, and the indices of the rows.
+
+    Which of equally similar rows comes first, or is left out at the end, is not specified, but always the same.
+    """
+    best = queries.new_empty(len(queries), 0)
+    found = torch.empty(len(queries), 0, dtype=torch.int64, device=queries.device)
+    for start in range(0, len(train), TRAIN_BLOCK):
+        products = queries @ train[start : start + TRAIN_BLOCK].T
+        values, places = _greatest(products, min(k, products.shape[1]))
+        values, found = torch.cat([best, values], dim=1), torch.cat([found, places + start], dim=1)
+        best, places = values.topk(min(k, values.shape[1]), dim=1)
+        found = found.gather(1, places)
+    return best, found
+
+
+def _greatest(products: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The k greatest of each row, and their columns, without sorting through all of a row.
+
+    Part the columns into groups. A number that is not in one of the k groups of greatest maximum has k numbers above
+    it, namely those maxima; so only these k groups are searched. With groups of √(n/k) columns that is 2·√(n·k)
+    numbers instead of n, besides one pass for the maxima.
+    """
+    size = math.isqrt(products.shape[1] // k)
+    groups = products.shape[1] // size
+    grouped = products[:, : size * groups].reshape(len(products), size, groups)
+    kept = grouped.amax(dim=1).topk(k, dim=1, sorted=False).indices[:, None]
+    offsets = groups * torch.arange(size, device=products.device)[:, None]
+    rest = torch.arange(size * groups, products.shape[1], device=products.device)
+    columns = torch.cat([(kept + offsets).flatten(1), rest.expand(len(products), -1)], dim=1)
+    values, places = products.gather(1, columns).topk(k, dim=1)
+    return values, columns.gather(1, places)
+
+
+def _votes(similarities: Tensor, weights: Weights, temperature: float) -> Tensor:
+    """(m, k) votes as whole numbers from 1 to VOTE, in proportion to those of the nearest neighbour."""
+    exact = similarities.double()
+    if weights == "exponential":
+        shares = ((exact - exact[:, :1]) / temperature).exp()
+    elif weights == "distance":
+        distances = (1 - exact).clamp(min=NEAREST)
+        shares = distances[:, :1] / distances
+    else:
+        shares = torch.ones_like(exact)
+    return (shares * VOTE).long().clamp(min=1)
+
+
+def _hits(votes: Tensor, labels: Tensor, y: Tensor, ks: Sequence[int], classes: int) -> Tensor:
+    """(len(ks), 2) how many samples have their class first, and among the first five, after each k of their votes."""
+    totals = torch.zeros(len(votes), classes, dtype=torch.int64, device=votes.device)
+    lower = torch.arange(classes, device=votes.device) < y[:, None]
+    hits, counted = [], 0
+    for k in ks:
+        totals.scatter_add_(1, labels[:, counted:k], votes[:, counted:k])
+        counted = k
+        own = totals.gather(1, y[:, None])
+        ahead = ((totals > own) | ((totals == own) & lower)).sum(dim=1)
+        voted = own[:, 0] > 0
+        hits.append(torch.stack([(voted & (ahead < first)).sum() for first in (1, 5)]))
+    return torch.stack(hits)
+
+
+def _check(X_train: Tensor, X_test: Tensor, ks: Sequence[int], weights: str, temperature: float) -> None:
+    if X_train.shape[1] != X_test.shape[1]:
+        raise UserError(f"training features have {X_train.shape[1]} dimensions, test features {X_test.shape[1]}")
+    if not ks or min(ks) < 1 or max(ks) > len(X_train):
+        raise UserError(f"numbers of neighbours must be from 1 to the {len(X_train)} training samples, not {list(ks)}")
+    if weights not in {"exponential", "uniform", "distance"}:
+        raise UserError(f"{weights!r} is no weighting of neighbours; choose exponential, uniform or distance")
+    if not temperature > 0:
+        raise UserError(f"the temperature must be positive, not {temperature}")
