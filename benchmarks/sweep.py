@@ -153,7 +153,7 @@ def on_cpu() -> None:
         with_one = torch.cat([X, torch.ones(n, 1)], dim=1)
         start = initial_weights(d, classes, Generator().manual_seed(0))
         rates, decays = torch.logspace(-1, 2, k, dtype=torch.float64), torch.full((k,), 1e-6, dtype=torch.float64)
-        epochs = max(1, int(2e11 / (4 * n * d * classes * k)))
+        epochs = max(4, int(2e11 / (4 * n * d * classes * k)))
         times, shares, loops = [], [], []
         for _ in range(3):
             rate = 2 / sum(
