@@ -172,10 +172,10 @@ class _Stack:
     def _gradient(self, half: int, step: int) -> None:
         """The gradient of a step that is taken with the copy `half` of the weights."""
         batches, X, features = self.batches, self.batches.X[step], slice(self.batches.bias)
-        torch.bmm(X[:, :, features], self.copies[half, :, features], out=self.scores)
+        _multiply(X[:, :, features], self.copies[half, :, features], self.scores)
         bias = None if batches.bias is None else self.copies[half, :, batches.bias]
         softmax_gradient(self.scores, batches.labels[step], self.layout, scale=batches.scale, bias=bias)
-        torch.bmm(X.transpose(1, 2), self.scores, out=self.gradients[half])
+        _multiply(X.transpose(1, 2), self.scores, self.gradients[half])
 
     def _captured(self) -> torch.cuda.CUDAGraph:
         """The steps of a chunk as one graph. Kernels are compiled by a run before it; `start` undoes what it did."""
@@ -216,6 +216,14 @@ class _Stack:
             after.zero_()
             layout.split(after).copy_(old.gather(2, place[:, None, :, None].expand(*old.shape[:2], -1, old.shape[3])))
         return fewer
+
+
+def _multiply(left: Tensor, right: Tensor, out: Tensor) -> None:
+    """Batched product, of 16-bit numbers summed in 32 bits; a CPU is slow at that, and does the same in float32."""
+    if left.dtype == torch.float16 and not left.is_cuda:
+        out.copy_(torch.bmm(left.float(), right.float()))
+    else:
+        torch.bmm(left, right, out=out)
 
 
 def _store(trained: Tensor, which: Tensor, result: Tensor) -> None:

@@ -139,9 +139,9 @@ class Trainer:
         initial: Sequence[Tensor],
         generators: Sequence[Generator],
     ) -> list[Tensor]:
-        """Train two steps at a time, all problems together, on a GPU; step by step, one after another, on a CPU."""
+        """Train two steps at a time, all problems together, on a GPU or in 16 bits; else step by step, each alone."""
         protocol = self.protocol
-        if labels.is_cuda:
+        if labels.is_cuda or self.dtype == torch.float16:
             schedule = Schedule(parts, protocol.epochs, protocol.batch)
             stacked = torch.stack([start.to(labels.device) for start in initial])
             trained = train_paired(
