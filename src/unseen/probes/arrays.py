@@ -38,6 +38,22 @@ def checked_labels(y: Tensor, X: Tensor, name: str) -> Tensor:
     return y.to(X.device, torch.int64)
 
 
+def common_classes(y_train: Tensor, y_test: Tensor) -> int:
+    """The number of classes, if labels are class indices from 0 without gaps and both parts have all of them."""
+    for name, y in (("training", y_train), ("test", y_test)):
+        if y.ndim != 1 or len(y) == 0 or y.is_floating_point() or y.is_complex() or int(y.min()) < 0:
+            raise UserError(f"the {name} labels must be class indices from 0, one a sample")
+    there, tested = torch.unique(y_train).tolist(), torch.unique(y_test).tolist()
+    if odd := sorted(set(there) ^ set(tested)):
+        where = "training" if odd[0] in tested else "test"
+        raise UserError(f"class {odd[0]} has no {where} sample; every class needs both")
+    if there != list(range(len(there))):
+        raise UserError(f"class indices must run from 0 to {len(there) - 1} without gaps")
+    if len(there) < 2:
+        raise UserError("a classifier needs at least two classes")
+    return len(there)
+
+
 def row_blocks(rows: int, row_bytes: int, device: torch.device) -> Iterator[slice]:
     """Slices of rows whose temporary results stay within 16 MiB on a CPU, which is cache, and 1 GiB elsewhere."""
     budget = (16 if device.type == "cpu" else 1024) << 20

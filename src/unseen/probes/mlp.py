@@ -16,6 +16,7 @@ from torch import Generator, Tensor
 
 from unseen.errors import UserError
 from unseen.metrics.accuracy import top_k_correct
+from unseen.probes.arrays import common_classes
 from unseen.probes.sampling import split_validation, stream
 from unseen.probes.schedule import learning_rate
 from unseen.probes.search import Trial, best_trial, search
@@ -124,7 +125,7 @@ def probe_mlp(
         X_train, X_test: (n, d) features of any real type; not modified.
         y_train, y_test: (n,) class indices; every class of one must be in the other.
     """
-    classes = _check_labels(y_train, y_test)
+    classes = common_classes(y_train, y_test)
     samples = _single(X_train, y_train, "training").to(device)
     tests = _single(X_test, y_test, "test").to(device)
     if samples.shape[1] != tests.shape[1]:
@@ -285,23 +286,6 @@ def _add_gradients(
             slope = torch.bmm(slope, layer.weights.mT)
             if relu:
                 slope.mul_(given > 0)
-
-
-def _check_labels(y_train: Tensor, y_test: Tensor) -> int:
-    """The number of classes, if both parts have all of them."""
-    for name, y in (("training", y_train), ("test", y_test)):
-        if y.ndim != 1 or len(y) == 0 or y.is_floating_point() or y.is_complex() or int(y.min()) < 0:
-            raise UserError(f"the {name} labels must be class indices from 0, one a sample")
-    there, tested = set(y_train.tolist()), set(y_test.tolist())
-    if odd := sorted(there ^ tested):
-        raise UserError(
-            f"class {odd[0]} has no {'training' if odd[0] in tested else 'test'} sample; every class needs both"
-        )
-    if max(there) != len(there) - 1:
-        raise UserError(f"class indices must run from 0 to {len(there) - 1} without gaps")
-    if len(there) < 2:
-        raise UserError("a classifier needs at least two classes")
-    return len(there)
 
 
 def _single(X: Tensor, y: Tensor, name: str) -> Tensor:
