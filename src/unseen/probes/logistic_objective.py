@@ -1,0 +1,162 @@
+"""Penalised logistic losses in coordinates that suit an optimiser: centred features, in the eigenbasis of XᵀX.
+
+Two exact changes of variables. The bias is not penalised, so features may be centred: b absorbs −Wᵀμ. The penalty
+‖W‖² does not change under rotation, so W may be written in any orthonormal basis. In that of the eigenvectors of the
+centred XᵀX = V diag(s) Vᵀ the Hessian of the loss is nearly diagonal, about h·s, which makes 1/(h·s + λ) a good
+preconditioner for every penalty λ of a path from one eigendecomposition. Where n < d the optimum lies in the span of
+the rows, found by a QR decomposition, and the problem has n directions instead of d.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, log_softmax
+
+ROUNDING = 1e-14
+"""Features that differ by less than this share of their size are taken to be constant."""
+
+
+@dataclass(frozen=True)
+class Eigenbasis:
+    """Rotated, centred and scaled features, and the way back.
+
+    Attributes:
+        features: (n, r + 1), float64, r = min(n, d); a column a direction and, last, a constant 1 for the bias.
+        curvature: (r + 1,) squared length of each column: the eigenvalues, and n for the bias.
+        directions: (d, r) orthonormal.
+        mean: (d,) of the features given.
+        scale: what the features were divided by after their mean was taken off.
+    """
+
+    features: Tensor
+    curvature: Tensor
+    directions: Tensor
+    mean: Tensor
+    scale: float
+
+    def to_weights(self, coefs: Tensor) -> tuple[Tensor, Tensor]:
+        """(..., d, k) weights and (..., k) biases for the features given, from (..., r + 1, k) coefficients."""
+        weights = self.directions @ coefs[..., :-1, :] / self.scale
+        return weights, coefs[..., -1, :] - (self.mean @ weights)
+
+    def gradient_norm(self, gradient: Tensor) -> Tensor:
+        """(p,) 2-norms, in float64, of (p, r + 1, k) gradients by the coefficients, for features of unit variance.
+
+        That is the norm of the gradient by the weights and bias for (x − μ)/σ, where σ is the root mean square of
+        ‖x − μ‖: it is the same whatever the origin, the orientation and the unit of the features.
+        """
+        variance = float(self.curvature[:-1].sum() / self.curvature[-1]) or 1.0
+        squares = gradient.double().square().sum(2)
+        return (squares[:, :-1].sum(1) / variance + squares[:, -1]).sqrt()
+
+
+def centred_eigenbasis(X: Tensor) -> Eigenbasis:
+    """The coordinates of (n, d) features: 4·n·d² flops and an eigendecomposition (min(n, d) for one d), in float64.
+
+    Small eigenvalues of the product XᵀX are inexact, which only makes the preconditioner a little worse: the basis is
+    orthonormal to rounding whatever they are, so the change of variables is exact.
+    """
+    size = _largest(X.double())
+    rows = X.double() / size
+    mean = rows.mean(0)
+    rows -= mean
+    spread = _largest(rows)
+    if spread < ROUNDING:
+        rows, spread = torch.zeros_like(rows), 1.0
+    rows /= spread
+    span = None
+    if rows.shape[0] < rows.shape[1]:
+        span, triangle = torch.linalg.qr(rows.T)
+        rows = triangle.T
+    values, vectors = torch.linalg.eigh(rows.T @ rows)
+    ones = rows.new_ones(len(rows), 1)
+    return Eigenbasis(
+        features=torch.cat([rows @ vectors, ones], dim=1),
+        curvature=torch.cat([values.clamp(min=0), ones.sum(0)]),
+        directions=vectors if span is None else span @ vectors,
+        mean=mean * size,
+        scale=size * spread,
+    )
+
+
+def _largest(rows: Tensor) -> float:
+    """The largest absolute value, or 1 if all are 0."""
+    return float(rows.abs().max()) or 1.0
+
+
+@dataclass(frozen=True)
+class Problems:
+    """p problems of k columns over the same n samples, each with its penalty.
+
+    A problem is a softmax over its k columns where `labels` are indices, and a sigmoid (k = 1) where they are 0 or 1.
+
+    Attributes:
+        features: (n, r + 1), the last column a constant.
+        curvature: (r + 1,) squared lengths of the columns.
+        labels: (n,) class indices, the same for all problems; or (n, p, 1) of 0 and 1, in the type of the features.
+        penalties: (p, r + 1, 1) on half the square of each coefficient; 0 for the bias.
+    """
+
+    features: Tensor
+    curvature: Tensor
+    labels: Tensor
+    penalties: Tensor
+
+    def select(self, chosen: Tensor) -> "Problems":
+        """Some of the problems."""
+        labels = self.labels if self.labels.ndim == 1 else self.labels[:, chosen]
+        return replace(self, labels=labels, penalties=self.penalties[chosen])
+
+    def scores(self, coefs: Tensor) -> Tensor:
+        """(n, p, k) scores of (p, r + 1, k) coefficients: one product for all problems, 2·n·r·p·k flops."""
+        p, r, k = coefs.shape
+        return (self.features @ coefs.transpose(0, 1).reshape(r, p * k)).view(-1, p, k)
+
+    def gradient(self, coefs: Tensor, residual: Tensor) -> Tensor:
+        """(p, r + 1, k) gradient by the coefficients, penalty included; again one product."""
+        return torch.addcmul(loss_gradient(self.features, residual), self.penalties, coefs)
+
+    def penalty(self, coefs: Tensor) -> Tensor:
+        """(p,) values of ½λ‖W‖²."""
+        return 0.5 * (self.penalties * coefs.square()).sum((1, 2))
+
+    def without_common_part(self, coefs: Tensor) -> Tensor:
+        """(p, r + 1, k) coefficients less their mean over the columns of a softmax, which no probability depends on.
+
+        The optimum has none, as the penalty is less without it; to scale columns differently would bring it in.
+        """
+        return coefs - coefs.mean(2, keepdim=True) if self.labels.ndim == 1 else coefs
+
+    def scaling(self, residual: Tensor) -> Tensor:
+        """(p, r + 1, k) units for the coefficients in which the Hessian is near 1: (h·s + λ)^-½.
+
+        h is a column's mean of π(1 − π) over samples, |ρ|(1 − |ρ|) of the residuals ρ = π − target. The floor keeps
+        directions without variance from being blown up.
+        """
+        size = residual.abs()
+        h = (size - size.square()).mean(0).double().clamp(min=1e-12)
+        hessian = self.curvature[:, None] * h[:, None, :] + self.penalties
+        floor = 1e-12 * hessian.amax((1, 2), keepdim=True)
+        return hessian.clamp(min=floor).rsqrt().to(residual.dtype)
+
+
+def loss_and_residual(scores: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """(p,) summed losses of (n, p, k) scores, and their (n, p, k) derivatives: probabilities minus targets.
+
+    `labels` are as in `Problems`.
+    """
+    if labels.ndim == 1:
+        logs = log_softmax(scores, dim=2)
+        index = labels[:, None, None].expand(-1, scores.shape[1], 1)
+        loss = -logs.gather(2, index).sum((0, 2))
+        residual = logs.exp_()
+        return loss, residual.scatter_add_(2, index, residual.new_full((1, 1, 1), -1.0).expand_as(index))
+    loss = binary_cross_entropy_with_logits(scores, labels, reduction="none").sum((0, 2))
+    return loss, scores.sigmoid().sub_(labels)
+
+
+def loss_gradient(features: Tensor, residual: Tensor) -> Tensor:
+    """(p, r + 1, k) gradient of the summed losses by the coefficients."""
+    n, p, k = residual.shape
+    return (features.T @ residual.view(n, p * k)).view(-1, p, k).transpose(0, 1)

@@ -1,0 +1,294 @@
+"""Logistic regression for a whole path of ℓ2 penalties, each to its optimum.
+
+The linear probe of `ericsson-2021` (Ericsson, Gouk & Hospedales 2021, "How well do self-supervised models transfer?"):
+45 penalties, log-spaced in [1e-6, 1e5], on raw features.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from unseen.errors import UserError
+from unseen.probes.arrays import checked_features, checked_labels
+from unseen.probes.lbfgs import Minimum, minimise
+from unseen.probes.logistic_objective import (
+    Eigenbasis,
+    Problems,
+    centred_eigenbasis,
+    loss_and_residual,
+    loss_gradient,
+)
+from unseen.probes.stacked_sgd import tiny_numbers_as_zero
+
+BLOCK_ON_GPU = 5
+"""Penalties solved together on a GPU, where wide products are cheap; on a CPU fewer flops win, so one at a time."""
+
+HISTORY = 4
+"""Neighbours on the path that a start is extrapolated from: up to a cubic in log λ."""
+
+ROUNDING_OF_SINGLE = 3e-7
+"""The relative gradient norm that single precision is trusted to reach; double takes over from there."""
+
+ROUNDING_OF_DOUBLE = 1e-15
+"""A gradient norm of the mean loss, over features of unit variance, that is as good as 0."""
+
+PATIENCE = {torch.float32: 20, torch.float64: 200}
+"""Iterations without a new smallest gradient norm after which rounding is taken to be the reason."""
+
+
+@dataclass(frozen=True)
+class LogisticPath:
+    """Optima of p penalties, in the order they were given.
+
+    Attributes:
+        weights, bias: (p, d, c) and (p, c), on the device of the features.
+        penalties: (p,).
+        objective: (p,) summed loss and penalty; of multi-label problems the sum over classes.
+        gradient_norm: (p,) relative to that at zero weights, as `tol` is; of multi-label problems the greatest.
+        iterations: (p,) of L-BFGS; of multi-label problems the most of any class.
+        converged: (p,) whether the stopping rule was met; where False, the weights are the best found, not the optimum.
+    """
+
+    weights: Tensor
+    bias: Tensor
+    penalties: Tensor
+    objective: Tensor
+    gradient_norm: Tensor
+    iterations: Tensor
+    converged: Tensor
+
+
+@tiny_numbers_as_zero()
+@torch.no_grad()
+def logistic_path(
+    X: Tensor,
+    y: Tensor,
+    penalties: Tensor,
+    *,
+    tol: float = 1e-6,
+    max_iterations: int = 1000,
+    block: int | None = None,
+    dtype: torch.dtype = torch.float64,
+) -> LogisticPath:
+    """Multinomial logistic regression for every ℓ2 penalty of a path.
+
+    Minimises, for each λ in `penalties`,  Σᵢ −log softmax(Wᵀxᵢ + b)[yᵢ] + ½ λ‖W‖²,  the bias not penalised:
+    scikit-learn's `LogisticRegression(C=1/λ)` for three classes and more. With two there are still two columns, w and
+    −w; scikit-learn has one weight vector 2w instead, and its C = 2/λ is the same classifier. With `y` of shape (n, c)
+    each class is a problem of its own,  Σᵢ [log(1 + exp zᵢ) − yᵢ zᵢ] + ½ λ‖w‖²,  zᵢ = wᵀxᵢ + b.
+
+    A problem has converged when the 2-norm of its gradient is at most `tol` times that at zero weights and the biases
+    that are best there (or is at rounding error). The gradient is that by the weights and biases for (x − μ)/σ, with μ
+    the mean of the features and σ the root mean square of ‖x − μ‖, so that the rule does not depend on their origin
+    and unit. What it promises for weights depends on the problem: where classes can be separated and λ is tiny, the
+    loss is nearly 0 long before the weights are at their optimum.
+
+    The path is walked from the strongest penalty to the weakest. Each optimum starts from an extrapolation of its
+    neighbours' in log λ (of the orders 0 to 3, the one of lowest objective) and is found by L-BFGS, preconditioned in
+    the eigenbasis of the features (`logistic_objective`): first in float32, at twice the speed, then from there in
+    float64, where most problems only have their gradient confirmed. An iteration is 4·n·d·c flops a penalty; the
+    eigendecomposition about 4·n·d² + 10·d³ once (the smaller of n and d in place of one d). Memory: the features in
+    float64 and float32, at most 28·n·d bytes, and 10 pairs of weights and 20·n·c bytes a penalty of the block.
+
+    Args:
+        X: (n, d) features of any real type; not modified.
+        y: (n,) class indices, every one of [0, c) present; or (n, c) of 0 and 1, both present in every column.
+        penalties: (p,) positive, in any order.
+        tol: see above; with `dtype` float32 rounding is at about 3e-7.
+        max_iterations: for one penalty; where they do not suffice, `converged` says so.
+        block: how many penalties are solved together; 1 on a CPU and 5 on a GPU unless given. Optima do not depend on
+            it beyond `tol`.
+        dtype: float64, or float32 to leave out the second stage.
+    """
+    _check_options(penalties, tol, max_iterations, block, dtype)
+    X = checked_features(X, "training")
+    labels = _checked_targets(y, X) if y.ndim == 2 else _checked_classes(y, X)
+    path, place = torch.unique(-penalties.to(X.device, torch.float64), return_inverse=True)
+    path = -path  # strongest first
+    task = _prepare(X, labels, float(path[0]), tol, max_iterations, dtype)
+    parts: list[Minimum] = []
+    neighbours: list[_Neighbour] = []
+    for some in path.split(block or (BLOCK_ON_GPU if X.is_cuda else 1)):
+        start = torch.cat([_start(task, penalty, neighbours) for penalty in some.tolist()])
+        parts.append(_solve(task, some, start))
+        neighbours = (neighbours + _neighbours(parts[-1], some))[-HISTORY:]
+    return _collect(task, parts, path, place, dtype)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What stays the same along the path.
+
+    A penalty has q problems of k columns: one of c columns or, with several labels a sample, c of one.
+
+    Attributes:
+        features: of the basis, in each precision to be used, in that order.
+        labels: (n,) indices or (n, q, 1) of 0 and 1.
+        zero: (q, r + 1, k) coefficients: no weights, and the biases that are best then.
+        zero_norms: (q,) norms of the gradient of the summed loss there.
+    """
+
+    basis: Eigenbasis
+    features: tuple[Tensor, ...]
+    labels: Tensor
+    zero: Tensor
+    zero_norms: Tensor
+    tol: float
+    max_iterations: int
+
+    @property
+    def rounding(self) -> float:
+        """A norm of the summed gradient that is as good as 0."""
+        return ROUNDING_OF_DOUBLE * len(self.labels)
+
+    def targets(self, tol: float) -> Tensor:
+        """(q,) norms of the summed gradient to stop at."""
+        return tol * self.zero_norms + self.rounding
+
+    def problems(self, features: Tensor, penalties: Tensor) -> Problems:
+        """All problems of some penalties, in the precision of `features`."""
+        q, r, _ = self.zero.shape
+        rows = (penalties / self.basis.scale**2).repeat_interleave(q)[:, None, None].repeat(1, r, 1)
+        rows[:, -1] = 0
+        labels = self.labels if self.labels.ndim == 1 else self.labels.to(features).repeat(1, len(penalties), 1)
+        return Problems(features, self.basis.curvature, labels, rows.to(features))
+
+
+def _prepare(X: Tensor, labels: Tensor, strongest: float, tol: float, max_iterations: int, dtype: torch.dtype) -> _Task:
+    basis = centred_eigenbasis(X)
+    strongest = strongest / basis.scale / basis.scale
+    if not math.isfinite(strongest):
+        raise UserError(f"the features differ by no more than {basis.scale:.1g}; multiply them by a constant")
+    if labels.ndim == 1:
+        bias = torch.bincount(labels).double().log()[None, None]
+        bias -= bias.mean()
+    else:
+        bias = labels.mean(0).logit()[:, None]
+    # Under penalties so strong that weights nearly vanish, they would vanish altogether in single precision.
+    single = strongest < 1e12 * len(X)
+    double = dtype == torch.float64 or not single
+    residual = loss_and_residual(bias[:, 0].expand(len(X), -1, -1), labels)[1]
+    return _Task(
+        basis=basis,
+        features=(basis.features.float(),) * single + (basis.features,) * double,
+        labels=labels,
+        zero=torch.cat([bias.new_zeros(len(bias), len(basis.curvature) - 1, bias.shape[2]), bias], dim=1),
+        zero_norms=basis.gradient_norm(loss_gradient(basis.features, residual)),
+        tol=tol,
+        max_iterations=max_iterations,
+    )
+
+
+@dataclass(frozen=True)
+class _Neighbour:
+    """A point of the path: log λ, (q, r + 1, k) coefficients in float64 and (n, q, k) scores in float32."""
+
+    position: float
+    coefs: Tensor
+    scores: Tensor
+
+
+def _neighbours(found: Minimum, penalties: Tensor) -> list[_Neighbour]:
+    coefs, scores = found.coefs.double().chunk(len(penalties)), found.scores.float().chunk(len(penalties), dim=1)
+    return [_Neighbour(*each) for each in zip(penalties.log().tolist(), coefs, scores, strict=True)]
+
+
+def _start(task: _Task, penalty: float, neighbours: Sequence[_Neighbour]) -> Tensor:
+    """(q, r + 1, k) coefficients: for each problem, of the extrapolations from 1, 2, … neighbours the best.
+
+    Scores are extrapolated with the coefficients, so that comparing objectives needs no product with the features.
+    """
+    best, lowest = task.zero, torch.full_like(task.zero_norms, torch.inf)
+    labels = task.labels if task.labels.ndim == 1 else task.labels.float()
+    half = penalty / task.basis.scale**2 / 2
+    for order in range(1, len(neighbours) + 1):
+        last = neighbours[-order:]
+        shares = extrapolation_weights([each.position for each in last], math.log(penalty))
+        coefs, scores = torch.zeros_like(best), torch.zeros_like(last[0].scores)
+        for share, each in zip(shares, last, strict=True):
+            coefs.add_(each.coefs, alpha=share)
+            scores.add_(each.scores, alpha=share)
+        value = loss_and_residual(scores, labels)[0] + half * coefs[:, :-1].square().sum((1, 2))
+        best = torch.where((value < lowest)[:, None, None], coefs, best)
+        lowest = torch.minimum(value, lowest)
+    return best
+
+
+def extrapolation_weights(positions: Sequence[float], at: float) -> list[float]:
+    """Lagrange's weights: the polynomial through values at distinct positions is Σ weightᵢ·valueᵢ there."""
+    return [math.prod((at - other) / (here - other) for other in positions if other != here) for here in positions]
+
+
+def _solve(task: _Task, penalties: Tensor, coefs: Tensor) -> Minimum:
+    """The optima of some penalties, one precision after the other."""
+    iterations = torch.zeros(len(coefs), dtype=torch.long, device=coefs.device)
+    for features in task.features:
+        tol = task.tol if features is task.features[-1] else max(task.tol, ROUNDING_OF_SINGLE)
+        found = minimise(
+            task.problems(features, penalties),
+            coefs.to(features),
+            norm=task.basis.gradient_norm,
+            targets=task.targets(tol).repeat(len(penalties)),
+            limits=task.max_iterations - iterations,
+            patience=PATIENCE[features.dtype],
+        )
+        coefs, iterations = found.coefs, iterations + found.iterations
+    return replace(found, iterations=iterations)
+
+
+def _collect(task: _Task, parts: Sequence[Minimum], path: Tensor, place: Tensor, dtype: torch.dtype) -> LogisticPath:
+    """The result, in the order of the penalties as they were given: `place` is where on the path each is."""
+    q = len(task.zero)
+
+    def ordered(pieces: Sequence[Tensor]) -> Tensor:
+        """(p, q, …)"""
+        joined = torch.cat(list(pieces))
+        return joined.view(len(path), q, *joined.shape[1:])[place]
+
+    weights, bias = task.basis.to_weights(ordered([part.coefs for part in parts]).double())
+    norms = ordered([part.gradient_norm for part in parts])
+    return LogisticPath(
+        weights=weights.movedim(1, 2).flatten(2).to(dtype),  # either q or k is 1
+        bias=bias.flatten(1).to(dtype),
+        penalties=path[place],
+        objective=ordered([part.objective for part in parts]).sum(1).to(dtype),
+        gradient_norm=torch.where(task.zero_norms > task.rounding, norms / task.zero_norms, 0).amax(1),
+        iterations=ordered([part.iterations for part in parts]).amax(1),
+        converged=(norms <= task.targets(task.tol)).all(1),
+    )
+
+
+def _check_options(penalties: Tensor, tol: float, max_iterations: int, block: int | None, dtype: torch.dtype) -> None:
+    if penalties.ndim != 1 or len(penalties) == 0 or not ((penalties > 0) & torch.isfinite(penalties)).all():
+        raise UserError("penalties must be a list of positive numbers, as without a penalty there may be no optimum")
+    if not tol > 0 or max_iterations < 1 or (block is not None and block < 1):
+        raise UserError("tol must be positive, and max_iterations and block at least 1")
+    if dtype not in PATIENCE:
+        raise UserError(f"dtype must be torch.float64 or torch.float32, not {dtype}")
+
+
+def _checked_classes(y: Tensor, X: Tensor) -> Tensor:
+    """(n,) indices, if there are two classes or more and every one has a sample."""
+    y = checked_labels(y, X, "training")
+    there = len(torch.unique(y))
+    if there < 2:
+        raise UserError("a classifier needs at least two classes")
+    if int(y.max()) != there - 1:
+        raise UserError(f"class indices must run from 0 to {there - 1} without gaps, as there are {there} classes")
+    return y
+
+
+def _checked_targets(y: Tensor, X: Tensor) -> Tensor:
+    """(n, c, 1) of 0 and 1 in float64, if every class has both."""
+    if len(y) != len(X) or y.numel() == 0:
+        raise UserError(f"features of shape {tuple(X.shape)} do not go with labels of shape {tuple(y.shape)}")
+    if not ((y == 0) | (y == 1)).all():
+        raise UserError("labels of shape (samples, classes) must be 0 or 1")
+    share = y.double().mean(0)
+    same = torch.where((share == 0) | (share == 1))[0]
+    if len(same):
+        raise UserError(f"all samples are alike in class {int(same[0])}, so that its bias has no optimum")
+    return y.to(X.device, torch.float64)[:, :, None]
