@@ -44,7 +44,7 @@ def test_any_batches_and_shards_give_the_same_rows(
 
 def test_rows_stay_on_disk_until_used(tmp_path: Path) -> None:
     write(tmp_path)
-    assert all(isinstance(part, np.memmap) for part in read_store(tmp_path).X._parts)  # type: ignore[attr-defined]
+    assert all(isinstance(part, np.memmap) for part in read_store(tmp_path).X.parts)
 
 
 def test_the_manifest_says_what_the_features_are(tmp_path: Path) -> None:

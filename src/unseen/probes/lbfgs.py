@@ -149,9 +149,8 @@ def minimise(
 ) -> Minimum:
     """Follow L-BFGS from `coefs` until each problem's gradient norm is at its target.
 
-    Problems that are done leave the batch and cost no more. One is also done after its limit of iterations, after
-    `patience` iterations without a new smallest norm, and where no step along the direction descends: both of these
-    mean that rounding has been reached.
+    Problems that are done leave the batch and cost no more. One is also done after its limit of iterations, and where
+    rounding is in the way: after `patience` iterations without a new smallest norm, or when no step descends.
 
     Args:
         coefs: (p, r + 1, k) in the type of the problems' features.
@@ -232,7 +231,7 @@ def _search_line(problems: Problems, point: _Point, direction: Tensor) -> tuple[
         slope = (residual * change).sum((0, 2)) + pull + step * stiffness
         rise = loss - point.loss + step * (pull + 0.5 * step * stiffness)
         short = slope < SHALLOW * first
-        long = (slope > 0) & ((slope > -STEEP * first) | (rise > rounding))
+        long = ~((slope <= 0) | ((slope <= -STEEP * first) & (rise <= rounding)))  # also where it is not a number
         if not (short | long).any():
             break
         low, low_slope = torch.where(short, step, low), torch.where(short, slope, low_slope)

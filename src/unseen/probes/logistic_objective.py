@@ -24,6 +24,7 @@ class Eigenbasis:
     Attributes:
         features: (n, r + 1), float64, r = min(n, d); a column a direction and, last, a constant 1 for the bias.
         curvature: (r + 1,) squared length of each column: the eigenvalues, and n for the bias.
+        variance: mean square of the length of a row, less its constant; 1 where that is 0.
         directions: (d, r) orthonormal.
         mean: (d,) of the features given.
         scale: what the features were divided by after their mean was taken off.
@@ -31,6 +32,7 @@ class Eigenbasis:
 
     features: Tensor
     curvature: Tensor
+    variance: float
     directions: Tensor
     mean: Tensor
     scale: float
@@ -46,9 +48,8 @@ class Eigenbasis:
         That is the norm of the gradient by the weights and bias for (x − μ)/σ, where σ is the root mean square of
         ‖x − μ‖: it is the same whatever the origin, the orientation and the unit of the features.
         """
-        variance = float(self.curvature[:-1].sum() / self.curvature[-1]) or 1.0
         squares = gradient.double().square().sum(2)
-        return (squares[:, :-1].sum(1) / variance + squares[:, -1]).sqrt()
+        return (squares[:, :-1].sum(1) / self.variance + squares[:, -1]).sqrt()
 
 
 def centred_eigenbasis(X: Tensor) -> Eigenbasis:
@@ -74,6 +75,7 @@ def centred_eigenbasis(X: Tensor) -> Eigenbasis:
     return Eigenbasis(
         features=torch.cat([rows @ vectors, ones], dim=1),
         curvature=torch.cat([values.clamp(min=0), ones.sum(0)]),
+        variance=float(rows.square().sum() / len(rows)) or 1.0,
         directions=vectors if span is None else span @ vectors,
         mean=mean * size,
         scale=size * spread,

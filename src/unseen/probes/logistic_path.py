@@ -29,11 +29,11 @@ BLOCK_ON_GPU = 5
 HISTORY = 4
 """Neighbours on the path that a start is extrapolated from: up to a cubic in log λ."""
 
-ROUNDING_OF_SINGLE = 3e-7
+SINGLE_TOL = 3e-7
 """The relative gradient norm that single precision is trusted to reach; double takes over from there."""
 
-ROUNDING_OF_DOUBLE = 1e-15
-"""A gradient norm of the mean loss, over features of unit variance, that is as good as 0."""
+ROUNDING = {torch.float32: 1e-8, torch.float64: 1e-15}
+"""Gradient norms of the mean loss, over features of unit variance, that are as good as 0."""
 
 PATIENCE = {torch.float32: 20, torch.float64: 200}
 """Iterations without a new smallest gradient norm after which rounding is taken to be the reason."""
@@ -49,7 +49,7 @@ class LogisticPath:
         objective: (p,) summed loss and penalty; of multi-label problems the sum over classes.
         gradient_norm: (p,) relative to that at zero weights, as `tol` is; of multi-label problems the greatest.
         iterations: (p,) of L-BFGS; of multi-label problems the most of any class.
-        converged: (p,) whether the stopping rule was met; where False, the weights are the best found, not the optimum.
+        converged: (p,) whether the stopping rule was met; where False, the weights are not at the optimum.
     """
 
     weights: Tensor
@@ -139,14 +139,9 @@ class _Task:
     tol: float
     max_iterations: int
 
-    @property
-    def rounding(self) -> float:
-        """A norm of the summed gradient that is as good as 0."""
-        return ROUNDING_OF_DOUBLE * len(self.labels)
-
-    def targets(self, tol: float) -> Tensor:
+    def targets(self, tol: float, precision: torch.dtype) -> Tensor:
         """(q,) norms of the summed gradient to stop at."""
-        return tol * self.zero_norms + self.rounding
+        return tol * self.zero_norms + ROUNDING[precision] * len(self.labels)
 
     def problems(self, features: Tensor, penalties: Tensor) -> Problems:
         """All problems of some penalties, in the precision of `features`."""
@@ -226,12 +221,12 @@ def _solve(task: _Task, penalties: Tensor, coefs: Tensor) -> Minimum:
     """The optima of some penalties, one precision after the other."""
     iterations = torch.zeros(len(coefs), dtype=torch.long, device=coefs.device)
     for features in task.features:
-        tol = task.tol if features is task.features[-1] else max(task.tol, ROUNDING_OF_SINGLE)
+        tol = task.tol if features is task.features[-1] else max(task.tol, SINGLE_TOL)
         found = minimise(
             task.problems(features, penalties),
             coefs.to(features),
             norm=task.basis.gradient_norm,
-            targets=task.targets(tol).repeat(len(penalties)),
+            targets=task.targets(tol, features.dtype).repeat(len(penalties)),
             limits=task.max_iterations - iterations,
             patience=PATIENCE[features.dtype],
         )
@@ -250,14 +245,15 @@ def _collect(task: _Task, parts: Sequence[Minimum], path: Tensor, place: Tensor,
 
     weights, bias = task.basis.to_weights(ordered([part.coefs for part in parts]).double())
     norms = ordered([part.gradient_norm for part in parts])
+    nothing_to_learn = task.zero_norms <= task.targets(0.0, torch.float64)
     return LogisticPath(
         weights=weights.movedim(1, 2).flatten(2).to(dtype),  # either q or k is 1
         bias=bias.flatten(1).to(dtype),
         penalties=path[place],
         objective=ordered([part.objective for part in parts]).sum(1).to(dtype),
-        gradient_norm=torch.where(task.zero_norms > task.rounding, norms / task.zero_norms, 0).amax(1),
+        gradient_norm=torch.where(nothing_to_learn, 0, norms / task.zero_norms).amax(1),
         iterations=ordered([part.iterations for part in parts]).amax(1),
-        converged=(norms <= task.targets(task.tol)).all(1),
+        converged=(nothing_to_learn | (norms <= task.targets(task.tol, torch.float64))).all(1),
     )
 
 
