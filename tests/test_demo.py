@@ -99,7 +99,11 @@ def test_features_of_other_weights_or_data_are_extracted_again(demo: tuple[Path,
 def test_interrupted_it_says_how_to_go_on(demo: tuple[Path, str], tmp_path: Path) -> None:
     shutil.copytree(demo[0] / "features", tmp_path / "run/features")
     process = subprocess.Popen(
-        [UNSEEN, "demo", "--full", "--out", str(tmp_path / "run"), "--workers", "1"], stderr=subprocess.PIPE, text=True
+        [UNSEEN, "demo", "--full", "--out", str(tmp_path / "run"), "--workers", "1"],
+        stderr=subprocess.PIPE,
+        text=True,
+        # Where tests run in the background, the signal would be ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     said = process.stderr.readline()  # type: ignore[union-attr]
     assert re.search(r"1200 of 1200 jobs to do, about [\d.]+ (min|h) on 1 cores", said)
