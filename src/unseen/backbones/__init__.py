@@ -1,0 +1,1 @@
+"""Backbones: what turns images into features, and what each says of itself."""
