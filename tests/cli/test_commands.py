@@ -278,3 +278,20 @@ def test_a_closed_pipe_is_no_error() -> None:
     command = f"{unseen} levels show cog-v2 --level 1 | head -n 1"
     answer = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert "Traceback" not in answer.stderr
+
+
+def test_show_says_what_a_backbone_does(unseen: Unseen) -> None:
+    plain = unseen("show", "timm:resnet10t", "--weights", "random")
+    assert "512 numbers, from the layer before the classifier" in plain.out
+    other = json.loads(unseen("show", "timm:resnet10t", "--weights", "random", "--size", 64, "--json").out)
+    assert other["transform"]["size"] == 64
+    wrong = unseen("show", "timm:resnet10", "--weights", "random")
+    assert wrong.code == 2
+    assert "did you mean" in wrong.err
+
+
+def test_backbones_and_the_papers_models_are_listed(unseen: Unseen) -> None:
+    sources = {row["id"] for row in json.loads(unseen("ls", "backbones", "--json").out)}
+    assert {"timm:", "registry:", "file.py:function"} <= sources
+    rows = json.loads(unseen("ls", "backbones", "--catalogue", "--json").out)
+    assert [sum(row["paper"] == paper for row in rows) for paper in ("cog-v2", "ericsson-2021")] == [31, 14]

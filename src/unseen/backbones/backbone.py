@@ -21,6 +21,7 @@ class Spec:
         pool: how the positions of the layer's output become one vector; "none" where it is one already.
         dimension: of the features.
         parameters: of the backbone without its classifier.
+        digest: SHA-256 of the backbone's tensors; a tag can come to stand for other weights, this cannot.
     """
 
     id: str
@@ -30,15 +31,57 @@ class Spec:
     dimension: int
     parameters: int
     transform: Transform
+    digest: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Backbone:
-    """A specification and the module that follows it: normalised images (b, 3, size, size) → features (b, d)."""
+    """A specification and the module that follows it: normalised images (b, 3, size, size) → features (b, d).
+
+    Attributes:
+        notes: sentences on how it was loaded that the user should see, for instance what a checkpoint had too much.
+    """
 
     spec: Spec
     module: nn.Module
+    notes: tuple[str, ...] = ()
 
     def __call__(self, images: Tensor) -> Tensor:
         features: Tensor = self.module(images)
         return features
+
+
+def describe(spec: Spec) -> list[tuple[str, str]]:
+    """What a specification says, in words: (what, how) by line."""
+    transform = spec.transform
+    if transform.resize is None:
+        resize = "as it is"
+    else:
+        sides = "both sides" if transform.squash else "shortest side"
+        resize = f"{sides} to {transform.resize} pixels, {transform.interpolation}"
+    numbers = ", ".join(f"{value:g}" for value in transform.mean), ", ".join(f"{value:g}" for value in transform.std)
+    lines = [
+        ("backbone", spec.id),
+        ("weights", spec.weights),
+        ("tensors", f"sha256:{spec.digest}"),
+        ("features", f"{spec.dimension} numbers, from {_LAYERS.get(spec.layer, f'the layer {spec.layer}')}"),
+        ("pooling", _POOLS[spec.pool]),
+        ("parameters", f"{spec.parameters:,} without the classifier"),
+        ("resize", resize),
+        ("crop", f"centre, {transform.size} × {transform.size} pixels"),
+        ("pixels", f"{transform.channels} in 0…1, minus ({numbers[0]}), divided by ({numbers[1]})"),
+    ]
+    return [line for line in lines if line != ("tensors", "sha256:")]
+
+
+_LAYERS = {
+    "penultimate": "the layer before the classifier",
+    "embedding": "the image embedding",
+    "output": "the network's output",
+}
+_POOLS: dict[Pool, str] = {
+    "avg": "mean over positions",
+    "cls": "class token",
+    "cls+avg": "class token, then the mean over the other positions",
+    "none": "none of ours: the network gives one vector",
+}

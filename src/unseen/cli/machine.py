@@ -7,18 +7,26 @@ import typer
 from unseen.cli.output import Json, print_json, print_table
 
 
-def ls(what: Annotated[str, typer.Argument(help="recipes, levels, measures, or sets.")], as_json: Json = False) -> None:
+def ls(
+    what: Annotated[str, typer.Argument(help="backbones, recipes, levels, measures, or sets.")],
+    catalogue: Annotated[bool, typer.Option("--catalogue", help="The backbones of the papers.")] = False,
+    as_json: Json = False,
+) -> None:
     """List what can be named in other commands."""
+    from unseen.cli.backbones import catalogue_rows, source_rows
     from unseen.cli.choices import choose
     from unseen.ontology.levels import SHIPPED, load_levels
     from unseen.ontology.measures import all_measures
     from unseen.ontology.recipes import RECIPES
     from unseen.ontology.wordnet import CONCEPT_SETS, wordnet
 
+    columns: tuple[str, ...]
     rows: list[tuple[str, ...]]
-    match choose("what to list", what, ("recipes", "levels", "measures", "sets")):
+    match choose("what to list", what, ("backbones", "recipes", "levels", "measures", "sets")):
+        case "backbones":
+            columns, rows = catalogue_rows() if catalogue else source_rows()
         case "recipes":
-            columns: tuple[str, ...] = ("recipe", "universe", "seen", "min_images", "measure", "levels", "size")
+            columns = ("recipe", "universe", "seen", "min_images", "measure", "levels", "size")
             rows = [
                 (r.name, r.universe, r.seen, str(r.min_images), r.measure, str(r.levels), str(r.size))
                 for r in RECIPES.values()

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from unseen.cli import concepts, levels, machine, splits, studies
+from unseen.cli import backbones, concepts, levels, machine, splits, studies
 from unseen.errors import UserError
 from unseen.version import __version__
 
@@ -31,6 +31,7 @@ app.add_typer(splits.app, name="splits")
 app.command("similarity")(concepts.similarity)
 app.command("concept")(concepts.concept)
 app.command("ls")(machine.ls)
+app.command("show")(backbones.show)
 app.command("doctor")(machine.doctor)
 
 

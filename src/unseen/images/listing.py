@@ -1,18 +1,11 @@
 """Which images there are, per class, in a folder or in ImageNet's tar files, which are read in place."""
 
-import lzma
-import re
-import tarfile
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from os import DirEntry, scandir
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from unseen.errors import UserError
-
-IMAGE_SUFFIXES = (".jpeg", ".jpg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
-DAMAGE = (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError)
-TAR_NAME = re.compile(r"(?P<id>[^/]+)\.tar")
+from unseen.images.tars import TAR_NAME, images_in, is_image, open_tar, tars_in
 
 
 def list_images(root: Path) -> Iterator[tuple[str, list[str]]]:
@@ -20,7 +13,7 @@ def list_images(root: Path) -> Iterator[tuple[str, list[str]]]:
 
     `root` is one of: a folder with a folder per class; a folder with a tar file per class; one tar file (also
     compressed) of tar files per class, as ImageNet-21K is distributed. A class is what its folder or tar file is
-    called; other files are passed over.
+    called; other files, and hidden ones, are passed over.
     """
     if root.is_dir():
         classes = _in_folder(root)
@@ -30,29 +23,24 @@ def list_images(root: Path) -> Iterator[tuple[str, list[str]]]:
         raise UserError(f"{root}: no such file or folder")
     seen: set[str] = set()
     for name, images in classes:
-        if name in seen:
-            raise UserError(f"{root}: {name} is there twice, in two folders or tar files")
-        seen.add(name)
-        odd = next((image for image in images if not image.isprintable()), None)
-        if odd is not None:
-            raise UserError(f"{root}: an image of {name} has a name that is not plain text, {odd!a}; rename it")
+        check_class(root, name, images, seen)
         yield name, sorted(images)
     if not seen:
         raise UserError(f"{root}: no folder or tar file per class in it")
 
 
-def _in_folder(root: Path) -> Iterator[tuple[str, list[str]]]:
-    for entry in _entries(root):
-        tar = TAR_NAME.fullmatch(entry.name)
-        if entry.is_dir():
-            files = _entries(Path(entry.path))
-            yield entry.name, [file.name for file in files if _is_image(file.name) and file.is_file()]
-        elif tar and entry.is_file():
-            with _open_tar(Path(entry.path)) as archive:
-                yield tar["id"], _images_of(archive, entry.path)
+def check_class(root: Path, name: str, images: Sequence[str], seen: set[str]) -> None:
+    """Refuse a class that was seen before, which is then added to `seen`, and names that are not plain text."""
+    if name in seen:
+        raise UserError(f"{root}: {name} is there twice, in two folders or tar files")
+    seen.add(name)
+    odd = next((image for image in images if not image.isprintable()), None)
+    if odd is not None:
+        raise UserError(f"{root}: an image of {name} has a name that is not plain text, {odd!a}; rename it")
 
 
-def _entries(folder: Path) -> list[DirEntry[str]]:
+def list_folder(folder: Path) -> list[DirEntry[str]]:
+    """What is in a folder, by name."""
     try:
         with scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)
@@ -60,46 +48,20 @@ def _entries(folder: Path) -> list[DirEntry[str]]:
         raise UserError(f"{folder}: cannot be read ({error.strerror})") from None
 
 
+def _in_folder(root: Path) -> Iterator[tuple[str, list[str]]]:
+    for entry in list_folder(root):
+        if entry.name.startswith("."):  # what a notebook, an indexer or a file manager left there
+            continue
+        tar = TAR_NAME.fullmatch(entry.name)
+        if entry.is_dir():
+            files = list_folder(Path(entry.path))
+            yield entry.name, [file.name for file in files if is_image(file.name) and file.is_file()]
+        elif tar and entry.is_file():
+            with open_tar(Path(entry.path)) as archive:
+                yield tar["id"], [image.name for image in images_in(archive, entry.path)]
+
+
 def _in_outer_tar(path: Path) -> Iterator[tuple[str, list[str]]]:
-    with _open_tar(path) as outer:
-        for member in _members(outer, str(path)):
-            tar = TAR_NAME.fullmatch(PurePosixPath(member.name).name)
-            if not tar or not member.isfile():
-                continue
-            where = f"{path}: {member.name}"
-            try:
-                # Plain tar only: trying compressions would rewind a compressed outer file for every class.
-                with tarfile.open(fileobj=outer.extractfile(member), mode="r:") as inner:
-                    yield tar["id"], _images_of(inner, where)
-            except DAMAGE as error:
-                raise UserError(f"{where}: damaged tar file ({error})") from None
-
-
-def _open_tar(path: Path) -> tarfile.TarFile:
-    try:
-        return tarfile.open(path)
-    except (tarfile.TarError, OSError) as error:
-        raise UserError(f"{path}: not a readable tar file ({error})") from None
-
-
-def _members(archive: tarfile.TarFile, where: str) -> Iterator[tarfile.TarInfo]:
-    try:
-        for member in archive:
-            parts = PurePosixPath(member.name).parts
-            if ".." in parts or member.name.startswith("/"):
-                raise UserError(f"{where}: refused, a member's path leads outside the archive ({member.name})")
-            yield member
-            archive.members = []  # type: ignore[attr-defined]  # or 14 million of them stay in memory
-    except DAMAGE as error:
-        raise UserError(f"{where}: damaged tar file ({error})") from None
-
-
-def _images_of(archive: tarfile.TarFile, where: str) -> list[str]:
-    names = [PurePosixPath(m.name).name for m in _members(archive, where) if m.isfile() and _is_image(m.name)]
-    if len(set(names)) < len(names):
-        raise UserError(f"{where}: two images have the same name")
-    return names
-
-
-def _is_image(name: str) -> bool:
-    return name.lower().endswith(IMAGE_SUFFIXES) and not PurePosixPath(name).name.startswith(".")
+    with open_tar(path) as outer:
+        for name, images in tars_in(outer, str(path)):
+            yield name, [image.name for image in images]

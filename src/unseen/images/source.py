@@ -4,6 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+Image = bytes | NDArray[np.uint8]
+"""An encoded file, or pixels (h, w) or (h, w, 3) where the source has those."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -14,7 +20,11 @@ class Entry:
 
 
 class ImageSource(Protocol):
-    """Images by number. Sources can be sent to other processes: files are opened when they are first read."""
+    """Images by number. Sources can be sent to other processes and read from several threads.
+
+    Ids are paths below the source (`class/name` where there are classes), so that the same images in folders and in
+    tar files are the same entries in the same order.
+    """
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -26,6 +36,6 @@ class ImageSource(Protocol):
         """What is known of the source, for provenance: its kind, its release where it was recognised."""
         ...
 
-    def read(self, number: int) -> bytes:
-        """The encoded bytes of an image, or a UserError that names it."""
+    def read(self, number: int) -> Image:
+        """An image, to be given to `decode`; a place that cannot be read is a UserError that names it."""
         ...

@@ -12,6 +12,8 @@ IMAGENET_STD = (0.229, 0.224, 0.225)
 class Transform:
     """Shortest side to `resize` pixels, centre crop of `size`, then (pixel / 255 − mean) / std by channel.
 
+    With `squash`, both sides go to `resize` pixels whatever the image's proportions; the rest is the same.
+
     Attributes:
         size: side of the square that the backbone gets.
         resize: shortest side before the crop; None leaves the image as it is, so that it must have at least `size`.
@@ -24,3 +26,4 @@ class Transform:
     mean: tuple[float, float, float] = IMAGENET_MEAN
     std: tuple[float, float, float] = IMAGENET_STD
     channels: Literal["RGB", "BGR"] = "RGB"
+    squash: bool = False

@@ -1,0 +1,127 @@
+"""Backbones of transformers: `hf:facebook/dinov2-small`, or a folder that `save_pretrained` wrote.
+
+Of a model of images and text the image half is taken. Features are the model's own pooled output. A pooler with a
+linear layer of its own is a head from pre-training that classifiers do not use; there the class token is taken.
+"""
+
+from pathlib import Path
+from typing import Any, cast
+
+from torch import Tensor, nn
+
+from unseen.backbones.network import RANDOM, Network, Request, downloading, refuse_checkpoint
+from unseen.backbones.pooling import layout_of
+from unseen.errors import UserError
+from unseen.images.transform import Interpolation, Transform
+
+PILLOW_FILTERS: dict[int, Interpolation] = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic"}
+UNLIKE = ("Levit", "Perceiver", "EfficientNet")  # their processors mean something else by the same settings
+
+
+def hf_network(request: Request) -> Network:
+    import transformers
+
+    refuse_checkpoint(request)
+    advice = (
+        f"run 'hf download {request.name}' where there is a network, copy the folder here and give its path (hf:FOLDER)"
+    )
+    if not Path(request.name).is_dir() and len(request.name.split("/")) != 2:
+        raise UserError(f"{request.id}: expected hf:owner/model or a folder with config.json")
+    with downloading(request.id, advice):
+        settings, _ = transformers.ImageProcessingMixin.get_image_processor_dict(request.name)
+        model, missing = _build(request)
+    model = getattr(model, "vision_model", model)
+    by_class_token = _has_linear(getattr(model, "pooler", None)) and layout_of(model).class_token
+    if by_class_token:
+        model.pooler = None
+    missing = [key for key in missing if key.removeprefix("vision_model.") in model.state_dict()]
+    if missing:
+        raise UserError(f"{request.id}: {len(missing)} keys of the network have no weights, {', '.join(missing[:5])}")
+    revision = getattr(model.config, "_commit_hash", None)
+    return Network(
+        module=model,
+        weights=RANDOM if request.random else f"revision {revision}" if revision else "of a folder",
+        transform=hf_transform(settings, request),
+        pool="cls" if by_class_token else "none",
+        vector=_class_token if by_class_token else _pooled,
+        positions=_positions,
+        layout=layout_of(model),
+    )
+
+
+def _build(request: Request) -> tuple[Any, list[str]]:
+    """The model, and the keys that its files have no weights for, which transformers fills at random."""
+    import transformers
+
+    auto: Any = transformers.AutoModel
+    try:  # code that lies beside the weights is never run
+        if request.random:
+            config = transformers.AutoConfig.from_pretrained(request.name, trust_remote_code=False)
+            return auto.from_config(config), []
+        model, info = auto.from_pretrained(request.name, trust_remote_code=False, output_loading_info=True)
+    except ValueError as error:
+        raise UserError(f"{request.id}: {' '.join(str(error).split())[:200]}") from None
+    return model, sorted(info["missing_keys"])
+
+
+def hf_transform(settings: dict[str, Any], request: Request) -> Transform:
+    """The transform that an image processor's settings stand for."""
+    kind = settings.get("image_processor_type") or settings.get("feature_extractor_type") or ""
+    if kind.startswith(UNLIKE) or settings.get("do_pad") or not settings.get("do_rescale", True):
+        raise UserError(f"{request.id}: its image processor ({kind}) does what is not done here; write a Python file")
+    if abs(settings.get("rescale_factor", 1 / 255) * 255 - 1) > 1e-4:
+        raise UserError(f"{request.id}: its image processor scales pixels by {settings['rescale_factor']}, not 1/255")
+    resize, squash = _resize(settings.get("size", 224), settings.get("crop_pct"), request)
+    size = resize
+    if settings.get("crop_pct") and not squash:  # ConvNeXt's: `size` is what is left after the crop
+        size = _one_side(settings["size"], request)
+    elif settings.get("do_center_crop"):
+        size = _one_side(settings.get("crop_size", resize), request)
+    elif not squash:
+        raise UserError(f"{request.id}: its image processor does not crop, so that images keep different shapes")
+    if request.size is not None:
+        resize, size = int(request.size * resize / size), request.size
+    normalised = settings.get("do_normalize", True)
+    return Transform(
+        size=size,
+        resize=resize if settings.get("do_resize", True) else None,
+        interpolation=PILLOW_FILTERS[settings.get("resample", 2)],
+        mean=tuple(settings["image_mean"]) if normalised else (0.0, 0.0, 0.0),
+        std=tuple(settings["image_std"]) if normalised else (1.0, 1.0, 1.0),
+        squash=squash,
+    )
+
+
+def _resize(size: Any, crop_pct: float | None, request: Request) -> tuple[int, bool]:
+    """(side, whether both sides go to it) from `size`, a number or a dictionary in one of two forms."""
+    if isinstance(size, dict) and "height" in size:
+        return _one_side(size, request), True
+    side = _one_side(size, request)
+    if crop_pct is None:
+        return side, not isinstance(size, dict)  # a plain number meant both sides in old files
+    return (int(side / crop_pct), False) if side < 384 else (side, True)
+
+
+def _one_side(size: Any, request: Request) -> int:
+    sides = set(size.values()) if isinstance(size, dict) else {size}
+    if len(sides) != 1 or not set(size if isinstance(size, dict) else ()) <= {"height", "width", "shortest_edge"}:
+        raise UserError(f"{request.id}: its image processor resizes to {size}, which is not done here")
+    return int(sides.pop())
+
+
+def _has_linear(pooler: object) -> bool:
+    return isinstance(pooler, nn.Module) and any(isinstance(layer, nn.Linear) for layer in pooler.modules())
+
+
+def _class_token(model: nn.Module, images: Tensor) -> Tensor:
+    return _positions(model, images)[:, 0]
+
+
+def _pooled(model: nn.Module, images: Tensor) -> Tensor:
+    output = model(pixel_values=images)
+    pooled = getattr(output, "pooler_output", None)
+    return cast("Tensor", output.last_hidden_state if pooled is None else pooled.flatten(1))
+
+
+def _positions(model: nn.Module, images: Tensor) -> Tensor:
+    return cast("Tensor", model(pixel_values=images).last_hidden_state)

@@ -1,0 +1,184 @@
+"""A backbone by its id."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from unseen.backbones.backbone import Backbone, Pool, Spec
+from unseen.backbones.hf_source import hf_network
+from unseen.backbones.hub_source import hub_network
+from unseen.backbones.network import Network, Request, Step, call
+from unseen.backbones.onnx_source import onnx_network
+from unseen.backbones.openclip_source import openclip_network
+from unseen.backbones.pooling import Layout, default_pool, layout_at, pool_positions, pooled, whole
+from unseen.backbones.python_source import python_network
+from unseen.backbones.registry import registry_network
+from unseen.backbones.timm_source import timm_network
+from unseen.backbones.torchvision_source import torchvision_network
+from unseen.errors import UserError, did_you_mean
+from unseen.images.transform import Transform
+
+SOURCES: dict[str, tuple[Callable[[Request], Network | Backbone], tuple[str, ...]]] = {
+    "timm": (timm_network, ("timm",)),
+    "torchvision": (torchvision_network, ("torchvision",)),
+    "openclip": (openclip_network, ("open_clip",)),
+    "hub": (hub_network, ()),
+    "hf": (hf_network, ("transformers",)),
+    "onnx": (onnx_network, ("onnx", "onnxruntime")),
+    "registry": (registry_network, ("timm",)),
+}
+"""What comes before the colon of an id: the function that finds the network, and the packages that it needs."""
+
+
+class Extractor(nn.Module):
+    """A network and the step that takes images to features through it."""
+
+    def __init__(self, network: nn.Module, step: Step) -> None:
+        super().__init__()
+        self.network, self.step = network, step
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.step(self.network, images)
+
+
+def load_backbone(
+    name: str,
+    *,
+    pool: Pool | None = None,
+    layer: str | None = None,
+    size: int | None = None,
+    checkpoint: Path | None = None,
+    weights: Literal["pretrained", "random"] = "pretrained",
+    device: torch.device | str = "cpu",
+) -> Backbone:
+    """The backbone `source:name`, or `path/to/file.py:function`, ready to extract features.
+
+    Args:
+        pool: other pooling than the network's own.
+        layer: dotted name of a module to take features from, instead of the layer before the classifier.
+        size: side of the images, instead of the authors'.
+        checkpoint: weights for an architecture of timm or torchvision.
+        weights: "random" for an untrained network, drawn with a fixed seed.
+    """
+    source, rest = _split(name)
+    if checkpoint is not None and weights == "random":
+        raise UserError(f"{name}: a checkpoint and random weights cannot be had together")
+    if size is not None and size < 1:
+        raise UserError(f"{name}: images of {size} pixels cannot be")
+    find, packages = SOURCES[source] if source else (python_network, ())
+    for package in packages:
+        if find_spec(package) is None:
+            raise UserError(f"{name}: needs the package {package}: pip install 'unseen[{source}]'")
+    request = Request(name, rest, weights == "random", layer, size, checkpoint)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        found = find(request)
+    module = found.module.eval().requires_grad_(False).to(device)
+    if isinstance(found, Backbone):
+        return _whole_backbone(found, request, pool)
+    try:
+        step, layer, pool = _choose_step(found, request, pool)
+        dimension = _probe(module, step, found.transform).shape[1]
+    except UserError as error:
+        raise UserError(f"{name}: {error}") from None
+    spec = Spec(
+        id=name,
+        weights=found.weights,
+        layer=layer,
+        pool=pool,
+        dimension=dimension,
+        parameters=found.parameters or sum(parameter.numel() for parameter in module.parameters()),
+        transform=found.transform,
+        digest=tensor_digest(module),
+    )
+    return Backbone(spec, Extractor(module, step).eval(), found.notes)
+
+
+def tensor_digest(module: nn.Module) -> str:
+    """SHA-256 of the names, types, shapes and values of a module's tensors; empty where it has none."""
+    state = module.state_dict()
+    digest = hashlib.sha256()
+    for name, tensor in sorted(state.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
+    return digest.hexdigest() if state else ""
+
+
+def _split(name: str) -> tuple[str, str]:
+    """(source, name in it); the source is empty for a Python file."""
+    if name.rpartition(":")[0].endswith(".py"):
+        return "", name
+    source, colon, rest = name.partition(":")
+    if not colon or not rest:
+        raise UserError(f"{name}: a backbone is source:name, for instance timm:resnet50.a1_in1k, or file.py:function")
+    if source not in SOURCES:
+        hint = did_you_mean(source, SOURCES) or f"; there are {', '.join(SOURCES)} and file.py:function"
+        raise UserError(f"{name}: no source of backbones is called {source}{hint}")
+    return source, rest
+
+
+def _choose_step(network: Network, request: Request, wanted: Pool | None) -> tuple[Step, str, Pool]:
+    """(how images become features, the layer they come from, the pooling)."""
+    module, layer, layout, step = network.module, request.layer, network.layout, network.vector
+    if layer is not None and layer != network.layer:
+        layout = layout_at(module, layer, layout)
+        output = _probe(module, partial(whole, layer=layer), network.transform)
+        pool = wanted or default_pool(output, layout, network.pool)
+        return partial(pooled, layer=layer, pool=pool, layout=layout), layer, pool
+    if wanted is None or wanted == network.pool:
+        output = _probe(module, step, network.transform)
+        if output.ndim == 2:
+            return step, network.layer, network.pool
+        pool = wanted or default_pool(output, layout, network.pool)
+    else:
+        pool, step = wanted, network.positions or step
+    return partial(_repooled, step=step, pool=pool, layout=layout, after=network.after_pool), network.layer, pool
+
+
+def _repooled(
+    network: nn.Module, images: Tensor, *, step: Step, pool: Pool, layout: Layout, after: str | None
+) -> Tensor:
+    """The output of a step pooled, and what the network does after its own pooling done to each pooled vector."""
+    output = step(network, images)
+    parts: tuple[Pool, ...] = ("cls", "avg") if pool == "cls+avg" else (pool,)
+    vectors = [pool_positions(output, part, layout) for part in parts]
+    if after is not None:
+        vectors = [network.get_submodule(after)(vector) for vector in vectors]
+    return torch.cat(vectors, dim=1)
+
+
+def _probe(module: nn.Module, step: Step, transform: Transform) -> Tensor:
+    """What a step gives for one image of zeros."""
+    size = transform.size
+    device = next((tensor.device for tensor in module.parameters()), torch.device("cpu"))
+    try:
+        with torch.inference_mode():
+            output = step(module, torch.zeros(1, 3, size, size, device=device))
+    except UserError:
+        raise
+    except Exception as error:  # a network that was given another size than it takes can raise anything at all
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise UserError(f"does not take an image of {size} × {size} pixels ({reason})") from None
+    if not isinstance(output, Tensor):
+        raise UserError(f"gives {type(output).__name__}, not one tensor")
+    return output
+
+
+def _whole_backbone(backbone: Backbone, request: Request, pool: Pool | None) -> Backbone:
+    """A backbone that its source made, if it is what it says and nothing else was asked for."""
+    if pool or request.layer or request.size or request.checkpoint or request.random:
+        raise UserError(f"{request.id}: is made whole; its pooling, layer, size and weights cannot be set from here")
+    spec = backbone.spec
+    output = _probe(backbone.module, call, spec.transform)
+    if output.ndim != 2 or output.shape[1] != spec.dimension:
+        shape = " × ".join(map(str, output.shape[1:]))
+        raise UserError(f"{request.id}: says it gives {spec.dimension} numbers an image, but gives {shape}")
+    digest = spec.digest or tensor_digest(backbone.module)
+    return replace(backbone, spec=replace(spec, id=request.id, digest=digest))

@@ -1,0 +1,130 @@
+"""Backbones in an ONNX file: `onnx:path/to/file.onnx`, run by onnxruntime.
+
+Features are the file's first output, or any tensor of its graph named with `layer`. The size of images is in the graph
+(224 where it leaves that open); mean and deviation are not: ImageNet's are taken, and bicubic interpolation.
+"""
+
+import hashlib
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from unseen.backbones.checkpoint import file_sha256
+from unseen.backbones.network import Network, Request, refuse_checkpoint
+from unseen.errors import UserError, did_you_mean
+from unseen.images.transform import Transform
+
+DTYPES = {1: torch.float32, 10: torch.float16}  # by ONNX's number of the element type
+
+
+class OnnxNetwork(nn.Module):
+    """A graph as a module, from images to one of its tensors; it runs on the GPU where onnxruntime can.
+
+    Args:
+        graph: the file's bytes.
+        batch: images the graph takes at once, or None for any number.
+    """
+
+    def __init__(self, graph: bytes, output: str, batch: int | None, dtype: torch.dtype) -> None:
+        super().__init__()
+        import onnxruntime
+
+        available = onnxruntime.get_available_providers()
+        providers = [name for name in ("CUDAExecutionProvider", "CPUExecutionProvider") if name in available]
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = torch.get_num_threads()
+        self.session = onnxruntime.InferenceSession(graph, options, providers=providers)
+        self.input = self.session.get_inputs()[0].name
+        self.output, self.batch, self.dtype = output, batch, dtype
+
+    def forward(self, images: Tensor) -> Tensor:
+        parts = torch.split(images, self.batch) if self.batch else (images,)
+        return torch.cat([self._run(part) for part in parts]).to(images.device)
+
+    def _run(self, images: Tensor) -> Tensor:
+        count = len(images)
+        if self.batch and count < self.batch:
+            images = torch.cat((images, images.new_zeros(self.batch - count, *images.shape[1:])))
+        array = images.to("cpu", self.dtype).contiguous().numpy()
+        result = self.session.run([self.output], {self.input: array})[0]
+        return torch.from_numpy(result)[:count].float()
+
+
+def onnx_network(request: Request) -> Network:
+    refuse_checkpoint(request)
+    path = Path(request.name)
+    if request.random:
+        raise UserError(f"{request.id}: an ONNX file has the weights it has; random ones cannot be asked for")
+    model, sha256 = _read(path)
+    graph = model.graph
+    constants = {tensor.name: prod(tensor.dims) for tensor in graph.initializer}
+    inputs = [value for value in graph.input if value.name not in constants]
+    if len(inputs) != 1:
+        raise UserError(f"{path}: takes {len(inputs)} inputs, not one batch of images")
+    batch, size, dtype = _input(inputs[0], path, request.size)
+    output = request.layer or graph.output[0].name
+    tensors = [name for node in graph.node for name in node.output if name]
+    if output not in tensors:
+        hint = did_you_mean(output, tensors) or f"; its outputs are {', '.join(value.name for value in graph.output)}"
+        raise UserError(f"{path}: no tensor {output} in it{hint}")
+    if output not in [value.name for value in graph.output]:
+        graph.output.add().name = output
+    try:
+        network = OnnxNetwork(model.SerializeToString(), output, batch, dtype)
+    except Exception as error:  # onnxruntime's own exceptions have no common base
+        raise UserError(f"{path}: onnxruntime cannot run it ({' '.join(str(error).split())[:200]})") from None
+    return Network(
+        module=network,
+        weights=f"sha256:{sha256}",
+        transform=Transform(size=size, resize=size),
+        layer=request.layer or "output",
+        parameters=sum(constants[name] for name in _needed(graph, output) if name in constants),
+        notes=(
+            "an ONNX file does not say how images are prepared: bicubic, ImageNet's mean and deviation are assumed",
+        ),
+    )
+
+
+def _read(path: Path) -> tuple[Any, str]:
+    """The model, and the SHA-256 of its file; of model and weights together where they are in files beside it."""
+    import onnx
+
+    if not path.is_file():
+        raise UserError(f"{path}: no such ONNX file")
+    try:
+        bare = onnx.load(str(path), load_external_data=False)
+        beside = any(onnx.external_data_helper.uses_external_data(tensor) for tensor in bare.graph.initializer)
+        model = onnx.load(str(path)) if beside else bare
+        onnx.checker.check_model(model)
+        return model, hashlib.sha256(model.SerializeToString()).hexdigest() if beside else file_sha256(path)
+    except Exception as error:  # protobuf's and the checker's errors, and a lack of memory
+        raise UserError(f"{path}: not a sound ONNX file ({' '.join(str(error).split())[:200]})") from None
+
+
+def _input(value: Any, path: Path, wanted: int | None) -> tuple[int | None, int, torch.dtype]:
+    """(images at once, side, element type) of the graph's input, which must be (b, 3, size, size)."""
+    tensor = value.type.tensor_type
+    sides = [side.dim_value if side.HasField("dim_value") else None for side in tensor.shape.dim]
+    if len(sides) != 4 or sides[1] not in (3, None) or sides[2] != sides[3]:
+        shape = " × ".join("any" if side is None else str(side) for side in sides)
+        raise UserError(f"{path}: its input is {shape}, not a batch of square images in colour (b × 3 × size × size)")
+    if tensor.elem_type not in DTYPES:
+        raise UserError(f"{path}: its input is not of 16 or 32-bit floats, so that it prepares images by itself")
+    if sides[2] and wanted not in (None, sides[2]):
+        raise UserError(f"{path}: takes images of {sides[2]} pixels only, not {wanted}")
+    return sides[0] or None, sides[2] or wanted or Transform().size, DTYPES[tensor.elem_type]
+
+
+def _needed(graph: Any, output: str) -> set[str]:
+    """Names of all tensors that an output is made of."""
+    makers = {name: node for node in graph.node for name in node.output}
+    needed, waiting = set(), [output]
+    while waiting:
+        name = waiting.pop()
+        if name and name not in needed:
+            needed.add(name)
+            waiting.extend(makers[name].input if name in makers else ())
+    return needed

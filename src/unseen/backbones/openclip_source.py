@@ -1,0 +1,82 @@
+"""Backbones of open_clip: `openclip:ViT-B-32.laion2b_s34b_b79k`, or a folder that open_clip saved a model to.
+
+Features are the image embedding as `encode_image` gives it, not normalised; `layer` reaches what is before it.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from unseen.backbones.network import RANDOM, Network, Request, downloading, refuse_checkpoint
+from unseen.backbones.pooling import layout_of
+from unseen.errors import UserError, did_you_mean
+from unseen.images.transform import Transform
+
+
+def openclip_network(request: Request) -> Network:
+    import open_clip
+
+    refuse_checkpoint(request)
+    folder = Path(request.name)
+    if folder.is_dir():
+        name, tag, weights = f"local-dir:{folder}", None, "of a folder"
+        advice = "a folder needs open_clip_config.json and open_clip_model.safetensors, as open_clip saves them"
+    else:
+        name, tag = _split(request)
+        weights = f"{name}.{tag}"
+        advice = (
+            "run it once where there is a network and copy the Hugging Face cache (~/.cache/huggingface), give a "
+            "folder that open_clip saved the model to, or ask for random weights (--weights random)"
+        )
+    with downloading(request.id, advice):
+        model: Any = open_clip.create_model(
+            name,
+            pretrained=None if request.random else tag,
+            load_weights=not request.random,
+            require_pretrained=not request.random,
+            pretrained_text=False,
+            force_image_size=request.size,
+            weights_only=True,
+        )
+    visual = model.visual
+    if getattr(visual, "output_tokens", False):
+        visual.output_tokens = False  # CoCa's gives its tokens too
+    return Network(
+        module=visual,
+        weights=RANDOM if request.random else weights,
+        transform=_transform(open_clip.get_model_preprocess_cfg(model), request),
+        layer="embedding",
+        layout=layout_of(getattr(visual, "trunk", visual)),
+    )
+
+
+def _split(request: Request) -> tuple[str, str | None]:
+    """(model, tag); a tag must be given, for open_clip has no default ones."""
+    import open_clip
+
+    name, _, tag = request.name.partition(".")
+    known = open_clip.list_models()
+    if name not in known:
+        raise UserError(f"{request.id}: open_clip has no such model, nor is it a folder{did_you_mean(name, known)}")
+    tags = open_clip.list_pretrained_tags_by_model(name)
+    if tag not in tags and not (request.random and not tag):
+        names = ", ".join(f"{name}.{known_tag}" for known_tag in tags)
+        what = f"open_clip has no such weights{did_you_mean(tag, tags)}" if tag else "say which weights"
+        raise UserError(f"{request.id}: {what}; it has {names or 'none'}")
+    return name, tag or None
+
+
+def _transform(config: dict[str, Any], request: Request) -> Transform:
+    size = config["size"]
+    width, height = (size, size) if isinstance(size, int) else size
+    if width != height:
+        raise UserError(f"{request.id}: takes images of {width} × {height}, not square ones")
+    if config["resize_mode"] not in ("shortest", "squash"):
+        raise UserError(f"{request.id}: its authors pad images to a square, which is not done here")
+    return Transform(
+        size=width,
+        resize=width,
+        interpolation=config["interpolation"],
+        mean=tuple(config["mean"]),
+        std=tuple(config["std"]),
+        squash=config["resize_mode"] == "squash",
+    )

@@ -1,0 +1,166 @@
+"""From the positions of a layer's output to one vector per image."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import isqrt
+
+import torch
+from torch import Tensor, nn
+
+from unseen.backbones.backbone import Pool
+from unseen.errors import UserError, did_you_mean
+
+CLASS_TOKENS = ("cls_token", "class_token", "class_embedding")
+OTHER_TOKENS = ("dist_token", "distillation_token")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a network keeps what in its outputs.
+
+    Attributes:
+        prefix: how many tokens come before those of the image's patches in an output (b, n, c).
+        class_token: whether the first of them is a class token; others are registers or a distillation token.
+        channels_last: whether outputs with four axes are (b, h, w, c), not (b, c, h, w).
+    """
+
+    prefix: int = 0
+    class_token: bool = False
+    channels_last: bool = False
+
+
+PLAIN = Layout()
+
+
+def layout_of(network: nn.Module) -> Layout:
+    """The layout, from the names that timm, torchvision, open_clip, transformers and DINO use for their tokens."""
+    holders = (network, getattr(network, "embeddings", None))
+
+    def count(names: tuple[str, ...]) -> int:
+        return sum(isinstance(getattr(holder, name, None), Tensor) for holder in holders for name in names)
+
+    class_token = count(CLASS_TOKENS) > 0
+    registers = max(getattr(holder, "num_register_tokens", 0) for holder in (network, getattr(network, "config", None)))
+    prefix = getattr(network, "num_prefix_tokens", None)
+    if prefix is None:
+        prefix = class_token + count(OTHER_TOKENS) + registers
+    return Layout(int(prefix), class_token, getattr(network, "output_fmt", "NCHW") == "NHWC")
+
+
+def default_pool(output: Tensor, layout: Layout, own: Pool) -> Pool:
+    """The network's own pooling where it fits the output, otherwise the mean over positions."""
+    if output.ndim == 2:
+        return "none"
+    if output.ndim == 3 and _prefix(output, layout):
+        return own if own != "none" else "cls" if layout.class_token else "avg"
+    return "avg"
+
+
+def pool_positions(output: Tensor, pool: Pool, layout: Layout) -> Tensor:
+    """One vector per image from (b, d), (b, n, c) or (b, c, h, w); a pooling that has no meaning there is refused.
+
+    The mean is over the image's own positions: tokens before them (class, distillation, registers) are left out.
+    """
+    if output.ndim == 2:
+        if pool != "none":
+            raise UserError(f"its output is one vector per image, so that --pool {pool} has nothing to pool; leave it")
+        return output
+    if output.ndim == 3:
+        prefix = _prefix(output, layout)
+        tokens = output
+    elif output.ndim == 4:
+        prefix = 0
+        tokens = output.flatten(1, 2) if layout.channels_last else output.flatten(2).transpose(1, 2)
+    else:
+        raise UserError(f"its output has the shape {_shape(output)}, which is neither a map, tokens nor a vector")
+    if pool == "none":
+        if tokens.shape[1] > 1:
+            raise UserError(f"its output has {tokens.shape[1]} positions; pool them (--pool avg)")
+        return tokens[:, 0]
+    if "cls" in pool and not (layout.class_token and prefix):
+        raise UserError(f"its output, {_shape(output)}, has no class token; pool it with --pool avg")
+    if "avg" in pool and tokens.shape[1] == prefix:
+        raise UserError("its output has a class token only; take that (--pool cls)")
+    if pool == "cls":
+        return tokens[:, 0]
+    mean = tokens[:, prefix:].mean(dim=1)
+    return mean if pool == "avg" else torch.cat((tokens[:, 0], mean), dim=1)
+
+
+def _prefix(output: Tensor, layout: Layout) -> int:
+    """How many tokens of (b, n, c) are not patches of the image.
+
+    Not every layer of a network has the class token yet (its patch embedding has not). Images are square, so that the
+    number of patches is a square too, which tells the two apart.
+    """
+    number = output.shape[1]
+    if layout.prefix in (0, number):
+        return layout.prefix
+    if number > layout.prefix and _is_square(number - layout.prefix):
+        return layout.prefix
+    if _is_square(number):
+        return 0
+    raise UserError(
+        f"its output has {number} tokens, which is not a square of patches, with or without the {layout.prefix} "
+        "that come before them; choose another layer"
+    )
+
+
+def _is_square(number: int) -> bool:
+    return isqrt(number) ** 2 == number
+
+
+def _shape(output: Tensor) -> str:
+    return "(b" + "".join(f", {side}" for side in output.shape[1:]) + ")"
+
+
+def captured(network: nn.Module, images: Tensor, *, layer: str, use: Callable[[Tensor], Tensor]) -> Tensor:
+    """What `use` makes of the output of a layer, named with dots, in one pass of the network.
+
+    `use` runs at once, while the output is as the layer gave it: the next layer may write over it.
+    """
+    caught: list[Tensor] = []
+
+    def keep(_module: nn.Module, _inputs: object, output: object) -> None:
+        if not isinstance(output, Tensor):
+            raise UserError(f"layer {layer} gives {type(output).__name__}, not one tensor; name a layer inside it")
+        caught.append(use(output).clone())
+
+    handle = find_layer(network, layer).register_forward_hook(keep)
+    try:
+        network(images)
+    finally:
+        handle.remove()
+    if len(caught) != 1:
+        raise UserError(f"layer {layer} is run {len(caught)} times for an image, not once; name the block around it")
+    return caught[0]
+
+
+def whole(network: nn.Module, images: Tensor, *, layer: str) -> Tensor:
+    """The output of a layer."""
+    return captured(network, images, layer=layer, use=_same)
+
+
+def pooled(network: nn.Module, images: Tensor, *, layer: str, pool: Pool, layout: Layout) -> Tensor:
+    """The output of a layer, pooled."""
+    return captured(network, images, layer=layer, use=partial(pool_positions, pool=pool, layout=layout))
+
+
+def _same(output: Tensor) -> Tensor:
+    return output
+
+
+def find_layer(network: nn.Module, layer: str) -> nn.Module:
+    names = [name for name, _ in network.named_modules() if name]
+    if layer not in names:
+        tops = ", ".join(name for name, _ in network.named_children())
+        raise UserError(f"there is no layer {layer}{did_you_mean(layer, names) or f'; it has {tops}'}")
+    return network.get_submodule(layer)
+
+
+def layout_at(network: nn.Module, layer: str, layout: Layout) -> Layout:
+    """The layout of one layer's output: convolutions are (b, c, h, w) also in networks that otherwise are not."""
+    if layout.channels_last and isinstance(find_layer(network, layer), nn.Conv2d | nn.BatchNorm2d):
+        return Layout(layout.prefix, layout.class_token)
+    return layout

@@ -1,0 +1,98 @@
+"""Backbones of torchvision: `torchvision:resnet50.IMAGENET1K_V1`, or without the tag for its default weights.
+
+Features are what the classifier's last linear layer (of SqueezeNet: its last convolution) is given.
+"""
+
+from functools import partial
+from math import floor
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from unseen.backbones.backbone import Pool
+from unseen.backbones.network import Network, Request, downloading, fill
+from unseen.backbones.pooling import Layout, layout_of, whole
+from unseen.errors import UserError, did_you_mean
+from unseen.images.transform import Transform
+
+CLASSIFIERS = ("fc", "classifier", "heads", "head")
+AUXILIARY = ("AuxLogits", "aux1", "aux2")
+
+
+def torchvision_network(request: Request) -> Network:
+    from torchvision import models
+
+    architecture, weights = _find(request)
+    pretrained = not request.random and request.checkpoint is None
+    folder = Path(torch.hub.get_dir()) / "checkpoints"
+    advice = f"fetch {weights.url} where there is a network and put it into {folder}, or ask for --weights random"
+    # These two warn unless they are told to draw their weights as their authors did.
+    draw = {"init_weights": True} if architecture in ("googlenet", "inception_v3") and not pretrained else {}
+    with downloading(request.id, advice):
+        model = models.get_model(architecture, weights=weights if pretrained else None, progress=False, **draw)
+    classifier = remove_classifier(model)
+    for name in AUXILIARY:
+        if hasattr(model, name):
+            setattr(model, name, None)
+    tag, notes = fill(model, request, f"{architecture}.{weights.name}", (classifier,) if classifier else ())
+    layout = layout_of(model)
+    return Network(
+        module=model,
+        weights=tag,
+        transform=_transform(weights.transforms(), request),
+        pool=_own_pool(model, layout),
+        positions=partial(whole, layer="encoder") if layout.class_token else None,
+        layout=Layout(layout.prefix, layout.class_token, channels_last="swin" in architecture),
+        notes=notes,
+    )
+
+
+def remove_classifier(model: nn.Module) -> str | None:
+    """Put the identity in the place of the last layer of the classifier, in place, and say what it was called."""
+    for name in CLASSIFIERS:
+        part = getattr(model, name, None)
+        if isinstance(part, nn.Linear):
+            setattr(model, name, nn.Identity())
+            return name
+        if isinstance(part, nn.Sequential):
+            last = [key for key, layer in part.named_children() if isinstance(layer, nn.Linear | nn.Conv2d)]
+            if last:
+                setattr(part, last[-1], nn.Identity())
+                return f"{name}.{last[-1]}"
+    return None
+
+
+def _find(request: Request) -> tuple[str, Any]:
+    from torchvision import models
+
+    architecture, _, tag = request.name.partition(".")
+    known = models.list_models(module=models)
+    if architecture not in known:
+        raise UserError(f"{request.id}: torchvision has no such model{did_you_mean(architecture, known)}")
+    weights: Any = models.get_model_weights(architecture)
+    if tag and tag not in weights.__members__:
+        tags = ", ".join(f"{architecture}.{name}" for name in (member.name for member in weights))
+        raise UserError(f"{request.id}: torchvision has no such weights; it has {tags}")
+    return architecture, weights[tag] if tag else weights.DEFAULT
+
+
+def _transform(preset: Any, request: Request) -> Transform:
+    crop, resize = preset.crop_size[0], preset.resize_size[0]
+    size = request.size or crop
+    return Transform(
+        size=size,
+        resize=floor(size * resize / crop),
+        interpolation=preset.interpolation.value,
+        mean=tuple(preset.mean),
+        std=tuple(preset.std),
+    )
+
+
+def _own_pool(model: nn.Module, layout: Layout) -> Pool:
+    if layout.class_token:
+        return "cls"
+    parts = [part for name, part in model.named_children() if name in CLASSIFIERS]
+    hidden = any(isinstance(layer, nn.Linear) for part in parts for layer in part.modules())
+    return "none" if hidden else "avg"  # layers after the pooling: AlexNet, VGG, MobileNetV3, MaxViT

@@ -1,0 +1,71 @@
+"""`unseen show` and the list of backbones: what can turn images into features, and what it says of itself."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, cast, get_args
+
+import typer
+
+from unseen.cli.choices import choose
+from unseen.cli.output import Json, note, print_json, print_table
+
+Rows = list[tuple[str, ...]]
+
+
+def show(
+    backbone: Annotated[str, typer.Argument(help="For instance timm:resnet50.a1_in1k, or file.py:function.")],
+    pool: Annotated[str | None, typer.Option(help="avg, cls, cls+avg or none, instead of its own pooling.")] = None,
+    layer: Annotated[str | None, typer.Option(help="Module to take features from, by its dotted name.")] = None,
+    size: Annotated[int | None, typer.Option(help="Side of the images in pixels, instead of its own.")] = None,
+    checkpoint: Annotated[Path | None, typer.Option(help="Weights for an architecture of timm or torchvision.")] = None,
+    weights: Annotated[str, typer.Option(help="pretrained, or random for an untrained network.")] = "pretrained",
+    as_json: Json = False,
+) -> None:
+    """Load a backbone and print what it does to images; all of it is in the key of extracted features."""
+    from unseen.backbones.backbone import Pool, describe
+    from unseen.backbones.load import load_backbone
+
+    chosen = cast("Pool", choose("--pool", pool, get_args(Pool))) if pool else None
+    kind = choose("--weights", weights, ("pretrained", "random"))
+    found = load_backbone(
+        backbone,
+        pool=chosen,
+        layer=layer,
+        size=size,
+        checkpoint=checkpoint,
+        weights="random" if kind == "random" else "pretrained",
+    )
+    for sentence in found.notes:
+        note(sentence)
+    if as_json:
+        print_json(asdict(found.spec))
+    else:
+        print_table("", ("", ""), describe(found.spec))
+
+
+def source_rows() -> tuple[tuple[str, ...], Rows]:
+    """Where backbones come from, and what is missing on this machine."""
+    from importlib.util import find_spec
+
+    from unseen.backbones.load import SOURCES
+
+    rows: Rows = []
+    for source, (_, packages) in SOURCES.items():
+        missing = [package for package in packages if find_spec(package) is None]
+        advice = f"pip install 'unseen[{source}]'" if missing else ""
+        rows.append((f"{source}:", ", ".join(packages) or "–", "no" if missing else "yes", advice))
+    rows.append(("file.py:function", "–", "yes", ""))
+    return ("id", "needs", "there", "advice"), rows
+
+
+def catalogue_rows() -> tuple[tuple[str, ...], Rows]:
+    """The models of the papers, and how to get each today."""
+    from unseen.backbones.catalogue import catalogue
+
+    rows: Rows = []
+    for model in catalogue():
+        how = model.id or " ".join(part for part in (model.repository, model.weights) if part)
+        facts = (str(model.dimension), str(model.size), f"{model.parameters_millions:g}M", model.extra_data)
+        rows.append((model.paper, model.name, model.category, *facts, how, model.note))
+    columns = ("paper", "model", "category", "features", "pixels", "parameters", "extra data", "weights", "note")
+    return columns, rows

@@ -1,0 +1,166 @@
+"""From the bytes of an image to the square of pixels that a backbone gets.
+
+The pixels are those of PIL's `Image.open(…).convert("RGB")`, torchvision's `Resize` (shortest side, antialiased) and
+`CenterCrop` on PIL images, bit for bit: this is what the ImageNet-CoG code does. In particular:
+
+- EXIF orientation is not applied, unless asked for.
+- Transparency is dropped, not blended. CMYK is converted as PIL does. Of an animation, the first frame is taken.
+- The one difference: 16-bit grey keeps its high byte, as PIL does for 16-bit colour. PIL cuts grey off at 255 and so
+  makes it almost all white.
+
+What the content is decides, not what the file is called. Damaged and truncated images are refused, never half decoded.
+"""
+
+import io
+import threading
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+from unseen.images.source import Image, ImageSource
+from unseen.images.transform import Transform
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+MAX_PIXELS = 200_000_000
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM", "JPEG2000")  # no EPS: PIL would run Ghostscript
+OnError = Literal["fail", "report"]
+
+_opening = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Damaged:
+    """An image that cannot be decoded, and why."""
+
+    id: str
+    reason: str
+
+
+def read_pixels(
+    source: ImageSource,
+    number: int,
+    transform: Transform,
+    *,
+    on_error: OnError = "fail",
+    fast: bool = False,
+    exif: bool = False,
+) -> NDArray[np.uint8] | Damaged:
+    """Read and decode one image of a source; in its place, one that cannot be decoded is an error or is reported.
+
+    A file that cannot be read at all is an error in either case: that is a fault of the place, not of the image.
+    """
+    image = source.read(number)
+    try:
+        return decode(image, transform, fast=fast, exif=exif)
+    except UserError as error:
+        damaged = Damaged(source.entries[number].id, str(error))
+    if on_error == "fail":
+        raise UserError(f"{damaged.id}: {damaged.reason}")
+    return damaged
+
+
+def decode(image: Image, transform: Transform, *, fast: bool = False, exif: bool = False) -> NDArray[np.uint8]:
+    """Pixels (size, size, 3), always RGB: mean, std and order of channels are applied later, on the device.
+
+    Args:
+        image: the bytes of a file, or pixels.
+        fast: let libjpeg shrink JPEGs that are at least twice as large as needed while it decodes them. Pixels then
+            differ: on photographs of 512 × 512, by 2 of 255 in the mean, and by more at sharp edges.
+        exif: turn the image as its EXIF orientation says.
+
+    Raises:
+        UserError: with the reason alone, as the bytes have no name.
+    """
+    from PIL import ImageOps
+
+    try:
+        picture = _open(image)
+        width, height = picture.size
+        if width * height > MAX_PIXELS:
+            raise UserError(f"{width} × {height} pixels, more than the {MAX_PIXELS:,} that are decoded")
+        needed = _resized((width, height), transform)
+        if fast:
+            picture.draft("RGB", needed)  # does nothing unless this is a JPEG of at least twice the size
+        picture.load()
+        if exif:
+            stored = picture.size
+            picture = ImageOps.exif_transpose(picture)
+            needed = needed if picture.size == stored else needed[::-1]
+        return _square(_rgb(picture), needed, transform)
+    except (UserError, MemoryError):  # the latter is a fault of the machine's, not of the image
+        raise
+    except Exception as error:  # damaged files make decoders raise anything at all
+        raise UserError(f"damaged image ({str(error).rstrip('.') or type(error).__name__})") from None
+
+
+def _open(image: Image) -> "Picture":
+    """A picture of which the header was read.
+
+    PIL's limit on sizes, which is a warning first, is put aside in favour of ours, and its warnings about metadata that
+    are not used are silenced. Both belong to the process, hence one at a time.
+    """
+    from PIL import Image as Pil
+    from PIL import UnidentifiedImageError
+
+    if isinstance(image, np.ndarray):
+        return Pil.fromarray(np.ascontiguousarray(image))
+    if not image:
+        raise UserError("the file is empty")
+    with _opening, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        limit, Pil.MAX_IMAGE_PIXELS = Pil.MAX_IMAGE_PIXELS, None
+        try:
+            return Pil.open(io.BytesIO(image), formats=FORMATS)
+        except UnidentifiedImageError:
+            start = image[:200].lstrip().lower()
+            what = "a web page" if start.startswith((b"<!doctype html", b"<html", b"<?xml")) else "unknown content"
+            raise UserError(f"not an image, but {what}") from None
+        finally:
+            Pil.MAX_IMAGE_PIXELS = limit
+
+
+def _resized(size: tuple[int, int], transform: Transform) -> tuple[int, int]:
+    """Width and height after the shortest side becomes `transform.resize`, the other cut to a whole number."""
+    width, height = size
+    if transform.resize is not None and transform.squash:
+        width = height = transform.resize
+    elif transform.resize is not None:
+        short, long = min(size), max(size)
+        other = int(transform.resize * long / short)
+        width, height = (transform.resize, other) if width <= height else (other, transform.resize)
+    if min(width, height) < transform.size:
+        raise UserError(f"{width} × {height} pixels, smaller than the {transform.size} that are to be cut out of it")
+    if width * height > MAX_PIXELS:
+        raise UserError(f"{size[0]} × {size[1]} pixels, so narrow that it would become {width} × {height}")
+    return width, height
+
+
+def _rgb(picture: "Picture") -> "Picture":
+    from PIL import Image as Pil
+
+    if picture.mode == "RGB":
+        return picture
+    if picture.mode.startswith("I"):
+        values: NDArray[Any] = np.asarray(picture)
+        if values.min() < 0 or values.max() > 65_535:
+            raise UserError("pixels of more than 16 bits; save it with 8 or 16")
+        picture = Pil.fromarray((values >> 8).astype(np.uint8))
+    elif picture.mode == "F":
+        raise UserError("pixels that are fractions, whose range is not known; save it with 8 or 16 bits")
+    picture.info.pop("transparency", None)  # of no use in RGB, but a warning in some modes
+    return picture.convert("RGB")
+
+
+def _square(picture: "Picture", size: tuple[int, int], transform: Transform) -> NDArray[np.uint8]:
+    from PIL import Image as Pil
+
+    if transform.resize is not None:
+        picture = picture.resize(size, Pil.Resampling[transform.interpolation.upper()])
+    left, top = (round((side - transform.size) / 2) for side in size)
+    return np.array(picture.crop((left, top, left + transform.size, top + transform.size)))

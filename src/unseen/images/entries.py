@@ -1,0 +1,64 @@
+"""Millions of entries in tens of bytes each."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Self, overload
+
+from unseen.errors import UserError
+from unseen.images.source import Entry
+
+
+class EntryTable(Sequence[Entry]):
+    """Entries as columns; an `Entry` is made when it is asked for.
+
+    Attributes:
+        classes: all classes, those without images too; not always sorted.
+    """
+
+    def __init__(self, ids: Any, codes: Any, classes: Sequence[str]) -> None:
+        """From Arrow arrays: ids as text, and the place of each image's class in `classes`."""
+        self._ids, self._codes, self.classes = ids, codes, tuple(classes)
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[str, str]], where: str, classes: Iterable[str] = ()) -> Self:
+        """From (id, class) pairs in their order; an id that is there twice is an error that names `where`.
+
+        Args:
+            classes: those that must be known although they may have no image.
+        """
+        import pyarrow as pa
+
+        code = {name: number for number, name in enumerate(classes)}
+        ids: list[str] = []
+        codes: list[int] = []
+        for id_, label in rows:
+            ids.append(id_)
+            codes.append(code.setdefault(label, len(code)))
+        if not ids:
+            raise UserError(f"{where}: no images in it")
+        if len(set(ids)) < len(ids):
+            raise UserError(f"{where}: {_first_repeated(ids)} is there twice")
+        return cls(pa.array(ids, pa.large_string()), pa.array(codes, pa.int32()), tuple(code))
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @overload
+    def __getitem__(self, number: int) -> Entry: ...
+    @overload
+    def __getitem__(self, number: slice) -> "EntryTable": ...
+    def __getitem__(self, number: int | slice) -> "Entry | EntryTable":
+        if isinstance(number, slice):
+            return EntryTable(self._ids[number], self._codes[number], self.classes)
+        return Entry(self._ids[number].as_py(), self.classes[self._codes[number].as_py()])
+
+    def __iter__(self) -> Iterator[Entry]:
+        block = 65_536
+        for start in range(0, len(self), block):
+            ids, codes = (column[start : start + block].to_pylist() for column in (self._ids, self._codes))
+            for id_, code in zip(ids, codes, strict=True):
+                yield Entry(id_, self.classes[code])
+
+
+def _first_repeated(ids: Iterable[str]) -> str:
+    seen = set[str]()
+    return next(id_ for id_ in ids if id_ in seen or seen.add(id_))  # type: ignore[func-returns-value]

@@ -1,0 +1,38 @@
+"""Images that are files of their own: in a folder per class, or wherever a list says."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from unseen.errors import UserError
+from unseen.images.entries import EntryTable
+from unseen.images.listing import list_images
+from unseen.images.releases import provenance
+
+
+@dataclass(frozen=True)
+class FileImages:
+    """Images whose ids are their paths below `root`; with `flat`, ids are `class/name`, but all files are in `root`."""
+
+    root: Path
+    entries: EntryTable
+    about: dict[str, str]
+    flat: bool = False
+
+    def read(self, number: int) -> bytes:
+        id_ = self.entries[number].id
+        path = self.root / (id_.rpartition("/")[2] if self.flat else id_)
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def folder_images(root: Path) -> FileImages:
+    """Images in a folder per class; a class is what its folder is called. Links to folders and files are followed."""
+    classes = dict(list_images(root))
+    tar = next((name for name in classes if not (root / name).is_dir()), None)
+    if tar is not None:
+        raise UserError(f"{root}: has folders and tar files ({tar}.tar); keep the classes in one of the two ways")
+    rows = ((f"{name}/{image}", name) for name, images in classes.items() for image in images)
+    entries = EntryTable.of(rows, str(root), classes)
+    return FileImages(root, entries, provenance("folder per class", entries.classes, len(entries)))

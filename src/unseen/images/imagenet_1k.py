@@ -1,0 +1,154 @@
+"""ImageNet-1K as it is distributed: training and validation images, the latter also flat with their ground truth.
+
+Where `split` is "train" or "val", images are looked for below the folder that was given, in `train` or `val` or
+`ILSVRC/Data/CLS-LOC/…` (Kaggle), and in `ILSVRC2012_img_train.tar` and `ILSVRC2012_img_val.tar`.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from unseen.errors import UserError, did_you_mean
+from unseen.files import read_table, read_text
+from unseen.images.entries import EntryTable
+from unseen.images.folder import FileImages, folder_images
+from unseen.images.imagenet_tars import imagenet_tars
+from unseen.images.listing import list_folder
+from unseen.images.releases import WNID, provenance
+from unseen.images.source import Entry, ImageSource
+from unseen.images.tar_images import TarImages
+from unseen.images.tar_index import Group, Groups, Watch, index_tars, open_index
+from unseen.images.tars import images_in, is_image, open_plain_tar
+
+VALIDATION_NAME = re.compile(r"ILSVRC2012_val_(?P<number>[0-9]{8})\.[A-Za-z]+")
+SPLITS = {"train": ("train",), "val": ("val", "validation")}
+KAGGLE_TRUTH = "LOC_val_solution.csv"
+DEVKIT_TRUTH = "ILSVRC2012_validation_ground_truth.txt"
+TRUTH_NAMES = (KAGGLE_TRUTH, "imagenet_2012_validation_synset_labels.txt", DEVKIT_TRUTH)
+ORDER_NAMES = ("map_clsloc.txt", "synsets.txt")
+DEVKIT = ("ILSVRC2012_devkit_t12/data", "ILSVRC/devkit/data", "devkit/data", "data")
+
+
+def imagenet_1k(
+    root: Path, *, split: str | None = None, truth: Path | None = None, cache: Path | None = None, watch: Watch = iter
+) -> ImageSource:
+    """The training or validation images below `root`.
+
+    Args:
+        split: "train" or "val"; must be given.
+        truth: the classes of flat validation images; looked for near them unless given. See `read_truth`.
+        cache, watch: see `imagenet_tars`.
+    """
+    if split is None:
+        raise UserError(f"{root}: has images of several splits; say which, train or val")
+    if split not in SPLITS:
+        raise UserError(f"{root}: no split '{split}'{did_you_mean(split, SPLITS)}; there are train and val")
+    place = _find(root, split)
+    if split == "val" and is_flat_validation(place):
+        return flat_validation(place, truth=truth, cache=cache, watch=watch)
+    if place.is_file() or any(entry.name.endswith(".tar") for entry in list_folder(place)):
+        return imagenet_tars(place, cache=cache, watch=watch)
+    return folder_images(place)
+
+
+def _find(root: Path, split: str) -> Path:
+    places = [root / base / name for base in ("", "ILSVRC/Data/CLS-LOC", "Data/CLS-LOC") for name in SPLITS[split]]
+    places = [place for place in places if place.is_dir()] + [root / f"ILSVRC2012_img_{split}.tar"]
+    if not places[0].exists():
+        names = " or ".join([*SPLITS[split], f"ILSVRC2012_img_{split}.tar"])
+        raise UserError(f"{root}: no images of the split '{split}' in it; expected {names}")
+    return places[0]
+
+
+def is_flat_validation(place: Path) -> bool:
+    """Whether a folder or tar file holds images under their validation names, not in classes."""
+    if place.is_dir():
+        return any(VALIDATION_NAME.fullmatch(entry.name) for entry in list_folder(place))
+    with open_plain_tar(place) as archive:
+        first = archive.next()
+        while first is not None and first.isdir():
+            first = archive.next()
+    return first is not None and VALIDATION_NAME.fullmatch(first.name.rpartition("/")[2]) is not None
+
+
+def flat_validation(
+    place: Path, *, truth: Path | None = None, cache: Path | None = None, watch: Watch = iter
+) -> FileImages | TarImages:
+    """Validation images that are all in one folder or tar file, with classes from a ground-truth file.
+
+    Ids and their order are those of the same images in class folders.
+    """
+    file = truth or _near(place, TRUTH_NAMES)
+    if file is None:
+        raise UserError(
+            f"{place}: these validation images need their classes; put one of {', '.join(TRUTH_NAMES)} beside them"
+        )
+    truths = read_truth(file)
+    if place.is_dir():
+        names = [entry.name for entry in list_folder(place) if is_image(entry.name) and entry.is_file()]
+        rows = sorted((_label(truths, name, file), name) for name in names)
+        entries = EntryTable.of(((f"{label}/{name}", label) for label, name in rows), str(place))
+        about = provenance("flat validation folder", entries.classes, len(entries), truth=file.name)
+        return FileImages(place, entries, about, flat=True)
+    # Classes are kept in the index, so they are part of what decides it.
+    settings = f"validation {json.dumps(truths)}"
+    index, key = index_tars(place, [place], settings, lambda: _groups(place, truths, file), cache, watch)
+    indexed = open_index(index, key).entries
+    about = provenance("flat validation tar file", indexed.classes, len(indexed), truth=file.name)
+    return TarImages(place.parent, index, key, about)
+
+
+def _groups(place: Path, truths: Mapping[str, str], file: Path) -> Groups:
+    with open_plain_tar(place) as archive:
+        found = images_in(archive, str(place))
+    images = sorted((_label(truths, image.name, file), image.name, image) for image in found)
+    entries = [Entry(f"{label}/{name}", label) for label, name, _ in images]
+    yield Group(place.name, 0, entries, [(image.offset, image.size) for _, _, image in images])
+
+
+def read_truth(file: Path) -> dict[str, str]:
+    """Classes by the names of validation images without suffix, from one of three kinds of file.
+
+    - Kaggle's CSV: `ImageId,PredictionString`, where a prediction begins with a synset id.
+    - A synset id on each line, for the images in order of their numbers.
+    - The development kit's numbers, one on each line. Their meaning is in its `meta.mat`; as text it is in
+      `map_clsloc.txt` (`n02119789 1 kit_fox`), which must be beside the file.
+    """
+    if file.suffix.lower() == ".csv":
+        table = read_table(file, ("ImageId", "PredictionString"))
+        return {row["ImageId"]: row["PredictionString"].split(" ")[0] for _, row in table}
+    lines = read_text(file).split()
+    if lines and all(line.isdecimal() for line in lines):
+        order = _devkit_order(file)
+        lines = [order.get(int(line), line) for line in lines]
+    return {f"ILSVRC2012_val_{number:08d}": line for number, line in enumerate(lines, start=1)}
+
+
+def _label(truth: Mapping[str, str], name: str, file: Path) -> str:
+    label = truth.get(name.rpartition(".")[0])
+    if label is None or not WNID.fullmatch(label):
+        found = "nothing" if label is None else repr(label)
+        raise UserError(f"{file}: no synset id for the image {name} ({found} where one was expected)")
+    return label
+
+
+def _devkit_order(file: Path) -> Mapping[int, str]:
+    """The development kit's numbers of classes. They are not the order of the synset ids, so both must be given."""
+    path = _near(file, ORDER_NAMES)
+    order: dict[int, str] = {}
+    for line in read_text(path).splitlines() if path else ():
+        fields = line.split()
+        if len(fields) >= 2 and WNID.fullmatch(fields[0]) and fields[1].isdecimal():
+            order[int(fields[1])] = fields[0]
+    if not order:
+        needed = "map_clsloc.txt, with lines like 'n02119789 1 kit_fox', beside it"
+        raise UserError(f"{file}: its numbers are in the order of the development kit's meta.mat; put {needed}")
+    return order
+
+
+def _near(place: Path, names: tuple[str, ...]) -> Path | None:
+    """The first of some files in, beside, or a few folders above a place, or in a development kit there."""
+    above = [place, *place.absolute().parents[:4]]
+    paths = (folder / inner / name for folder in above for inner in ("", *DEVKIT) for name in names)
+    return next((path for path in paths if path.is_file()), None)

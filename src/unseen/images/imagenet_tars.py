@@ -1,0 +1,51 @@
+"""ImageNet-21K as it is distributed: one tar file of a tar file per class, or the tar files per class in a folder."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from unseen.errors import UserError
+from unseen.images.listing import check_class, list_folder
+from unseen.images.releases import provenance
+from unseen.images.source import Entry
+from unseen.images.tar_images import TarImages
+from unseen.images.tar_index import Group, Groups, Watch, index_tars, open_index
+from unseen.images.tars import TAR_NAME, Member, images_in, open_plain_tar, tars_in
+
+
+def imagenet_tars(place: Path, *, cache: Path | None = None, watch: Watch = iter) -> TarImages:
+    """Images of a tar file of tar files, or of a folder of tar files, one per class; nothing is unpacked.
+
+    The first time, the headers of all images are read and their places kept in an index (some 60 bytes an
+    image), beside `place` or in the folder `cache`. It is built again when a tar file has another size or date.
+    """
+    if place.is_dir():
+        tars = [Path(entry.path) for entry in list_folder(place) if TAR_NAME.fullmatch(entry.name) and entry.is_file()]
+        if not tars:
+            raise UserError(f"{place}: no tar files in it; expected one per class (n01440764.tar)")
+    else:
+        tars = [place]
+    index, key = index_tars(place, tars, "imagenet", lambda: _groups(place, tars), cache, watch)
+    entries = open_index(index, key).entries
+    kind = "tar file per class" if place.is_dir() else "tar file of tar files"
+    return TarImages(tars[0].parent, index, key, provenance(kind, entries.classes, len(entries)))
+
+
+def _groups(place: Path, tars: Sequence[Path]) -> Groups:
+    seen = set[str]()
+    if tars == [place]:
+        with open_plain_tar(place) as outer:
+            for name, images in tars_in(outer, str(place)):
+                yield _group(place, name, 0, images, seen)
+        if not seen:
+            raise UserError(f"{place}: expected a tar file per class in it (n01440764.tar)")
+        return
+    for number, tar in enumerate(tars):
+        with open_plain_tar(tar) as archive:
+            yield _group(place, tar.stem, number, images_in(archive, str(tar)), seen)
+
+
+def _group(place: Path, name: str, tar: int, images: Sequence[Member], seen: set[str]) -> Group:
+    check_class(place, name, [image.name for image in images], seen)
+    ordered = sorted(images, key=lambda image: image.name)
+    entries = [Entry(f"{name}/{image.name}", name) for image in ordered]
+    return Group(name, tar, entries, [(image.offset, image.size) for image in ordered], (name,))

@@ -1,0 +1,183 @@
+"""An index of the images in tar files, built once and kept in a file.
+
+It is an Arrow file that is mapped into memory, so that all processes share it: per image its id, class, tar file,
+offset and size; in the metadata the classes, and each tar file's name, size and time of change, by which an index that
+is out of date is known.
+"""
+
+import hashlib
+import json
+import os
+import tarfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from unseen.errors import UserError
+from unseen.files import atomic_write
+from unseen.images.entries import EntryTable
+from unseen.images.open_files import FileState, open_file
+from unseen.images.source import Entry
+
+FORMAT = 1
+SUFFIX = ".unseen-index"
+ROWS_PER_BATCH = 1_000_000
+SPOT_CHECKS = 16
+
+
+@dataclass(frozen=True)
+class Group:
+    """Images that follow one another: those of a class, or of a shard. Groups are put in order of `name`.
+
+    Attributes:
+        tar: the number of the tar file they are in.
+        places: offset and size of each.
+        classes: those to be known although they may have no image.
+    """
+
+    name: str
+    tar: int
+    entries: Sequence[Entry]
+    places: Sequence[tuple[int, int]]
+    classes: Sequence[str] = ()
+
+
+Groups = Iterator[Group]
+Watch = Callable[[Groups], Iterable[Group]]
+"""Passes groups on while an index is built, to show progress."""
+
+
+@dataclass(frozen=True)
+class Index:
+    """An index that was read: the tar files in one folder, the entries, and where each is."""
+
+    tars: tuple[FileState, ...]
+    entries: EntryTable
+    table: Any
+
+    def place(self, number: int) -> tuple[FileState, int, int]:
+        """(tar file, offset, size) of an image."""
+        tar, offset, size = (self.table[name][number].as_py() for name in ("tar", "offset", "size"))
+        return self.tars[tar], offset, size
+
+
+def index_tars(
+    place: Path, tars: Sequence[Path], settings: str, find: Callable[[], Groups], cache: Path | None, watch: Watch
+) -> tuple[Path, str]:
+    """The file and the key of an index that is up to date, built now if there is none.
+
+    Args:
+        place: what the user named; the index is kept beside it, or in the user's cache if that cannot be written to.
+        tars: the files, all in one folder.
+        settings: what else decides the index.
+        find: walks through the tar files.
+        cache: a folder for the index.
+    """
+    open_index.cache_clear()  # the file may have been replaced or damaged since
+    stamps = [FileState.at(tar) for tar in tars]
+    key = hashlib.sha256(json.dumps([FORMAT, settings, [astuple(tar) for tar in stamps]]).encode()).hexdigest()
+    files = _where_to_keep(place, cache)
+    for file in files:
+        if _is_sound(file, key, tars):
+            return file, key
+    file = next((file for file in files if _can_be_written(file)), files[-1])
+    _write_index(file, key, stamps, watch(find()), place)
+    open_index.cache_clear()  # one with the same key may have been found unsound
+    return file, key
+
+
+@lru_cache(maxsize=8)
+def open_index(file: Path, key: str) -> Index:
+    """Map an index into memory; one of other tar files, or of their earlier state, is an error."""
+    import pyarrow as pa
+
+    try:
+        table = pa.ipc.open_file(pa.memory_map(str(file))).read_all()
+        about = json.loads(table.schema.metadata[b"unseen"])
+        tars = tuple(FileState(*row) for row in about["tars"])
+        entries = EntryTable(table["id"], table["class"], about["classes"])
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
+        raise UserError(f"{file}: not a readable index; delete it, and it will be built again") from None
+    if about["key"] != key:
+        raise UserError(f"{file}: the index was built again since these images were opened; open them again")
+    return Index(tars, entries, table)
+
+
+def _write_index(file: Path, key: str, tars: Sequence[FileState], groups: Iterable[Group], place: Path) -> None:
+    import pyarrow as pa
+
+    types = {"id": pa.string(), "class": pa.int32(), "tar": pa.int32(), "offset": pa.int64(), "size": pa.int64()}
+    code: dict[str, int] = {}
+    batches: list[tuple[str, Any]] = []
+    for group in groups:
+        for name in group.classes:
+            code.setdefault(name, len(code))
+        columns = (
+            [entry.id for entry in group.entries],
+            [code.setdefault(entry.label, len(code)) for entry in group.entries],
+            [group.tar] * len(group.entries),
+            [offset for offset, _ in group.places],
+            [size for _, size in group.places],
+        )
+        arrays = [pa.array(column, type_) for column, type_ in zip(columns, types.values(), strict=True)]
+        batches.append((group.name, pa.record_batch(arrays, names=list(types))))
+    if not any(batch.num_rows for _, batch in batches):
+        raise UserError(f"{place}: no images in it")
+    batches.sort(key=lambda named: named[0])
+    about = {"key": key, "tars": [astuple(tar) for tar in tars], "classes": list(code)}
+    schema = pa.schema(list(types.items()), metadata={"unseen": json.dumps(about)})
+    with atomic_write(file) as out, pa.ipc.new_file(out, schema) as writer:
+        for batch in _merged(batch for _, batch in batches):
+            writer.write_batch(batch.replace_schema_metadata(schema.metadata))
+
+
+def _merged(batches: Iterable[Any]) -> Iterator[Any]:
+    """The same rows in few batches: looking a row up among 20,000 would be slow."""
+    import pyarrow as pa
+
+    waiting: list[Any] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(part.num_rows for part in waiting) >= ROWS_PER_BATCH:
+            yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
+            waiting = []
+    if waiting:
+        yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
+
+
+def _where_to_keep(place: Path, cache: Path | None) -> list[Path]:
+    place = place.resolve() if place.name in {"", ".."} else place.absolute()
+    apart = f"{place.name}-{hashlib.sha256(str(place).encode()).hexdigest()[:12]}{SUFFIX}"
+    if cache is not None:
+        return [cache / apart]
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return [place.with_name(place.name + SUFFIX), home / "unseen" / apart]
+
+
+def _can_be_written(file: Path) -> bool:
+    return file.parent.is_dir() and os.access(file.parent, os.W_OK)
+
+
+def _is_sound(file: Path, key: str, tars: Sequence[Path]) -> bool:
+    """Whether an index is there, is of these tar files, and some of its images are where it says."""
+    if not file.is_file():
+        return False
+    try:
+        index = open_index(file, key)
+        index.table.validate(full=True)
+    except (UserError, ValueError):  # Arrow's errors are such
+        return False
+    folder = tars[0].parent
+    rows = len(index.entries)
+    for number in {i * (rows - 1) // (SPOT_CHECKS - 1) for i in range(SPOT_CHECKS)}:
+        tar, offset, size = index.place(number)
+        # In a tar file, what describes a member comes right before its bytes.
+        header = open_file(folder / tar.name, tar).read(offset - tarfile.BLOCKSIZE, tarfile.BLOCKSIZE)
+        try:
+            if tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape").size != size:
+                return False
+        except tarfile.TarError:
+            return False
+    return True

@@ -1,0 +1,140 @@
+"""ONNX files, built node by node."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from unseen.backbones.load import load_backbone
+from unseen.errors import UserError
+
+onnx = pytest.importorskip("onnx", reason="ONNX files")
+pytest.importorskip("onnxruntime", reason="runs ONNX files")
+
+
+def reference() -> nn.Sequential:
+    torch.manual_seed(2)
+    return nn.Sequential(nn.Conv2d(3, 5, 4, 4), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(5, 7))
+
+
+def write(path: Path, shape: tuple[Any, ...] = ("batch", 3, 16, 16), element: int = 1) -> Path:
+    """The network of `reference` as a graph: conv → map → mean → features → logits."""
+    conv, linear = reference()[0], reference()[4]
+    dtype = {1: np.float32, 10: np.float16, 2: np.uint8}[element]
+    tensors = {"cw": conv.weight, "cb": conv.bias, "lw": linear.weight, "lb": linear.bias}
+    helper = onnx.helper
+    nodes = [
+        helper.make_node("Conv", ["images", "cw", "cb"], ["conv"], kernel_shape=[4, 4], strides=[4, 4]),
+        helper.make_node("Relu", ["conv"], ["map"]),
+        helper.make_node("GlobalAveragePool", ["map"], ["mean"]),
+        helper.make_node("Flatten", ["mean"], ["features"]),
+        helper.make_node("Gemm", ["features", "lw", "lb"], ["logits"], transB=1),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "small",
+        [helper.make_tensor_value_info("images", element, shape)],
+        [helper.make_tensor_value_info("logits", element, (shape[0], 7))],
+        [onnx.numpy_helper.from_array(tensor.detach().numpy().astype(dtype), name) for name, tensor in tensors.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, str(path))
+    return path
+
+
+def images(count: int, size: int = 16) -> Tensor:
+    return torch.randn(count, 3, size, size, generator=torch.Generator().manual_seed(1))
+
+
+def test_output_of_the_file(tmp_path: Path) -> None:
+    backbone = load_backbone(f"onnx:{write(tmp_path / 'm.onnx')}")
+    spec = backbone.spec
+    assert (spec.dimension, spec.layer, spec.pool, spec.transform.size) == (7, "output", "none", 16)
+    assert spec.parameters == sum(parameter.numel() for parameter in reference().parameters())
+    torch.testing.assert_close(backbone(images(3)), reference()(images(3)).detach())
+
+
+def test_any_tensor_of_the_graph(tmp_path: Path) -> None:
+    name = f"onnx:{write(tmp_path / 'm.onnx')}"
+    features = load_backbone(name, layer="features")
+    assert (features.spec.dimension, features.spec.parameters) == (5, 5 * 3 * 16 + 5)  # without the classifier
+    torch.testing.assert_close(features(images(3)), reference()[:4](images(3)).detach())
+    pooled = load_backbone(name, layer="map")
+    assert (pooled.spec.layer, pooled.spec.pool) == ("map", "avg")
+    torch.testing.assert_close(pooled(images(3)), features(images(3)))
+    with pytest.raises(UserError, match="no tensor feature in it; did you mean features"):
+        load_backbone(name, layer="feature")
+    with pytest.raises(UserError, match="has no class token"):
+        load_backbone(name, layer="map", pool="cls")
+
+
+@pytest.mark.parametrize("count", [1, 4, 6, 9])
+def test_fixed_batches_are_filled_up(tmp_path: Path, count: int) -> None:
+    backbone = load_backbone(f"onnx:{write(tmp_path / 'm.onnx', (4, 3, 16, 16))}")
+    torch.testing.assert_close(backbone(images(count)), reference()(images(count)).detach())
+
+
+def test_half_precision(tmp_path: Path) -> None:
+    backbone = load_backbone(f"onnx:{write(tmp_path / 'm.onnx', element=10)}")
+    torch.testing.assert_close(backbone(images(3)), reference()(images(3)).detach(), rtol=1e-2, atol=1e-2)
+
+
+def test_size_where_the_graph_leaves_it_open(tmp_path: Path) -> None:
+    name = f"onnx:{write(tmp_path / 'm.onnx', ('b', 3, None, None))}"
+    assert load_backbone(name).spec.transform.size == 224
+    assert load_backbone(name, size=32).spec.transform.size == 32
+    with pytest.raises(UserError, match="takes images of 16 pixels only, not 32"):
+        load_backbone(f"onnx:{write(tmp_path / 'n.onnx')}", size=32)
+
+
+@pytest.mark.parametrize(
+    ("shape", "element", "message"),
+    [
+        ((1, 16, 16, 3), 1, "its input is 1 × 16 × 16 × 3, not a batch of square images in colour"),
+        ((1, 3, 16, 8), 1, "not a batch of square images"),
+        ((1, 1, 16, 16), 1, "not a batch of square images"),
+        ((1, 3, 16, 16), 2, "not of 16 or 32-bit floats|not a sound ONNX file"),
+    ],
+)
+def test_other_inputs_are_refused(tmp_path: Path, shape: tuple[int, ...], element: int, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        load_backbone(f"onnx:{write(tmp_path / 'm.onnx', shape, element)}")
+
+
+def test_damaged_and_missing_files(tmp_path: Path) -> None:
+    path = write(tmp_path / "m.onnx")
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(UserError, match="m.onnx: not a sound ONNX file"):
+        load_backbone(f"onnx:{path}")
+    (tmp_path / "empty.onnx").touch()
+    with pytest.raises(UserError, match="empty.onnx: not a sound ONNX file"):
+        load_backbone(f"onnx:{tmp_path / 'empty.onnx'}")
+    with pytest.raises(UserError, match="no such ONNX file"):
+        load_backbone(f"onnx:{tmp_path / 'none.onnx'}")
+    with pytest.raises(UserError, match="has the weights it has"):
+        load_backbone(f"onnx:{path}", weights="random")
+
+
+def test_weights_in_a_file_beside_it(tmp_path: Path) -> None:
+    """As exporters write large networks; other weights there are other weights, though the graph is the same."""
+    path = write(tmp_path / "m.onnx")
+    inside = load_backbone(f"onnx:{path}")
+    onnx.save(onnx.load(str(path)), str(path), save_as_external_data=True, location="m.data", size_threshold=0)
+    beside = load_backbone(f"onnx:{path}")
+    assert torch.equal(inside(images(2)), beside(images(2)))
+    data = bytearray((tmp_path / "m.data").read_bytes())
+    data[:4] = np.float32(7).tobytes()
+    (tmp_path / "m.data").write_bytes(data)
+    assert load_backbone(f"onnx:{path}").spec.weights != beside.spec.weights
+    (tmp_path / "m.data").unlink()
+    with pytest.raises(UserError, match="not a sound ONNX file"):
+        load_backbone(f"onnx:{path}")
+
+
+def test_the_file_is_what_identifies_it(tmp_path: Path) -> None:
+    path = write(tmp_path / "m.onnx")
+    assert load_backbone(f"onnx:{path}").spec.weights == f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
