@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from unseen.cli import backbones, concepts, levels, machine, splits, studies
+from unseen.cli import backbones, concepts, extract, levels, machine, splits, studies
 from unseen.errors import UserError
 from unseen.version import __version__
 
@@ -32,6 +32,7 @@ app.command("similarity")(concepts.similarity)
 app.command("concept")(concepts.concept)
 app.command("ls")(machine.ls)
 app.command("show")(backbones.show)
+app.command("extract")(extract.extract)
 app.command("doctor")(machine.doctor)
 
 

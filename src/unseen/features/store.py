@@ -78,40 +78,79 @@ def write_store(
         batches: X (rows, d) and y (rows,) labels, in order; nothing but one shard is held in memory.
         provenance: what goes into the manifest under `backbone`, `transform`, `source` and so on; must be JSON.
     """
-    if dtype not in DTYPES:
-        raise UserError(f"features are kept as {' or '.join(DTYPES)}, not {dtype}")
     (folder / MANIFEST).unlink(missing_ok=True)
     shards: list[dict[str, Any]] = []
     labels: list[NDArray[np.int64]] = []
     for number, (X, y) in enumerate(_regrouped(batches, shard_rows)):
-        name = f"X-{number:05d}.npy"
-        with np.errstate(over="ignore"):
-            rows = np.ascontiguousarray(X, dtype=dtype)
-        check = Features(rows, y.astype(np.int64), tuple(classes))
-        if dtype == "float16" and np.isfinite(X).all() and not np.isfinite(rows).all():
-            raise UserError(f"{folder}: values above 65504 do not fit float16; keep these features as float32")
-        check_features(check, f"{folder}, rows from {sum(map(len, labels))}")
-        _save(folder / name, rows)
-        shards.append({"file": name, "rows": len(rows), "sha256": hashlib.sha256(rows.tobytes()).hexdigest()})
-        labels.append(check.y)
+        where = f"{folder}, rows from {sum(map(len, labels))}"
+        check_features(Features(X, y.astype(np.int64), tuple(classes)), where)
+        shards.append(write_shard(folder, number, X, dtype=dtype, where=where))
+        labels.append(y.astype(np.int64))
     if not shards:
         raise UserError(f"{folder}: no features to write")
     y_all = np.concatenate(labels)
-    _save(folder / "y.npy", y_all)
-    if ids:
-        if len(ids) != len(y_all) or len(set(ids)) < len(ids):
-            raise UserError(f"{folder}: {len(y_all)} rows but {len(set(ids))} different ids")
+    if ids and (len(ids) != len(y_all) or len(set(ids)) < len(ids)):
+        raise UserError(f"{folder}: {len(y_all)} rows but {len(set(ids))} different ids")
+    return finish_store(folder, shards, y_all, classes, provenance=provenance, ids=ids, dtype=dtype)
+
+
+def write_shard(folder: Path, number: int, X: NDArray[Any], *, dtype: str, where: str) -> dict[str, Any]:
+    """Write some rows as a file of their own and return what the manifest says of it.
+
+    Args:
+        where: what an error names when the rows do not fit the type or are not finite.
+    """
+    if dtype not in DTYPES:
+        raise UserError(f"features are kept as {' or '.join(DTYPES)}, not {dtype}")
+    with np.errstate(over="ignore"):
+        rows = np.ascontiguousarray(X, dtype=dtype)
+    if dtype == "float16" and np.isfinite(X).all() and not np.isfinite(rows).all():
+        raise UserError(f"{folder}: values above 65504 do not fit float16; keep these features as float32")
+    bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    if len(bad):
+        raise UserError(f"{where}: row {bad[0]} has values that are not finite; extract it again")
+    name = f"X-{number:05d}.npy"
+    _save(folder / name, rows)
+    return {
+        "file": name,
+        "rows": len(rows),
+        "dimension": int(rows.shape[1]),
+        "sha256": hashlib.sha256(rows.tobytes()).hexdigest(),
+    }
+
+
+def finish_store(
+    folder: Path,
+    shards: Sequence[Mapping[str, Any]],
+    y: NDArray[np.int64],
+    classes: Sequence[str],
+    *,
+    provenance: Mapping[str, Any],
+    ids: Iterable[str],
+    dtype: str,
+) -> str:
+    """Make a store of shards that `write_shard` wrote, in this order, and return its content hash.
+
+    Args:
+        y: labels of all rows.
+        ids: names of all rows, known to be different ones and without line ends; or none.
+    """
+    _save(folder / "y.npy", y)
+    names = iter(ids)
+    first = next(names, None)
+    if first is not None:
         with atomic_write(folder / "ids.txt") as file:
-            file.write("\n".join(ids).encode())
+            file.write(first.encode())
+            file.writelines(f"\n{name}".encode() for name in names)
     manifest = {
         "format": FORMAT,
-        "rows": len(y_all),
-        "dimension": int(rows.shape[1]),
+        "rows": len(y),
+        "dimension": shards[0]["dimension"],
         "dtype": dtype,
         "classes": list(classes),
-        "shards": shards,
-        "labels_sha256": hashlib.sha256(y_all.tobytes()).hexdigest(),
-        "has_ids": bool(ids),
+        "shards": [{key: shard[key] for key in ("file", "rows", "sha256")} for shard in shards],
+        "labels_sha256": hashlib.sha256(y.tobytes()).hexdigest(),
+        "has_ids": first is not None,
         "provenance": dict(provenance),
     }
     manifest["content_hash"] = _content_hash(manifest)

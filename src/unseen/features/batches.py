@@ -1,0 +1,123 @@
+"""Images decoded in other processes, a batch at a time, in order.
+
+A worker decodes a whole batch into one block of shared memory, as bytes: nothing is copied image by image, and four
+times less is moved than with normalised numbers, which the device makes much faster than a worker.
+"""
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+from unseen.images.decode import decode
+from unseen.images.source import ImageSource
+from unseen.images.transform import Transform
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+AHEAD = 2  # batches that each worker has ready or under way
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A batch to decode: images at the places `start` to `stop`, all of one shard, once for each geometry."""
+
+    shard: int
+    start: int
+    stop: int
+    geometries: tuple[Transform, ...]
+
+
+class Batch(NamedTuple):
+    """A piece decoded; a tuple, because what PyTorch moves to page-locked memory has to be one.
+
+    Attributes:
+        pixels: (b, size, size, 3) bytes by geometry, without the damaged images.
+        damaged: place and reason of the images that are left out, by geometry.
+        unreadable: why the images could not be got at all; then there are no pixels.
+    """
+
+    piece: Piece
+    pixels: "dict[Transform, Tensor]"
+    damaged: dict[Transform, dict[int, str]]
+    unreadable: str = ""
+
+
+def geometry(transform: Transform) -> Transform:
+    """The part of a transform that is done in workers: transforms that share it share their pixels."""
+    return replace(transform, mean=(0.0, 0.0, 0.0), std=(1.0, 1.0, 1.0), channels="RGB")
+
+
+@dataclass(frozen=True, eq=False)
+class Decoder:
+    """Decodes pieces by their number, in whatever process it finds itself.
+
+    Attributes:
+        numbers: where in the source the image at each place is.
+    """
+
+    source: ImageSource
+    numbers: NDArray[np.int64]
+    pieces: Sequence[Piece]
+    fast: bool
+    exif: bool
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def __getitem__(self, number: int) -> Batch:
+        """A batch. Errors are values, as raising them from a worker would bury their sentence in a traceback."""
+        import torch
+
+        piece = self.pieces[number]
+        shared = torch.utils.data.get_worker_info() is not None
+        pixels = {shape: _block(piece.stop - piece.start, shape.size, shared) for shape in piece.geometries}
+        damaged: dict[Transform, dict[int, str]] = {shape: {} for shape in piece.geometries}
+        for place in range(piece.start, piece.stop):
+            try:
+                image = self.source.read(int(self.numbers[place]))
+            except UserError as error:
+                return Batch(piece, {}, {}, str(error))
+            for shape in piece.geometries:
+                row = place - piece.start - len(damaged[shape])
+                try:
+                    pixels[shape].numpy()[row] = decode(image, shape, fast=self.fast, exif=self.exif)
+                except UserError as error:
+                    damaged[shape][place] = str(error)
+        kept = {shape: block[: len(block) - len(damaged[shape])] for shape, block in pixels.items()}
+        return Batch(piece, kept, damaged)
+
+
+def _block(images: int, size: int, shared: bool) -> "Tensor":
+    import torch
+
+    block = torch.empty(images, size, size, 3, dtype=torch.uint8)
+    return block.share_memory_() if shared else block  # type: ignore[no-untyped-call]
+
+
+def decoded(decoder: Decoder, *, workers: int, device: "torch.device") -> Generator[Batch, None, None]:
+    """The batches of a decoder in order of its pieces, in page-locked memory where the device is a GPU.
+
+    Args:
+        workers: processes; 0 decodes in this one.
+    """
+    from torch.utils.data import DataLoader
+
+    loader: DataLoader[Any] = DataLoader(
+        decoder,  # type: ignore[arg-type]  # it has what is needed of a Dataset
+        batch_size=None,
+        num_workers=workers,
+        collate_fn=_as_it_is,
+        prefetch_factor=AHEAD if workers else None,
+        pin_memory=device.type == "cuda",
+    )
+    yield from loader
+
+
+def _as_it_is(batch: Any) -> Any:
+    return batch

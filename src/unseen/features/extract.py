@@ -1,0 +1,96 @@
+"""Features of images by backbones: one pass over the images for all of them, resumed where it was stopped.
+
+Features are written shard by shard. A shard that is there is never made again, and a setting that changes features
+changes the name of their folder.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from unseen.backbones.backbone import Backbone, Spec
+from unseen.errors import UserError
+from unseen.features.one_pass import Progress, Task, one_pass
+from unseen.features.plan import plan
+from unseen.features.settings import Settings, checked_device
+from unseen.features.unfinished import Unfinished
+from unseen.images.manifest import Manifest
+from unseen.images.source import ImageSource
+from unseen.version import __version__
+
+
+def extract(
+    source: ImageSource,
+    manifest: Manifest,
+    split: str,
+    backbones: Sequence[Backbone],
+    folder: Path,
+    settings: Settings,
+    *,
+    watch: Callable[[Progress], None] = lambda progress: None,
+) -> list[Path]:
+    """Extract the features of a split into a store for each backbone below `folder`, and return the stores' folders.
+
+    With `part`, a store is finished by whoever does its last shard: until then it has no manifest.
+
+    Args:
+        watch: called after every batch, and at the end.
+    """
+    device = checked_device(settings)
+    rows = plan(source, manifest, split, settings.shard_rows)
+    content_hash = manifest.content_hash
+    stores: dict[Path, Unfinished] = {}
+    for backbone in backbones:
+        decides = settings.decides(backbone.spec, content_hash, split)
+        key = _key(decides)
+        place = folder / store_name(backbone.spec, split, key)
+        if place in stores:
+            raise UserError(f"{backbone.spec.id}: this backbone is given twice")
+        provenance = {**decides, "key": key, "source": dict(source.about), "versions": _versions()}
+        stores[place] = Unfinished(place, source, rows, settings.dtype, provenance)
+    if settings.on_error == "fail":
+        _refuse_damaged(stores.values())
+    mine = range(settings.part[0] - 1, rows.shards, settings.part[1])
+    tasks = [
+        Task(backbone, store, frozenset(store.missing().intersection(mine)))
+        for backbone, store in zip(backbones, stores.values(), strict=True)
+    ]
+    tasks = [task for task in tasks if task.shards]
+    if tasks:
+        one_pass(tasks, source, rows, settings, device, watch)
+    for store in stores.values():
+        store.finish()
+    return list(stores)
+
+
+def store_name(spec: Spec, split: str, key: str) -> str:
+    """The name of a store's folder: what a person looks for, and enough of the key to tell all others apart."""
+    return f"{_slug(spec.id)}-{_slug(split)}-{key[:12]}"
+
+
+def _versions() -> dict[str, str]:
+    """Of what makes the numbers, from the decoder on; not in the key, as what they change is rounding."""
+    import PIL
+    import torch
+
+    return {"unseen": __version__, "torch": torch.__version__, "pillow": PIL.__version__}
+
+
+def _key(decides: dict[str, object]) -> str:
+    text = json.dumps(decides, sort_keys=True, allow_nan=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _slug(text: str) -> str:
+    """The last part of a path, in letters that are safe in the name of a file."""
+    return re.sub(r"[^A-Za-z0-9._]+", "-", text.rpartition("/")[2]).strip("-.")[:60]
+
+
+def _refuse_damaged(stores: Iterable[Unfinished]) -> None:
+    """What an earlier extraction left out and reported is an error for one that must not leave out any."""
+    for store in stores:
+        damaged = store.first_damaged()
+        if damaged is not None:
+            raise UserError(f"{damaged[0]}: {damaged[1]} (an earlier extraction left it out of {store.folder})")

@@ -1,0 +1,107 @@
+"""Bytes of pixels through backbones on a device, without waiting for it."""
+
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+from unseen.backbones.backbone import Backbone
+from unseen.errors import UserError
+from unseen.features.settings import Precision
+from unseen.images.transform import Transform
+
+# What a CPU is given at once: blocks above 32 MB are fetched anew from the system each time, page by page, which makes
+# normalising 128 images at once three times slower than this.
+CPU_IMAGES = 32
+
+
+def normalised(pixels: Tensor, transform: Transform) -> Tensor:
+    """Images (b, 3, size, size), channels last in memory, from bytes (b, size, size, 3).
+
+    The same operations in the same order as torchvision's `ToTensor` and `Normalize`, hence the same numbers. Mean and
+    standard deviation are in the order of the backbone's channels.
+    """
+    if transform.channels == "BGR":
+        pixels = pixels.flip(3)
+    b, size = pixels.shape[:2]
+    # Whole rows, not three numbers, are subtracted at a time: on a CPU that is much faster.
+    mean, std = (torch.tensor(values, device=pixels.device).repeat(size) for values in (transform.mean, transform.std))
+    rows = pixels.reshape(b, size, size * 3).float().div_(255).sub_(mean).div_(std)
+    return rows.view(b, size, size, 3).permute(0, 3, 1, 2)
+
+
+def moved(pixels: Tensor, device: torch.device, stream: "torch.cuda.Stream | None") -> Tensor:
+    """Pixels on the device; on a GPU by a stream of copies, so that they arrive while the last batch is computed."""
+    if stream is None:
+        return pixels.to(device)
+    with torch.cuda.stream(stream):
+        there = pixels.to(device, non_blocking=True)
+    current = torch.cuda.current_stream(device)
+    current.wait_stream(stream)
+    there.record_stream(current)  # else its memory could be given to the next copy while it is still read
+    return there
+
+
+def features(backbone: Backbone, pixels: Tensor, precision: Precision) -> Tensor:
+    """Features (b, d) of bytes (b, size, size, 3) that are on the backbone's device."""
+    if pixels.device.type == "cpu" and len(pixels) > CPU_IMAGES:
+        parts = (pixels[start : start + CPU_IMAGES] for start in range(0, len(pixels), CPU_IMAGES))
+        return torch.cat([features(backbone, part, precision) for part in parts])
+    images = normalised(pixels, backbone.spec.transform)
+    with torch.autocast(pixels.device.type, dtype=torch.float16, enabled=precision == "half"):
+        output = backbone(images)
+    if output.shape != (len(pixels), backbone.spec.dimension):
+        shape = " × ".join(map(str, output.shape))
+        raise UserError(f"{backbone.spec.id}: gave {shape} numbers, not {len(pixels)} × {backbone.spec.dimension}")
+    return output
+
+
+@contextmanager
+def products(precision: Precision) -> Iterator[None]:
+    """Products of 32-bit numbers with all their bits, where single precision is asked for; put back afterwards."""
+    if precision == "half":
+        yield
+        return
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+            yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+class Idle:
+    """Seconds in which a device had nothing to compute because there was no data.
+
+    A GPU works on what it was given while we wait for more, so its own clock is asked: time between the end of a batch
+    and the start of the next. A CPU waits when we do.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self.seconds = 0.0
+        self._device = device
+        self._end: torch.cuda.Event | None = None
+        self._gaps: deque[tuple[torch.cuda.Event, torch.cuda.Event]] = deque()
+
+    def start(self, waited: float) -> None:
+        """A batch is about to be computed, after we waited some seconds for it."""
+        if self._end is None:
+            self.seconds += waited
+            return
+        self._gaps.append((self._end, self._mark()))
+        while self._gaps and self._gaps[0][1].query():  # type: ignore[no-untyped-call]
+            end, start = self._gaps.popleft()
+            self.seconds += end.elapsed_time(start) / 1000
+
+    def stop(self) -> None:
+        """The batch is under way."""
+        if self._device.type == "cuda":
+            self._end = self._mark()
+
+    def _mark(self) -> torch.cuda.Event:
+        event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+        event.record(torch.cuda.current_stream(self._device))
+        return event

@@ -1,0 +1,162 @@
+"""One pass over images for several backbones: decoding, transfer, computing and writing at the same time."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from unseen.backbones.backbone import Backbone
+from unseen.errors import UserError
+from unseen.features.batches import Batch, Decoder, Piece, decoded, geometry
+from unseen.features.forward import Idle, features, moved, products
+from unseen.features.plan import Plan
+from unseen.features.settings import Settings
+from unseen.features.unfinished import Unfinished
+from unseen.images.source import ImageSource
+from unseen.images.transform import Transform
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far an extraction is.
+
+    Attributes:
+        done, total: images, of those that were still to do when it began.
+        seconds: since then.
+        idle: of these, how many the device had nothing to do for want of data.
+    """
+
+    done: int
+    total: int
+    seconds: float
+    idle: float
+
+    @property
+    def rate(self) -> float:
+        """Images a second."""
+        return self.done / self.seconds if self.seconds else 0.0
+
+    @property
+    def left(self) -> float:
+        """Seconds to go at this rate."""
+        return (self.total - self.done) / self.rate if self.done else float("inf")
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A backbone, its store, and the shards that the store lacks."""
+
+    backbone: Backbone
+    store: Unfinished
+    shards: frozenset[int]
+
+    @property
+    def geometry(self) -> Transform:
+        return geometry(self.backbone.spec.transform)
+
+
+@dataclass(eq=False)
+class _Shard:
+    """What was computed of a shard for one backbone; features stay on the device until the shard is complete."""
+
+    task: Task
+    number: int
+    parts: list[Tensor] = field(default_factory=list)
+    damaged: dict[int, str] = field(default_factory=dict)
+
+    def save(self, settings: Settings) -> None:
+        spec, store = self.task.backbone.spec, self.task.store
+        dtype = np.float16 if settings.dtype == "float16" else np.float32
+        if not self.parts:
+            store.save(self.number, np.empty((0, spec.dimension), dtype), self.damaged)
+            return
+        X = torch.cat(self.parts).to(getattr(torch, settings.dtype)).cpu().numpy()
+        if not np.isfinite(X).all():
+            advice = "extract it in single precision" if settings.precision == "half" else "are its weights sound?"
+            raise UserError(f"{spec.id}: features that are not finite, in shard {self.number}; {advice}")
+        store.save(self.number, X, self.damaged)
+
+
+def one_pass(
+    tasks: Sequence[Task],
+    source: ImageSource,
+    plan: Plan,
+    settings: Settings,
+    device: torch.device,
+    watch: Callable[[Progress], None],
+) -> None:
+    """Fill the shards that are missing; what was complete before an error stays."""
+    pieces = list(_pieces(tasks, plan, settings.batch))
+    total = sum(piece.stop - piece.start for piece in pieces)
+    decoder = Decoder(source, plan.numbers, pieces, settings.fast, settings.exif)
+    for task in tasks:
+        task.backbone.module.eval().to(device).to(memory_format=torch.channels_last)
+    copies = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
+    idle, began, done = Idle(device), time.perf_counter(), 0
+    open_shards: list[_Shard] = []
+    writing: list[Future[None]] = []
+    with (
+        torch.inference_mode(),
+        products(settings.precision),
+        closing(decoded(decoder, workers=settings.workers, device=device)) as batches,
+        ThreadPoolExecutor(1) as writer,
+    ):
+        for batch, waited in _timed(batches):
+            piece = batch.piece
+            _refuse(batch, source, plan, settings)
+            if piece.start == plan.images(piece.shard).start:
+                open_shards = [_Shard(task, piece.shard) for task in tasks if piece.shard in task.shards]
+            pixels = {shape: moved(block, device, copies) for shape, block in batch.pixels.items()}
+            idle.start(waited)
+            for shard in open_shards:
+                shape = shard.task.geometry
+                shard.damaged |= batch.damaged[shape]
+                if len(pixels[shape]):
+                    shard.parts.append(features(shard.task.backbone, pixels[shape], settings.precision))
+            idle.stop()
+            if piece.stop == plan.images(piece.shard).stop:
+                _wait(writing)  # so that no more than two shards are in memory
+                writing = [writer.submit(shard.save, settings) for shard in open_shards]
+            done += piece.stop - piece.start
+            watch(Progress(done, total, time.perf_counter() - began, idle.seconds))
+        _wait(writing)
+    watch(Progress(done, total, time.perf_counter() - began, idle.seconds))
+
+
+def _pieces(tasks: Sequence[Task], plan: Plan, batch: int) -> Iterator[Piece]:
+    """Batches of the shards that somebody lacks; none crosses shards, so that a shard is the same whoever makes it."""
+    for shard in sorted(set[int]().union(*(task.shards for task in tasks))):
+        shapes = tuple(dict.fromkeys(task.geometry for task in tasks if shard in task.shards))
+        images = plan.images(shard)
+        for start in images[::batch]:
+            yield Piece(shard, start, min(start + batch, images.stop), shapes)
+
+
+def _timed(batches: Iterator[Batch]) -> Iterator[tuple[Batch, float]]:
+    """Batches, and how many seconds each was waited for."""
+    while True:
+        asked = time.perf_counter()
+        batch = next(batches, None)
+        if batch is None:
+            return
+        yield batch, time.perf_counter() - asked
+
+
+def _refuse(batch: Batch, source: ImageSource, plan: Plan, settings: Settings) -> None:
+    """End the pass where images cannot be read, or are damaged and must not be."""
+    if batch.unreadable:
+        raise UserError(batch.unreadable)
+    damaged = {place: reason for losses in batch.damaged.values() for place, reason in losses.items()}
+    if damaged and settings.on_error == "fail":
+        place = min(damaged)
+        raise UserError(f"{source.entries[int(plan.numbers[place])].id}: {damaged[place]}")
+
+
+def _wait(writing: Sequence[Future[None]]) -> None:
+    for future in writing:
+        future.result()

@@ -1,0 +1,84 @@
+"""Which images an extraction goes over, and where their rows are cut into shards."""
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError, did_you_mean
+from unseen.images.manifest import Manifest
+from unseen.images.source import ImageSource
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The images of a split, as columns: a million of them take 16 MB.
+
+    Shards are cut by the images' places here alone, not by who works on them nor by which turn out to be damaged.
+
+    Attributes:
+        numbers: (n,) where each image is in its source.
+        labels: (n,) class indices into `classes`.
+        classes: of the whole manifest, sorted, so that its splits agree on them.
+    """
+
+    numbers: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    classes: tuple[str, ...]
+    shard_rows: int
+
+    @property
+    def shards(self) -> int:
+        return -(-len(self.numbers) // self.shard_rows)
+
+    def images(self, shard: int) -> range:
+        """The places of a shard's images."""
+        return range(shard * self.shard_rows, min((shard + 1) * self.shard_rows, len(self.numbers)))
+
+
+def plan(source: ImageSource, manifest: Manifest, split: str, shard_rows: int) -> Plan:
+    """Find the images of a split; one that the source lacks, or a split without images, is an error."""
+    codes: dict[str, int] = {}
+    places, found = array("q"), array("q")
+    for place, (entry, word) in enumerate(zip(manifest.entries, manifest.splits, strict=True)):
+        code = codes.setdefault(entry.label, len(codes))
+        if word == split:
+            if "\n" in entry.id or "\r" in entry.id:
+                raise UserError(f"{entry.id!r}: the name of an image cannot have a line end in it; rename it")
+            places.append(place)
+            found.append(code)
+    if not places:
+        there = sorted(set(manifest.splits))
+        hint = did_you_mean(split, there)
+        raise UserError(f"no images of split '{split}' in the manifest, only of {', '.join(there)}{hint}")
+    classes = tuple(sorted(codes))
+    rank = np.empty(len(classes), dtype=np.int64)
+    rank[[codes[name] for name in classes]] = np.arange(len(classes))
+    labels = rank[np.frombuffer(found, dtype=np.int64)]
+    return Plan(_numbers(source, manifest, split, np.array(places, dtype=np.int64)), labels, classes, shard_rows)
+
+
+def _numbers(source: ImageSource, manifest: Manifest, split: str, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where the images at some places of the manifest are in the source.
+
+    A manifest is in the order of its source unless somebody sorted it: both are gone through side by side, and only if
+    that does not find all is a table of ids made, which takes hundreds of bytes an image.
+    """
+    if manifest.entries is source.entries:
+        return places
+    numbers = np.fromiter(_side_by_side(source, manifest, split), dtype=np.int64)
+    return numbers if len(numbers) == len(places) else np.array(manifest.numbers(source, split), dtype=np.int64)
+
+
+def _side_by_side(source: ImageSource, manifest: Manifest, split: str) -> Iterator[int]:
+    rows = zip(manifest.entries, manifest.splits, strict=True)
+    wanted = (entry for entry, word in rows if word == split)
+    entry = next(wanted, None)
+    for number, candidate in enumerate(source.entries):
+        if entry is None:
+            return
+        if candidate == entry:
+            yield number
+            entry = next(wanted, None)

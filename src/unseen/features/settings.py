@@ -1,0 +1,80 @@
+"""How an extraction is done, and which of it decides the features."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import torch
+
+from unseen.backbones.backbone import Spec
+from unseen.errors import UserError
+from unseen.images.decode import OnError
+
+REVISION = 1  # of extraction itself: to be raised when the same settings come to give other numbers
+Precision = Literal["half", "single"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to extract.
+
+    Attributes:
+        precision: "half" computes with 16-bit floats where that is safe and keeps those, "single" with 32 exact bits.
+        workers: processes that decode; 0 for none but this.
+        shard_rows: images between two places where a killed extraction can go on.
+        on_error: whether a damaged image ends the extraction, or is left out and named in the store.
+        fast: decode JPEGs faster, with other pixels.
+        exif: turn images as their EXIF orientation says.
+        part: (k, n), to do the k-th of n parts of the shards and leave the rest to others.
+    """
+
+    device: str = "cpu"
+    precision: Precision = "single"
+    batch: int = 128
+    workers: int = 2
+    shard_rows: int = 10_000
+    on_error: OnError = "fail"
+    fast: bool = False
+    exif: bool = False
+    part: tuple[int, int] = (1, 1)
+
+    @property
+    def dtype(self) -> Literal["float16", "float32"]:
+        """What features are kept as."""
+        return "float16" if self.precision == "half" else "float32"
+
+    def decides(self, spec: Spec, manifest_hash: str, split: str) -> dict[str, Any]:
+        """All that a store's bytes depend on, but for how a device rounds. Its hash is the key of the store.
+
+        Not among it: what the pixels of each image are. A manifest has the names of images alone.
+        """
+        return {
+            "revision": REVISION,
+            "backbone": asdict(spec),
+            "manifest": manifest_hash,
+            "split": split,
+            "precision": self.precision,
+            "dtype": self.dtype,
+            "fast": self.fast,
+            "exif": self.exif,
+            "shard_rows": self.shard_rows,
+        }
+
+
+def checked_device(settings: Settings) -> torch.device:
+    """The device, if everything that the settings ask for can be."""
+    try:
+        device = torch.device(settings.device)
+    except RuntimeError:
+        raise UserError(f"there is no device called {settings.device}; cpu, cuda and cuda:1 are some") from None
+    if device.type == "cuda" and device.index not in {None, *range(torch.cuda.device_count())}:
+        raise UserError(f"device {settings.device}: this machine has {torch.cuda.device_count()} GPUs, from cuda:0")
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise UserError(f"device {settings.device}: PyTorch finds no GPU on this machine")
+    if settings.precision == "half" and device.type != "cuda":
+        raise UserError("half precision needs a GPU; without one, features are extracted in single precision")
+    part, parts = settings.part
+    if not 1 <= part <= parts:
+        raise UserError(f"part {part} of {parts}: parts are counted from 1 to their number")
+    if min(settings.batch, settings.shard_rows) < 1 or settings.workers < 0:
+        raise UserError("a batch and a shard have at least one image, and there cannot be fewer workers than none")
+    return device

@@ -1,0 +1,127 @@
+"""A store that is being extracted: its shards come one by one, from several processes or machines.
+
+Beside each shard lies a file that says it is complete, with the images that are missing from it:
+
+    X-00000.npy     rows
+    X-00000.json    their number and hash, and the damaged images; written after them
+
+Whoever finds all of these writes the manifest, which makes the folder a feature store.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+from unseen.features.plan import Plan
+from unseen.features.store import MANIFEST, finish_store, write_shard
+from unseen.files import atomic_write
+from unseen.images.source import ImageSource
+
+
+@dataclass(frozen=True, eq=False)
+class Unfinished:
+    """The folder of a store, and what will be in it.
+
+    Attributes:
+        provenance: what decides the features, with the `key` that all of it hashes to.
+    """
+
+    folder: Path
+    source: ImageSource
+    plan: Plan
+    dtype: str
+    provenance: Mapping[str, Any]
+
+    def manifest(self) -> dict[str, Any] | None:
+        """The manifest, if the store is finished; one of other features is an error."""
+        path = self.folder / MANIFEST
+        if not path.exists():
+            return None
+        try:
+            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            key = found["provenance"]["key"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UserError(f"{path}: damaged ({error}); delete the folder and extract it again") from None
+        if key != self.provenance["key"]:
+            raise UserError(f"{self.folder}: holds the features of another extraction; give another folder")
+        return found
+
+    def missing(self) -> set[int]:
+        """Shards that are still to be extracted."""
+        if self.manifest() is not None:
+            return set()
+        return {shard for shard in range(self.plan.shards) if self._record(shard) is None}
+
+    def first_damaged(self) -> tuple[str, str] | None:
+        """Id and reason of a damaged image among what is done."""
+        images = (
+            image for shard in range(self.plan.shards) for image in (self._record(shard) or {}).get("damaged", ())
+        )
+        image = next(images, None)
+        return image and (image["id"], image["reason"])
+
+    def save(self, shard: int, X: NDArray[Any], damaged: Mapping[int, str]) -> None:
+        """Write a shard: the rows of its images in order, but for the damaged ones, which are given by their places."""
+        images = self.plan.images(shard)
+        if len(X) + len(damaged) != len(images):
+            raise AssertionError(f"{len(X)} rows and {len(damaged)} damaged of {len(images)} images")
+        where = f"{self.folder}, images from {images.start}"
+        written = write_shard(self.folder, shard, X, dtype=self.dtype, where=where) if len(X) else {"rows": 0}
+        losses = [{"place": place, "id": self._id(place), "reason": why} for place, why in sorted(damaged.items())]
+        with atomic_write(self._record_path(shard)) as file:
+            file.write(json.dumps(written | {"damaged": losses}, indent=1, ensure_ascii=False).encode())
+
+    def finish(self) -> bool:
+        """Write the manifest if all shards are there; whether the store is finished."""
+        if self.manifest() is not None:
+            return True
+        records = [self._record(shard) for shard in range(self.plan.shards)]
+        there = [record for record in records if record is not None]
+        if len(there) < len(records):
+            return False
+        shards = [record for record in there if record["rows"]]
+        damaged = [image for record in there for image in record["damaged"]]
+        if not shards:
+            raise UserError(f"all {len(damaged):,} images are damaged; the first is {_sentence(damaged[0])}")
+        kept = np.delete(np.arange(len(self.plan.numbers)), [image["place"] for image in damaged])
+        losses = [{"id": image["id"], "reason": image["reason"]} for image in damaged]
+        finish_store(
+            self.folder,
+            shards,
+            self.plan.labels[kept],
+            self.plan.classes,
+            provenance=dict(self.provenance) | {"damaged_count": len(losses), "damaged": losses},
+            ids=self._ids(kept),
+            dtype=self.dtype,
+        )
+        return True
+
+    def _ids(self, places: NDArray[np.int64]) -> Iterator[str]:
+        return (self._id(int(place)) for place in places)
+
+    def _id(self, place: int) -> str:
+        return self.source.entries[int(self.plan.numbers[place])].id
+
+    def _record_path(self, shard: int) -> Path:
+        return self.folder / f"X-{shard:05d}.json"
+
+    def _record(self, shard: int) -> dict[str, Any] | None:
+        """What was noted of a finished shard; None where it is not finished, or what was noted cannot be relied on."""
+        try:
+            record: dict[str, Any] = json.loads(self._record_path(shard).read_text(encoding="utf-8"))
+            complete = record["rows"] + len(record["damaged"]) == len(self.plan.images(shard))
+            if record["rows"]:
+                complete = complete and (self.folder / record["file"]).is_file()
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return record if complete else None
+
+
+def _sentence(image: Mapping[str, str]) -> str:
+    return f"{image['id']}: {image['reason']}"
