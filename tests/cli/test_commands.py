@@ -225,7 +225,7 @@ def test_output_without_unicode_is_no_error() -> None:
 
 
 REFUSED = [
-    (["ls", "nothing"], "what to list is one of recipes"),
+    (["ls", "nothing"], "what to list is one of backbones"),
     (["concept", "", "--gloss"], "give an id, a name, a word"),
     (["levels", "random", "--seed", "-1"], "a seed is at least 0"),
     (["levels", "build", "--recipe", "cog-v2", "--taxonomy", "tree.csv"], "leave out --recipe or --taxonomy"),
@@ -295,3 +295,32 @@ def test_backbones_and_the_papers_models_are_listed(unseen: Unseen) -> None:
     assert {"timm:", "registry:", "file.py:function"} <= sources
     rows = json.loads(unseen("ls", "backbones", "--catalogue", "--json").out)
     assert [sum(row["paper"] == paper for row in rows) for paper in ("cog-v2", "ericsson-2021")] == [31, 14]
+
+
+def test_extract_goes_from_images_to_a_store_and_stops_there(unseen: Unseen, tmp_path: Path) -> None:
+    from PIL import Image
+
+    from unseen.features.store import read_store
+
+    for label, colour in (("red", (200, 20, 20)), ("blue", (20, 20, 200))):
+        (tmp_path / "photos" / label).mkdir(parents=True)
+        for i in range(3):
+            Image.new("RGB", (40 + i, 50), colour).save(tmp_path / "photos" / label / f"{i}.jpg")
+    code = "from torch import nn\nfrom unseen.images.transform import Transform\n"
+    code += (
+        "def make():\n    return nn.Sequential(nn.AdaptiveAvgPool2d(2), nn.Flatten()), Transform(size=32, resize=32)\n"
+    )
+    (tmp_path / "mine.py").write_text(code)
+    options = ("--images", tmp_path / "photos", "--out", tmp_path / "features", "--workers", 0, "--device", "cpu")
+    first = unseen("extract", "--backbone", f"{tmp_path / 'mine.py'}:make", *options)
+    assert first.code == 0, first.err
+    [store] = (tmp_path / "features").iterdir()
+    features = read_store(store, verify=True)
+    assert features.X.shape == (6, 12)
+    assert sorted(features.classes) == ["blue", "red"]
+    before = {file: file.stat().st_mtime_ns for file in store.iterdir()}
+    assert unseen("extract", "--backbone", f"{tmp_path / 'mine.py'}:make", *options).code == 0
+    assert {file: file.stat().st_mtime_ns for file in store.iterdir()} == before
+    wrong = unseen("extract", "--backbone", "timm:resnet10t", *options, "--part", "3")
+    assert wrong.code == 2
+    assert "--part is two numbers" in wrong.err
