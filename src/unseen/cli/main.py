@@ -7,7 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
-from unseen.cli import backbones, concepts, extract, levels, machine, splits, studies
+from unseen.cli import (
+    backbones,
+    compare,
+    concepts,
+    extract,
+    leaderboard,
+    levels,
+    machine,
+    published,
+    shifts,
+    splits,
+    studies,
+)
 from unseen.errors import UserError
 from unseen.version import __version__
 
@@ -26,13 +38,18 @@ app = typer.Typer(
 app.command("demo")(studies.demo)
 app.command("probe")(studies.probe)
 app.command("report")(studies.report)
+app.command("compare")(compare.compare)
 app.add_typer(levels.app, name="levels")
 app.add_typer(splits.app, name="splits")
+app.add_typer(shifts.app, name="shifts")
 app.command("similarity")(concepts.similarity)
 app.command("concept")(concepts.concept)
 app.command("ls")(machine.ls)
 app.command("show")(backbones.show)
 app.command("extract")(extract.extract)
+app.command("leaderboard")(leaderboard.leaderboard)
+app.command("published")(published.published)
+app.command("claims")(published.claims)
 app.command("doctor")(machine.doctor)
 
 

@@ -1,19 +1,14 @@
 """The report of a study of shifts: one HTML file that needs nothing else."""
 
-import base64
-import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from unseen.files import atomic_write
-from unseen.version import __version__
+from unseen.report.render import render
 
-TEMPLATES = Path(__file__).parent / "templates"
-SCRIPTS = ("plots.js", "table.js", "shifts.js")
+SCRIPTS = ("plots.js", "table.js", "look.js", "shifts.js")
 COLOURS = 8
 """As many as the style sheet has, --c0 to --c7."""
 
@@ -96,23 +91,10 @@ def write_shift_page(page: ShiftPage, path: Path) -> None:
 
 
 def _render(page: ShiftPage) -> str:
-    import jinja2
-    from plotly.offline import get_plotlyjs
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters |= {"points": _points}
-    script = "(() => {\n" + "\n".join(_source(name) for name in SCRIPTS) + "})();\n"
-    plotly: str = get_plotlyjs()
     colours = {group: number % COLOURS for number, group in enumerate(page.groups)}
-    return environment.get_template("shifts.html.j2").render(
-        page=page, colours=colours, payload=_payload(page, colours), version=__version__,
-        # The two scripts and the sheet are the package's own; the policy lets the browser run and load nothing else.
-        css=Markup(_source("page.css")), own_css=Markup(_source("shifts.css")),  # noqa: S704
-        script=Markup(script), plotly=Markup(plotly), hashes=[_hash(plotly), _hash(script)],  # noqa: S704
-    )  # fmt: skip
+    values = {"page": page, "colours": colours, "payload": _payload(page, colours)}
+    sheets, filters = ("page.css", "shifts.css"), {"points": _points}
+    return render("shifts.html.j2", sheets=sheets, scripts=SCRIPTS, filters=filters, values=values)
 
 
 def _payload(page: ShiftPage, colours: Mapping[str, int]) -> dict[str, Any]:
@@ -129,14 +111,6 @@ def _payload(page: ShiftPage, colours: Mapping[str, int]) -> dict[str, Any]:
     rows = [asdict(point) | {"domain": panel.name} for panel in page.panels for point in panel.points]
     groups = [{"name": name, "colour": colours[name]} for name in page.groups]
     return {"id_sets": page.id_sets, "scale": page.scale, "groups": groups, "panels": panels, "rows": rows}
-
-
-def _source(name: str) -> str:
-    return (TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def _hash(script: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _points(value: float) -> str:

@@ -1,37 +1,11 @@
 // Plots of a study of shifts: projections on each ID test set, the plane, and every model's ρ.
 
-const root = document.documentElement;
-const dark = matchMedia("(prefers-color-scheme: dark)");
-// Plotly's own "share" button would send the data away: it has no place here.
-const plotOptions = {
-  responsive: true, displaylogo: false, showSendToCloud: false, plotlyServerURL: "",
-  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
-};
 const chosen = { ood: 0, hidden: new Set() };
 // Shares an axis may be labelled with, those it should rather have first.
 const tickShares = [
   0.5, 0.1, 0.9, 0.01, 0.99, 0.7, 0.3, 0.001, 0.999, 0.05, 0.95, 0.02, 0.98, 0.2, 0.8, 0.0001, 0.9999, 0.4, 0.6, 0.75,
   0.85, 0.25, 0.15, 0.005, 0.002, 0.65, 0.55, 0.45, 0.35, 0.92, 0.94, 0.96, 0.97, 0.03, 0.08, 0.72, 0.74, 0.76, 0.78,
 ];
-
-// A colour of the style sheet as it is now, in light or in dark.
-function cssColour(name) {
-  const probe = document.createElement("span");
-  probe.style.color = `var(--${name})`;
-  document.body.append(probe);
-  const colour = getComputedStyle(probe).color;
-  probe.remove();
-  return colour;
-}
-
-function currentLook() {
-  const names = ["ink", "soft", "line", "raised"];
-  return {
-    ...Object.fromEntries(names.map((name) => [name, cssColour(name)])),
-    colours: [0, 1, 2, 3, 4, 5, 6, 7].map((number) => cssColour(`c${number}`)),
-    font: getComputedStyle(document.body).fontFamily, touch: matchMedia("(pointer: coarse)").matches, small: false,
-  };
-}
 
 const logit = (share) => Math.log(share / (1 - share));
 
@@ -254,16 +228,6 @@ function chooseOod(value) {
   chosen.ood = Number(value);
   for (const select of document.querySelectorAll("[data-ood]")) select.value = value;
   draw();
-}
-
-function toggleTheme() {
-  const isDark = (root.dataset.theme ?? (dark.matches ? "dark" : "light")) === "dark";
-  root.dataset.theme = isDark ? "light" : "dark";
-  draw();
-}
-
-function onAll(selector, event, action) {
-  for (const element of document.querySelectorAll(selector)) element.addEventListener(event, () => action(element));
 }
 
 onAll("[data-ood]", "change", (select) => chooseOod(select.value));
