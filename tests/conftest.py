@@ -11,6 +11,8 @@ import pytest
 SHARED = Path(__file__).parents[2] / "shared"
 COUNTS = SHARED / "data/imagenet21k_fall11_image_counts.csv"
 
+os.environ.pop("COLUMNS", None)  # pytest-xdist says 80 in its workers, and commands would believe it
+
 
 @pytest.fixture(scope="session")
 def counts_file() -> Path:
