@@ -18,7 +18,12 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # Training takes minutes on a GPU and hours without: the same command is run on a thousandth of it.
 SHORTENED = {"unseen.demo.train": "--device cpu --epochs-scale 0.001 --drawings 3"}
-ELSEWHERE = {"make demo": "test_demo", "make test": "this is it", "unseen demo --out demo-run": "test_demo"}
+ELSEWHERE = {
+    "make demo": "test_demo",
+    "make test": "this is it",
+    "unseen demo --out demo-run": "test_demo",
+    "unseen demo --backbone registry:efficientnet_lite0": "test_drawings_levels",
+}
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
