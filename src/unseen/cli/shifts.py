@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unseen.cli import shift_models
 from unseen.cli.choices import choose
 from unseen.cli.output import console, note, print_table
 from unseen.errors import UserError
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from unseen.studies.shifts import ShiftStudy
 
 app = typer.Typer(help="How models hold up under shifts of distribution.", no_args_is_help=True)
+app.command("evaluate")(shift_models.evaluate)
+app.command("sets")(shift_models.show_sets)
+app.command("mapping")(shift_models.show_mapping)
+app.command("interpolate")(shift_models.interpolate)
 
 
 @app.callback()
