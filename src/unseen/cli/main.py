@@ -10,6 +10,7 @@ import typer
 from unseen.cli import (
     backbones,
     compare,
+    concept_study,
     concepts,
     extract,
     leaderboard,
@@ -38,6 +39,7 @@ app = typer.Typer(
 app.command("demo")(studies.demo)
 app.command("probe")(studies.probe)
 app.command("report")(studies.report)
+app.command("concepts")(concept_study.concepts)
 app.command("compare")(compare.compare)
 app.add_typer(levels.app, name="levels")
 app.add_typer(splits.app, name="splits")
@@ -48,6 +50,7 @@ app.command("ls")(machine.ls)
 app.command("show")(backbones.show)
 app.command("extract")(extract.extract)
 app.command("leaderboard")(leaderboard.leaderboard)
+app.command("verify")(concept_study.verify)
 app.command("published")(published.published)
 app.command("claims")(published.claims)
 app.command("doctor")(machine.doctor)

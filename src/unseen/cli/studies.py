@@ -1,14 +1,13 @@
 """`unseen demo`, `unseen probe` and `unseen report`: running studies and looking at them."""
 
-import os
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.output import Json, console, duration, note, print_json, print_table, track
-from unseen.errors import UserError
+from unseen.cli.output import Json, duration, note, print_json, track
+from unseen.cli.running import REPORT, WorkersOption, finish, processes, run_missing, write_page
 
 if TYPE_CHECKING:
     from unseen.demo.form import Form
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
     from unseen.studies.probing import FeaturePair
 
     Prepared = tuple[list[LogisticJob], list[FeaturePair], RunData]
-
-WorkersOption = Annotated[int | None, typer.Option(help="Processes to run jobs in; by default one a core.")]
-REPORT = "report.html"
 
 
 def demo(
@@ -41,13 +37,13 @@ def demo(
     from unseen.studies.probing import job_keys
     from unseen.studies.run_folder import with_scores, write_run
 
-    form, count = FULL if full else SHORT, _processes(workers)
+    form, count = FULL if full else SHORT, processes(workers)
     folder = out or Path("unseen-drawings" if backbone else "unseen-demo")
     prepare = partial(_prepare_given, backbone) if backbone else _prepare_demo
     jobs, pairs, data = prepare(folder, form, count)
     write_run(folder, data, job_keys(jobs))
-    _run(jobs, pairs, folder, count)
-    _finish(folder, with_scores(folder, data, job_keys(jobs)), open_)
+    run_missing(jobs, pairs, folder, count)
+    finish(folder, with_scores(folder, data, job_keys(jobs)), open_)
 
 
 def _prepare_demo(folder: Path, form: "Form", workers: int) -> "Prepared":
@@ -117,15 +113,15 @@ def probe(
     settings = parse_shots(shots)
     sides = align(read_features(train), read_features(test), f"{train} and {test}")
     pair = pair_from_features(backbone, domain, *sides, (train, test))
-    count = _processes(workers)
+    count = processes(workers)
     data, jobs = plan_own(out, pair, sides[0].classes, chosen, settings, seeds)
-    _run(jobs, [pair], out, count)
+    run_missing(jobs, [pair], out, count)
     # Read by these jobs' own keys: another run may have been planned in the same folder meanwhile.
     done = with_scores(out, data, job_keys(jobs))
     if as_json:
         print_json([score.as_dict() for score in done.scores])
     else:
-        _finish(out, done, open_=False)
+        finish(out, done, open_=False)
 
 
 def report(
@@ -138,56 +134,6 @@ def report(
     from unseen.studies.run_folder import merge_runs, read_run
 
     data = merge_runs([(run.name, read_run(run)) for run in runs])
-    _write(data, out, table)
+    write_page(data, out, table)
     if open_:
         typer.launch(str(out.resolve()))
-
-
-def _processes(workers: int | None) -> int:
-    if workers is not None and workers < 1:
-        raise UserError(f"--workers is at least 1, not {workers}")
-    if workers is not None:
-        return workers
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _run(jobs: "list[LogisticJob]", pairs: "list[FeaturePair]", folder: Path, workers: int) -> None:
-    """Say how long it will take, then run what is missing."""
-    from unseen.jobs.runner import missing
-    from unseen.studies.probing import estimate, on_gpu, run
-    from unseen.studies.run_folder import RESULTS
-
-    results = folder / RESULTS
-    left = len(missing(jobs, results))
-    if left:
-        seconds = duration(estimate(jobs, pairs, results, workers))
-        place = "the GPU" if on_gpu() else f"{workers} cores"
-        note(f"{left} of {len(jobs)} jobs to do, about {seconds} on {place}; stopped, the same command goes on.")
-    for _ in track(run(jobs, pairs, results, workers=workers), "jobs done", left):
-        pass
-
-
-def _finish(folder: Path, data: "RunData", open_: bool) -> None:
-    _write(data, folder / REPORT, folder / "scores.csv")
-    if open_:
-        typer.launch(str((folder / REPORT).resolve()))
-
-
-def _write(data: "RunData", page: Path, table: Path | None) -> None:
-    """Write page and table, and print a summary."""
-    from unseen.report.page import write_report
-    from unseen.results.tables import score_table, summarise, wide, with_comparisons, write_table
-
-    scores = score_table(data.scores)
-    summary = summarise(scores)
-    seen = next((domain.name for domain in data.domains if domain.seen), None)
-    if table:
-        write_table(with_comparisons(summary, seen=seen, baseline=data.baseline), table)
-    write_report(data, page)
-    shown = wide(summary)
-    print_table(
-        f"{data.title}: top-1, percent, mean ± deviation over seeds", list(shown.columns), shown.itertuples(index=False)
-    )
-    if data.notice:
-        console().print(f"\n{data.notice}")
-    console().print(f"\nReport: {page}" + (f"\nScores: {table}" if table else ""))

@@ -123,26 +123,30 @@ def _products() -> str:
 
 
 def estimate(jobs: Sequence[Job], pairs: Sequence[FeaturePair], folder: Path, workers: int) -> float:
-    """Seconds that the missing jobs should take, from the speed of a short regression on this machine.
+    """Seconds that the missing jobs should take on this machine.
 
-    Other kinds of jobs are products of matrices too, and are taken to be as fast.
+    Regressions go by the speed of a short one on the largest features. The others are products of large matrices, and
+    go by the speed of such a product: small regressions are far from it.
     """
     table = {(pair.backbone, pair.domain): pair for pair in pairs}
     todo = missing(jobs, folder)
-    if not todo:
-        return 0.0
-    costs = [_flops(job, table[job.backbone, job.domain]) for job in todo]
-    biggest = todo[max(range(len(todo)), key=lambda i: costs[i])]
-    protocol = next((job.protocol for job in todo if isinstance(job, LogisticJob | PcaJob)), COG_V2)
-    rate = _measure(protocol, table[biggest.backbone, biggest.domain])
-    return sum(costs) / rate / (1 if on_gpu() else max(workers, 1)) + 0.1 * len(todo)
+    seconds = 0.0
+    regressions = [job for job in todo if isinstance(job, LogisticJob | PcaJob)]
+    others = [job for job in todo if not isinstance(job, LogisticJob | PcaJob)]
+    if regressions:
+        costs = [_flops(job, table[job.backbone, job.domain]) for job in regressions]
+        biggest = regressions[max(range(len(costs)), key=lambda i: costs[i])]
+        seconds += sum(costs) / _regression_rate(biggest.protocol, table[biggest.backbone, biggest.domain])
+    if others:
+        seconds += sum(_flops(job, table[job.backbone, job.domain]) for job in others) / _product_rate()
+    return seconds / (1 if on_gpu() else max(workers, 1)) + 0.1 * len(todo)
 
 
 def _flops(job: Job, pair: FeaturePair) -> float:
     return flops(job, pair.rows, pair.dimension, pair.classes)
 
 
-def _measure(protocol: LogisticProtocol, pair: FeaturePair) -> float:
+def _regression_rate(protocol: LogisticProtocol, pair: FeaturePair) -> float:
     """Flops a second in a short regression on such features: of one thread, or of the GPU."""
     import torch
 
@@ -164,6 +168,24 @@ def _measure(protocol: LogisticProtocol, pair: FeaturePair) -> float:
     finally:
         torch.set_num_threads(threads)
     return 2 * 4 * rows * (pair.dimension + 1) * pair.classes * k / seconds
+
+
+def _product_rate(side: int = 1024) -> float:
+    """Flops a second of a product of square matrices, the better of two: of one thread, or of the GPU."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        matrix = torch.ones(side, side, device="cuda" if on_gpu() else "cpu")
+        rates = []
+        for _ in range(2):
+            start = time.perf_counter()
+            (matrix @ matrix)[0, 0].item()
+            rates.append(2 * side**3 / (time.perf_counter() - start))
+    finally:
+        torch.set_num_threads(threads)
+    return max(rates)
 
 
 def pair_from_features(

@@ -51,11 +51,8 @@ def extend_run(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunDat
     folder stays as it is.
     """
     if (folder / RUN).is_file():
+        refuse_other_run(folder, data.provenance)
         old, old_keys = _read(folder)
-        for label in data.provenance.keys() & old.provenance.keys() - {VERSION}:
-            if data.provenance[label] != old.provenance[label]:
-                differ = f"'{old.provenance[label]}', not '{data.provenance[label]}'"
-                raise UserError(f"{folder}: a run with other {label} ({differ}); give another folder (--out)")
         domains = {domain.name: domain for domain in (*old.domains, *data.domains)}
         backbones = {backbone.name: backbone for backbone in (*old.backbones, *data.backbones)}
         data = replace(
@@ -68,6 +65,15 @@ def extend_run(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunDat
         keys = [*dict.fromkeys([*old_keys, *keys])]
     write_run(folder, data, keys)
     return data, list(keys)
+
+
+def refuse_other_run(folder: Path, provenance: Mapping[str, str]) -> None:
+    """Refuse to go on in the folder of a run that says otherwise of what both say something of."""
+    before = _read(folder)[0].provenance if (folder / RUN).is_file() else {}
+    for label, text in provenance.items():
+        if label != VERSION and before.get(label, text) != text:
+            differ = f"'{before[label]}', not '{text}'"
+            raise UserError(f"{folder}: a run with other {label} ({differ}); give another folder (--out)")
 
 
 def read_run(folder: Path) -> RunData:
