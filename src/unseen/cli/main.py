@@ -20,6 +20,7 @@ from unseen.cli import (
     shifts,
     splits,
     studies,
+    tasks,
 )
 from unseen.errors import UserError
 from unseen.version import __version__
@@ -40,6 +41,7 @@ app.command("demo")(studies.demo)
 app.command("probe")(studies.probe)
 app.command("report")(studies.report)
 app.command("concepts")(concept_study.concepts)
+app.command("tasks")(tasks.tasks)
 app.command("compare")(compare.compare)
 app.add_typer(levels.app, name="levels")
 app.add_typer(splits.app, name="splits")

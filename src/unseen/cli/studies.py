@@ -12,10 +12,11 @@ from unseen.cli.running import REPORT, WorkersOption, finish, processes, run_mis
 if TYPE_CHECKING:
     from unseen.demo.form import Form
     from unseen.jobs.probe_job import LogisticJob
+    from unseen.ontology.levels import Levels
     from unseen.report.run_data import RunData
     from unseen.studies.probing import FeaturePair
 
-    Prepared = tuple[list[LogisticJob], list[FeaturePair], RunData]
+    Prepared = tuple[list[LogisticJob], list[FeaturePair], RunData, Levels]
 
 
 def demo(
@@ -35,19 +36,21 @@ def demo(
     """The whole story on embedded data: five backbones, a seen domain and five levels of unseen concepts, a report."""
     from unseen.demo.form import FULL, SHORT
     from unseen.studies.probing import job_keys
-    from unseen.studies.run_folder import with_scores, write_run
+    from unseen.studies.run_folder import LEVELS, with_scores, write_run
 
     form, count = FULL if full else SHORT, processes(workers)
     folder = out or Path("unseen-drawings" if backbone else "unseen-demo")
     prepare = partial(_prepare_given, backbone) if backbone else _prepare_demo
-    jobs, pairs, data = prepare(folder, form, count)
+    jobs, pairs, data, levels = prepare(folder, form, count)
     write_run(folder, data, job_keys(jobs))
+    levels.write(folder / LEVELS)
     run_missing(jobs, pairs, folder, count)
     finish(folder, with_scores(folder, data, job_keys(jobs)), open_)
 
 
 def _prepare_demo(folder: Path, form: "Form", workers: int) -> "Prepared":
     """Features of the demo's own backbones, and what to do with them."""
+    from unseen.demo.drawings import demo_levels
     from unseen.demo.study import demo_run_data, estimate_demo, extract_missing, missing_features, plan_demo
 
     features = folder / "features"
@@ -56,11 +59,12 @@ def _prepare_demo(folder: Path, form: "Form", workers: int) -> "Prepared":
         _say_time(estimate_demo(form, folder, workers), workers)
     for _ in track(extract_missing(features, workers=workers), "sets of features extracted", left):
         pass
-    return *plan_demo(form, features), demo_run_data(form)
+    return *plan_demo(form, features), demo_run_data(form), demo_levels().levels
 
 
 def _prepare_given(backbones: list[str], folder: Path, form: "Form", workers: int) -> "Prepared":
     """Features of a user's backbones on drawings, and what to do with them."""
+    from unseen.demo.imagenet_levels import imagenet_levels
     from unseen.demo.imagenet_study import (
         estimate_imagenet,
         extract_missing,
@@ -82,7 +86,7 @@ def _prepare_given(backbones: list[str], folder: Path, form: "Form", workers: in
         _say_time(estimate_imagenet(form, folder, specs, left, workers), workers)
     for _ in track(extract_missing(features, left, workers=workers), "sets of features extracted", len(left)):
         pass
-    return *plan_imagenet(form, features, specs), imagenet_run_data(form, specs)
+    return *plan_imagenet(form, features, specs), imagenet_run_data(form, specs), imagenet_levels().levels
 
 
 def _say_time(seconds: float, workers: int) -> None:
@@ -131,9 +135,13 @@ def report(
     open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
     """Make the page of one run or several, finished or not."""
+    from unseen.report.task_page import write_task_page
     from unseen.studies.run_folder import merge_runs, read_run
+    from unseen.studies.tasks import is_task_run, task_page
 
     data = merge_runs([(run.name, read_run(run)) for run in runs])
     write_page(data, out, table)
+    if len(runs) == 1 and is_task_run(data):
+        write_task_page(task_page(runs[0], data, list(dict.fromkeys(score.key for score in data.scores))), out)
     if open_:
         typer.launch(str(out.resolve()))

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Iterator
 
 from unseen.errors import UserError
+from unseen.jobs.few_shot_job import few_shot_scores
 from unseen.jobs.finetune_job import finetune_scores
 from unseen.jobs.geometry_job import geometry_scores
 from unseen.jobs.kmeans_job import kmeans_scores
+from unseen.jobs.many_shot_job import many_shot_scores
 from unseen.jobs.mlp_job import mlp_scores
 from unseen.jobs.pca_job import pca_scores
 from unseen.jobs.probe_job import logistic_scores
@@ -19,6 +21,8 @@ _READERS: dict[str, Callable[[Result], Iterator[Score]]] = {
     "KMeansJob": kmeans_scores,
     "GeometryJob": geometry_scores,
     "FinetuneJob": finetune_scores,
+    "ManyShotJob": many_shot_scores,
+    "FewShotJob": few_shot_scores,
 }
 """By kind of job, which is the name of its class (`unseen.jobs.job.describe`)."""
 

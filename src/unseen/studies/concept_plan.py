@@ -2,7 +2,6 @@
 
 import hashlib
 import shutil
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError, did_you_mean
 from unseen.features.settings import Settings
+from unseen.features.speed import seconds_per_image
 from unseen.images.domains import DomainImages
 from unseen.ontology.levels import Levels, load_levels
 from unseen.probes.memory import SweepSize
@@ -17,9 +17,6 @@ from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.studies.concept_features import finished_rows
 from unseen.studies.concept_variants import PLAIN
 from unseen.studies.probing import FeaturePair, on_gpu
-
-SAMPLE = 32
-"""Images that are decoded to see how long one takes."""
 
 
 @dataclass(frozen=True)
@@ -129,40 +126,12 @@ def extraction_costs(
             DomainCost(domain.name, len(domain.concepts), domain.rows["train"], domain.rows["test"], min(done), size)
         )
         if min(done) < rows:
-            speed = speed or _speed(domain, backbones, settings)
+            speed = speed or seconds_per_image(domain.sides["train"][0], backbones, settings)
             decode = speed[0] * (rows - min(done)) / max(settings.workers, 1)
             compute = sum(each * (rows - there) for each, there in zip(speed[1], done, strict=True))
             # A CPU decodes and computes with the same cores, a GPU computes while the CPU decodes.
             seconds += decode + compute if settings.device == "cpu" else max(decode, compute)
     return costs, seconds
-
-
-def _speed(domain: DomainImages, backbones: Sequence[Backbone], settings: Settings) -> tuple[float, list[float]]:
-    """Seconds that one process decodes an image in, and that each backbone takes for one, measured on a few."""
-    import torch
-
-    from unseen.features.forward import features
-    from unseen.images.decode import read_pixels
-
-    source = domain.sides["train"][0]
-    count = len(source.entries)
-    numbers = range(0, count, max(count // SAMPLE, 1))[:SAMPLE]
-    shape = backbones[0].spec.transform
-    start = time.perf_counter()
-    for number in numbers:
-        read_pixels(source, number, shape, on_error="report", fast=settings.fast, exif=settings.exif)
-    decode = (time.perf_counter() - start) / len(numbers)
-    device, compute = torch.device(settings.device), []
-    for backbone in backbones:
-        side = backbone.spec.transform.size
-        pixels = torch.zeros(min(settings.batch, SAMPLE), side, side, 3, dtype=torch.uint8, device=device)
-        backbone.module.eval().to(device)
-        with torch.inference_mode():
-            for _ in range(2):  # the first time a device sets itself up
-                start = time.perf_counter()
-                features(backbone, pixels, settings.precision).cpu()
-        compute.append((time.perf_counter() - start) / len(pixels))
-    return decode, compute
 
 
 def expected_pairs(domains: Sequence[DomainImages], backbones: Sequence[Backbone]) -> list[FeaturePair]:
