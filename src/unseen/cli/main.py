@@ -8,11 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from unseen.cli import (
+    axes,
     backbones,
     compare,
+    concept_reference,
     concept_study,
     concepts,
     extract,
+    label_noise,
     leaderboard,
     levels,
     machine,
@@ -41,6 +44,8 @@ app.command("demo")(studies.demo)
 app.command("probe")(studies.probe)
 app.command("report")(studies.report)
 app.command("concepts")(concept_study.concepts)
+app.command("finetune-concepts")(concept_reference.finetune_concepts)
+app.command("label-noise")(label_noise.label_noise)
 app.command("tasks")(tasks.tasks)
 app.command("compare")(compare.compare)
 app.add_typer(levels.app, name="levels")
@@ -52,6 +57,7 @@ app.command("ls")(machine.ls)
 app.command("show")(backbones.show)
 app.command("extract")(extract.extract)
 app.command("leaderboard")(leaderboard.leaderboard)
+app.command("axes")(axes.axes)
 app.command("verify")(concept_study.verify)
 app.command("published")(published.published)
 app.command("claims")(published.claims)
