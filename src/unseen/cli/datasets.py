@@ -1,4 +1,4 @@
-"""The data sets of the task study, for `unseen ls datasets` and `unseen doctor --images`."""
+"""The data sets of the task study on the command line: naming them, listing them, saying which are there."""
 
 from pathlib import Path
 
@@ -38,3 +38,16 @@ def state_rows(root: Path) -> tuple[tuple[str, ...], list[tuple[str | int, ...]]
         where = str(found.place) if found.place else ""
         rows.append((MARKS[found.state], dataset.name, found.state, found.images, dataset.images, where, advice))
     return columns, rows
+
+
+def dataset_names(text: str | None) -> list[str]:
+    """`cifar10,dtd` as names of data sets, in the order of the registry; none where nothing was said."""
+    from unseen.images.datasets.registry import DATASETS, get_dataset
+
+    if text is None:
+        return []
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not words:
+        raise UserError(f"--datasets takes some of {', '.join(DATASETS)}, with commas between")
+    asked = {get_dataset(word).name for word in words}
+    return [name for name in DATASETS if name in asked]

@@ -15,6 +15,7 @@ from unseen.cli import (
     concept_study,
     concepts,
     extract,
+    finetune_tasks,
     label_noise,
     leaderboard,
     levels,
@@ -47,6 +48,7 @@ app.command("concepts")(concept_study.concepts)
 app.command("finetune-concepts")(concept_reference.finetune_concepts)
 app.command("label-noise")(label_noise.label_noise)
 app.command("tasks")(tasks.tasks)
+app.command("finetune")(finetune_tasks.finetune)
 app.command("compare")(compare.compare)
 app.add_typer(levels.app, name="levels")
 app.add_typer(splits.app, name="splits")

@@ -24,6 +24,7 @@ from unseen.cli.extract import (
     load_backbones,
     watch_domain,
 )
+from unseen.cli.datasets import dataset_names
 from unseen.cli.output import console, duration, note, print_table, track
 from unseen.cli.running import REPORT, WorkersOption, processes
 from unseen.errors import UserError
@@ -78,7 +79,7 @@ def tasks(
     from unseen.studies.task_features import find_task_features
 
     chosen = PROTOCOLS[choose("--protocol", protocol, tuple(PROTOCOLS))]
-    names, count = _names(datasets), processes(workers)
+    names, count = dataset_names(datasets), processes(workers)
     top1 = _top1(backbone or [], imagenet_top1 or [])
     missing: list[str] = []
     if features is not None:
@@ -239,19 +240,6 @@ def _show_sizes(found: "Sequence[TaskFeatures]", states: Sequence[str]) -> None:
         for each, state in zip(found, states, strict=True)
     ]
     print_table("Transfer to other tasks", columns, rows, (*columns[2:7], columns[8]))
-
-
-def _names(text: str | None) -> list[str]:
-    """`cifar10,dtd` as names of data sets, in the order of the registry; none where nothing was said."""
-    from unseen.images.datasets.registry import DATASETS, get_dataset
-
-    if text is None:
-        return []
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    if not words:
-        raise UserError(f"--datasets takes some of {', '.join(DATASETS)}, with commas between")
-    asked = {get_dataset(word).name for word in words}
-    return [name for name in DATASETS if name in asked]
 
 
 def _top1(backbones: Sequence[str], percents: Sequence[float]) -> dict[str, float]:

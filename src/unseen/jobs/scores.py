@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from unseen.errors import UserError
 from unseen.jobs.few_shot_job import few_shot_scores
 from unseen.jobs.finetune_job import finetune_scores
+from unseen.jobs.finetune_task_job import finetune_task_scores
 from unseen.jobs.geometry_job import geometry_scores
 from unseen.jobs.kmeans_job import kmeans_scores
 from unseen.jobs.many_shot_job import many_shot_scores
@@ -23,6 +24,7 @@ _READERS: dict[str, Callable[[Result], Iterator[Score]]] = {
     "FinetuneJob": finetune_scores,
     "ManyShotJob": many_shot_scores,
     "FewShotJob": few_shot_scores,
+    "FinetuneTaskJob": finetune_task_scores,
 }
 """By kind of job, which is the name of its class (`unseen.jobs.job.describe`)."""
 

@@ -43,6 +43,7 @@ class Tuned:
         scores: its metric on test images first, then calibration errors where images have one class.
         chosen: place in `tried` of the setting that was trained again.
         edges: ends of the grid that this setting is at.
+        seconds: of all trainings.
         before, after: temperature scaling.
     """
 
@@ -54,6 +55,7 @@ class Tuned:
     tried: Sequence[Tried]
     chosen: int
     edges: Sequence[str]
+    seconds: float
     temperatures: Sequence[float] = ()
     before: Bins | None = None
     after: Bins | None = None
@@ -66,7 +68,6 @@ class FinetunePage:
     Attributes:
         published: the paper's numbers.
         notices: sentences at the top.
-        timings: backbone → trainings and their seconds.
     """
 
     title: str
@@ -75,7 +76,6 @@ class FinetunePage:
     published: Sequence[TaskScore] = ()
     notices: Sequence[str] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
-    timings: Mapping[str, tuple[int, float]] = field(default_factory=dict)
 
     @property
     def backbones(self) -> list[str]:
@@ -84,6 +84,15 @@ class FinetunePage:
     @property
     def datasets(self) -> list[str]:
         return [*dict.fromkeys(each.title for each in self.tuned)]
+
+    @property
+    def timings(self) -> dict[str, tuple[int, float]]:
+        """Backbone → trainings and their seconds."""
+        found: dict[str, tuple[int, float]] = {}
+        for each in self.tuned:
+            trainings, seconds = found.get(each.backbone, (0, 0.0))
+            found[each.backbone] = (trainings + len(each.tried) + 1, seconds + each.seconds)
+        return found
 
 
 def write_finetune_page(page: FinetunePage, path: Path) -> None:

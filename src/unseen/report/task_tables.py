@@ -5,7 +5,15 @@ from dataclasses import dataclass
 
 from unseen.metrics.catalogue import METRICS
 from unseen.report.task_data import CorrelationTable, Pair, TaskPage
-from unseen.results.transfer import ECE, LINEAR, SCALED_ECE, TaskScore
+from unseen.results.transfer import (
+    ECE,
+    FINETUNED,
+    FINETUNED_ECE,
+    FINETUNED_SCALED_ECE,
+    LINEAR,
+    SCALED_ECE,
+    TaskScore,
+)
 
 SHOTS = (5, 20, 50)
 
@@ -47,10 +55,13 @@ def task_tables(page: TaskPage) -> list[Table]:
     calibration = (
         _by_dataset(page, titles, ECE, "calibration", "Expected calibration error in percent"),
         _by_dataset(page, titles, SCALED_ECE, "calibration", "The same after temperature scaling"),
+        _by_dataset(page, titles, FINETUNED_ECE, "calibration", "Fine-tuned: expected calibration error in percent"),
+        _by_dataset(page, titles, FINETUNED_SCALED_ECE, "calibration", "Fine-tuned: after temperature scaling"),
     )
     linear = _by_dataset(page, titles, LINEAR, "many-shot", "Linear probe, each data set's own metric, percent")
+    tuned = _by_dataset(page, titles, FINETUNED, "many-shot", "Fine-tuned, each data set's own metric, percent")
     correlated = [table for each in page.correlations for table in correlation_tables(each)]
-    return [table for table in (linear, *few, *calibration, *correlated) if table.rows]
+    return [table for table in (linear, tuned, *few, *calibration, *correlated) if table.rows]
 
 
 def _by_dataset(page: TaskPage, titles: Mapping[str, str], setting: str, section: str, caption: str) -> Table:
@@ -61,7 +72,7 @@ def _by_dataset(page: TaskPage, titles: Mapping[str, str], setting: str, section
     columns += [""] if any(dataset == "" for _, dataset in scores) else []
     others = dict.fromkeys(score.backbone for score in scores.values() if score.published and score.dataset in columns)
     rows = [*own, *others] if own else []
-    better = METRICS["ece" if setting in {ECE, SCALED_ECE} else "top1"].higher_is_better
+    better = METRICS["ece" if setting.endswith("ece") else "top1"].higher_is_better
     found = {}
     for column in columns:
         values = {name: scores[name, column].value for name in rows if (name, column) in scores}

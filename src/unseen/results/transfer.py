@@ -11,6 +11,7 @@ from unseen.results.published.load import DATA
 
 SOURCE = "ericsson-2021"
 LINEAR, ECE, SCALED_ECE, IMAGENET = "linear", "ece", "scaled-ece", "imagenet"
+FINETUNED = "finetuned"
 FINETUNED_ECE, FINETUNED_SCALED_ECE = "finetuned-ece", "finetuned-scaled-ece"
 _CALIBRATION = {
     "linear-unscaled": ECE,
@@ -28,7 +29,7 @@ class TaskScore:
 
     Attributes:
         dataset: empty where a number is a mean over several, or of ImageNet.
-        setting: `linear`, `5-shot`, `20-shot`, `50-shot`, `ece`, `scaled-ece`, `imagenet`.
+        setting: `linear`, `finetuned`, `5-shot`, `20-shot`, `50-shot`, `ece`, `scaled-ece`, `imagenet`.
         metric: its name in the catalogue of metrics.
         value: a share.
         interval: half of the 95% interval; None where there is none.

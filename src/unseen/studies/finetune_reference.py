@@ -22,6 +22,7 @@ from unseen.features.batches import Decoder, Piece, decoded, geometry
 from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
+from unseen.jobs.finetune_images import epoch_order
 from unseen.jobs.finetune_job import FinetuneJob
 from unseen.jobs.job import job_key
 from unseen.jobs.runner import Result, read_result, run_jobs
@@ -186,7 +187,7 @@ class _Images:
             transform = replace(transform, size=side, resize=side)
         for first in range(start, protocol.steps, CHUNK):
             steps = range(first, min(first + CHUNK, protocol.steps))
-            order = _order(len(self.train), steps.start * batch, steps.stop * batch, seed)
+            order = epoch_order(len(self.train), steps.start * batch, steps.stop * batch, seed)
             with closing(self._pixels(self.train[order], transform, batch, device)) as blocks:
                 for step, pixels in zip(steps, blocks, strict=True):
                     generator = torch.Generator().manual_seed((seed << 32) + step)
@@ -220,11 +221,3 @@ class _Images:
                 for place, reason in found.damaged[shape].items():
                     raise UserError(f"{self.source.entries[int(numbers[place])].id}: {reason}")
                 yield found.pixels[shape].to(device)
-
-
-def _order(images: int, start: int, stop: int, seed: int) -> NDArray[np.int64]:
-    """Which images the places `start` to `stop` of an endless row of shuffled epochs hold."""
-    first, last = start // images, (stop - 1) // images
-    epochs = [np.random.default_rng((seed, epoch)).permutation(images) for epoch in range(first, last + 1)]
-    found: NDArray[np.int64] = np.concatenate(epochs)[start - first * images : stop - first * images]
-    return found

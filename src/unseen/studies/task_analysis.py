@@ -18,6 +18,7 @@ from unseen.metrics.ranks import rank
 from unseen.report.task_data import Average, Pair
 from unseen.results.transfer import (
     ECE,
+    FINETUNED,
     FINETUNED_ECE,
     FINETUNED_SCALED_ECE,
     IMAGENET,
@@ -29,6 +30,7 @@ from unseen.results.transfer import (
 SETTINGS = {
     IMAGENET: "ImageNet",
     LINEAR: "Many-shot, linear",
+    FINETUNED: "Many-shot, fine-tuned",
     ECE: "Calibration, linear",
     SCALED_ECE: "Calibration, linear, scaled",
     FINETUNED_ECE: "Calibration, fine-tuned",
@@ -108,7 +110,7 @@ def setting_title(setting: str) -> str:
 def _order(setting: str) -> tuple[int, int, str]:
     """ImageNet and many shots first, few shots by family and number, then calibration."""
     if not setting[0].isdigit():
-        first = (IMAGENET, LINEAR)
+        first = (IMAGENET, LINEAR, FINETUNED)
         return (0, first.index(setting), "") if setting in first else (2, list(SETTINGS).index(setting), "")
     shots, _, family = setting.partition("-shot ")
     return 1, int(shots), family

@@ -12,6 +12,7 @@ from unseen.features.readers import read_features
 from unseen.images.datasets.dataset import Dataset
 from unseen.images.datasets.registry import DATASETS
 from unseen.jobs.few_shot_job import FewShotJob, few_shot_scores
+from unseen.jobs.finetune_task_job import FinetuneTaskJob, finetuned_task_scores, short_notices
 from unseen.jobs.many_shot_job import ManyShotJob, many_shot_scores
 from unseen.jobs.runner import Result, read_result, run_jobs
 from unseen.jobs.task_work import TaskJob, run_task_job
@@ -124,6 +125,7 @@ def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[
         if label.startswith(TOP1)
     ]
     together = averages([*own, *printed])
+    tuned = [result for result in found if result.job["job"] == FinetuneTaskJob.__name__]
     left = len(keys) - len(found)
     unfinished = [f"This run is not finished: {left} of {len(keys)} jobs have no result yet."] if left else []
     tables = [CorrelationTable("The paper's 14 models", *_correlated(printed))]
@@ -131,7 +133,7 @@ def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[
         tables.append(CorrelationTable("Your backbones", *_correlated(own)))
     return TaskPage(
         title=data.title,
-        protocol=data.provenance["protocol"],
+        protocol=data.provenance.get("protocol", "fine-tuning only"),
         backbones=[backbone.name for backbone in data.backbones],
         datasets=[_dataset(DATASETS[domain.name]) for domain in data.domains],
         scores=[*own, *printed],
@@ -139,7 +141,7 @@ def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[
         averages=together,
         correlations=tables,
         ranks=ranks(together),
-        notices=[*filter(None, [data.notice]), *unfinished],
+        notices=[*filter(None, [data.notice]), *short_notices(tuned), *unfinished],
         notes=notes,
         provenance=data.provenance,
         timings=_timings(found),
@@ -165,6 +167,8 @@ def _checked(result: Result) -> list[TaskScore]:
 def _scores(result: Result) -> list[TaskScore]:
     """What a result says, in the form of the published numbers."""
     job = result.job
+    if job["job"] == FinetuneTaskJob.__name__:
+        return finetuned_task_scores(result)
     of = (job["backbone"], job["domain"])
     if job["job"] == FewShotJob.__name__:
         [score] = few_shot_scores(result)
