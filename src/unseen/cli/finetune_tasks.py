@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unseen.cli.concept_tables import size as size_text
+from unseen.cli.datasets import dataset_names
 from unseen.cli.extract import (
     CheckpointOption,
     DeviceOption,
@@ -17,7 +18,6 @@ from unseen.cli.extract import (
     WeightsOption,
     load_backbones,
 )
-from unseen.cli.datasets import dataset_names
 from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, print_table
 from unseen.cli.running import processes
 from unseen.cli.tasks import open_datasets

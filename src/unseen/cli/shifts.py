@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unseen.cli import captions as caption_sets
 from unseen.cli import shift_models
 from unseen.cli.choices import choose
 from unseen.cli.output import console, note, print_table
@@ -18,6 +19,7 @@ app.command("evaluate")(shift_models.evaluate)
 app.command("sets")(shift_models.show_sets)
 app.command("mapping")(shift_models.show_mapping)
 app.command("interpolate")(shift_models.interpolate)
+app.command("captions")(caption_sets.captions)
 
 
 @app.callback()

@@ -8,6 +8,7 @@ import typer
 
 from unseen.cli.choices import choose
 from unseen.cli.concept_tables import size as size_text
+from unseen.cli.datasets import dataset_names
 from unseen.cli.extract import (
     BatchOption,
     CheckpointOption,
@@ -24,7 +25,6 @@ from unseen.cli.extract import (
     load_backbones,
     watch_domain,
 )
-from unseen.cli.datasets import dataset_names
 from unseen.cli.output import console, duration, note, print_table, track
 from unseen.cli.running import REPORT, WorkersOption, processes
 from unseen.errors import UserError
