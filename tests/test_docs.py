@@ -18,7 +18,12 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # Training takes minutes on a GPU and hours without: the same command is run on a thousandth of it.
 SHORTENED = {"unseen.demo.train": "--device cpu --epochs-scale 0.001 --drawings 3"}
-ELSEWHERE = {"make demo": "test_demo", "make test": "this is it", "unseen demo --out demo-run": "test_demo"}
+ELSEWHERE = {
+    "make demo": "test_demo",
+    "make test": "this is it",
+    "unseen demo --out demo-run": "test_demo",
+    "unseen demo --backbone registry:efficientnet_lite0": "test_drawings_levels",
+}
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
@@ -34,6 +39,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for i in range(4):
             (folder / "photos" / species / f"{species}{i}.jpg").write_bytes(b"")
     (folder / "vectors.txt").write_text("cat 1 0.5\ntree 0 1\na 0.2 0.1\ngenus 0.5 -1\nfish -1 1\nused 1 -1\n")
+    share = np.random.default_rng(1).uniform(0.2, 0.8, (20, 2))
+    shifted = share @ [0.5, 0.3]
+    rows = [f"model {i},{a:.3f},{b:.3f},{c:.3f}\n" for i, ((a, b), c) in enumerate(zip(share, shifted, strict=True))]
+    (folder / "accuracies.csv").write_text("model,imagenet,yfcc,imagenet-r\n" + "".join(rows))
     levels = unseen.levels("cog-v2")
     lists = [list(levels.ids(level)) for level in levels.numbers]
     (folder / "cog_levels_mapping_file.pkl").write_bytes(pickle.dumps(lists))

@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING, Any
 from unseen.version import __version__
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from unseen.ontology.levels import Levels
     from unseen.studies.own_features import Probed
+    from unseen.studies.shifts import ShiftStudy
 
-__all__ = ["__version__", "levels", "probe"]
+__all__ = ["__version__", "effective_robustness", "levels", "probe", "published"]
 
 # What is behind these functions is imported when they are called: `import unseen` is instant.
 
@@ -32,3 +35,23 @@ def probe(X_train: Any, y_train: Any, X_test: Any, y_test: Any, **options: Any) 
     from unseen.studies.own_features import probe_arrays
 
     return probe_arrays(X_train, y_train, X_test, y_test, **options)
+
+
+def published(name: str) -> "pd.DataFrame":
+    """The numbers that a paper printed: `cog-v2`, `cog-v1`, `ericsson-2021` or `shi-2023`."""
+    from unseen.results.published import published as numbers
+
+    return numbers(name)
+
+
+def effective_robustness(table: Any, id: Any, ood: Any, **options: Any) -> "ShiftStudy":  # noqa: A002
+    """Fit accuracies out of distribution on those in distribution, and score models by what they have beyond that.
+
+    Args:
+        table: a data frame with a row a model and a column a test set, in percent or as fractions.
+        id, ood: a column's name, or a list of them.
+        options: `fit_on` (an expression, or a function of the table), `group`, `model`, `unit`, `settings`.
+    """
+    from unseen.studies.shifts import effective_robustness
+
+    return effective_robustness(table, id, ood, **options)

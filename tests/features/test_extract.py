@@ -457,3 +457,52 @@ def test_planning_takes_tens_of_bytes_an_image(same: bool) -> None:
         finally:
             tracemalloc.stop()
     assert peaks[1] - peaks[0] < 50 * 20_000  # two or three columns of 8 bytes, and the room they grow into
+
+
+class Drawn(Simulated):
+    """The same, with one picture for all."""
+
+    def read(self, number: int) -> bytes:
+        from PIL import Image
+
+        file = io.BytesIO()
+        Image.new("RGB", (8, 8), (number % 256, 0, 0)).save(file, "BMP")
+        return file.getvalue()
+
+
+def held(which: str) -> int:
+    """Bytes that this process holds (VmRSS), or the most that it held (VmHWM)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(which))
+
+
+@pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="only Linux can forget its largest memory")
+@pytest.mark.parametrize("fast", [False, True])
+def test_memory_does_not_grow_with_the_number_of_images(tmp_path: Path, fast: bool) -> None:
+    transform = Transform(size=96, resize=96)
+    peaks = []
+    for count in (200, 200, 2_200):  # the first warms up
+        source = Drawn(count)
+        settings = Settings(batch=50, workers=0, shard_rows=100, fast=fast)
+        Path("/proc/self/clear_refs").write_text("5")
+        before = held("VmRSS")
+        extract(
+            source, whole(source, "train"), "train", [means(transform=transform)], tmp_path / str(len(peaks)), settings
+        )
+        peaks.append(held("VmHWM") - before)
+    assert peaks[2] - peaks[1] < 10_000_000  # the pixels of 2,000 images would be 55 MB
+
+
+def test_the_fast_way_is_another_store_with_almost_the_same_features(tmp_path: Path) -> None:
+    source = write_images(tmp_path / "images", 10, [3])
+    manifest = whole(source, "train")
+    stores = [
+        extract(source, manifest, "train", [means()], tmp_path / "out", replace(SETTINGS, on_error="report", fast=fast))
+        for fast in (False, True)
+    ]
+    exact, fast = (read_features(store) for (store,) in stores)
+    assert stores[0] != stores[1]
+    assert exact.ids == fast.ids
+    assert exact.provenance["damaged"] == fast.provenance["damaged"]
+    gap = np.abs(np.asarray(exact.X) - np.asarray(fast.X)).max()
+    assert 0 < gap < 1 / 255 / min(SMALL.std)  # of a mean of pixels, one grey level

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from picture_files import encoded, jpeg, picture
 from PIL import Image, ImageOps
 
 from unseen.errors import UserError
+from unseen.images import fast_pixels
 from unseen.images.arrays import array_images
 from unseen.images.decode import MAX_PIXELS, Damaged, decode, read_pixels
 from unseen.images.source import Entry
@@ -202,15 +204,108 @@ def test_threads_agree() -> None:
     assert all(np.array_equal(a, b) for a, b in zip(alone * 4, together, strict=True))
 
 
-def test_the_fast_way_is_exact_below_twice_the_size_and_close_above() -> None:
-    near = encoded(picture(1, 127, 90))
-    assert np.array_equal(decode(near, Transform(64, 64), fast=True), decode(near, Transform(64, 64)))
-    far = encoded(picture(1, 640, 480), quality=95)
-    exact, fast = (decode(far, Transform(64, 64), fast=way).astype(int) for way in (False, True))
-    assert exact.shape == fast.shape
-    assert 0 < np.abs(exact - fast).mean() < 3
-    flat = encoded(picture(1, 640, 480), "PNG")
-    assert np.array_equal(decode(flat, Transform(64, 64), fast=True), decode(flat, Transform(64, 64)))
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(1, 400), st.integers(1, 400), st.integers(1, 64), st.integers(0, 40),
+    st.sampled_from(["bicubic", "bilinear", "nearest", "lanczos"]), st.booleans(),
+    st.sampled_from([("JPEG", "RGB"), ("JPEG", "L"), ("JPEG", "CMYK"), ("PNG", "RGBA"), ("PNG", "P"), ("WEBP", "RGB")]),
+)  # fmt: skip
+def test_the_fast_way_differs_by_a_grey_level_here_and_there(
+    width: int, height: int, size: int, margin: int, interpolation: Any, squash: bool, kind: tuple[str, str]
+) -> None:
+    transform = Transform(size=size, resize=size + margin, interpolation=interpolation, squash=squash)
+    data = encoded(picture(width, width, height, kind[1]), kind[0])
+    gap = np.abs(decode(data, transform, fast=True).astype(int) - reference(data, transform))
+    long = max(width, height) > 2 * min(width, height)
+    assert gap.max() <= (0 if long or squash or interpolation in ("nearest", "lanczos") else 2)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(1, 300), st.floats(0.4, 2.5), st.sampled_from([16, 64, 224]), st.sampled_from(["bicubic", "bilinear"])
+)
+def test_the_fast_way_at_the_hardest_edges(width: int, ratio: float, size: int, interpolation: Any) -> None:
+    """Black and white noise, where bytes are cut off at 0 and 255 all the time."""
+    height = max(1, round(width * ratio))
+    noise = 255 * np.random.default_rng(0).integers(0, 2, (height, width, 3), dtype=np.uint8)
+    transform = Transform(size, size, interpolation)
+    assert np.abs(decode(noise, transform, fast=True).astype(int) - decode(noise, transform)).max() <= 2
+
+
+def test_the_fast_way_on_noise_where_every_rounding_shows() -> None:
+    noise = np.random.default_rng(0).integers(0, 256, (375, 500, 3), dtype=np.uint8)
+    data = encoded(Image.fromarray(noise), quality=100, subsampling=0)
+    gap = np.abs(decode(data, Transform(), fast=True).astype(int) - decode(data, Transform()))
+    assert 0 < gap.max() <= 2
+    assert gap.mean() < 0.05
+
+
+def test_the_fast_way_without_resizing_is_exact() -> None:
+    data = encoded(picture(0, 51, 40))
+    transform = Transform(size=32, resize=None)
+    assert np.array_equal(decode(data, transform, fast=True), decode(data, transform))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        encoded(picture(1, 90, 70)),
+        encoded(picture(1, 90, 70, "L")),
+        encoded(picture(1, 90, 70), quality=100, subsampling=0, progressive=True),
+        encoded(picture(1, 90, 70), restart_marker_rows=1),
+        encoded(picture(1, 40, 40), "MPO", save_all=True, append_images=[picture(2, 40, 40)]),
+    ],
+    ids=["colour", "grey", "progressive", "restarts", "camera"],
+)
+def test_the_fast_way_is_the_same_with_torchvision_and_without(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = Image.open(io.BytesIO(data))
+    pixels = fast_pixels.jpeg_pixels(data, opened)
+    assert pixels is not None, "torchvision's decoder should have been found and used"
+    assert np.array_equal(pixels, np.asarray(opened.convert("RGB")))
+    fast = decode(data, SMALL, fast=True)
+    monkeypatch.setattr(fast_pixels, "_torchvision_decoder", lambda: None)
+    assert np.array_equal(decode(data, SMALL, fast=True), fast)
+
+
+def test_the_fast_way_turns_images_when_asked_to() -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    data = encoded(picture(2, 60, 40), exif=exif.tobytes())
+    for turn in (False, True):
+        exact = decode(data, Transform(size=32, resize=40), exif=turn).astype(int)
+        assert np.abs(decode(data, Transform(size=32, resize=40), exif=turn, fast=True) - exact).max() <= 1
+
+
+@pytest.mark.parametrize("options", [{}, {"progressive": True}, {"restart_marker_rows": 1}])
+def test_the_fast_way_refuses_every_truncated_file(options: dict[str, Any]) -> None:
+    whole = encoded(picture(5, 40, 32), quality=95, **options)
+    assert decode(whole, SMALL, fast=True).shape == (32, 32, 3)
+    for end in range(0, len(whole), 7):
+        with pytest.raises(UserError):
+            decode(whole[:end], SMALL, fast=True)
+    with pytest.raises(UserError, match="damaged image .image file is truncated"):
+        decode(whole[:-1], SMALL, fast=True)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.data())
+def test_the_fast_way_refuses_what_the_exact_way_refuses(data: st.DataObject) -> None:
+    whole = jpeg(1)
+    at = data.draw(st.integers(0, len(whole) - 1))
+    junk = data.draw(st.binary(min_size=1, max_size=8))
+    damaged = whole[:at] + junk + whole[at + len(junk) :]
+
+    def outcome(fast: bool) -> NDArray[np.int64] | str:
+        try:
+            return decode(damaged, SMALL, fast=fast).astype(int)
+        except UserError as error:
+            return str(error)
+
+    exact, fast = outcome(False), outcome(True)
+    if isinstance(exact, str) or isinstance(fast, str):
+        assert exact == fast
+    else:
+        assert np.abs(exact - fast).max() <= 2  # garbage can be so steep that two roundings add up
 
 
 class Three:

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from unseen.errors import UserError
-from unseen.report.page import TEMPLATES, _styles, write_report
+from unseen.report.page import _styles, write_report
+from unseen.report.render import TEMPLATES
 from unseen.report.run_data import Backbone, Domain, Example, RunData, Step
 from unseen.results.score import Score
 

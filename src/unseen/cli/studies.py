@@ -1,53 +1,96 @@
 """`unseen demo`, `unseen probe` and `unseen report`: running studies and looking at them."""
 
-import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.output import Json, console, duration, note, print_json, print_table, track
-from unseen.errors import UserError
+from unseen.cli.output import Json, duration, note, print_json, track
+from unseen.cli.running import REPORT, WorkersOption, finish, processes, run_missing, write_page
 
 if TYPE_CHECKING:
+    from unseen.demo.form import Form
     from unseen.jobs.probe_job import LogisticJob
+    from unseen.ontology.levels import Levels
     from unseen.report.run_data import RunData
     from unseen.studies.probing import FeaturePair
 
-WorkersOption = Annotated[int | None, typer.Option(help="Processes to run jobs in; by default one a core.")]
-REPORT = "report.html"
+    Prepared = tuple[list[LogisticJob], list[FeaturePair], RunData, Levels]
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("unseen-demo"),
+    backbone: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Instead of the demo's own: a backbone trained on ImageNet-1K, by its id; any number of them."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the run: unseen-demo, or unseen-drawings with --backbone.")
+    ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
     full: Annotated[bool, typer.Option("--full", help="The whole protocol instead of a short form of it.")] = False,
     workers: WorkersOption = None,
 ) -> None:
     """The whole story on embedded data: five backbones, a seen domain and five levels of unseen concepts, a report."""
-    from unseen.demo.study import (
-        FULL,
-        SHORT,
-        demo_run_data,
-        estimate_demo,
-        extract_missing,
-        missing_features,
-        plan_demo,
-    )
+    from unseen.demo.form import FULL, SHORT
     from unseen.studies.probing import job_keys
-    from unseen.studies.run_folder import with_scores, write_run
+    from unseen.studies.run_folder import LEVELS, with_scores, write_run
 
-    form, count = FULL if full else SHORT, _processes(workers)
-    left = len(missing_features(out / "features"))
+    form, count = FULL if full else SHORT, processes(workers)
+    folder = out or Path("unseen-drawings" if backbone else "unseen-demo")
+    prepare = partial(_prepare_given, backbone) if backbone else _prepare_demo
+    jobs, pairs, data, levels = prepare(folder, form, count)
+    write_run(folder, data, job_keys(jobs))
+    levels.write(folder / LEVELS)
+    run_missing(jobs, pairs, folder, count)
+    finish(folder, with_scores(folder, data, job_keys(jobs)), open_)
+
+
+def _prepare_demo(folder: Path, form: "Form", workers: int) -> "Prepared":
+    """Features of the demo's own backbones, and what to do with them."""
+    from unseen.demo.drawings import demo_levels
+    from unseen.demo.study import demo_run_data, estimate_demo, extract_missing, missing_features, plan_demo
+
+    features = folder / "features"
+    left = len(missing_features(features))
     if left:
-        note(f"About {duration(estimate_demo(form, out, count))} in all on {count} cores: first features, then probes.")
-    for _ in track(extract_missing(out / "features", workers=count), "sets of features extracted", left):
+        _say_time(estimate_demo(form, folder, workers), workers)
+    for _ in track(extract_missing(features, workers=workers), "sets of features extracted", left):
         pass
-    jobs, pairs = plan_demo(form, out / "features")
-    data = demo_run_data(form)
-    write_run(out, data, job_keys(jobs))
-    _run(jobs, pairs, out, count)
-    _finish(out, with_scores(out, data, job_keys(jobs)), open_)
+    return *plan_demo(form, features), demo_run_data(form), demo_levels().levels
+
+
+def _prepare_given(backbones: list[str], folder: Path, form: "Form", workers: int) -> "Prepared":
+    """Features of a user's backbones on drawings, and what to do with them."""
+    from unseen.demo.imagenet_levels import imagenet_levels
+    from unseen.demo.imagenet_study import (
+        estimate_imagenet,
+        extract_missing,
+        find_backbone,
+        imagenet_run_data,
+        missing_features,
+        plan_imagenet,
+        with_pixels,
+    )
+
+    features, specs = folder / "features", []
+    for name in with_pixels(backbones):
+        loaded = find_backbone(name)
+        specs.append(loaded.spec)
+        for sentence in loaded.notes:
+            note(sentence)
+    left = missing_features(features, specs)
+    if left:
+        _say_time(estimate_imagenet(form, folder, specs, left, workers), workers)
+    for _ in track(extract_missing(features, left, workers=workers), "sets of features extracted", len(left)):
+        pass
+    return *plan_imagenet(form, features, specs), imagenet_run_data(form, specs), imagenet_levels().levels
+
+
+def _say_time(seconds: float, workers: int) -> None:
+    note(f"About {duration(seconds)} in all on {workers} cores: first features, then probes.")
 
 
 def probe(
@@ -74,15 +117,15 @@ def probe(
     settings = parse_shots(shots)
     sides = align(read_features(train), read_features(test), f"{train} and {test}")
     pair = pair_from_features(backbone, domain, *sides, (train, test))
-    count = _processes(workers)
+    count = processes(workers)
     data, jobs = plan_own(out, pair, sides[0].classes, chosen, settings, seeds)
-    _run(jobs, [pair], out, count)
+    run_missing(jobs, [pair], out, count)
     # Read by these jobs' own keys: another run may have been planned in the same folder meanwhile.
     done = with_scores(out, data, job_keys(jobs))
     if as_json:
         print_json([score.as_dict() for score in done.scores])
     else:
-        _finish(out, done, open_=False)
+        finish(out, done, open_=False)
 
 
 def report(
@@ -92,59 +135,13 @@ def report(
     open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
     """Make the page of one run or several, finished or not."""
+    from unseen.report.task_page import write_task_page
     from unseen.studies.run_folder import merge_runs, read_run
+    from unseen.studies.tasks import is_task_run, task_page
 
     data = merge_runs([(run.name, read_run(run)) for run in runs])
-    _write(data, out, table)
+    write_page(data, out, table)
+    if len(runs) == 1 and is_task_run(data):
+        write_task_page(task_page(runs[0], data, list(dict.fromkeys(score.key for score in data.scores))), out)
     if open_:
         typer.launch(str(out.resolve()))
-
-
-def _processes(workers: int | None) -> int:
-    if workers is not None and workers < 1:
-        raise UserError(f"--workers is at least 1, not {workers}")
-    if workers is not None:
-        return workers
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _run(jobs: "list[LogisticJob]", pairs: "list[FeaturePair]", folder: Path, workers: int) -> None:
-    """Say how long it will take, then run what is missing."""
-    from unseen.jobs.runner import missing
-    from unseen.studies.probing import estimate, on_gpu, run
-    from unseen.studies.run_folder import RESULTS
-
-    results = folder / RESULTS
-    left = len(missing(jobs, results))
-    if left:
-        seconds = duration(estimate(jobs, pairs, results, workers))
-        place = "the GPU" if on_gpu() else f"{workers} cores"
-        note(f"{left} of {len(jobs)} jobs to do, about {seconds} on {place}; stopped, the same command goes on.")
-    for _ in track(run(jobs, pairs, results, workers=workers), "jobs done", left):
-        pass
-
-
-def _finish(folder: Path, data: "RunData", open_: bool) -> None:
-    _write(data, folder / REPORT, folder / "scores.csv")
-    if open_:
-        typer.launch(str((folder / REPORT).resolve()))
-
-
-def _write(data: "RunData", page: Path, table: Path | None) -> None:
-    """Write page and table, and print a summary."""
-    from unseen.report.page import write_report
-    from unseen.results.tables import score_table, summarise, wide, with_comparisons, write_table
-
-    scores = score_table(data.scores)
-    summary = summarise(scores)
-    seen = next((domain.name for domain in data.domains if domain.seen), None)
-    if table:
-        write_table(with_comparisons(summary, seen=seen, baseline=data.baseline), table)
-    write_report(data, page)
-    shown = wide(summary)
-    print_table(
-        f"{data.title}: top-1, percent, mean ± deviation over seeds", list(shown.columns), shown.itertuples(index=False)
-    )
-    if data.notice:
-        console().print(f"\n{data.notice}")
-    console().print(f"\nReport: {page}" + (f"\nScores: {table}" if table else ""))

@@ -3,52 +3,23 @@
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 
 from unseen.demo.backbones import BACKBONES, BATCH, DemoBackbone, extract
-from unseen.demo.drawings import CLASSES, concepts, data_hash, demo_levels, domains, drawings, seen_concepts
+from unseen.demo.drawings import CLASSES, data_hash, demo_levels, domains, drawings, seen_concepts
+from unseen.demo.form import Form
+from unseen.demo.page_data import provenance, shown_domains, shown_steps
 from unseen.features.readers import read_features
 from unseen.features.store import MANIFEST, write_store
 from unseen.jobs.probe_job import LogisticJob
 from unseen.jobs.runner import each
-from unseen.ontology.wordnet import wordnet
-from unseen.probes.protocol import COG_V2, COG_V2_SHORT, LogisticProtocol
-from unseen.report.run_data import Backbone, Domain, Example, RunData, Step
-from unseen.studies.probing import SHOTS, FeaturePair, estimate, pair_from_features, plan, possible_shots
-from unseen.version import __version__
-
-EXAMPLES = 10
-
-
-@dataclass(frozen=True)
-class Form:
-    """How much of the protocol is run."""
-
-    protocol: LogisticProtocol
-    shots: tuple[int | None, ...]
-    seeds: tuple[int, ...]
-    notice: str
-
+from unseen.report.run_data import Backbone, RunData
+from unseen.studies.probing import FeaturePair, estimate, pair_from_features, plan
 
 NOT_IMAGENET = "The scores are about drawings and tiny networks: they are not to be set beside those of ImageNet-CoG."
-SHORT = Form(
-    COG_V2_SHORT,
-    (1, 4, 16, None),
-    (0, 1, 2),
-    f"A short form of the protocol: 3 seeds, 10 trials of 30 epochs (the first 5 evenly spread), 4 settings of shots. "
-    f"{NOT_IMAGENET}",
-)
-FULL = Form(
-    COG_V2,
-    possible_shots(SHOTS, 80, COG_V2.validation),
-    (0, 1, 2, 3, 4),
-    f"The whole protocol, with as many shots as 80 training drawings a concept allow. {NOT_IMAGENET}",
-)
 
 
 def missing_features(folder: Path) -> list[tuple[str, str, str]]:
@@ -136,48 +107,14 @@ def estimate_demo(form: Form, folder: Path, workers: int) -> float:
 def demo_run_data(form: Form) -> RunData:
     """What the report shows beside the scores."""
     built = demo_levels()
-    rows = [
-        Step("start from the categories of drawings that are WordNet concepts", 0, len(concepts())),
-        *[Step(step.rule, len(step.removed), step.left) for step in built.selection.steps],
-    ]
-    similarity = {
-        f"l{number}": float(np.mean([c.similarity for c in built.levels[number] if c.similarity is not None]))
-        for number in built.levels.numbers
-    }
+    seen = f"{len(seen_concepts())} for training the backbones, {CLASSES} of them probed"
     return RunData(
         title="Concept generalization on human drawings",
         scores=(),
-        domains=[_domain(name, wnids, similarity.get(name)) for name, wnids in domains().items()],
+        domains=shown_domains(domains(), built),
         backbones=[Backbone(backbone.name, backbone.category, backbone.description) for backbone in BACKBONES],
         baseline="supervised",
-        notice=form.notice,
-        steps=rows,
-        provenance={
-            "protocol": f"{form.protocol.name}: {form.protocol.trials} trials of {form.protocol.epochs} epochs, "
-            f"seeds {', '.join(map(str, form.seeds))}",
-            "seen concepts": f"{len(seen_concepts())} for training the backbones, {CLASSES} of them probed",
-            "images": "100 drawings a concept, 80 to train and 20 to test",
-            "source of the images": "the Quick, Draw! data set by Google, CC BY 4.0",
-            "data": f"drawings.npz, SHA-256 {data_hash()}",
-            "unseen": __version__,
-        },
+        notice=f"{form.notice} {NOT_IMAGENET}",
+        steps=shown_steps(built),
+        provenance=provenance(form, seen),
     )
-
-
-def _domain(name: str, wnids: tuple[str, ...], similarity: float | None) -> Domain:
-    title = "seen" if name == "seen" else name.upper()
-    names = [f"{concepts()[wnid]} ({wordnet().synset(wnid).name})" for wnid in wnids]
-    chosen = [wnids[i] for i in np.linspace(0, len(wnids) - 1, EXAMPLES).round().astype(int)]
-    images, _ = drawings(chosen, "test")
-    each = len(images) // len(chosen)
-    examples = [Example(_png(images[i * each]), concepts()[wnid]) for i, wnid in enumerate(chosen)]
-    return Domain(name, title, name == "seen", similarity, names, examples)
-
-
-def _png(image: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> bytes:
-    """Dark ink on white paper."""
-    from PIL import Image
-
-    buffer = BytesIO()
-    Image.fromarray(255 - image).save(buffer, "PNG", optimize=True)
-    return buffer.getvalue()

@@ -22,7 +22,7 @@ class Settings:
         workers: processes that decode; 0 for none but this.
         shard_rows: images between two places where a killed extraction can go on.
         on_error: whether a damaged image ends the extraction, or is left out and named in the store.
-        fast: decode JPEGs faster, with other pixels.
+        fast: resize by PyTorch; pixels differ by a grey level or two here and there.
         exif: turn images as their EXIF orientation says.
         part: (k, n), to do the k-th of n parts of the shards and leave the rest to others.
     """

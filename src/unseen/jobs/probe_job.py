@@ -1,17 +1,20 @@
 """The job of probing features with the logistic protocol, and the scores it gives."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from unseen.errors import UserError
-from unseen.features.features import Features, align
+from unseen.features.features import Features
+from unseen.jobs.correctness import packed, top1_hits
+from unseen.jobs.feature_pair import on_device
+from unseen.jobs.measured import measured
 from unseen.jobs.runner import Result
 from unseen.probes.logistic import REVISION, LogisticResult, Setting, probe_settings
 from unseen.probes.protocol import LogisticProtocol
 from unseen.results.score import Score
+
+if TYPE_CHECKING:
+    import torch
 
 
 @dataclass(frozen=True)
@@ -36,46 +39,33 @@ class LogisticJob:
     revision: int = REVISION
 
 
-Load = Callable[[Path], Features]
-
-
-def run_logistic_job(job: LogisticJob, *, places: dict[str, str], load: Load) -> dict[str, Any]:
-    """Load features by their hashes, probe, and return the values of the result.
-
-    Args:
-        places: content hash → file or folder.
-        load: reads such a place.
-    """
-    return next(run_logistic_jobs([job], places=places, load=load))[1]
-
-
 def run_logistic_jobs(
-    jobs: Sequence[LogisticJob], *, places: dict[str, str], load: Load
+    jobs: Sequence[LogisticJob], train: Features, test: Features, device: "torch.device"
 ) -> Iterator[tuple[LogisticJob, dict[str, Any]]]:
-    """The same for several jobs that differ in shots and seed only, each passed on as it is done."""
+    """The values of jobs that differ in shots and seed only, each passed on as it is done."""
     import torch
 
-    if not jobs:
-        return
-    job = jobs[0]
-    train, test = _pair((job.train, job.test), (places[job.train], places[job.test]), load)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    of_setting = {Setting(each.shots, each.seed): each for each in jobs}
+    of_setting = {Setting(job.shots, job.seed): job for job in jobs}
+    products = getattr(torch, jobs[0].products)
+    y_test = torch.from_numpy(test.y)
     found = probe_settings(
         train.X,
         torch.from_numpy(train.y),
         test.X,
-        torch.from_numpy(test.y),
+        y_test,
         list(of_setting),
-        protocol=job.protocol,
+        protocol=jobs[0].protocol,
         device=device,
-        products=getattr(torch, job.products),
+        products=products,
     )
+    rows = on_device(test.X, device, unit=True).to(products)
     for setting, result in found:
-        yield of_setting[setting], _values(result) | {"device": device}
+        hits = top1_hits(rows, y_test, result.weights, result.bias)
+        yield of_setting[setting], logistic_values(result) | packed(hits)
 
 
-def _values(found: LogisticResult) -> dict[str, Any]:
+def logistic_values(found: LogisticResult) -> dict[str, Any]:
+    """What is kept of a logistic regression, as JSON."""
     return {
         "top1": found.top1,
         "top5": found.top5,
@@ -86,34 +76,16 @@ def _values(found: LogisticResult) -> dict[str, Any]:
     }
 
 
-@lru_cache(maxsize=2)
-def _pair(hashes: tuple[str, str], places: tuple[str, str], load: Load) -> tuple[Features, Features]:
-    """Training and test features, kept for the next job; their content must be what the job was planned with."""
-    train, test = (load(Path(place)) for place in places)
-    for features, expected, place in zip((train, test), hashes, places, strict=True):
-        if features.provenance.get("content_hash") != expected:
-            raise UserError(f"{place}: changed since this run was planned; run it again")
-    return align(train, test, " and ".join(places))
+def logistic_flops(job: LogisticJob, rows: int, dimension: int, classes: int) -> float:
+    """Multiplications and additions of a job's products: trials on the larger part, then the final fit."""
+    whole = rows if job.shots is None else min(job.shots * classes, rows)
+    part = whole * (1 - job.protocol.validation) if job.shots is None else whole
+    return 4 * (dimension + 1) * classes * job.protocol.epochs * (part * job.protocol.trials + whole)
 
 
-def result_scores(result: Result) -> Iterator[Score]:
+def logistic_scores(result: Result) -> Iterator[Score]:
     """The scores in a result of a logistic job."""
     job = result.job
-    for metric in ("top1", "top5"):
-        value = result.values.get(metric)
-        if not isinstance(value, float) or not 0 <= value <= 1:
-            raise UserError(f"the result {result.key}.json has no sound {metric}; delete the file and run again")
-        yield Score(
-            study=job["study"],
-            protocol=job["protocol"]["name"],
-            backbone=job["backbone"],
-            domain=job["domain"],
-            probe="logistic",
-            shots=job["shots"],
-            seed=job["seed"],
-            metric=metric,
-            value=value,
-            seconds=result.seconds,
-            versions=result.versions,
-            key=result.key,
-        )
+    return measured(
+        result, probe="logistic", protocol=job["protocol"]["name"], metrics=("top1", "top5"), seed=job["seed"]
+    )

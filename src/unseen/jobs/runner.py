@@ -114,8 +114,9 @@ def each(function: Callable[[J], None], items: Sequence[J], *, workers: int) -> 
                 "a worker process was killed, perhaps for want of memory; the same command goes on"
             ) from None
         except BaseException:
+            processes = list((pool._processes or {}).values())  # shutting down forgets them
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in list((pool._processes or {}).values()):
+            for process in processes:
                 process.terminate()
             raise
 

@@ -28,11 +28,33 @@ class Domain:
 
 @dataclass(frozen=True)
 class Backbone:
-    """A backbone of the report: `category` groups and colours it."""
+    """A backbone of the report: `category` groups and colours it.
+
+    Attributes:
+        cautions: why comparisons with others are not fair, each a few words: web data, a larger image …
+    """
 
     name: str
     category: str
     description: str = ""
+    cautions: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class ConceptAccuracy:
+    """How well a backbone tells one concept from the others of its domain.
+
+    Attributes:
+        similarity: of the concept to the nearest seen one; None where that is not known, or it is seen itself.
+        correct, images: test images of it that are classified correctly, and in all; sums over seeds.
+    """
+
+    backbone: str
+    domain: str
+    concept: str
+    similarity: float | None
+    correct: int
+    images: int
 
 
 @dataclass(frozen=True)
@@ -53,6 +75,8 @@ class RunData:
         baseline: the backbone that differences are first taken from.
         steps: how the levels were made; empty where that is not known.
         provenance: label → text, in order: versions, machine, commands, data, licence.
+        published: the name of published numbers that these may be set beside (`cog-v2`); empty where none may.
+        concept_accuracy: with all samples; empty where results do not have it.
     """
 
     title: str
@@ -63,3 +87,5 @@ class RunData:
     notice: str = ""
     steps: Sequence[Step] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
+    published: str = ""
+    concept_accuracy: Sequence[ConceptAccuracy] = ()

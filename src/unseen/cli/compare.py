@@ -1,0 +1,47 @@
+"""`unseen compare`: two backbones on the same test images."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unseen.cli.output import console, print_table
+
+
+def compare(
+    first: Annotated[str, typer.Argument(help="A backbone, by its name in the runs.")],
+    second: Annotated[str, typer.Argument(help="The one it is compared with.")],
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs that have results of both.")],
+    shots: Annotated[str, typer.Option(help="Samples per concept: a number, or all.")] = "all",
+    out: Annotated[Path | None, typer.Option(help="Also a table: .csv, .parquet, .md or .tex.")] = None,
+) -> None:
+    """How far apart two backbones are on each domain, image by image, and whether that could be chance."""
+    from unseen.results.tables import write_table
+    from unseen.studies.comparison import compare_backbones, comparison_table
+    from unseen.studies.own_features import parse_shots
+
+    (number,) = parse_shots(shots)[:1]
+    found = compare_backbones(runs, first, second, shots=number)
+    if out is not None:
+        write_table(comparison_table(found), out)
+    rows = [
+        [
+            item.domain, _points(item.difference.accuracy.value),
+            f"{_points(item.difference.accuracy.low)} to {_points(item.difference.accuracy.high)}",
+            f"{item.p_holm:.2g}", f"{item.difference.standardised:+.2f}".replace("-", "−"),
+            f"{100 * (1 + item.difference.dominance) / 2:.0f}%",
+        ]
+        for item in found
+    ]  # fmt: skip
+    columns = ["domain", "difference", "95% interval", "p (Holm)", "effect size", "concepts won"]
+    print_table(f"{first} minus {second}, top-1, points", columns, rows, right=columns[1:])
+    seeds, concepts = found[0].seeds, found[0].difference.concepts
+    console().print(
+        f"\nOver {concepts} concepts and {seeds} seed{'s' if seeds > 1 else ''}: intervals by a bootstrap over "
+        f"concepts, p by flipping which backbone is which, concept by concept, corrected for {len(found)} "
+        f"domain{'s' if len(found) > 1 else ''}; effect size is Cohen's d over concepts; ties count as half won."
+    )
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:+.1f}".replace("-", "−")

@@ -1,0 +1,163 @@
+"""The steps of `unseen concepts`: the plan, the features, the probes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unseen.cli.concept_tables import jobs_text, show_costs
+from unseen.cli.concept_tables import size as size_text
+from unseen.cli.domains import Chosen, ImageOptions, open_domains
+from unseen.cli.extract import watch_domain
+from unseen.cli.output import console, note, print_table
+from unseen.cli.running import run_missing
+from unseen.errors import UserError
+
+if TYPE_CHECKING:
+    from unseen.backbones.backbone import Backbone
+    from unseen.features.settings import Settings
+    from unseen.images.domains import DomainImages
+    from unseen.report.run_data import RunData
+    from unseen.studies.concept_features import Places
+    from unseen.studies.concept_plan import Asked, Costs
+    from unseen.studies.probing import FeaturePair
+
+FEATURES = "features"
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study whose features are there.
+
+    Attributes:
+        images: what is known of the images, label → text.
+        notices: what a reader must be told.
+    """
+
+    asked: "Asked"
+    places: "Places"
+    images: dict[str, str]
+    notices: Sequence[str] = ()
+
+
+def study_of_features(asked: "Asked", folder: Path, backbones: Sequence[str], dry_run: bool) -> Study | None:
+    """A study of features that are there; None where only the plan was wanted."""
+    from unseen.studies.concept_features import class_names, find_features
+
+    places = find_features(folder, asked.domains, backbones)
+    named = class_names(next(iter(places.values())))
+    study = Study(replace(asked, concepts={**named, **asked.concepts}), places, {})
+    if not dry_run:
+        return study
+    pairs = _pairs(study)
+    rows = [(pair.backbone, pair.domain, f"{pair.classes:,}", f"{pair.rows:,}", pair.dimension) for pair in pairs]
+    columns = ("backbone", "domain", "concepts", "training images", "dimension")
+    print_table("Features", columns, rows, columns[2:])
+    console().print(f"\n{jobs_text(asked, pairs)}")
+    return None
+
+
+def study_of_other_levels(asked: "Asked", folder: Path, backbones: Sequence[str], out: Path) -> Study:
+    """A study of features that are regrouped from those of other levels."""
+    from unseen.studies.concept_variants import PLAIN, split_rule
+    from unseen.studies.regroup import regroup
+
+    most = None if asked.variant == PLAIN else split_rule(asked.variant).max_train
+    unknown = [name for name in asked.domains if name not in asked.concepts]
+    if unknown:
+        raise UserError(f"{unknown[0]}: its concepts are not known; leave it out (--domains)")
+    places = {name: regroup(folder, name, asked.concepts, out / FEATURES, most=most) for name in backbones}
+    return Study(asked, places, {})
+
+
+def study_of_images(
+    asked: "Asked",
+    chosen: Chosen,
+    options: ImageOptions,
+    backbones: "list[Backbone]",
+    settings: "Settings",
+    out: Path,
+    workers: int,
+    dry_run: bool,
+) -> Study | None:
+    """Show the plan, then extract what is missing; None where only the plan was wanted."""
+    from unseen.features.settings import checked_device
+    from unseen.studies.concept_features import Place, extract_domains, read_about
+    from unseen.studies.concepts import image_notices, images_text, study_provenance
+    from unseen.studies.run_folder import refuse_other_run
+
+    checked_device(settings)
+    # Before hours of extraction, not after them.
+    expected = {each.spec.id: Place(out, settings.decides(each.spec, "", "")) for each in backbones}
+    refuse_other_run(out, study_provenance(asked, expected) | _draw_text(options))
+    opened, said = open_domains(chosen, asked.domains, options)
+    asked = replace(asked, concepts={domain.name: domain.concepts for domain in opened})
+    costs, pairs = _costs(asked, opened, backbones, settings, out, workers)
+    show_costs(asked, costs, pairs, workers)
+    if dry_run:
+        return None
+    if costs.disk > costs.free:
+        note(f"{out}: {size_text(costs.disk)} of features are to be written, but {size_text(costs.free)} are free")
+    found: dict[str, dict[str, dict[str, Place]]] = {backbone.spec.id: {} for backbone in backbones}
+    for name, split, stores in extract_domains(opened, backbones, out / FEATURES, settings, watch_domain):
+        for backbone, store in zip(backbones, stores, strict=True):
+            found[backbone.spec.id].setdefault(name, {})[split] = Place(store, read_about(store))
+    places = {
+        name: {domain: (sides["train"], sides["test"]) for domain, sides in domains.items()}
+        for name, domains in found.items()
+    }
+    images = images_text(opened)
+    return Study(asked, places, images | _draw_text(options), [*said, *image_notices(images)])
+
+
+def _draw_text(options: ImageOptions) -> dict[str, str]:
+    """How the images of the levels were drawn, for provenance."""
+    from unseen.images.splits import Splits
+    from unseen.studies.concept_variants import split_rule
+
+    if options.splits:
+        return {"splits": f"{options.splits.name}, {Splits.read(options.splits).content_hash[:16]}"}
+    rule = split_rule(options.variant)
+    return {"splits": f"drawn with seed 0: {rule.test} test and at most {rule.max_train} training images a concept"}
+
+
+def _costs(
+    asked: "Asked",
+    domains: "list[DomainImages]",
+    backbones: "list[Backbone]",
+    settings: "Settings",
+    out: Path,
+    workers: int,
+) -> "tuple[Costs, list[FeaturePair]]":
+    from unseen.studies.concept_plan import Costs, expected_pairs, extraction_costs, free_bytes, probing_memory
+    from unseen.studies.concepts import study_jobs
+    from unseen.studies.probing import estimate
+
+    pairs = expected_pairs(domains, backbones)
+    each, seconds = extraction_costs(domains, backbones, out / FEATURES, settings)
+    probing = estimate(study_jobs(asked, pairs), pairs, out / "results", workers)
+    memory = probing_memory(pairs, asked.protocol)
+    return Costs(tuple(each), seconds, probing, memory, free_bytes(out)), pairs
+
+
+def _pairs(study: Study) -> "list[FeaturePair]":
+    from unseen.studies.concept_features import feature_pairs
+
+    asked = study.asked
+    return [pair for name, places in study.places.items() for pair in feature_pairs(name, places, asked.concepts)]
+
+
+def probe_study(study: Study, out: Path, workers: int) -> "RunData":
+    """Write the run down, run the probes that are missing, and return it with its scores."""
+    from unseen.studies.concepts import study_jobs, study_run
+    from unseen.studies.probing import job_keys
+    from unseen.studies.run_folder import LEVELS, extend_run, with_scores
+
+    pairs = _pairs(study)
+    jobs = study_jobs(study.asked, pairs)
+    data, keys = extend_run(
+        out, study_run(study.asked, pairs, study.places, study.images, study.notices), job_keys(jobs)
+    )
+    study.asked.levels.write(out / LEVELS)
+    run_missing(jobs, pairs, out, workers)
+    return with_scores(out, data, keys)

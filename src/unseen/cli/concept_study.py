@@ -1,0 +1,205 @@
+"""`unseen concepts` and `unseen verify`: the study of concept generalization, alone and against published numbers."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unseen.cli.choices import choose
+from unseen.cli.concept_steps import Study, probe_study, study_of_features, study_of_images, study_of_other_levels
+from unseen.cli.concept_tables import show_compared
+from unseen.cli.domains import Chosen, ImageOptions, choose_levels
+from unseen.cli.extract import (
+    BatchOption,
+    CheckpointOption,
+    DeviceOption,
+    DomainsOption,
+    ExifOption,
+    FastOption,
+    ImageNet1kOption,
+    LayerOption,
+    MissingOption,
+    OnErrorOption,
+    PoolOption,
+    PrecisionOption,
+    SizeOption,
+    SplitsOption,
+    TruthOption,
+    VariantOption,
+    VectorsOption,
+    WeightsOption,
+    extraction_settings,
+    load_backbones,
+)
+from unseen.cli.output import console
+from unseen.cli.running import WorkersOption, finish, processes
+from unseen.errors import UserError
+
+if TYPE_CHECKING:
+    from unseen.report.run_data import RunData
+    from unseen.studies.concept_plan import Asked
+
+ImagesOption = Annotated[str | None, typer.Option(help="ImageNet-21K, or what the levels are of: tars or folders.")]
+ShotsOption = Annotated[str | None, typer.Option(help="Samples a concept: numbers and 'all', with commas.")]
+SeedsOption = Annotated[int, typer.Option(help="How many seeds.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the plan and what it takes, and stop.")]
+
+
+def concepts(
+    out: Annotated[Path, typer.Option(help="Folder of the run.")],
+    backbone: Annotated[list[str] | None, typer.Option(help="Its id; several share one pass over the images.")] = None,
+    images: ImagesOption = None,
+    imagenet_1k: ImageNet1kOption = None,
+    features: Annotated[
+        Path | None, typer.Option(help="Features instead of images: a folder for each domain, as extract makes them.")
+    ] = None,
+    regroup: Annotated[
+        bool, typer.Option("--regroup", help="The features are of the same concepts in other levels: group them anew.")
+    ] = False,
+    levels: Annotated[str, typer.Option(help="cog-v2, cog-v1, a levels CSV, a measure, or random.")] = "cog-v2",
+    vectors: VectorsOption = None,
+    domains: DomainsOption = None,
+    shots: ShotsOption = None,
+    seeds: SeedsOption = 5,
+    protocol: Annotated[str, typer.Option(help="cog-v2, or cog-v2-short for a quick look.")] = "cog-v2",
+    sequential: Annotated[bool, typer.Option("--sequential", help="One trial at a time, as in the paper.")] = False,
+    extended: Annotated[
+        bool, typer.Option("--extended", help="Also PCA, perceptrons, clusters, alignment and uniformity.")
+    ] = False,
+    variant: VariantOption = "plain",
+    splits: SplitsOption = None,
+    truth: TruthOption = None,
+    on_missing: MissingOption = "fail",
+    checkpoint: CheckpointOption = None,
+    pool: PoolOption = None,
+    layer: LayerOption = None,
+    size: SizeOption = None,
+    weights: WeightsOption = "pretrained",
+    preprocessing: Annotated[
+        str, typer.Option(help="published, as in ImageNet-CoG, or the backbone's own.")
+    ] = "published",
+    device: DeviceOption = None,
+    precision: PrecisionOption = None,
+    batch: BatchOption = 128,
+    on_error: OnErrorOption = "fail",
+    fast: FastOption = False,
+    exif: ExifOption = False,
+    workers: WorkersOption = None,
+    dry_run: DryRunOption = False,
+) -> None:
+    """How well a backbone does on concepts it has seen, and on levels of concepts it has not.
+
+    Shows what it will do and what that takes, extracts the features that are missing, runs the probes that are missing,
+    and writes a report. Asked for a part (--domains, --shots), it adds that part to what the folder has.
+    """
+    chosen = choose_levels(levels, vectors)
+    asked = _asked(chosen, domains, shots, seeds, protocol, sequential, variant, splits is None, extended)
+    count = processes(workers)
+    if features is not None:
+        if images is not None or imagenet_1k is not None:
+            raise UserError("give images (--images, --imagenet-1k) or features (--features), not both")
+        if regroup and (dry_run or not backbone):
+            raise UserError("--regroup needs --backbone, whose features to group anew, and has no --dry-run")
+        if regroup:
+            study: Study | None = study_of_other_levels(asked, features, backbone or [], out)
+        else:
+            study = study_of_features(asked, features, backbone or [], dry_run)
+    else:
+        if regroup:
+            raise UserError("--regroup is for features that are there: --features")
+        if not backbone:
+            raise UserError("say which backbone: --backbone, or give its features: --features")
+        missing = choose("--on-missing", on_missing, ("fail", "report"))
+        options = ImageOptions(images, imagenet_1k, truth, splits, variant, "report" if missing == "report" else "fail")
+        settings = extraction_settings(device, precision, batch, count, on_error, fast, exif)
+        loaded = load_backbones(backbone, preprocessing, settings.device, checkpoint, pool, layer, size, weights)
+        study = study_of_images(asked, chosen, options, loaded, settings, out, count, dry_run)
+    if study is not None:
+        finish(out, probe_study(study, out, count), open_=False)
+
+
+def verify(
+    images: ImagesOption = None,
+    imagenet_1k: ImageNet1kOption = None,
+    features: Annotated[Path | None, typer.Option(help="Its features instead of images.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("unseen-verify"),
+    domains: DomainsOption = None,
+    shots: ShotsOption = None,
+    seeds: SeedsOption = 5,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="The weights' file, where they cannot be downloaded (resnet50-0676ba61.pth).")
+    ] = None,
+    splits: SplitsOption = None,
+    truth: TruthOption = None,
+    device: DeviceOption = None,
+    precision: PrecisionOption = None,
+    batch: BatchOption = 128,
+    workers: WorkersOption = None,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Check the whole chain: torchvision's first ResNet-50 against what ImageNet-CoG reports of it.
+
+    Exit code 1 where an accuracy is further from the published one than chance explains.
+    """
+    from unseen.studies.verify import BACKBONE
+
+    chosen = choose_levels("cog-v2", None)
+    asked = _asked(chosen, domains, shots, seeds, own_draw=splits is None)
+    count = processes(workers)
+    if features is not None:
+        study = study_of_features(asked, features, [], dry_run)
+    else:
+        settings = extraction_settings(device, precision, batch, count, "fail")
+        loaded = load_backbones([BACKBONE], "published", settings.device, checkpoint)
+        options = ImageOptions(images, imagenet_1k, truth, splits)
+        study = study_of_images(asked, chosen, options, loaded, settings, out, count, dry_run)
+    if study is not None:
+        _compare(probe_study(study, out, count), study)
+
+
+def _asked(
+    chosen: Chosen,
+    domains: str | None,
+    shots: str | None,
+    seeds: int,
+    protocol: str = "cog-v2",
+    sequential: bool = False,
+    variant: str = "plain",
+    own_draw: bool = True,
+    extended: bool = False,
+) -> "Asked":
+    from unseen.images.domains import SEEN
+    from unseen.studies.concept_plan import Asked, chosen_domains
+    from unseen.studies.own_features import parse_shots, protocol_named
+    from unseen.studies.probing import SHOTS
+
+    if not 1 <= seeds < 1000:
+        raise UserError(f"--seeds is from 1 to 999, not {seeds}")
+    names = chosen_domains(domains, (SEEN, *chosen.domains))
+    known = dict(chosen.domains) | ({SEEN: chosen.seen} if chosen.seen else {})
+    return Asked(
+        levels=chosen.levels,
+        domains=names,
+        concepts={name: known[name] for name in names if name in known},
+        protocol=protocol_named(protocol, sequential=sequential),
+        shots=parse_shots(shots) if shots else SHOTS,
+        seeds=seeds,
+        variant=variant,
+        own_draw=own_draw,
+        extended=extended,
+    )
+
+
+def _compare(data: "RunData", study: Study) -> None:
+    """Print measured beside published accuracies; exit code 1 where they do not agree."""
+    from unseen.results.published import published
+    from unseen.results.tables import score_table, summarise
+    from unseen.studies.concept_features import test_images
+    from unseen.studies.verify import compare
+
+    [places] = study.places.values()
+    rows = compare(summarise(score_table(data.scores)), published("cog-v2"), test_images(places))
+    show_compared(rows)
+    console().print(f"\n{data.notice}")
+    if not all(row.agrees for row in rows):
+        raise typer.Exit(1)

@@ -1,0 +1,53 @@
+"""The data sets of the task study on the command line: naming them, listing them, saying which are there."""
+
+from pathlib import Path
+
+from unseen.errors import UserError
+
+MARKS = {"complete": "✓", "partial": "!", "missing": "–"}
+
+
+def dataset_rows() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """What is known of every data set."""
+    from unseen.images.datasets.registry import DATASETS
+
+    parts = ("train", "val", "test")
+    columns = ("dataset", "title", "classes", "images", *parts, "metric", "validation", "few-shot", "licence")
+    rows: list[tuple[str, ...]] = []
+    for dataset in DATASETS.values():
+        counts = [str(dataset.counts.get(part, "–")) for part in parts]
+        words = (dataset.metric, dataset.validation or "–", dataset.few_shot or "–", dataset.licence)
+        rows.append((dataset.name, dataset.title, str(dataset.classes), str(dataset.images), *counts, *words))
+    return columns, rows
+
+
+def state_rows(root: Path) -> tuple[tuple[str, ...], list[tuple[str | int, ...]]]:
+    """What is there of every data set, below a folder or in packages, and how to get what is not."""
+    from unseen.images.datasets.open_dataset import examine
+    from unseen.images.datasets.registry import DATASETS
+
+    if not root.is_dir():
+        raise UserError(f"{root}: no such folder; give the one that all data sets are below")
+    columns = ("", "dataset", "state", "images", "of", "where", "advice")
+    rows: list[tuple[str | int, ...]] = []
+    for dataset in DATASETS.values():
+        found = examine(dataset, root)
+        # What is wrong with a copy sometimes says already where to get the rest.
+        get = "" if found.state == "complete" or dataset.get in found.reason else dataset.get
+        advice = "; ".join(part for part in (found.reason, get) if part)
+        where = str(found.place) if found.place else ""
+        rows.append((MARKS[found.state], dataset.name, found.state, found.images, dataset.images, where, advice))
+    return columns, rows
+
+
+def dataset_names(text: str | None) -> list[str]:
+    """`cifar10,dtd` as names of data sets, in the order of the registry; none where nothing was said."""
+    from unseen.images.datasets.registry import DATASETS, get_dataset
+
+    if text is None:
+        return []
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not words:
+        raise UserError(f"--datasets takes some of {', '.join(DATASETS)}, with commas between")
+    asked = {get_dataset(word).name for word in words}
+    return [name for name in DATASETS if name in asked]

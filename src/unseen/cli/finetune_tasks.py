@@ -1,0 +1,208 @@
+"""`unseen finetune`: backbones trained whole on the data sets of the task study."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unseen.cli.concept_tables import size as size_text
+from unseen.cli.datasets import dataset_names
+from unseen.cli.extract import (
+    CheckpointOption,
+    DeviceOption,
+    LayerOption,
+    PoolOption,
+    SizeOption,
+    WeightsOption,
+    load_backbones,
+)
+from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, print_table
+from unseen.cli.running import processes
+from unseen.cli.tasks import open_datasets
+from unseen.errors import UserError
+
+if TYPE_CHECKING:
+    import torch
+
+    from unseen.images.datasets.open_dataset import OpenDataset
+    from unseen.report.run_data import RunData
+    from unseen.studies.finetune_tasks import Planned
+
+PAGE = "fine-tuning.html"
+TABLE = "fine-tuning.csv"
+
+
+def finetune(
+    backbone: Annotated[list[str], typer.Option(help="Its id; may be given several times.")],
+    datasets: Annotated[str, typer.Option(help="Of the task study, with commas: cifar10,dtd.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run; it may be that of `unseen tasks`.")],
+    images: Annotated[Path | None, typer.Option(help="Folder that all data sets are below; see unseen doctor.")] = None,
+    trials: Annotated[int, typer.Option(help="How many of the grid's 40 settings to try.")] = 40,
+    steps: Annotated[int, typer.Option(help="Steps of each training, of the protocol's 5000.")] = 5000,
+    seed: Annotated[int, typer.Option(help="Of the new layer, the order of images and their augmentation.", min=0)] = 0,
+    checkpoint: CheckpointOption = None,
+    pool: PoolOption = None,
+    layer: LayerOption = None,
+    size: SizeOption = None,
+    weights: WeightsOption = "pretrained",
+    device: DeviceOption = None,
+    workers: Annotated[int | None, typer.Option(help="Processes that decode; by default one a core.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and what it takes, and stop.")] = False,
+) -> None:
+    """How well a backbone does on other classification tasks when all of it is trained there.
+
+    The best of 40 settings on validation images is trained again and scored on test images. With fewer settings or
+    steps, scores are of the protocol ericsson-2021-short, and the page says so. Stopped, the same command goes on from
+    the last checkpoint; run again with more settings, it keeps those that were tried.
+    """
+    from unseen.probes.finetune_grid import finetune_grid
+    from unseen.studies.finetune_tasks import Planned, finetune_run, is_done, plan_finetuning
+    from unseen.studies.run_folder import refuse_other_run
+
+    grid, place, count = finetune_grid(trials=trials, steps=steps), _device(device), processes(workers)
+    opened, absent = _open(dataset_names(datasets), images)
+    loaded = load_backbones(backbone, "published", "cpu", checkpoint, pool, layer, size, weights)
+    plan = [
+        Planned(plan_finetuning(each, data, grid, device=place, seed=seed), each, data)
+        for data in opened
+        for each in loaded
+    ]
+    _show_plan(plan, place, out)
+    if grid.short:
+        note(grid.short)
+    if dry_run:
+        return
+    run = finetune_run(loaded, opened, absent)
+    refuse_other_run(out, run.provenance)
+    progress = _Progress(plan, out)
+    for data in opened:
+        todo = [item for item in plan if item.opened is data and not is_done(item.job, out)]
+        _tune(data, todo, out, place, count, progress)
+    _finish(plan, run, out, absent)
+
+
+def _open(names: Sequence[str], images: Path | None) -> "tuple[list[OpenDataset], list[str]]":
+    """The data sets that are there and split, and a line on each of the others, which is printed too."""
+    opened, absent = open_datasets(names, images)
+    unsplit = [each.dataset.name for each in opened if each.dataset.test is None]
+    lines = [f"{name}: its images are not split, so it serves few-shot episodes only" for name in unsplit]
+    for line in lines:
+        note(f"left out: {line}")
+    split = [each for each in opened if each.dataset.test is not None]
+    if not split:
+        raise UserError(f"{', '.join(unsplit)}: not split, so there is nothing to fine-tune on; name another data set")
+    return split, [*absent, *(f"{line}." for line in lines)]
+
+
+def _device(name: str | None) -> "torch.device":
+    import torch
+
+    from unseen.features.settings import Settings, checked_device
+
+    return checked_device(Settings(device=name or ("cuda" if torch.cuda.is_available() else "cpu")))
+
+
+def _show_plan(plan: "Sequence[Planned]", device: "torch.device", out: Path) -> None:
+    from unseen.studies.concept_plan import free_bytes
+    from unseen.studies.finetune_tasks import cost, step_seconds
+
+    rows, seconds, most = [], 0.0, 0
+    measured: dict[str, float] = {}
+    for item in plan:
+        job, left = item.job, cost(item.job, item.opened, out)
+        if left.steps and job.backbone not in measured:
+            measured[job.backbone] = step_seconds(item.backbone, job.protocol.batch, device)
+        seconds += left.steps * measured.get(job.backbone, 0.0)
+        most = max(most, left.bytes)
+        parts = item.opened.manifest.splits
+        counts = (f"{sum(part == split for part in parts):,}" for split in ("train", "val", "test"))
+        rows.append((job.domain, job.backbone, *counts, job.metric, left.trainings, f"{left.steps:,}"))
+    columns = ("data set", "backbone", "train", "val", "test", "metric", "trainings left", "steps left")
+    print_table("Fine-tuning", columns, rows, (*columns[2:5], *columns[6:]))
+    free = free_bytes(out)
+    console().print(
+        f"\nAbout {duration(seconds)} of training on {device}, beside decoding, and for the time of a data set up to "
+        f"{size_text(most)} of disk for its decoded images, of which {size_text(free)} are free."
+    )
+    if most > free:
+        note(f"{out}: {size_text(most)} of decoded images are to be written, but {size_text(free)} are free")
+
+
+class _Progress:
+    """Prints, every few seconds, how far all trainings together are."""
+
+    def __init__(self, plan: "Sequence[Planned]", out: Path) -> None:
+        from unseen.studies.finetune_tasks import cost
+
+        self._left = sum(cost(item.job, item.opened, out).steps for item in plan)
+        self._steps, self._at = 0, ("", "", 0)
+        self._start = self._last = time.monotonic()
+
+    def decoded(self, done: int, images: int) -> None:
+        """Some images are decoded."""
+        if time.monotonic() - self._last > SECONDS_BETWEEN_LINES:
+            self._last = time.monotonic()
+            note(f"{done:,} of {images:,} images decoded")
+
+    def trained(self, task: str, training: str, step: int) -> None:
+        """A training is at a step."""
+        before = self._at[2] if self._at[:2] == (task, training) else 0
+        self._steps, self._at = self._steps + step - before, (task, training, step)
+        now = time.monotonic()
+        if now - self._last > SECONDS_BETWEEN_LINES:
+            rate = self._steps / (now - self._start)
+            left = duration(max(self._left - self._steps, 0) / rate)
+            note(f"{task}, {training}, step {step:,}: {rate:,.1f} steps a second, {left} left")
+            self._last = now
+
+
+def _tune(
+    data: "OpenDataset",
+    todo: "Sequence[Planned]",
+    out: Path,
+    device: "torch.device",
+    workers: int,
+    progress: _Progress,
+) -> None:
+    """Train what is left to do on a data set; its decoded images are there until all of it is done."""
+    import shutil
+    from functools import partial
+
+    from unseen.jobs.finetune_images import load_task_images
+    from unseen.studies.finetune_tasks import PIXELS, run_finetuning
+
+    folder = out / PIXELS / data.dataset.name
+    for item in todo:
+        task = f"{data.dataset.name}, {item.job.backbone}"
+        transform = item.job.spec.transform
+        pictures = load_task_images(data, transform, folder, device=device, workers=workers, watch=progress.decoded)
+        watch = partial(progress.trained, task)
+        for training in run_finetuning(item.job, item.backbone, pictures, out, device=device, watch=watch):
+            note(f"{task}: {training} done")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _finish(plan: "Sequence[Planned]", run: "RunData", out: Path, absent: Sequence[str]) -> None:
+    """Write the run, page and table, and print them in short."""
+    from dataclasses import asdict
+
+    import pandas as pd
+
+    from unseen.report.finetune_page import findings, finetune_tables, write_finetune_page
+    from unseen.results.tables import write_table
+    from unseen.studies.finetune_tasks import finetune_page, finetuned_results, record_finetunings
+
+    data, keys = record_finetunings(out, run, [item.job for item in plan])
+    page = finetune_page(data, finetuned_results(out, keys), absent)
+    write_finetune_page(page, out / PAGE)
+    scores = pd.DataFrame([asdict(score) for each in page.tuned for score in each.scores])
+    write_table(scores.drop(columns="published"), out / TABLE)
+    for table in finetune_tables(page):
+        rows = [(row.name, *(cell.text for cell in row.cells)) for row in table.rows if not row.published]
+        print_table(table.caption, ("backbone", *table.columns), rows, table.columns)
+        console().print()
+    for sentence in (*page.notices, *findings(page)):
+        console().print(sentence)
+    console().print(f"\nReport: {out / PAGE}\nScores: {out / TABLE}")

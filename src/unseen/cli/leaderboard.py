@@ -1,0 +1,140 @@
+"""`unseen leaderboard`: the published models, and the user's among them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unseen.cli.choices import choose
+from unseen.cli.output import console, note, print_table
+from unseen.errors import UserError
+
+if TYPE_CHECKING:
+    from unseen.results.leaderboard import Entry, Leaderboard
+
+WIDE, MIDDLE, NARROW = 125, 105, 78
+"""Characters a line from which all of the table fits, all but intervals, and all but categories and middle levels."""
+HEADINGS = {"in1k": "IN-1K", "l1": "L1", "l2": "L2", "l3": "L3", "l4": "L4", "l5": "L5", "mean": "mean"}
+WHAT = {"l5": "accuracy on L5", "mean": "mean accuracy on L1 to L5", "effective": "effective concept generalization"}
+
+
+def leaderboard(
+    runs: Annotated[
+        list[Path] | None, typer.Argument(help="Folders of runs whose backbones are placed among the published models.")
+    ] = None,
+    shots: Annotated[str, typer.Option(help="Training images per concept: 1, 2, 4 … 128 or all.")] = "all",
+    category: Annotated[
+        list[str] | None, typer.Option(help="Show only models of a category, and yours; may be repeated.")
+    ] = None,
+    by: Annotated[
+        str,
+        typer.Option(help="Rank by l5 (accuracy on L5), mean (over L1 to L5) or effective (that beyond expectation)."),
+    ] = "l5",
+    out: Annotated[
+        Path | None, typer.Option(help="Also write a page (.html) or a table (.csv, .parquet, .md, .tex).")
+    ] = None,
+    open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+) -> None:
+    """Rank the 31 models of ImageNet-CoG, and yours, on concepts they have not seen. Needs no data."""
+    from dataclasses import replace
+
+    from unseen.results.leaderboard import BY
+    from unseen.results.published import cog_models
+    from unseen.studies.leaderboard import leaderboard_with_runs
+
+    if open_ and (out is None or out.suffix != ".html"):
+        raise UserError("--open shows a page: say where to write it, for instance --out leaderboard.html")
+    known = list(dict.fromkeys(cog_models()["category"]))
+    wanted = {choose("--category", name, known) for name in category or ()}
+    board = leaderboard_with_runs(runs or [], shots=shots, by=choose("--by", by, BY))
+    shown = replace(board, entries=tuple(e for e in board.entries if not wanted or e.category in wanted or e.yours))
+    if out is not None:
+        _write(board, shown, out)
+    _print(shown, len(board.entries))
+    if out is not None:
+        note(f"Written: {out}")
+    if open_ and out is not None:
+        typer.launch(str(out.resolve()))
+
+
+def _write(board: "Leaderboard", shown: "Leaderboard", out: Path) -> None:
+    """The page has all models, with a filter of its own; a table has what was asked for."""
+    if out.suffix == ".html":
+        from unseen.report.leaderboard_page import write_leaderboard_page
+
+        write_leaderboard_page(board, out)
+        return
+    from unseen.results.tables import write_table
+
+    write_table(shown.table(), out)
+
+
+def _print(board: "Leaderboard", models: int) -> None:
+    width = console().width
+    marks = _marks(board.entries)
+    domain = "l5" if board.by == "l5" else "mean"
+    accuracies = ["in1k", *_levels(width, domain)]
+    columns = ["rank", "model", "category", *(HEADINGS[name] for name in accuracies), "vs R50", "effective"]
+    left_out = set() if width >= MIDDLE else {"category"} if width >= NARROW else {"category", "vs R50"}
+    rows = []
+    for entry in board.entries:
+        name = f"{'▶ ' if entry.yours else ''}{entry.model}{_mark_text(entry, marks)}"
+        effective = entry.effective[domain]
+        ends = f" ({_points(effective.low)} to {_points(effective.high)})" if width >= WIDE else ""
+        accuracy = [f"{100 * entry.accuracy[place]:.1f}" for place in accuracies]
+        relative = _points(entry.relative[domain])
+        rows.append([_rank(entry), name, entry.category, *accuracy, relative, _points(effective.value) + ends])
+    kept = [place for place, column in enumerate(columns) if column not in left_out]
+    shots = "all images" if board.shots == "all" else f"{board.shots} images a concept"
+    print_table(
+        f"{models} models of ImageNet-CoG by {WHAT[board.by]}, {shots}; top-1, percent",
+        [columns[place] for place in kept],
+        [[row[place] for place in kept] for row in rows],
+        right=[name for name in columns if name not in ("model", "category")],
+    )
+    _print_notes(board, marks, domain)
+
+
+def _levels(width: int, domain: str) -> list[str]:
+    """The levels that fit beside the rest, and the mean where it is what counts."""
+    if width < NARROW:
+        return [domain]
+    levels = ["l1", "l2", "l3", "l4", "l5"] if width >= MIDDLE else ["l1", "l5"]
+    return levels + (["mean"] if domain == "mean" else [])
+
+
+def _print_notes(board: "Leaderboard", marks: dict[str, str], domain: str) -> None:
+    out = console()
+    out.soft_wrap = False
+    lines = [f"{mark} not a fair comparison with ResNet50: {text}" for text, mark in marks.items()]
+    fit, of = board.fits["l5"], "L5" if domain == "l5" else "the mean over L1 to L5"
+    lines += [
+        "In brackets: the 95% range of ranks when accuracies are drawn anew from their spread over seeds.",
+        f"vs R50: points of {of} against ResNet50. effective: points of {of} beyond what accuracy on IN-1K predicts; "
+        f"over {fit.n} models trained on IN-1K alone it explains {100 * max(fit.r2, 0):.0f}% of how L5 varies.",
+    ]
+    out.print()
+    for line in lines:
+        out.print(line)
+
+
+def _rank(entry: "Entry") -> str:
+    return str(entry.rank) if entry.low == entry.high else f"{entry.rank} ({entry.low}–{entry.high})"
+
+
+def _points(share: float) -> str:
+    return f"{round(100 * share, 1) + 0.0:+.1f}".replace("-", "−")
+
+
+def _marks(entries: "Sequence[Entry]") -> dict[str, str]:
+    """A raised number for each caution, in order of appearance."""
+    cautions = dict.fromkeys(text for entry in entries for text in entry.cautions)
+    return {
+        text: str(number).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+        for number, text in enumerate(cautions, 1)
+    }
+
+
+def _mark_text(entry: "Entry", marks: dict[str, str]) -> str:
+    return f" {' '.join(marks[text] for text in entry.cautions)}" if entry.cautions else ""

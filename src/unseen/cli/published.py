@@ -1,0 +1,100 @@
+"""`unseen published` and `unseen claims`: what papers printed, and whether it says what they conclude."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unseen.cli.output import Json, note, print_json, print_table
+from unseen.errors import UserError, did_you_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Rows = list[tuple[str, ...]]
+
+
+def published(
+    name: Annotated[str, typer.Argument(help="cog-v2, cog-v1, ericsson-2021 or shi-2023.")],
+    where: Annotated[
+        list[str] | None, typer.Option(help="Only rows with this, such as domain=l5; may be given again.")
+    ] = None,
+    table: Annotated[Path | None, typer.Option(help="Write to this .csv, .parquet, .md or .tex file.")] = None,
+    notes: Annotated[bool, typer.Option("--notes", help="Print what is odd in the tables instead.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Print the numbers of a paper's tables, one to a row."""
+    from unseen.results.published import TABLES
+    from unseen.results.published import notes as notes_on
+    from unseen.results.published import published as numbers
+    from unseen.results.tables import write_table
+
+    found = notes_on(name) if notes else numbers(name)
+    for condition in where or []:
+        found = _only(found, condition)
+    if table:
+        write_table(found, table)
+        note(f"{len(found):,} rows in {table}")
+        return
+    rows = found.astype(object).where(found.notna(), None)
+    if as_json:
+        print_json(rows.to_dict("records"))
+        return
+    note(f"{TABLES[name].reference}, {TABLES[name].link}")
+    numeric = [column for column in found.columns if found[column].dtype.kind in "fi"]
+    cells = [["" if cell is None else str(cell) for cell in row] for row in rows.itertuples(index=False, name=None)]
+    print_table("", list(found.columns), cells, right=numeric)
+
+
+def _only(table: "pd.DataFrame", condition: str) -> "pd.DataFrame":
+    """The rows in which a column has a value, both from `column=value`."""
+    column, equals, value = condition.partition("=")
+    if not equals or column not in table.columns:
+        columns = list(map(str, table.columns))
+        hint = did_you_mean(column, columns)
+        raise UserError(f"--where is column=value, with a column of {', '.join(columns)}, not '{condition}'{hint}")
+    values = table[column].astype(str)
+    if value not in set(values):
+        some = list(dict.fromkeys(values))
+        shown = ", ".join(some[:40]) + (" …" if len(some) > 40 else "")
+        raise UserError(f"--where {condition}: no such row; {column} is one of {shown}{did_you_mean(value, some)}")
+    return table.loc[values == value]
+
+
+def published_rows() -> tuple[tuple[str, ...], Rows]:
+    """The papers whose numbers come with the package, a row for each kind of table."""
+    from unseen.results.published import TABLES
+
+    rows: Rows = []
+    for source in TABLES.values():
+        for table in source.tables:
+            numbers = ", ".join(map(str, table.numbers))
+            rows.append((source.name, numbers, table.what, table.unit, f"{table.values:,}", source.link))
+    return ("name", "tables", "what", "unit", "numbers", "paper"), rows
+
+
+def claims(
+    name: Annotated[str | None, typer.Argument(help="One claim, by its id, with the evidence.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say of each conclusion of ImageNet-CoG whether its tables say so."""
+    from unseen.results.published.claims import CLAIMS, printed
+
+    chosen = [claim for claim in CLAIMS if name in {None, claim.id}]
+    if not chosen:
+        raise UserError(f"no claim '{name}'; unseen claims lists them{did_you_mean(str(name), (c.id for c in CLAIMS))}")
+    tables = printed()
+    findings = [(claim, claim.judge(tables)) for claim in chosen]
+    if as_json:
+        print_json(
+            [
+                {"id": c.id, "section": c.section, "says": c.says, "verdict": f.verdict, "evidence": f.evidence}
+                for c, f in findings
+            ]
+        )
+        return
+    print_table(
+        "", ("claim", "section", "says", "verdict"), [(c.id, c.section, c.says, f.verdict) for c, f in findings]
+    )
+    if name:
+        typer.echo(f"\n{findings[0][1].evidence}")

@@ -1,0 +1,71 @@
+"""What the commands that run studies share: running the jobs that are missing, and the page at the end."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unseen.cli.output import console, duration, note, print_table, track
+from unseen.errors import UserError
+
+if TYPE_CHECKING:
+    from unseen.jobs.work import Job
+    from unseen.report.run_data import RunData
+    from unseen.studies.probing import FeaturePair
+
+WorkersOption = Annotated[int | None, typer.Option(help="Processes to run jobs in; by default one a core.")]
+REPORT = "report.html"
+
+
+def processes(workers: int | None) -> int:
+    """How many processes an option asks for; one a core where it was not given."""
+    if workers is not None and workers < 1:
+        raise UserError(f"--workers is at least 1, not {workers}")
+    if workers is not None:
+        return workers
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run_missing(jobs: "Sequence[Job]", pairs: "Sequence[FeaturePair]", folder: Path, workers: int) -> None:
+    """Say how long it will take, then run what is missing."""
+    from unseen.jobs.runner import missing
+    from unseen.studies.probing import estimate, on_gpu, run
+    from unseen.studies.run_folder import RESULTS
+
+    results = folder / RESULTS
+    left = len(missing(jobs, results))
+    if left:
+        seconds = duration(estimate(jobs, pairs, results, workers))
+        place = "the GPU" if on_gpu() else f"{workers} cores"
+        note(f"{left} of {len(jobs)} jobs to do, about {seconds} on {place}; stopped, the same command goes on.")
+    for _ in track(run(jobs, pairs, results, workers=workers), "jobs done", left):
+        pass
+
+
+def finish(folder: Path, data: "RunData", open_: bool) -> None:
+    """Write a run's page and table into its folder."""
+    write_page(data, folder / REPORT, folder / "scores.csv")
+    if open_:
+        typer.launch(str((folder / REPORT).resolve()))
+
+
+def write_page(data: "RunData", page: Path, table: Path | None) -> None:
+    """Write page and table, and print a summary."""
+    from unseen.report.page import write_report
+    from unseen.results.tables import score_table, summarise, wide, with_comparisons, write_table
+
+    scores = score_table(data.scores)
+    summary = summarise(scores)
+    seen = next((domain.name for domain in data.domains if domain.seen), None)
+    if table:
+        write_table(with_comparisons(summary, seen=seen, baseline=data.baseline), table)
+    write_report(data, page)
+    shown = wide(summary)
+    print_table(
+        f"{data.title}: top-1, percent, mean ± deviation over seeds", list(shown.columns), shown.itertuples(index=False)
+    )
+    if data.notice:
+        console().print(f"\n{data.notice}")
+    console().print(f"\nReport: {page}" + (f"\nScores: {table}" if table else ""))

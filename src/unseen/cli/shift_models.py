@@ -1,0 +1,183 @@
+"""`unseen shifts`, from models and test sets: evaluate, sets, mapping, interpolate."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unseen.cli.extract import (
+    BatchOption,
+    CheckpointOption,
+    DeviceOption,
+    OnErrorOption,
+    PrecisionOption,
+    WeightsOption,
+    extraction_settings,
+    watch_domain,
+)
+from unseen.cli.output import Json, console, note, print_json, print_table
+from unseen.errors import UserError
+
+if TYPE_CHECKING:
+    from unseen.ontology.class_mapping import ClassMapping
+    from unseen.studies.shift_models import Scored
+    from unseen.studies.shift_plans import ModelPlan
+
+CIFAR = "cifar-10"
+MappingOption = Annotated[
+    str | None, typer.Option(help="Classes to compare by: cifar-10 (from ImageNet's, by WordNet), or a CSV wnid,class.")
+]
+
+
+def evaluate(
+    sets: Annotated[Path, typer.Option(help="Folder that all test sets are below.")],
+    out: Annotated[Path, typer.Option(help="Folder for accuracies.csv, columns.csv and the logits.")],
+    backbone: Annotated[list[str] | None, typer.Option(help="Its id; several may be given.")] = None,
+    models: Annotated[
+        Path | None, typer.Option(help="CSV: model,backbone[,group,head,checkpoint,classes,templates,weights].")
+    ] = None,
+    only: Annotated[str | None, typer.Option(help="Some test sets, with commas; * stands for anything.")] = None,
+    classes: Annotated[
+        str, typer.Option(help="To score on, with commas: own, shared, or a test set whose classes to take.")
+    ] = "own",
+    mapping: MappingOption = None,
+    head: Annotated[str, typer.Option(help="own, zero-shot, linear, or a file of a linear probe.")] = "own",
+    checkpoint: CheckpointOption = None,
+    outputs: Annotated[
+        str, typer.Option(help="What the model's outputs are: imagenet-1k, cifar-10, or a CSV class,name.")
+    ] = "imagenet-1k",
+    templates: Annotated[str, typer.Option(help="Of zero-shot sentences: openai, simple, name, or a file.")] = "openai",
+    weights: WeightsOption = "pretrained",
+    partial: Annotated[bool, typer.Option("--partial", help="Score incomplete copies of test sets too.")] = False,
+    device: DeviceOption = None,
+    precision: PrecisionOption = None,
+    batch: BatchOption = 128,
+    workers: Annotated[int, typer.Option(help="Processes that decode.")] = 2,
+    on_error: OnErrorOption = "fail",
+) -> None:
+    """Accuracies of models on test sets, for `unseen shifts fit`; stopped, the same command goes on."""
+    from unseen.images.shift_sets.registry import get_sets, sets_below
+    from unseen.images.shift_sets.shift_set import open_set
+    from unseen.studies.shift_models import evaluate_models
+    from unseen.studies.shift_plans import ModelPlan
+
+    settings = extraction_settings(device, precision, batch, workers, on_error)
+    common = ModelPlan("", "", head=head, checkpoint=checkpoint, classes=outputs, templates=templates, weights=weights)
+    plans = _plans(backbone or [], models, common)
+    chosen = get_sets(_words(only)) if only else sets_below(sets)
+    if not chosen:
+        raise UserError(f"{sets}: no test set below it; see unseen shifts sets for where they are expected")
+    rows = evaluate_models(
+        plans,
+        [open_set(found, sets, partial=partial) for found in chosen],
+        out,
+        settings,
+        scopes=_words(classes),
+        mapping=choose_mapping(mapping).of if mapping else None,
+        watch=watch_domain,
+        tell=note,
+    )
+    _print(rows)
+    note(f"written to {out}")
+
+
+def show_sets(
+    root: Annotated[
+        Path | None, typer.Argument(help="Folder that test sets are below, to see which are there.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="With each corruption and severity of ImageNet-C.")] = False,
+) -> None:
+    """Test sets, what they are and where they are expected."""
+    from unseen.images.shift_sets.registry import SHIFT_SETS
+
+    rows = []
+    for found in SHIFT_SETS.values():
+        if found.name.startswith("imagenet-c.") and not every:
+            continue
+        place = found.find(root) if root else None
+        where = str(place[1]) if place else " or ".join(layout.folder for layout in found.layouts)
+        state = ("✓" if place else "–",) if root else ()
+        rows.append((*state, found.name, found.classes, f"{found.images:,}", where, found.get, found.licence))
+    columns = [*([""] if root else []), "test set", "classes", "images", "where", "to get it", "licence"]
+    print_table("Test sets", columns, rows, right=["classes", "images"])
+    if not every:
+        note("ImageNet-C has a test set for each corruption and severity, imagenet-c.fog.3_on-disk; see --all.")
+
+
+def show_mapping(
+    mapping: Annotated[str, typer.Argument(help="cifar-10, or a CSV wnid,class.")] = CIFAR,
+    out: Annotated[Path | None, typer.Option(help="CSV file to write it to.")] = None,
+    json: Json = False,
+) -> None:
+    """Which classes of ImageNet are of which class of another data set."""
+    from unseen.ontology.class_mapping import mapping_rows
+    from unseen.ontology.wordnet import wordnet
+
+    found = choose_mapping(mapping)
+    if out:
+        found.write(out)
+    if json:
+        print_json({"of": dict(found.of), "ambiguous": dict(found.ambiguous)})
+        return
+    print_table(mapping, ["class", "concepts", "which"], mapping_rows(found), right=["concepts"])
+    for wnid, targets in found.ambiguous.items():
+        console().print(f"ambiguous, left out: {wordnet().synset(wnid).name} ({' or '.join(targets)})")
+    empty = [target for target in found.targets if not found.members(target)]
+    if empty:
+        console().print(f"nothing maps to: {', '.join(empty)}")
+
+
+def interpolate(
+    zero: Annotated[Path, typer.Argument(help="Checkpoint of the zero-shot classifier.")],
+    fine: Annotated[Path, typer.Argument(help="Checkpoint of the same classifier, fine-tuned.")],
+    out: Annotated[Path, typer.Option(help="Folder for the checkpoints between.")],
+    alphas: Annotated[str, typer.Option(help="Shares of the second, with commas.")] = "0.5",
+) -> None:
+    """WiSE-FT: checkpoints between two, (1 − α) of the first and α of the second."""
+    from unseen.backbones.wise_ft import write_interpolations
+
+    try:
+        shares = [float(word) for word in _words(alphas)]
+    except ValueError:
+        raise UserError(f"--alphas is numbers from 0 to 1 with commas between, not '{alphas}'") from None
+    for file in write_interpolations(zero, fine, shares, out):
+        console().print(str(file))
+
+
+def choose_mapping(text: str) -> "ClassMapping":
+    """A mapping by name or from a file."""
+    from unseen.ontology.class_mapping import imagenet_to_cifar10, read_mapping
+
+    return imagenet_to_cifar10() if text == CIFAR else read_mapping(Path(text))
+
+
+def _plans(backbones: list[str], models: Path | None, common: "ModelPlan") -> "list[ModelPlan]":
+    from dataclasses import replace
+
+    from unseen.studies.shift_plans import read_plans
+
+    if bool(backbones) == bool(models):
+        raise UserError("say which models: --backbone, once or more often, or --models FILE")
+    if models:
+        return list(read_plans(models))
+    if common.checkpoint is not None and len(backbones) > 1:
+        raise UserError("--checkpoint is for one backbone at a time; for several give --models FILE")
+    if len(set(backbones)) < len(backbones):
+        raise UserError("a backbone is given twice")
+    return [replace(common, model=name, backbone=name) for name in backbones]
+
+
+def _words(text: str) -> list[str]:
+    words = [word.strip() for word in text.split(",")]
+    if not all(words):
+        raise UserError(f"'{text}': names with commas between were expected")
+    return words
+
+
+def _print(rows: "list[Scored]") -> None:
+    columns = list(dict.fromkeys(name for row in rows for name in row.accuracy))
+    lines = [
+        [row.plan.model, *(f"{100 * row.accuracy[name]:.2f}" if name in row.accuracy else "" for name in columns)]
+        for row in rows
+    ]
+    print_table("Accuracies, percent", ["model", *columns], lines, right=columns)

@@ -1,0 +1,253 @@
+"""`unseen tasks`: the study of transfer to other tasks."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unseen.cli.choices import choose
+from unseen.cli.concept_tables import size as size_text
+from unseen.cli.datasets import dataset_names
+from unseen.cli.extract import (
+    BatchOption,
+    CheckpointOption,
+    DeviceOption,
+    ExifOption,
+    FastOption,
+    LayerOption,
+    OnErrorOption,
+    PoolOption,
+    PrecisionOption,
+    SizeOption,
+    WeightsOption,
+    extraction_settings,
+    load_backbones,
+    watch_domain,
+)
+from unseen.cli.output import console, duration, note, print_table, track
+from unseen.cli.running import REPORT, WorkersOption, processes
+from unseen.errors import UserError
+
+if TYPE_CHECKING:
+    from unseen.backbones.backbone import Backbone
+    from unseen.features.settings import Settings
+    from unseen.images.datasets.open_dataset import OpenDataset
+    from unseen.probes.many_shot import ManyShotProtocol
+    from unseen.report.task_data import TaskPage
+    from unseen.studies.task_features import TaskFeatures
+
+FEATURES = "features"
+
+
+def tasks(
+    out: Annotated[Path, typer.Option(help="Folder of the run.")],
+    backbone: Annotated[list[str] | None, typer.Option(help="Its id; several share one pass over the images.")] = None,
+    images: Annotated[Path | None, typer.Option(help="Folder that all data sets are below; see unseen doctor.")] = None,
+    datasets: Annotated[
+        str | None, typer.Option(help="Some of them, with commas; all that are there unless given.")
+    ] = None,
+    features: Annotated[
+        Path | None, typer.Option(help="Features instead of images: a folder for each data set.")
+    ] = None,
+    protocol: Annotated[str, typer.Option(help="ericsson-2021, or ericsson-2021-exact.")] = "ericsson-2021",
+    imagenet_top1: Annotated[
+        list[float] | None,
+        typer.Option(help="Accuracy on ImageNet in percent, one for each backbone, to correlate with."),
+    ] = None,
+    checkpoint: CheckpointOption = None,
+    pool: PoolOption = None,
+    layer: LayerOption = None,
+    size: SizeOption = None,
+    weights: WeightsOption = "pretrained",
+    device: DeviceOption = None,
+    precision: PrecisionOption = None,
+    batch: BatchOption = 128,
+    on_error: OnErrorOption = "fail",
+    fast: FastOption = False,
+    exif: ExifOption = False,
+    workers: WorkersOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and what it takes, and stop.")] = False,
+) -> None:
+    """How well a backbone does on other classification tasks: linear probes, few-shot episodes, calibration.
+
+    Shows what it will do and what that takes, extracts the features that are missing, runs the probes that are missing,
+    and writes a report. A data set that is not there is named and passed over. Asked for other data sets or backbones,
+    it adds them to what the folder has.
+    """
+    from unseen.probes.many_shot import PROTOCOLS
+    from unseen.studies.task_features import find_task_features
+
+    chosen = PROTOCOLS[choose("--protocol", protocol, tuple(PROTOCOLS))]
+    names, count = dataset_names(datasets), processes(workers)
+    top1 = _top1(backbone or [], imagenet_top1 or [])
+    missing: list[str] = []
+    if features is not None:
+        if images is not None:
+            raise UserError("give images (--images) or features (--features), not both")
+        found = find_task_features(features, names, backbone or [])
+        if dry_run:
+            return _show_features(found, chosen)
+    else:
+        if not backbone:
+            raise UserError("say which backbone: --backbone, or give its features: --features")
+        settings = extraction_settings(device, precision, batch, count, on_error, fast, exif)
+        opened, missing = open_datasets(names, images)
+        loaded = load_backbones(backbone, "published", settings.device, checkpoint, pool, layer, size, weights)
+        show_plan(opened, loaded, settings, chosen, out, count)
+        if dry_run:
+            return None
+        found = extract_features(opened, loaded, settings, out)
+    page = probe_tasks(found, chosen, top1, missing, out, count)
+    return _finish(page, out)
+
+
+def open_datasets(names: Sequence[str], images: Path | None) -> "tuple[list[OpenDataset], list[str]]":
+    """The data sets that are there, and a line on each of those asked for that is not, which is printed too."""
+    from unseen.images.datasets.open_dataset import open_dataset
+    from unseen.images.datasets.registry import DATASETS
+
+    if images is not None and not images.is_dir():
+        raise UserError(f"{images}: no such folder; give the one that all data sets are below")
+    opened, missing = [], []
+    for name in names or DATASETS:
+        try:
+            opened.append(open_dataset(DATASETS[name], images))
+        except UserError as error:
+            missing.append(f"{error}.")
+            note(f"left out: {error}")
+    if not opened:
+        raise UserError("none of the data sets is there; unseen doctor --images FOLDER says how to get them")
+    # Of data sets that nobody asked for by name, the page need not say that they are not there.
+    return opened, missing if names else []
+
+
+def show_plan(
+    opened: "Sequence[OpenDataset]",
+    backbones: "Sequence[Backbone]",
+    settings: "Settings",
+    protocol: "ManyShotProtocol",
+    out: Path,
+    workers: int,
+) -> None:
+    """Print what a study will do, and what that takes."""
+    from unseen.features.settings import checked_device
+    from unseen.studies.concept_plan import free_bytes
+    from unseen.studies.run_folder import RESULTS
+    from unseen.studies.task_features import expected_features
+    from unseen.studies.task_plan import extraction_cost, left_out, probing_seconds, task_jobs
+
+    checked_device(settings)
+    costs = [extraction_cost(each, backbones, out / FEATURES, settings) for each in opened]
+    expected = [expected_features(each, backbone.spec) for each in opened for backbone in backbones]
+    _show_sizes(expected, [f"{cost.done / cost.images:.0%}" for cost in costs for _ in backbones])
+    jobs = task_jobs(expected, protocol)
+    disk, free = sum(cost.bytes for cost in costs), free_bytes(out)
+    probing = probing_seconds(jobs, expected, out / RESULTS, workers)
+    console().print(
+        f"\nFeatures: about {duration(sum(cost.seconds for cost in costs))} to extract those that are missing, "
+        f"{size_text(disk)} of disk, of which {size_text(free)} are free."
+        f"\nProbes: {len(jobs)} jobs, about {duration(probing)} for all of them."
+    )
+    if disk > free:
+        note(f"{out}: {size_text(disk)} of features are to be written, but {size_text(free)} are free")
+    for sentence in left_out(expected):
+        note(sentence)
+
+
+def extract_features(
+    opened: "Sequence[OpenDataset]", backbones: "Sequence[Backbone]", settings: "Settings", out: Path
+) -> "list[TaskFeatures]":
+    """Extract what is missing; all features of the study."""
+    from unseen.studies.task_features import extract_dataset
+
+    return [
+        features
+        for each in opened
+        for features in extract_dataset(each, backbones, out / FEATURES, settings, watch_domain)
+    ]
+
+
+def probe_tasks(
+    found: "Sequence[TaskFeatures]",
+    protocol: "ManyShotProtocol",
+    top1: dict[str, float],
+    missing: Sequence[str],
+    out: Path,
+    workers: int,
+) -> "TaskPage":
+    """Write the run down, run the jobs that are missing, and return its page."""
+    from unseen.jobs.job import job_key
+    from unseen.jobs.runner import missing as without_result
+    from unseen.studies.run_folder import RESULTS, extend_run
+    from unseen.studies.task_plan import left_out, probing_seconds, task_jobs
+    from unseen.studies.tasks import run_tasks, task_page, task_run
+
+    jobs = task_jobs(found, protocol)
+    data, keys = extend_run(out, task_run(found, protocol, top1=top1, missing=missing), list(map(job_key, jobs)))
+    left = len(without_result(jobs, out / RESULTS))
+    if left:
+        seconds = duration(probing_seconds(jobs, found, out / RESULTS, workers))
+        note(f"{left} of {len(jobs)} jobs to do, about {seconds}; stopped, the same command goes on.")
+    for _ in track(run_tasks(jobs, found, out / RESULTS, workers), "jobs done", left):
+        pass
+    return task_page(out, data, keys, left_out(found))
+
+
+def _finish(page: "TaskPage", out: Path) -> None:
+    """Write page and table, and print them in short."""
+    from dataclasses import asdict
+
+    import pandas as pd
+
+    from unseen.report.task_page import findings, write_task_page
+    from unseen.report.task_tables import task_tables
+    from unseen.results.tables import write_table
+
+    write_task_page(page, out / REPORT)
+    write_table(pd.DataFrame([asdict(score) for score in page.scores if not score.published]), out / "scores.csv")
+    for table in task_tables(page):
+        own = [row for row in table.rows if not row.published]
+        if table.section != "correlations" and own:
+            rows = [(row.name, *(cell.text for cell in row.cells)) for row in own]
+            print_table(table.caption, ("backbone", *table.columns), rows, table.columns)
+            console().print()
+    for sentence in (*page.notices, *findings(page), *page.notes):
+        console().print(sentence)
+    console().print(f"\nReport: {out / REPORT}\nScores: {out / 'scores.csv'}")
+
+
+def _show_features(found: "Sequence[TaskFeatures]", protocol: "ManyShotProtocol") -> None:
+    from unseen.studies.task_plan import left_out, task_jobs
+
+    _show_sizes(found, ["there"] * len(found))
+    console().print(f"\nProbes: {len(task_jobs(found, protocol))} jobs.")
+    for sentence in left_out(found):
+        note(sentence)
+
+
+def _show_sizes(found: "Sequence[TaskFeatures]", states: Sequence[str]) -> None:
+    columns = ("data set", "backbone", "classes", "train", "val", "test", "all", "metric", "extracted")
+    rows = [
+        (
+            each.dataset.name,
+            each.backbone,
+            f"{each.classes:,}",
+            *(f"{each.rows[split]:,}" if split in each.rows else "–" for split in ("train", "val", "test", "all")),
+            each.dataset.metric if each.dataset.test else "few-shot only",
+            state,
+        )
+        for each, state in zip(found, states, strict=True)
+    ]
+    print_table("Transfer to other tasks", columns, rows, (*columns[2:7], columns[8]))
+
+
+def _top1(backbones: Sequence[str], percents: Sequence[float]) -> dict[str, float]:
+    if percents and len(percents) != len(backbones):
+        raise UserError(
+            f"--imagenet-top1 is one number for each --backbone: {len(percents)} numbers, {len(backbones)} backbones"
+        )
+    wrong = next((percent for percent in percents if not 0 < percent < 100), None)
+    if wrong is not None:
+        raise UserError(f"--imagenet-top1 is in percent, between 0 and 100, not {wrong:g}")
+    return {name: percent / 100 for name, percent in zip(backbones, percents, strict=False)}

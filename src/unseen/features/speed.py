@@ -1,0 +1,41 @@
+"""How long an extraction will take, from a few images."""
+
+import time
+from collections.abc import Sequence
+
+from unseen.backbones.backbone import Backbone
+from unseen.features.settings import Settings
+from unseen.images.source import ImageSource
+
+SAMPLE = 32
+"""Images that are timed."""
+
+
+def seconds_per_image(
+    source: ImageSource, backbones: Sequence[Backbone], settings: Settings
+) -> tuple[float, list[float]]:
+    """Seconds that one process decodes an image in, and that each backbone takes for one, measured on a few."""
+    import torch
+
+    from unseen.features.forward import features
+    from unseen.images.decode import read_pixels
+
+    count = len(source.entries)
+    numbers = range(0, count, max(count // SAMPLE, 1))[:SAMPLE]
+    start = time.perf_counter()
+    for number in numbers:
+        read_pixels(
+            source, number, backbones[0].spec.transform, on_error="report", fast=settings.fast, exif=settings.exif
+        )
+    decode = (time.perf_counter() - start) / len(numbers)
+    device, compute = torch.device(settings.device), []
+    for backbone in backbones:
+        side = backbone.spec.transform.size
+        pixels = torch.zeros(min(settings.batch, SAMPLE), side, side, 3, dtype=torch.uint8, device=device)
+        backbone.module.eval().to(device)
+        with torch.inference_mode():
+            for _ in range(2):  # the first time a device sets itself up
+                start = time.perf_counter()
+                features(backbone, pixels, settings.precision).cpu()
+        compute.append((time.perf_counter() - start) / len(pixels))
+    return decode, compute

@@ -1,0 +1,133 @@
+"""Captions from Parquet, TSV and CSV files, a batch at a time."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unseen.errors import UserError, did_you_mean
+
+BATCH = 20_000
+"""Rows of Parquet in a batch; text files come in blocks of bytes."""
+BLOCK = 4 << 20
+READ = 1 << 20
+"""Bytes of a column that are read at a time: row groups may be as large as their file."""
+SUFFIXES = {".parquet": "parquet", ".tsv": "\t", ".txt": "\t", ".csv": ","}
+COMPRESSED = (".gz", ".bz2", ".zst")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of the files are an image's id and its text.
+
+    By name, or by number from 1 in a text file without a header, as YFCC's are.
+    """
+
+    id: str
+    text: str
+
+    @property
+    def numbered(self) -> bool:
+        return self.id.isdecimal() and self.text.isdecimal()
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Ids and texts of some rows, as texts; `damaged` rows of a text file had too many or too few fields."""
+
+    ids: list[str]
+    texts: list[str]
+    damaged: int = 0
+
+
+def caption_files(places: Sequence[Path]) -> list[Path]:
+    """The files at some places; of a folder, all below it that could be captions, in order of their paths."""
+    files = list[Path]()
+    for place in places:
+        if place.is_dir():
+            inside = sorted(path for path in place.rglob("*") if path.is_file() and _kind(path))
+            if not inside:
+                raise UserError(f"{place}: no file in it that ends in {', '.join(SUFFIXES)}")
+            files += inside
+        elif not place.is_file():
+            raise UserError(f"{place}: no such file or folder")
+        elif not _kind(place):
+            raise UserError(f"{place}: captions are read from files that end in {', '.join(SUFFIXES)}")
+        else:
+            files.append(place)
+    return files
+
+
+def read_captions(path: Path, columns: Columns) -> Iterator[Batch]:
+    """All rows of a file; an empty text stands for one that is missing. Memory is that of a batch."""
+    import pyarrow as pa
+
+    try:
+        reader = _parquet if _kind(path) == "parquet" else _text
+        yield from reader(path, columns)
+    except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as error:
+        raise UserError(f"{path}: cannot be read ({str(error).splitlines()[0]})") from None
+
+
+def _kind(path: Path) -> str | None:
+    whole = path.with_suffix("") if path.suffix in COMPRESSED else path
+    return SUFFIXES.get(whole.suffix.lower())
+
+
+def _parquet(path: Path, columns: Columns) -> Iterator[Batch]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path, buffer_size=READ, pre_buffer=False) as file:
+        _check(path, columns, file.schema_arrow.names)
+        for batch in file.iter_batches(BATCH, columns=[columns.id, columns.text]):
+            yield Batch(_texts(batch[columns.id]), _texts(batch[columns.text]))
+
+
+def _text(path: Path, columns: Columns) -> Iterator[Batch]:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    tabs = _kind(path) == "\t"
+    damaged = 0
+
+    def count(_: Any) -> str:
+        nonlocal damaged
+        damaged += 1
+        return "skip"
+
+    wanted = Columns(f"f{int(columns.id) - 1}", f"f{int(columns.text) - 1}") if columns.numbered else columns
+    # The quotes of a TSV file are characters like others: captions have many that are never closed.
+    parse = csv.ParseOptions(
+        delimiter="\t" if tabs else ",",
+        quote_char=False if tabs else '"',
+        newlines_in_values=not tabs,
+        invalid_row_handler=count,
+    )
+    read = csv.ReadOptions(block_size=BLOCK, use_threads=False, autogenerate_column_names=columns.numbered)
+    with csv.open_csv(str(path), read_options=read, parse_options=parse) as reader:
+        _check(path, wanted, reader.schema.names)
+    damaged = 0  # those of the first block come again
+    # Other columns are not converted: what looks like numbers at first may be texts further down.
+    convert = csv.ConvertOptions(
+        include_columns=[wanted.id, wanted.text], column_types={wanted.id: pa.string(), wanted.text: pa.string()}
+    )
+    with csv.open_csv(str(path), read_options=read, parse_options=parse, convert_options=convert) as reader:
+        for batch in reader:
+            yield Batch(_texts(batch[wanted.id]), _texts(batch[wanted.text]), damaged)
+            damaged = 0
+        if damaged:
+            yield Batch([], [], damaged)
+
+
+def _check(path: Path, columns: Columns, names: Sequence[str]) -> None:
+    for name in (columns.id, columns.text):
+        if name not in names:
+            hint = did_you_mean(name, names) or f"; there are {', '.join(map(str, names))}"
+            raise UserError(f"{path}: no column '{name}'{hint}")
+
+
+def _texts(column: Any) -> list[str]:
+    import pyarrow as pa
+
+    texts: list[str] = column.cast(pa.string()).fill_null("").to_pylist()
+    return texts

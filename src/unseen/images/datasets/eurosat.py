@@ -1,0 +1,19 @@
+"""EuroSAT: 10 uses of land, from the Sentinel-2 satellite, in red, green and blue."""
+
+from unseen.images.datasets.dataset import Dataset, Layout
+from unseen.images.datasets.folders import class_folders
+
+DATASET = Dataset(
+    name="eurosat",
+    title="EuroSAT",
+    classes=10,
+    metric="top1",
+    test=None,
+    validation=None,
+    few_shot="cd-fsl",
+    counts={"all": 27_000},
+    layouts=(Layout("eurosat/2750", (), class_folders),),
+    get="DFKI, EuroSAT (RGB): EuroSAT.zip",
+    licence="MIT",
+    citation="Helber et al. 2019, EuroSAT: A Novel Dataset and Deep Learning Benchmark for Land Use",
+)

@@ -1,0 +1,17 @@
+"""Data sets that are a folder per class, whose authors made no splits."""
+
+from pathlib import Path
+
+from unseen.errors import UserError
+from unseen.images.datasets.listing import ALL, Listing, Row
+from unseen.images.folder import folder_images
+
+
+def class_folders(place: Path) -> Listing:
+    """All images in one part; an id is a folder's name and a file's."""
+    source = folder_images(place)
+    rows = [Row(entry.id, entry.label, ALL) for entry in source.entries]
+    empty = set(source.entries.classes) - {row.label for row in rows}
+    if empty:
+        raise UserError(f"{place}: no images in the folder {min(empty)}")
+    return Listing(rows, lambda: source)

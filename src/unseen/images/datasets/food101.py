@@ -1,0 +1,48 @@
+"""Food-101: 101 dishes; training images were not cleaned, on purpose."""
+
+import json
+from pathlib import Path
+
+from unseen.errors import UserError
+from unseen.files import read_text
+from unseen.images.datasets.dataset import Dataset, Layout
+from unseen.images.datasets.listing import Listing, Row, files_listing
+
+PARTS = ("train", "test")
+
+
+def read(place: Path) -> Listing:
+    """Each part has a JSON file with the images of each dish, `apple_pie/1005649`."""
+    rows = [
+        Row(f"images/{image}.jpg", dish, part)
+        for part in PARTS
+        for dish, images in sorted(_dishes(place / f"meta/{part}.json").items())
+        for image in images
+    ]
+    return files_listing(place, rows)
+
+
+def _dishes(file: Path) -> dict[str, list[str]]:
+    try:
+        dishes = json.loads(read_text(file))
+    except (ValueError, RecursionError):
+        dishes = None
+    if not isinstance(dishes, dict) or not all(isinstance(images, list) for images in dishes.values()):
+        raise UserError(f"{file}: expected JSON with the list of images of each dish")
+    return dishes
+
+
+DATASET = Dataset(
+    name="food101",
+    title="Food-101",
+    classes=101,
+    metric="top1",
+    test="author",
+    validation="fifth",
+    few_shot="kornblith",
+    counts={"train": 60_600, "val": 15_150, "test": 25_250},
+    layouts=(Layout("food-101", ("images", *(f"meta/{part}.json" for part in PARTS)), read),),
+    get="ETH Zürich CVL, Food-101: food-101.tar.gz",
+    licence="research only; photographs belong to Foodspotting's users",
+    citation="Bossard et al. 2014, Food-101 – Mining Discriminative Components with Random Forests",
+)

@@ -1,0 +1,185 @@
+"""The images of a study's domains: the seen concepts, and each level of unseen ones, with what trains and what tests.
+
+Levels come out of one place, where the images of every concept are split by a draw. The seen concepts have two places,
+as ImageNet-1K has: all of one trains, all of the other tests.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from unseen.errors import UserError
+from unseen.images.entries import EntryTable
+from unseen.images.manifest import Manifest, whole
+from unseen.images.source import ImageSource
+from unseen.images.splits import COG, ClassSplit, SplitRule, Splits, draw_splits
+
+SEEN = "in1k"
+"""The domain of the seen concepts."""
+SHOWN = 3
+OnMissing = Literal["fail", "report"]
+
+
+@dataclass(frozen=True, eq=False)
+class DomainImages:
+    """A domain: for "train" and "test" the images, and the manifest whose split of that name they are.
+
+    Attributes:
+        concepts: ids of its classes, sorted.
+        rows: images by split.
+    """
+
+    name: str
+    concepts: tuple[str, ...]
+    sides: Mapping[str, tuple[ImageSource, Manifest]]
+    rows: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Concepts that a place has no images of, and those that it has too few of, with how many it has."""
+
+    absent: tuple[str, ...] = ()
+    few: Mapping[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.absent) + len(self.few)
+
+    def sentence(self, wanted: int, least: int) -> str:
+        """What is missing, with a few names."""
+        parts = []
+        if self.absent:
+            parts.append(f"no images of {len(self.absent):,} of {wanted:,} concepts ({_few(self.absent)})")
+        if self.few:
+            named = [f"{name} has {count}" for name, count in self.few.items()]
+            parts.append(f"fewer than {least} images of {len(self.few):,} of {wanted:,} concepts ({_few(named)})")
+        return " and ".join(parts)
+
+
+def level_domains(
+    source: ImageSource,
+    levels: Mapping[str, Collection[str]],
+    where: str,
+    *,
+    rule: SplitRule = COG,
+    seed: int = 0,
+    splits: Splits | None = None,
+    on_missing: OnMissing = "fail",
+) -> tuple[list[DomainImages], LeftOut]:
+    """The images of each level, and which concepts had to be left out.
+
+    Goes over the source twice, whatever the number of levels; a concept may be in several.
+
+    Args:
+        levels: name of a level → ids of its concepts.
+        where: what errors call the source.
+        splits: somebody else's, instead of a draw by `rule` and `seed`.
+        on_missing: "report" leaves out concepts with no images, or too few for the rule, instead of refusing them.
+    """
+    wanted = set[str]().union(*levels.values())
+    if splits is None:
+        names = _names(source, wanted)
+        least = rule.test + rule.min_train
+        few = {label: len(found) for label, found in sorted(names.items()) if len(found) < least}
+        lost = LeftOut(tuple(sorted(wanted - set(names))), few)
+        _refuse(lost, wanted, least, where, on_missing)
+        kept = wanted.difference(lost.absent, lost.few)
+        splits = draw_splits(names.items(), kept, source=where, rule=rule, seed=seed)
+    else:
+        lost = LeftOut(tuple(sorted(wanted - set(splits.classes))))
+        _refuse(lost, wanted, 1, f"the splits of {splits.source}", on_missing)
+        kept = wanted.difference(lost.absent)
+    chosen = {level: tuple(sorted(kept.intersection(concepts))) for level, concepts in levels.items()}
+    for level, concepts in chosen.items():
+        if len(concepts) < 2:
+            raise UserError(f"{where}: {len(concepts)} concepts of {level} have enough images; a classifier needs two")
+    return list(_domains(source, chosen, splits, where)), lost
+
+
+def seen_domain(
+    train: ImageSource, test: ImageSource, expected: Collection[str] | None, where: str, name: str = SEEN
+) -> DomainImages:
+    """All images of one place to train and all of another to test; both must have the same classes.
+
+    Args:
+        expected: ids that the classes must be, where that is known.
+    """
+    found = [{entry.label for entry in source.entries} for source in (train, test)]
+    _same_classes(found[0], found[1], f"{where}: training and validation images", ("training", "validation"))
+    if expected is not None:
+        _same_classes(set(expected), found[0], f"{where}: the classes that are seen and those here", ("seen", "here"))
+    sides = {word: (source, whole(source, word)) for word, source in (("train", train), ("test", test))}
+    rows = {word: len(manifest) for word, (_, manifest) in sides.items()}
+    return DomainImages(name, tuple(sorted(found[0])), sides, rows)
+
+
+def _names(source: ImageSource, wanted: Collection[str]) -> dict[str, list[str]]:
+    """Names of the images of every wanted class."""
+    names: dict[str, list[str]] = {}
+    for entry in source.entries:
+        if entry.label in wanted:
+            names.setdefault(entry.label, []).append(entry.id.rpartition("/")[2])
+    return names
+
+
+def _domains(
+    source: ImageSource, levels: Mapping[str, Sequence[str]], splits: Splits, where: str
+) -> Iterator[DomainImages]:
+    members: dict[str, list[str]] = {}
+    for level, concepts in levels.items():
+        for label in concepts:
+            members.setdefault(label, []).append(level)
+    ids: dict[str, list[tuple[str, str]]] = {level: [] for level in levels}
+    words: dict[str, list[str]] = {level: [] for level in levels}
+    for id_, label, word in _sides(source, {label: splits.classes[label] for label in members}, where):
+        for level in members[label]:
+            ids[level].append((id_, label))
+            words[level].append(word)
+    for level, concepts in levels.items():
+        manifest = Manifest(EntryTable.of(ids.pop(level), f"{where}, {level}"), words[level])
+        rows = {word: words[level].count(word) for word in ("train", "test")}
+        yield DomainImages(level, tuple(concepts), dict.fromkeys(("train", "test"), (source, manifest)), rows)
+
+
+def _sides(source: ImageSource, splits: Mapping[str, ClassSplit], where: str) -> Iterator[tuple[str, str, str]]:
+    """(id, class, split) of the images that splits name, in order of the source; one that it lacks is an error.
+
+    A class's names are looked up only from its first image to its last, so that one class is in memory at a time where
+    a source keeps classes together.
+    """
+    waiting: dict[str, dict[str, str]] = {}
+    done = set[str]()
+    for entry in source.entries:
+        label = entry.label
+        if label not in splits or label in done:
+            continue
+        if label not in waiting:
+            split = splits[label]
+            waiting[label] = dict.fromkeys(split.train, "train") | dict.fromkeys(split.test, "test")
+        word = waiting[label].pop(entry.id.rpartition("/")[2], None)
+        if word is not None:
+            yield entry.id, label, word
+        if not waiting[label]:
+            del waiting[label]
+            done.add(label)
+    for label in splits:
+        if label not in done:
+            left = waiting.get(label) or dict.fromkeys((*splits[label].train, *splits[label].test))
+            lacking = f"{len(left):,} images of {label} are in the splits but not there"
+            raise UserError(f"{where}: {lacking}, {next(iter(left))} for one")
+
+
+def _refuse(lost: LeftOut, wanted: Collection[str], least: int, where: str, on_missing: OnMissing) -> None:
+    if lost and on_missing == "fail":
+        raise UserError(f"{where}: {lost.sentence(len(wanted), least)}; --on-missing report goes on without them")
+
+
+def _same_classes(first: set[str], second: set[str], what: str, names: tuple[str, str]) -> None:
+    for one, other, name in ((first, second, names[0]), (second, first, names[1])):
+        only = sorted(one - other)
+        if only:
+            raise UserError(f"{what} are of different classes: {len(only):,} are {name} only ({_few(only)})")
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")

@@ -1,0 +1,36 @@
+"""Several places of images as one, such as training and validation images that are stored apart."""
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+
+from unseen.images.entries import EntryTable
+from unseen.images.source import Image, ImageSource
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedImages:
+    """The images of several sources, one source after the other.
+
+    Attributes:
+        starts: number of the first image of each source.
+    """
+
+    parts: tuple[ImageSource, ...]
+    starts: tuple[int, ...]
+    entries: EntryTable
+    about: dict[str, str]
+
+    def read(self, number: int) -> Image:
+        part = bisect_right(self.starts, number) - 1
+        return self.parts[part].read(number - self.starts[part])
+
+
+def joined_images(parts: Mapping[str, ImageSource]) -> JoinedImages:
+    """Sources by name as one; ids get the name before them (`train/…`), as two places may use the same id."""
+    rows = ((f"{name}/{entry.id}", entry.label) for name, source in parts.items() for entry in source.entries)
+    lengths = [len(source.entries) for source in parts.values()]
+    about = {f"{label} of {name}": text for name, source in parts.items() for label, text in source.about.items()}
+    starts = tuple(accumulate(lengths[:-1], initial=0))
+    return JoinedImages(tuple(parts.values()), starts, EntryTable.of(rows, " and ".join(parts)), about)

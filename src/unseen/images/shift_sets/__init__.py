@@ -1,0 +1,1 @@
+"""Test sets under shifts of distribution, and those they are shifts of."""

@@ -1,0 +1,25 @@
+"""CIFAR-10.2: 2,000 more images from Tiny Images to test on."""
+
+from functools import partial
+
+from unseen.images.datasets.dataset import Layout
+from unseen.images.shift_sets.cifar_arrays import npz_arrays
+from unseen.images.shift_sets.shift_set import ShiftSet
+
+FILE = "cifar102_test.npz"
+
+SETS = (
+    ShiftSet(
+        name="cifar-10.2",
+        title="CIFAR-10.2, test",
+        space="cifar-10",
+        classes=10,
+        images=2000,
+        layouts=tuple(
+            Layout(folder, (FILE,), partial(npz_arrays, file=FILE)) for folder in ("cifar-10.2", "CIFAR-10.2")
+        ),
+        get=f"github.com/modestyachts/cifar-10.2: {FILE}",
+        licence="not stated",
+        citation="Lu et al. 2020, Harder or Different? A Closer Look at Distribution Shift in Dataset Reproduction",
+    ),
+)

@@ -1,0 +1,49 @@
+"""CIFAR-10's successors as their authors give them: arrays of images and of numbers of classes."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+from unseen.images.datasets.listing import ALL, Listing, numbered, pixels_listing
+from unseen.images.shift_sets.labels import CIFAR_10
+
+SHAPE = (32, 32, 3)
+
+
+def npy_arrays(place: Path, images: str, labels: str) -> Listing:
+    """Images and labels in a file each."""
+    return _listing(_load(place / images), _load(place / labels), place / images)
+
+
+def npz_arrays(place: Path, file: str) -> Listing:
+    """Both in one file, under `images` and `labels`; what else is in it is not read."""
+    images, labels = (_load(place / file, name) for name in ("images", "labels"))
+    return _listing(images, labels, place / file)
+
+
+def _load(path: Path, name: str | None = None) -> NDArray[Any]:
+    """The array in an `.npy` file, or that of a name in an `.npz`."""
+    try:
+        with path.open("rb") as file:
+            content = np.load(file, allow_pickle=False)
+            array = content if name is None else content[name]
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except Exception as error:  # a damaged or pickled file can raise anything at all
+        raise UserError(f"{path}: not the arrays that were expected ({str(error).splitlines()[0]})") from None
+    if not isinstance(array, np.ndarray):
+        raise UserError(f"{path}: expected one array in it")
+    return array
+
+
+def _listing(images: NDArray[Any], labels: NDArray[Any], path: Path) -> Listing:
+    if images.dtype != np.uint8 or images.shape[1:] != SHAPE or len(images) == 0:
+        raise UserError(f"{path}: expected bytes of shape (n, 32, 32, 3), found {images.dtype} {images.shape}")
+    whole = np.issubdtype(labels.dtype, np.integer) and labels.shape == (len(images),)
+    if not whole or labels.min() < 0 or labels.max() >= len(CIFAR_10):
+        raise UserError(f"{path}: expected {len(images):,} labels from 0 to 9, found {labels.dtype} {labels.shape}")
+    rows = numbered((CIFAR_10[label] for label in labels.tolist()), ALL)
+    return pixels_listing(rows, lambda: images)

@@ -1,0 +1,43 @@
+"""CINIC-10: classes of CIFAR-10 from ImageNet, beside CIFAR-10's own images.
+
+A fifth of its test images or so are CIFAR-10's, some from its training set: for models trained on those, the images
+from ImageNet alone (`cinic-10-imagenet`) are the honest test.
+"""
+
+from functools import partial
+
+from unseen.images.datasets.dataset import Layout
+from unseen.images.shift_sets.labels import cifar_folders
+from unseen.images.shift_sets.shift_set import ShiftSet
+
+FOLDERS = ("CINIC-10/test", "cinic-10/test")
+FROM_CIFAR = "cifar10-"
+
+
+def _from_imagenet(name: str) -> bool:
+    return not name.startswith(FROM_CIFAR)
+
+
+ALL_IMAGES = ShiftSet(
+    name="cinic-10",
+    title="CINIC-10, test",
+    space="cifar-10",
+    classes=10,
+    images=90_000,
+    layouts=tuple(Layout(folder, (), cifar_folders) for folder in FOLDERS),
+    get="datashare.ed.ac.uk: CINIC-10.tar.gz",
+    licence="MIT",
+    citation="Darlow et al. 2018, CINIC-10 is not ImageNet or CIFAR-10",
+)
+FROM_IMAGENET = ShiftSet(
+    name="cinic-10-imagenet",
+    title="CINIC-10, test images from ImageNet",
+    space="cifar-10",
+    classes=10,
+    images=70_000,
+    layouts=tuple(Layout(folder, (), partial(cifar_folders, keep=_from_imagenet)) for folder in FOLDERS),
+    get=ALL_IMAGES.get,
+    licence=ALL_IMAGES.licence,
+    citation=ALL_IMAGES.citation,
+)
+SETS = (ALL_IMAGES, FROM_IMAGENET)

@@ -1,0 +1,44 @@
+"""Images of another source, corrupted when they are read."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from unseen.errors import UserError
+from unseen.images.decode import decode
+from unseen.images.shift_sets.corruptions import corrupt
+from unseen.images.source import Entry, Image, ImageSource
+from unseen.images.transform import Transform
+
+FRAME = Transform(size=224, resize=256, interpolation="bilinear")
+"""What ImageNet-C corrupts: the shortest side at 256 pixels, 224 × 224 from the centre."""
+
+
+@dataclass(frozen=True)
+class CorruptedImages:
+    """The same images each time and in any order: what is random about one depends on its id alone."""
+
+    source: ImageSource
+    corruption: str
+    severity: int
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        return self.source.entries
+
+    @property
+    def about(self) -> dict[str, str]:
+        return self.source.about | {"corruption": self.corruption, "severity": str(self.severity)}
+
+    def read(self, number: int) -> Image:
+        """Pixels (224, 224, 3); a file that cannot be decoded is given as it is, to be reported as damaged."""
+        image = self.source.read(number)
+        try:
+            pixels = decode(image, FRAME)
+        except UserError:
+            return image
+        name = f"{self.corruption}/{self.severity}/{self.source.entries[number].id}"
+        seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
+        return corrupt(pixels, self.corruption, self.severity, np.random.default_rng(seed))

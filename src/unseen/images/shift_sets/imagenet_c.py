@@ -1,0 +1,67 @@
+"""ImageNet-C: ImageNet's validation images corrupted in 19 ways and 5 severities.
+
+Read as its authors saved them (`_on-disk`), or made from the validation images (`_in-memory`) where the corruption is
+among those implemented here; the two are not the same numbers, and their names, the ImageNet testbed's, say which.
+"""
+
+from functools import partial
+from pathlib import Path
+
+from unseen.images.datasets.dataset import Layout
+from unseen.images.datasets.listing import Listing
+from unseen.images.shift_sets import imagenet_val
+from unseen.images.shift_sets.corrupted import CorruptedImages
+from unseen.images.shift_sets.corruptions import CORRUPTIONS, SEVERITIES
+from unseen.images.shift_sets.labels import synset_folders
+from unseen.images.shift_sets.shift_set import ShiftSet
+
+GROUPS = {
+    "noise": ("gaussian_noise", "shot_noise", "impulse_noise"),
+    "blur": ("defocus_blur", "glass_blur", "motion_blur", "zoom_blur"),
+    "weather": ("snow", "frost", "fog", "brightness"),
+    "digital": ("contrast", "elastic_transform", "pixelate", "jpeg_compression"),
+    "extra": ("speckle_noise", "gaussian_blur", "spatter", "saturate"),
+}
+"""The archive that each corruption is in."""
+LICENCE, CITATION = "CC BY 4.0", "Hendrycks and Dietterich 2019, Benchmarking Neural Network Robustness"
+
+
+def _read_corrupted(place: Path, corruption: str, severity: int) -> Listing:
+    listing = imagenet_val.read(place)
+    return Listing(listing.rows, lambda: CorruptedImages(listing.open(), corruption, severity))
+
+
+def _on_disk(group: str, corruption: str, severity: int) -> ShiftSet:
+    folders = (f"imagenet-c/{corruption}/{severity}", f"imagenet-c/{group}/{corruption}/{severity}")
+    return ShiftSet(
+        name=f"imagenet-c.{corruption}.{severity}_on-disk",
+        title=f"ImageNet-C, {corruption}, severity {severity}",
+        space="imagenet-1k",
+        classes=1000,
+        images=50_000,
+        layouts=tuple(Layout(folder, (), synset_folders) for folder in folders),
+        get=f"github.com/hendrycks/robustness: {group}.tar",
+        licence=LICENCE,
+        citation=CITATION,
+    )
+
+
+def _in_memory(corruption: str, severity: int) -> ShiftSet:
+    read = partial(_read_corrupted, corruption=corruption, severity=severity)
+    return ShiftSet(
+        name=f"imagenet-c.{corruption}.{severity}_in-memory",
+        title=f"ImageNet's validation images, {corruption}, severity {severity}",
+        space="imagenet-1k",
+        classes=1000,
+        images=50_000,
+        layouts=tuple(Layout(folder, (), read) for folder in imagenet_val.FOLDERS),
+        get=imagenet_val.VAL.get,
+        licence=imagenet_val.VAL.licence,
+        citation=CITATION,
+    )
+
+
+SETS = (
+    *(_on_disk(group, name, severity) for group, names in GROUPS.items() for name in names for severity in SEVERITIES),
+    *(_in_memory(name, severity) for name in CORRUPTIONS for severity in SEVERITIES),
+)

@@ -1,0 +1,27 @@
+"""ImageNet-V2: new images collected as ImageNet's were, in three variants of how they were chosen."""
+
+from unseen.images.datasets.dataset import Layout
+from unseen.images.shift_sets.labels import numbered_folders
+from unseen.images.shift_sets.shift_set import ShiftSet
+
+VARIANTS = {
+    "matched-frequency": "imagenetv2-matched-frequency-format-val",
+    "threshold-0.7": "imagenetv2-threshold0.7-format-val",
+    "top-images": "imagenetv2-top-images-format-val",
+}
+"""The folder that each archive is unpacked to."""
+
+SETS = tuple(
+    ShiftSet(
+        name=f"imagenetv2-{variant}-format-val",
+        title=f"ImageNet-V2, {variant}",
+        space="imagenet-1k",
+        classes=1000,
+        images=10_000,
+        layouts=(Layout(folder, (), numbered_folders), Layout(f"imagenet-v2/{folder}", (), numbered_folders)),
+        get=f"imagenetv2.org: {folder.removesuffix('-format-val')}.tar.gz",
+        licence="MIT",
+        citation="Recht et al. 2019, Do ImageNet Classifiers Generalize to ImageNet?",
+    )
+    for variant, folder in VARIANTS.items()
+)

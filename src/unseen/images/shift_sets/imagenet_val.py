@@ -1,0 +1,33 @@
+"""ImageNet-1K's validation images, of which the ImageNet-like test sets are shifts."""
+
+from pathlib import Path
+
+from unseen.images.datasets.dataset import Layout
+from unseen.images.datasets.listing import ALL, Listing, Row
+from unseen.images.imagenet_1k import imagenet_1k
+from unseen.images.shift_sets.labels import imagenet_classes, refuse_unknown
+from unseen.images.shift_sets.shift_set import ShiftSet
+
+FOLDERS = ("imagenet", "ILSVRC2012")
+
+
+def read(place: Path) -> Listing:
+    """Folders per class, or flat images with their ground truth, or tar files; see `unseen.images.imagenet_1k`."""
+    source = imagenet_1k(place, split="val")
+    rows = [Row(entry.id, entry.label, ALL) for entry in source.entries]
+    refuse_unknown(place, {row.label for row in rows}, imagenet_classes(), "synset ids such as n01440764")
+    return Listing(rows, lambda: source)
+
+
+VAL = ShiftSet(
+    name="val",
+    title="ImageNet-1K, validation",
+    space="imagenet-1k",
+    classes=1000,
+    images=50_000,
+    layouts=tuple(Layout(folder, (), read) for folder in FOLDERS),
+    get="image-net.org: ILSVRC2012_img_val.tar and the development kit",
+    licence="research only",
+    citation="Russakovsky et al. 2015, ImageNet Large Scale Visual Recognition Challenge",
+)
+SETS = (VAL,)

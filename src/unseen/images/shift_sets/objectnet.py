@@ -1,0 +1,110 @@
+"""ObjectNet: objects at home from odd sides; of its 313 classes, the 113 that are also ImageNet's.
+
+Its images have a red border of two pixels, by which its authors know them; it is cut off before anything is done. Its
+own files say which ImageNet classes an object may be, by their names in WordNet.
+"""
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from unseen.errors import UserError
+from unseen.files import read_text
+from unseen.images.datasets.dataset import Layout
+from unseen.images.datasets.listing import ALL, Listing, Row
+from unseen.images.entries import EntryTable
+from unseen.images.folder import FileImages, folder_images
+from unseen.images.shift_sets.labels import imagenet_classes, refuse_unknown
+from unseen.images.shift_sets.shift_set import ShiftSet
+from unseen.images.source import Entry, Image
+from unseen.ontology.wordnet import wordnet
+
+BORDER = 2
+OBJECTS = "mappings/folder_to_objectnet_label.json"
+TO_IMAGENET = "mappings/objectnet_to_imagenet_1k.json"
+BETWEEN_CLASSES = "; "
+
+
+@dataclass(frozen=True)
+class WithoutBorder:
+    """Images of which some pixels are cut off at every side."""
+
+    source: FileImages
+    border: int = BORDER
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        return self.source.entries
+
+    @property
+    def about(self) -> dict[str, str]:
+        return self.source.about | {"border": f"{self.border} pixels cut off"}
+
+    def read(self, number: int) -> Image:
+        """Pixels; a file that cannot be decoded is given as it is, to be reported as any damaged image."""
+        from PIL import Image as Pil
+
+        content = self.source.read(number)
+        try:
+            with Pil.open(io.BytesIO(content), formats=("PNG", "JPEG")) as picture:
+                pixels = np.asarray(picture.convert("RGB"))
+        except (OSError, ValueError, SyntaxError):  # Pillow raises the last for broken PNG chunks
+            return content
+        return pixels[self.border : -self.border, self.border : -self.border]
+
+
+def read(place: Path) -> Listing:
+    """Images in `images`, a folder an object; objects that no ImageNet class is are left out."""
+    objects = _mapping(place / OBJECTS)
+    classes = {name: _synsets(text, place / TO_IMAGENET) for name, text in _mapping(place / TO_IMAGENET).items()}
+    source = folder_images(place / "images")
+    refuse_unknown(place / "images", source.entries.classes, objects, f"the keys of {OBJECTS}")
+    labels = {folder: classes[name] for folder, name in objects.items() if name in classes}
+    rows = [Row(entry.id, labels[entry.label], ALL) for entry in source.entries if entry.label in labels]
+    entries = EntryTable.of(((row.id, row.label) for row in rows), f"{place / 'images'}, objects that ImageNet has")
+    return Listing(rows, lambda: WithoutBorder(FileImages(place / "images", entries, source.about)))
+
+
+def _mapping(path: Path) -> Mapping[str, str]:
+    try:
+        content = json.loads(read_text(path))
+    except ValueError as error:
+        raise UserError(f"{path}: not JSON ({error})") from None
+    if not isinstance(content, dict) or not all(isinstance(value, str) for value in content.values()):
+        raise UserError(f"{path}: expected an object whose values are text")
+    return content
+
+
+def _synsets(text: str, path: Path) -> str:
+    """Ids of the classes that ImageNet's names, as in `bow tie, bow-tie, bowtie; Windsor tie`, stand for, with +."""
+    return "+".join(sorted(_synset(names, path) for names in text.split(BETWEEN_CLASSES)))
+
+
+def _synset(names: str, path: Path) -> str:
+    net = wordnet()
+    wanted = {name.strip().lower().replace(" ", "_") for name in names.split(",")}
+    found = [
+        wnid for wnid in imagenet_classes() if wanted <= {lemma.lower() for lemma in net.lemmas(net.position[wnid])}
+    ]
+    if len(found) != 1:
+        raise UserError(f"{path}: '{names}' names {len(found) or 'no'} classes of ImageNet-1K, not one")
+    return found[0]
+
+
+SETS = (
+    ShiftSet(
+        name="objectnet",
+        title="ObjectNet, classes of ImageNet",
+        space="imagenet-1k",
+        classes=113,
+        images=18_574,
+        layouts=(Layout("objectnet-1.0", ("images", OBJECTS, TO_IMAGENET), read),),
+        get="objectnet.dev: objectnet-1.0.zip",
+        licence="CC BY 4.0, not for training",
+        citation="Barbu et al. 2019, ObjectNet: A large-scale bias-controlled dataset",
+    ),
+)

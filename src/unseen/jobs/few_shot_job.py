@@ -1,0 +1,74 @@
+"""The job of few-shot episodes on a data set of the task study, and the scores it gives.
+
+Ericsson et al. 2021, appendix A.3: 600 episodes of 5 classes with 15 queries each, of the images of all splits
+together, classified by the nearest centroid.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unseen.features.features import Features
+from unseen.jobs.feature_pair import on_device
+from unseen.jobs.measured import measured
+from unseen.jobs.runner import Result
+from unseen.probes.centroids import centroids
+from unseen.results.score import Score
+
+if TYPE_CHECKING:
+    import torch
+
+REVISION = 1
+"""Raised when episodes give other numbers for the same input."""
+WAYS, QUERIES, EPISODES = 5, 15, 600
+
+
+@dataclass(frozen=True)
+class FewShotJob:
+    """Everything that decides the accuracy over episodes.
+
+    Attributes:
+        protocol: the name of the study's.
+        features: content hashes of the features of all splits, in their order.
+    """
+
+    study: str
+    protocol: str
+    backbone: str
+    domain: str
+    features: tuple[str, ...]
+    shots: int
+    ways: int = WAYS
+    queries: int = QUERIES
+    episodes: int = EPISODES
+    seed: int = 0
+    revision: int = REVISION
+
+
+def run_few_shot(job: FewShotJob, parts: Sequence[Features], device: "torch.device") -> dict[str, Any]:
+    """The values of a job; the labels of `parts` are indices into one list of classes."""
+    import torch
+
+    found = centroids(
+        torch.cat([on_device(part.X, device, copies=2) for part in parts]),
+        torch.from_numpy(np.concatenate([part.y for part in parts])),
+        shots=job.shots,
+        ways=job.ways,
+        queries=job.queries,
+        episodes=job.episodes,
+        seed=job.seed,
+    )
+    return {"top1": found.accuracy, "interval": found.interval}
+
+
+def few_shot_flops(job: FewShotJob, rows: int, dimension: int, classes: int) -> float:
+    """Distances of queries to centroids; reading all rows costs as much as some thirty products with each."""
+    return 2.0 * job.episodes * job.ways**2 * job.queries * dimension + 30.0 * rows * dimension
+
+
+def few_shot_scores(result: Result) -> Iterator[Score]:
+    """The scores in a result of such a job."""
+    job = result.job
+    return measured(result, probe="centroids", protocol=job["protocol"], metrics=("top1",), seed=job["seed"])

@@ -1,0 +1,148 @@
+"""The images of a data set as fine-tuning sees them: decoded once, drawn in a new order every epoch, augmented."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+from unseen.features.pixels import Pixels, decode_pixels
+from unseen.images.datasets.multi_label import shown_classes, targets
+from unseen.images.datasets.open_dataset import SPLIT_WORDS, OpenDataset
+from unseen.images.transform import Transform
+from unseen.probes.finetune import FinetuneProtocol
+from unseen.probes.many_shot import Labels
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+MARGIN = 256 / 224
+"""Side of the squares that random parts are cut from, relative to what the backbone gets."""
+TESTED = 256
+"""Images tested at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class TaskImages:
+    """A data set's images: those that train, then those that validate, then those that test.
+
+    Attributes:
+        transform: the backbone's.
+        tested: all of them as they are tested.
+        wide: training and validation images as larger squares, to cut random parts from.
+        labels: of all of them, in order.
+        places: split → where its images are.
+    """
+
+    transform: Transform
+    tested: Pixels
+    wide: Pixels
+    labels: Labels
+    places: Mapping[str, NDArray[np.int64]]
+    classes: int
+
+    def labels_of(self, split: str) -> Labels:
+        """The labels of a split's images, in order."""
+        here = self.places[split]
+        ignored = self.labels.ignored
+        return Labels(self.labels.y[here], None if ignored is None else ignored[here])
+
+    def training(
+        self, splits: Sequence[str], start: int, protocol: FinetuneProtocol, seed: int
+    ) -> "Iterator[tuple[Tensor, Tensor]]":
+        """Normalised images and labels of every step from `start` on."""
+        import torch
+
+        from unseen.features.forward import normalised
+        from unseen.probes.augment import augmented
+
+        pixels = self.wide if protocol.augment == "crop+flip" else self.tested
+        numbers = np.concatenate([self.places[split] for split in splits])
+        drawn = epoch_order(len(numbers), start * protocol.batch, protocol.steps * protocol.batch, seed)
+        for step in range(start, protocol.steps):
+            place = (step - start) * protocol.batch
+            rows = numbers[drawn[place : place + protocol.batch]]
+            generator = torch.Generator().manual_seed((seed << 32) + step)
+            chosen = augmented(pixels.rows(rows), self.transform.size, protocol.augment, generator)
+            # Labels that say of each class whether it is shown are the numbers of a softmax over two.
+            yield normalised(chosen, self.transform), self.labels.y[rows].long()
+
+    def scored(self, split: str) -> "Iterator[Tensor]":
+        """Normalised images of a split in order."""
+        from unseen.features.forward import normalised
+
+        numbers = self.places[split]
+        for start in range(0, len(numbers), TESTED):
+            yield normalised(self.tested.rows(numbers[start : start + TESTED]), self.transform)
+
+
+def epoch_order(images: int, start: int, stop: int, seed: int) -> NDArray[np.int64]:
+    """Which images the places `start` to `stop` of an endless row of shuffled epochs hold."""
+    first, last = start // images, max(stop - 1, start) // images
+    epochs = [np.random.default_rng((seed, epoch)).permutation(images) for epoch in range(first, last + 1)]
+    found: NDArray[np.int64] = np.concatenate(epochs)[start - first * images : stop - first * images]
+    return found
+
+
+def wide_transform(transform: Transform) -> Transform:
+    """The squares that random parts are cut from: their shortest side is as large as they are."""
+    side = round(transform.size * MARGIN)
+    return replace(transform, size=side, resize=side)
+
+
+def load_task_images(
+    opened: OpenDataset,
+    transform: Transform,
+    folder: Path,
+    *,
+    device: "torch.device",
+    workers: int = 0,
+    watch: Callable[[int, int], None] = lambda _, __: None,
+) -> TaskImages:
+    """Decode what is not below `folder` yet; arguments as in `decode_pixels`."""
+    labels = task_labels(opened)
+    parts = [np.array(opened.manifest.numbers(opened.source, split), dtype=np.int64) for split in SPLIT_WORDS]
+    stops = np.cumsum([len(part) for part in parts])
+    places = {
+        split: np.arange(stop - len(part), stop, dtype=np.int64)
+        for split, part, stop in zip(SPLIT_WORDS, parts, stops.tolist(), strict=True)
+    }
+
+    def pixels(numbers: NDArray[np.int64], shape: Transform) -> Pixels:
+        found = decode_pixels(opened.source, numbers, shape, folder, device=device, workers=workers, watch=watch)
+        return found.on_device()
+
+    tested = pixels(np.concatenate(parts), transform)
+    wide = pixels(np.concatenate(parts[:2]), wide_transform(transform))
+    return TaskImages(transform, tested, wide, labels, places, len(opened.classes))
+
+
+def task_labels(opened: OpenDataset) -> Labels:
+    """Labels of training, validation and test images, in this order; every class must be in each of the three."""
+    import torch
+
+    name, manifest, classes = opened.dataset.name, opened.manifest, opened.classes
+    if len(classes) < 2:
+        raise UserError(f"{name}: all images are of one class ({', '.join(classes)}); two at least are needed")
+    words: list[str] = []
+    for split, word in SPLIT_WORDS.items():
+        here = [entry.label for entry, part in zip(manifest.entries, manifest.splits, strict=True) if part == split]
+        if not here:
+            raise UserError(f"{name}: no {word} images; fine-tuning needs some to train, to choose by and to test on")
+        _refuse_missing_class(here, classes, f"{name}: no {word} image of", opened.dataset.multi_label)
+        words += here
+    if opened.dataset.multi_label:
+        found = targets(words, classes)
+        return Labels(torch.from_numpy(found.positives), torch.from_numpy(found.ignored))
+    return Labels(torch.from_numpy(np.searchsorted(classes, words).astype(np.int64)))
+
+
+def _refuse_missing_class(labels: Sequence[str], classes: Sequence[str], said: str, multi_label: bool) -> None:
+    shown = {name for label in set(labels) for name in (shown_classes(label) if multi_label else [label])}
+    absent = next((name for name in classes if name not in shown), None)
+    if absent is not None:
+        raise UserError(f"{said} {absent}; every class needs one")

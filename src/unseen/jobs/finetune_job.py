@@ -1,0 +1,43 @@
+"""The job of fine-tuning a backbone on a domain, and the scores it gives."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from unseen.jobs.measured import measured
+from unseen.jobs.runner import Result
+from unseen.probes.finetune import FinetuneProtocol
+from unseen.results.score import Score
+
+REVISION = 1
+"""Raised when fine-tuning gives other numbers for the same input."""
+
+
+@dataclass(frozen=True)
+class FinetuneJob:
+    """Everything that decides the scores of one fine-tuned backbone.
+
+    Attributes:
+        weights: what identifies the backbone's weights.
+        images: content hash of the manifest of training and test images.
+        size: side of the images, in pixels.
+        arithmetic: "float32", or "float16" on a GPU.
+    """
+
+    study: str
+    protocol: FinetuneProtocol
+    backbone: str
+    weights: str
+    domain: str
+    images: str
+    size: int
+    seed: int
+    arithmetic: str = "float32"
+    revision: int = REVISION
+
+
+def finetune_scores(result: Result) -> Iterator[Score]:
+    """The scores in a result of such a job."""
+    job = result.job
+    return measured(
+        result, probe="fine-tuned", protocol=job["protocol"]["name"], metrics=("top1", "top5"), seed=job["seed"]
+    )

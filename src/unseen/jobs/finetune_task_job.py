@@ -1,0 +1,137 @@
+"""The jobs of fine-tuning a backbone on a data set of the task study, and the scores they give.
+
+A trial trains with one setting of the grid on training images and is scored on validation images. The task trains again
+with the best setting, on both, and is scored on test images; it is this job whose scores count.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from math import isnan
+from typing import Any
+
+from unseen.backbones.backbone import Spec
+from unseen.jobs.measured import measured
+from unseen.jobs.runner import Result
+from unseen.metrics.calibration import ReliabilityBins
+from unseen.probes.finetune import FinetuneProtocol
+from unseen.probes.finetune_grid import FinetuneGrid, at_edges
+from unseen.probes.many_shot import Calibration, Metric
+from unseen.results.score import Score
+from unseen.results.transfer import FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE, TaskScore
+
+REVISION = 1
+"""Raised when fine-tuning gives other numbers for the same input."""
+
+
+@dataclass(frozen=True)
+class FinetuneTrialJob:
+    """Everything that decides the validation score of one setting; which others are tried does not.
+
+    Attributes:
+        spec: of the backbone: its weights, layer, pooling and preprocessing.
+        images: content hash of the manifest of training, validation and test images.
+        arithmetic: "float32", or "float16" on a GPU.
+        seed: of the new layer, the order of images and their augmentation.
+    """
+
+    study: str
+    protocol: FinetuneProtocol
+    backbone: str
+    spec: Spec
+    domain: str
+    images: str
+    metric: Metric
+    arithmetic: str
+    seed: int
+    revision: int = REVISION
+
+
+@dataclass(frozen=True)
+class FinetuneTaskJob:
+    """Everything that decides the test score of a fine-tuned backbone; attributes as in `FinetuneTrialJob`."""
+
+    study: str
+    protocol: FinetuneGrid
+    backbone: str
+    spec: Spec
+    domain: str
+    images: str
+    metric: Metric
+    arithmetic: str
+    seed: int
+    revision: int = REVISION
+
+
+def trial_jobs(job: FinetuneTaskJob) -> list[FinetuneTrialJob]:
+    """The trials that a task chooses from, in the order of its grid."""
+    return [
+        FinetuneTrialJob(
+            job.study, setting, job.backbone, job.spec, job.domain, job.images, job.metric, job.arithmetic, job.seed,
+            job.revision,
+        )
+        for setting in job.protocol.settings
+    ]  # fmt: skip
+
+
+def task_values(
+    job: FinetuneTaskJob,
+    score: float,
+    chosen: int,
+    validation: Sequence[float | None],
+    calibrated: Calibration | None,
+    losses: Sequence[float],
+) -> dict[str, Any]:
+    """What is kept of a task, as JSON.
+
+    Args:
+        chosen: place of the setting that was trained again.
+        validation: score of every setting; None where training diverged.
+        calibrated: None where images have several classes.
+    """
+    setting = job.protocol.settings[chosen]
+    values: dict[str, Any] = {
+        job.metric: score,
+        "chosen": chosen,
+        "setting": asdict(setting),
+        "edges": at_edges(setting),
+        "validation": list(validation),
+        "losses": list(losses),
+    }
+    if calibrated is None:
+        return values
+    return values | {
+        "ece": calibrated.error,
+        "scaled_ece": calibrated.scaled_error,
+        "temperatures": list(calibrated.temperatures),
+        "reliability": {"before": _bins(calibrated.before), "after": _bins(calibrated.after)},
+    }
+
+
+def _bins(bins: ReliabilityBins) -> dict[str, list[float | None]]:
+    """As JSON; the means of empty bins are null."""
+    return {name: [None if isnan(number) else number for number in numbers] for name, numbers in asdict(bins).items()}
+
+
+def finetune_task_scores(result: Result) -> Iterator[Score]:
+    """The scores in a result of a task."""
+    job = result.job
+    metrics = (job["metric"], "ece") if "ece" in result.values else (job["metric"],)
+    return measured(result, probe="fine-tuned", protocol=job["protocol"]["name"], metrics=metrics, seed=job["seed"])
+
+
+def finetuned_task_scores(result: Result) -> list[TaskScore]:
+    """The same in the form of the task study's numbers, with the calibration error after temperature scaling."""
+    of = (result.job["backbone"], result.job["domain"])
+    found = [
+        TaskScore(*of, FINETUNED_ECE if score.metric == "ece" else FINETUNED, score.metric, score.value)
+        for score in finetune_task_scores(result)
+    ]
+    if "scaled_ece" in result.values:
+        found.append(TaskScore(*of, FINETUNED_SCALED_ECE, "ece", float(result.values["scaled_ece"])))
+    return found
+
+
+def short_notices(results: Iterable[Result]) -> list[str]:
+    """A sentence on each shortened search that results of tasks are of."""
+    grids = (FinetuneGrid(**result.job["protocol"]) for result in results)
+    return [*dict.fromkeys(grid.short for grid in grids if grid.short)]

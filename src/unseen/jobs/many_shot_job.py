@@ -1,0 +1,126 @@
+"""The job of a many-shot linear probe on a data set of the task study, and the scores it gives."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unseen.errors import UserError
+from unseen.features.features import Features
+from unseen.images.datasets.multi_label import class_names, targets
+from unseen.jobs.feature_pair import on_device
+from unseen.jobs.measured import measured
+from unseen.jobs.runner import Result
+from unseen.jobs.task_features import check_classes
+from unseen.probes.many_shot import REVISION, Labels, ManyShot, ManyShotProtocol, Metric, many_shot
+from unseen.results.score import Score
+
+if TYPE_CHECKING:
+    import torch
+
+ITERATIONS = 40
+"""How many iterations a fit of the path takes, for estimates of time; the refit takes as many as ten of these fits."""
+REFIT_FITS = 10
+SPLITS = ("train", "val", "test")
+
+
+@dataclass(frozen=True)
+class ManyShotJob:
+    """Everything that decides the scores of one probe.
+
+    Attributes:
+        train, val, test: content hashes of the features.
+        metric: the data set's own.
+    """
+
+    study: str
+    protocol: ManyShotProtocol
+    backbone: str
+    domain: str
+    train: str
+    val: str
+    test: str
+    metric: Metric
+    revision: int = REVISION
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        return self.train, self.val, self.test
+
+
+def run_many_shot(job: ManyShotJob, parts: Sequence[Features], device: "torch.device") -> dict[str, Any]:
+    """The values of a job.
+
+    Args:
+        parts: training, validation and test features with labels that are indices into one list of classes.
+    """
+    where = f"{job.domain} by {job.backbone}"
+    labels = _labels(parts, job.metric, where)
+    found = many_shot(
+        [(on_device(part.X, device, copies=8), label) for part, label in zip(parts, labels, strict=True)],
+        job.metric,
+        job.protocol,
+    )
+    return many_shot_values(found, job.metric)
+
+
+def many_shot_values(found: ManyShot, metric: Metric) -> dict[str, Any]:
+    """What is kept of a probe, as JSON; where bins are empty, their means are null."""
+    values: dict[str, Any] = {
+        metric: found.score,
+        "penalty": found.penalty,
+        "edge": found.edge,
+        "validation": list(found.validation),
+        "iterations": list(found.iterations),
+        "converged": list(found.converged),
+        "refit_converged": found.refit_converged,
+    }
+    calibration = found.calibration
+    if calibration is None:
+        return values
+    return values | {
+        "ece": calibration.error,
+        "scaled_ece": calibration.scaled_error,
+        "temperatures": list(calibration.temperatures),
+        "reliability": {
+            when: {name: _without_nan(numbers) for name, numbers in asdict(bins).items()}
+            for when, bins in (("before", calibration.before), ("after", calibration.after))
+        },
+    }
+
+
+def _without_nan(numbers: Sequence[float]) -> list[float | None]:
+    return [None if np.isnan(number) else number for number in numbers]
+
+
+def _labels(parts: Sequence[Features], metric: Metric, where: str) -> list[Labels]:
+    import torch
+
+    if metric != "map-11-point":
+        check_classes(dict(zip(SPLITS, parts, strict=True)), where)
+        return [Labels(torch.from_numpy(part.y)) for part in parts]
+    words = parts[0].classes
+    classes = class_names(words)
+    if len(classes) < 2:
+        raise UserError(f"{where}: images show one class only ({', '.join(classes)}); two at least are needed")
+    found = [targets([words[index] for index in part.y.tolist()], classes) for part in parts]
+    for split, part in zip(SPLITS, found, strict=True):
+        empty = np.flatnonzero(~part.positives.any(axis=0))
+        if len(empty):
+            raise UserError(f"{where}: no image of {split} shows {classes[empty[0]]}; every class needs one")
+    # In training, what is difficult to recognise counts as not shown; in scoring it counts neither way.
+    return [Labels(torch.from_numpy(part.positives), torch.from_numpy(part.ignored)) for part in found]
+
+
+def many_shot_flops(job: ManyShotJob, rows: int, dimension: int, classes: int) -> float:
+    """Of the path on so many rows, and of the eigendecompositions of the two sets of features."""
+    fits = 4.0 * rows * dimension * classes * ITERATIONS * (job.protocol.steps + REFIT_FITS)
+    return fits + 2 * (4.0 * rows * dimension * min(rows, dimension) + 10.0 * min(rows, dimension) ** 3)
+
+
+def many_shot_scores(result: Result) -> Iterator[Score]:
+    """The scores in a result of such a job."""
+    job = result.job
+    metrics = (job["metric"], "ece") if "ece" in result.values else (job["metric"],)
+    return measured(result, probe="many-shot", protocol=job["protocol"]["name"], metrics=metrics, seed=0)

@@ -1,0 +1,59 @@
+"""The features that a job of the task study works on: the splits of a data set, with the same classes in one order."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from unseen.errors import UserError
+from unseen.features.features import Features
+from unseen.jobs.feature_pair import Load, load_unchanged
+
+WORDS = {"train": "training", "val": "validation", "test": "test"}
+
+
+def load_splits(hashes: Sequence[str], places: Mapping[str, str], load: Load) -> tuple[Features, ...]:
+    """The features of some splits, by their content hashes, aligned and kept for the next job.
+
+    Args:
+        places: content hash → file or folder.
+    """
+    return _aligned(tuple(hashes), tuple(places[each] for each in hashes), load)
+
+
+@lru_cache(maxsize=1)
+def _aligned(hashes: tuple[str, ...], places: tuple[str, ...], load: Load) -> tuple[Features, ...]:
+    parts = [load_unchanged(each, place, load) for each, place in zip(hashes, places, strict=True)]
+    return align_splits(parts, " and ".join(places))
+
+
+def align_splits(parts: Sequence[Features], where: str) -> tuple[Features, ...]:
+    """The same features with labels that are indices into one list of classes, those that any part has, sorted."""
+    dimensions = {part.dimension for part in parts}
+    if len(dimensions) > 1:
+        raise UserError(f"{where}: features of {' and '.join(map(str, sorted(dimensions)))} dimensions")
+    names = sorted({part.classes[index] for part in parts for index in np.unique(part.y).tolist()})
+    index = {name: number for number, name in enumerate(names)}
+
+    def relabelled(part: Features) -> Features:
+        table = np.array([index.get(name, -1) for name in part.classes], dtype=np.int64)
+        return replace(part, y=table[part.y], classes=tuple(names))
+
+    return tuple(relabelled(part) for part in parts)
+
+
+def check_classes(parts: Mapping[str, Features], where: str) -> None:
+    """Refuse aligned splits of which one lacks a class that another has, or that have a single class.
+
+    Args:
+        parts: by the names of the splits.
+    """
+    classes = next(iter(parts.values())).classes
+    if len(classes) < 2:
+        raise UserError(f"{where}: all images are of one class ({classes[0]}); two at least are needed")
+    for split, part in parts.items():
+        empty = np.flatnonzero(np.bincount(part.y, minlength=len(classes)) == 0)
+        if len(empty):
+            more = f" and {len(empty) - 1} more classes" if len(empty) > 1 else ""
+            raise UserError(f"{where}: no {WORDS[split]} image of {classes[empty[0]]}{more}; every class needs one")

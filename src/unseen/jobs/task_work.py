@@ -1,0 +1,29 @@
+"""Computing jobs of the task study from the features they name."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from unseen.jobs.feature_pair import Load
+from unseen.jobs.few_shot_job import FewShotJob, few_shot_flops, run_few_shot
+from unseen.jobs.many_shot_job import ManyShotJob, many_shot_flops, run_many_shot
+from unseen.jobs.task_features import load_splits
+
+TaskJob = ManyShotJob | FewShotJob
+"""Both have a study, a backbone, a domain, which is the data set, and the hashes of their `features`."""
+
+
+def run_task_job(job: TaskJob, *, places: Mapping[str, str], load: Load) -> dict[str, Any]:
+    """The values of one job; arguments as in `load_splits`."""
+    import torch
+
+    parts = load_splits(job.features, places, load)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    values = run_many_shot(job, parts, device) if isinstance(job, ManyShotJob) else run_few_shot(job, parts, device)
+    return values | {"device": device.type}
+
+
+def task_flops(job: TaskJob, rows: int, dimension: int, classes: int) -> float:
+    """Multiplications and additions of a job on so many rows of so many dimensions and classes."""
+    if isinstance(job, ManyShotJob):
+        return many_shot_flops(job, rows, dimension, classes)
+    return few_shot_flops(job, rows, dimension, classes)

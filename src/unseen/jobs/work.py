@@ -1,0 +1,66 @@
+"""Computing jobs of any kind from the features they name."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from unseen.features.features import Features
+from unseen.jobs.feature_pair import Load, load_pair
+from unseen.jobs.geometry_job import GeometryJob, geometry_flops, run_geometry_jobs
+from unseen.jobs.job import describe, description_key
+from unseen.jobs.kmeans_job import KMeansJob, kmeans_flops, run_kmeans_jobs
+from unseen.jobs.mlp_job import MlpJob, mlp_flops, run_mlp_jobs
+from unseen.jobs.pca_job import PcaJob, pca_flops, run_pca_jobs
+from unseen.jobs.probe_job import LogisticJob, logistic_flops, run_logistic_jobs
+
+if TYPE_CHECKING:
+    import torch
+
+Job = LogisticJob | PcaJob | MlpJob | KMeansJob | GeometryJob
+"""What is done with a pair of features; all have a study, a backbone, a domain and the hashes `train` and `test`."""
+Run = Callable[[Sequence[Any], Features, Features, "torch.device"], Iterator[tuple[Any, dict[str, Any]]]]
+
+_RUN: dict[type, Run] = {
+    LogisticJob: run_logistic_jobs,
+    PcaJob: run_pca_jobs,
+    MlpJob: run_mlp_jobs,
+    KMeansJob: run_kmeans_jobs,
+    GeometryJob: run_geometry_jobs,
+}
+_FLOPS: dict[type, Callable[[Any, int, int, int], float]] = {
+    LogisticJob: logistic_flops,
+    PcaJob: pca_flops,
+    MlpJob: mlp_flops,
+    KMeansJob: kmeans_flops,
+    GeometryJob: geometry_flops,
+}
+
+
+def run_job(job: Job, *, places: Mapping[str, str], load: Load) -> dict[str, Any]:
+    """The values of one job; arguments as in `load_pair`."""
+    return next(run_alike([job], places=places, load=load))[1]
+
+
+def run_alike(jobs: Sequence[Job], *, places: Mapping[str, str], load: Load) -> Iterator[tuple[Job, dict[str, Any]]]:
+    """The values of jobs that differ in shots and seed only, each passed on as it is done."""
+    import torch
+
+    if not jobs:
+        return
+    train, test = load_pair(jobs[0].train, jobs[0].test, places, load)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    for job, values in _RUN[type(jobs[0])](jobs, train, test, device):
+        yield job, values | {"device": device.type}
+
+
+def alike(jobs: Sequence[Job]) -> list[list[Job]]:
+    """The jobs in groups that differ in shots and seed only, in order of the first of each."""
+    groups: dict[str, list[Job]] = {}
+    for job in jobs:
+        shared = {name: value for name, value in describe(job).items() if name not in {"shots", "seed"}}
+        groups.setdefault(description_key(shared), []).append(job)
+    return list(groups.values())
+
+
+def flops(job: Job, rows: int, dimension: int, classes: int) -> float:
+    """Multiplications and additions of a job on so many training rows of so many dimensions and classes."""
+    return _FLOPS[type(job)](job, rows, dimension, classes)

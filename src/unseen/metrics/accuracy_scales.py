@@ -1,0 +1,88 @@
+"""Scales on which accuracies of many models lie on a line: logits, and probits as an alternative.
+
+Both are finite within (0, 1) only. An accuracy of exactly 0 or 1 on a test set of N images is therefore read as half
+an image right, or wrong, of N + 1 (`within_unit`); every other accuracy is left as it is.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import erfc, sqrt
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unseen.errors import UserError
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A way to stretch (0, 1) over all numbers, `forward`, and its inverse, `back`; both elementwise."""
+
+    name: str
+    forward: Callable[[ArrayLike], Array]
+    back: Callable[[ArrayLike], Array]
+
+
+def logit(p: ArrayLike) -> Array:
+    """log(p / (1 − p)) of fractions within (0, 1)."""
+    p = _inside(p)
+    values: Array = np.log(p) - np.log1p(-p)
+    return values
+
+
+def expit(z: ArrayLike) -> Array:
+    """1 / (1 + exp(−z)), the inverse of `logit`, for z of any size."""
+    z = np.asarray(z, dtype=np.float64)
+    small = np.exp(-np.abs(z))
+    values: Array = np.where(z >= 0, 1, small) / (1 + small)
+    return values
+
+
+def probit(p: ArrayLike) -> Array:
+    """The standard normal's quantile of fractions within (0, 1)."""
+    quantile = NormalDist().inv_cdf
+    values = _inside(p)
+    return np.array([quantile(value) for value in values.ravel()]).reshape(values.shape)
+
+
+def normal_cdf(z: ArrayLike) -> Array:
+    """The standard normal's cumulative distribution, the inverse of `probit`."""
+    values = np.asarray(z, dtype=np.float64)
+    return np.array([0.5 * erfc(-value / sqrt(2)) for value in values.ravel()]).reshape(values.shape)
+
+
+LOGIT = Scale("logit", logit, expit)
+PROBIT = Scale("probit", probit, normal_cdf)
+
+
+def within_unit(accuracy: ArrayLike, size: int) -> Array:
+    """Accuracies with 0 read as ½ of N + 1 images and 1 as N + ½ of them; the others unchanged.
+
+    That is (right + ½) / (N + 1), by which the logit of a count is usually kept finite, at the two ends only: a table's
+    other accuracies fit as they are printed. Gaps (NaN) stay gaps.
+
+    Args:
+        size: N, images of the test set.
+    """
+    if size < 1:
+        raise UserError(f"a test set has at least one image, not {size}")
+    values = np.array(accuracy, dtype=np.float64)
+    values[values == 0] = 0.5 / (size + 1)
+    values[values == 1] = (size + 0.5) / (size + 1)
+    return values
+
+
+def redraw(accuracy: ArrayLike, size: int, draws: int, generator: np.random.Generator) -> Array:
+    """Accuracies as they might have come out on other test sets of N images: (…) to (draws, …), binomial."""
+    values = np.asarray(accuracy, dtype=np.float64)
+    return within_unit(generator.binomial(size, values, size=(draws, *values.shape)) / size, size)
+
+
+def _inside(p: ArrayLike) -> Array:
+    values = np.asarray(p, dtype=np.float64)
+    if not np.all((values > 0) & (values < 1)):  # NaN too
+        raise UserError("accuracies of a fit are fractions above 0 and below 1, where logits and probits are finite")
+    return values

@@ -1,0 +1,95 @@
+"""Agreement-on-the-line (Baek et al. 2022): OOD accuracy from predictions alone, without OOD labels.
+
+Where accuracy on the OOD set is a line of accuracy on the ID set, on probits and over models, the agreement between
+pairs of models was found to lie on the same line; where it is not, agreement is not on a line either. Agreement needs
+no labels, so its line tells whether to trust the one of accuracies, and predicts OOD accuracies from ID accuracies.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unseen.errors import UserError
+from unseen.metrics.accuracy_scales import PROBIT, within_unit
+from unseen.metrics.robustness import LogitFit, Method, fit_accuracies, ood_column
+
+Array = NDArray[np.float64]
+
+ON_THE_LINE = 0.95
+"""R² of the line of agreements from which the paper trusts it."""
+
+
+@dataclass(frozen=True)
+class AgreementLine:
+    """The line of OOD agreement over ID agreement, on probits.
+
+    Attributes:
+        fit: over pairs of models; its `r2` says whether the line is to be trusted.
+        pairs: (p, 2) indices of the two models of each pair.
+        id_agreement, ood_agreement: (p,) shares of a test set's images on which the two predict the same class.
+    """
+
+    fit: LogitFit
+    pairs: NDArray[np.intp]
+    id_agreement: Array
+    ood_agreement: Array
+
+    @property
+    def trusted(self) -> bool:
+        return self.fit.r2 >= ON_THE_LINE
+
+
+def agreement_line(id_predictions: ArrayLike, ood_predictions: ArrayLike) -> AgreementLine:
+    """The line over all pairs of m models.
+
+    Args:
+        id_predictions, ood_predictions: (m, n) and (m, n′) predicted classes, as integers, of the same models on the
+            images of each test set; labels are not needed.
+    """
+    known, shifted = (_checked(predictions) for predictions in (id_predictions, ood_predictions))
+    if len(known) != len(shifted):
+        raise UserError(f"{len(known)} models have ID predictions but {len(shifted)} have OOD predictions")
+    if len(known) < 3:
+        raise UserError(f"a line of agreements needs at least 3 models, and there are {len(known)}")
+    pairs = np.column_stack(np.triu_indices(len(known), 1))
+    on_id, on_ood = (within_unit(agreements(values, pairs), values.shape[1]) for values in (known, shifted))
+    return AgreementLine(fit_accuracies(on_id, on_ood, ("agreement",), Method(PROBIT)), pairs, on_id, on_ood)
+
+
+def agreements(predictions: ArrayLike, pairs: NDArray[np.intp]) -> Array:
+    """Share of (m, n) predictions that are the same for both models of each pair."""
+    values = _checked(predictions)
+    return np.array([float((values[first] == values[second]).mean()) for first, second in pairs])
+
+
+def expected_accuracy(line: AgreementLine, id_accuracy: ArrayLike) -> Array:
+    """(m,) OOD accuracies that the line expects of ID accuracies: the paper's ALine-S."""
+    return line.fit.predict(ood_column(id_accuracy)[:, None])
+
+
+def refined_accuracy(line: AgreementLine, id_accuracy: ArrayLike) -> Array:
+    """(m,) OOD accuracies that also fit each pair's own agreement: the paper's ALine-D.
+
+    With slope a, on probits, the mean OOD accuracy of a pair exceeds its OOD agreement by a times what its mean ID
+    accuracy exceeds its ID agreement by: one linear equation for each pair, solved for the accuracies by least squares.
+
+    Args:
+        id_accuracy: (m,) of the models of the line, within (0, 1).
+    """
+    known = PROBIT.forward(ood_column(id_accuracy))
+    if len(known) != line.pairs.max() + 1:
+        raise UserError(f"{len(known)} ID accuracies do not go with the {line.pairs.max() + 1} models of the line")
+    halves = np.zeros((len(line.pairs), len(known)))
+    rows = np.arange(len(line.pairs))
+    halves[rows, line.pairs[:, 0]] = halves[rows, line.pairs[:, 1]] = 0.5
+    excess = halves @ known - PROBIT.forward(line.id_agreement)
+    right = PROBIT.forward(line.ood_agreement) + line.fit.weights[0] * excess
+    return PROBIT.back(np.linalg.lstsq(halves, right, rcond=None)[0])
+
+
+def _checked(predictions: ArrayLike) -> NDArray[np.integer]:
+    values = np.asarray(predictions)
+    if values.ndim != 2 or values.size == 0 or not np.issubdtype(values.dtype, np.integer):
+        raise UserError(f"predictions are models × images of class indices, not {values.dtype} of shape {values.shape}")
+    return values

@@ -1,0 +1,186 @@
+"""Two backbones on the same test images: how far apart they are, and whether that could be chance.
+
+Concepts are the units: images of one concept are alike, so tests over images (McNemar's) find differences too easily.
+"""
+
+from dataclasses import dataclass
+from math import copysign, inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+from unseen.metrics.resampling import RESAMPLES, Floats, Interval, accuracy_per_concept, draws, percentile_interval
+
+EXACT_CONCEPTS = 14
+"""With at most so many concepts all 2ⁿ patterns of signs are tried; with more, `flips` random ones."""
+FLIPS = 20_000
+CELLS = 1 << 22
+"""Signs held at a time, 32 MiB of them."""
+
+
+@dataclass(frozen=True)
+class McNemar:
+    """Images that only one of two backbones classifies correctly, and the exact two-sided test that both are as many.
+
+    Attributes:
+        odds_ratio: only_first / only_second; where either is 0, a half is added to both.
+        p_value: of the binomial test. It takes images for independent, which those of a concept are not.
+    """
+
+    only_first: int
+    only_second: int
+    odds_ratio: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class PairedDifference:
+    """The first backbone's accuracy minus the second's.
+
+    Attributes:
+        accuracy: the difference over all images, in [-1, 1], with its bootstrap interval over concepts.
+        p_value: by flipping, concept by concept, which backbone is which; two-sided.
+        standardised: Cohen's d_z over concepts: mean / sample deviation of the differences in accuracy per concept.
+        dominance: share of concepts where the first is better minus the share where it is worse: Cliff's delta of
+            pairs, in [-1, 1].
+    """
+
+    accuracy: Interval
+    p_value: float
+    standardised: float
+    dominance: float
+    concepts: int
+    images: McNemar
+
+
+def paired_difference(
+    first: NDArray[np.bool_],
+    second: NDArray[np.bool_],
+    y: NDArray[np.integer],
+    *,
+    level: float = 0.95,
+    resamples: int = RESAMPLES,
+    flips: int = FLIPS,
+    seed: int = 0,
+) -> PairedDifference:
+    """Compare two backbones on the same test images.
+
+    With Dⱼ the sum over the images of concept j of (first right − second right), nⱼ of them, the difference is ΣDⱼ/Σnⱼ.
+    Its interval is over draws of concepts with replacement. Were the backbones interchangeable, each Dⱼ could as well
+    be −Dⱼ: the p-value is the share of all patterns of signs, or of random ones with the one observed counted among
+    them, for which |Σ±Dⱼ| is at least as great as observed.
+
+    Args:
+        first, second: (n,) whether each image is classified correctly.
+        y: (n,) class indices of the images.
+    """
+    if np.shape(first) != np.shape(second) or np.ndim(first) != 1:
+        raise UserError(f"results of the same images are compared, not {np.shape(first)} with {np.shape(second)}")
+    per_concept = accuracy_per_concept(first, y) - accuracy_per_concept(second, y)
+    if len(per_concept) < 2:
+        raise UserError("a comparison over concepts needs at least 2 concepts")
+    counts = np.unique(y, return_counts=True)[1].astype(np.float64)
+    # Whole numbers, so that patterns of signs that give the observed sum again are not lost to rounding.
+    sums = np.rint(per_concept * counts)
+    rng = np.random.default_rng(seed)
+    drawn = draws(rng, len(sums), resamples)
+    return PairedDifference(
+        accuracy=percentile_interval(sums.sum() / counts.sum(), (drawn @ sums) / (drawn @ counts), level),
+        p_value=sign_flip_test(sums, flips=flips, rng=rng),
+        standardised=standardised_mean(per_concept),
+        dominance=float(np.sign(sums).mean()),
+        concepts=len(sums),
+        images=mcnemar(first, second),
+    )
+
+
+def sign_flip_test(differences: Floats, *, flips: int = FLIPS, rng: np.random.Generator) -> float:
+    """Two-sided p-value that differences are symmetric about 0, from |Σ±differences|; exact with few of them."""
+    values = np.asarray(differences, dtype=np.float64)
+    observed = abs(values.sum()) * (1 - 1e-12)
+    n = len(values)
+    if n <= EXACT_CONCEPTS:
+        signs = 1 - 2.0 * ((np.arange(1 << n)[:, None] >> np.arange(n)) & 1)
+        return float((np.abs(signs @ values) >= observed).mean())
+    found, left = 0, flips
+    while left:
+        rows = min(left, max(1, CELLS // n))
+        signs = rng.choice([-1.0, 1.0], size=(rows, n))
+        found += int((np.abs(signs @ values) >= observed).sum())
+        left -= rows
+    return (found + 1) / (flips + 1)
+
+
+def group_difference_test(first: Floats, second: Floats, *, shuffles: int = FLIPS, seed: int = 0) -> float:
+    """Two-sided p-value that two groups of unpaired values have one mean: groups of these sizes are drawn at random.
+
+    The share of random divisions of all values, the one observed counted among them, whose means are at least as far
+    apart. Under it, values are exchangeable between groups.
+    """
+    one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if not one.size or not other.size:
+        raise UserError("a comparison of two groups needs values in both")
+    values = np.concatenate([one, other])
+    # The sum over one group determines the difference of means, so distances from its expectation are compared.
+    expected = len(one) * values.mean()
+    observed = abs(one.sum() - expected) * (1 - 1e-12)
+    order = np.random.default_rng(seed).permuted(np.tile(values, (shuffles, 1)), axis=1)
+    found = int((np.abs(order[:, : len(one)].sum(axis=1) - expected) >= observed).sum())
+    return (found + 1) / (shuffles + 1)
+
+
+def mcnemar(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> McNemar:
+    """McNemar's exact test. Of n images that just one backbone gets right, half are expected to be each one's.
+
+    p = min(1, 2·P(X ≤ the lesser number)), X binomial (n, ½); logarithms of factorials keep it exact for any n.
+    """
+    one, other = int((first & ~second).sum()), int((second & ~first).sum())
+    n = one + other
+    factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
+    k = np.arange(min(one, other) + 1)
+    tail = np.exp(factorials[n] - factorials[k] - factorials[n - k] - n * np.log(2)).sum()
+    added = 0.5 if min(one, other) == 0 else 0.0
+    return McNemar(one, other, (one + added) / (other + added), float(min(1.0, 2 * tail)))
+
+
+def standardised_mean(differences: Floats) -> float:
+    """Mean over sample deviation, Cohen's d_z; infinite where all differences are the same and not 0."""
+    mean, deviation = float(np.mean(differences)), float(np.std(differences, ddof=1))
+    if deviation == 0:
+        return copysign(inf, mean) if mean else 0.0
+    return mean / deviation
+
+
+def holm(p_values: Floats) -> Floats:
+    """Adjusted p-values, of any shape, under Holm's step-down: the chance of one false finding among all is held.
+
+    In ascending order p₍ᵢ₎ becomes the maximum over j ≤ i of (m − j + 1)·p₍ⱼ₎, at most 1.
+    """
+    p, order = _ordered(p_values)
+    steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    return _restored(steps, order, np.shape(p_values))
+
+
+def benjamini_hochberg(p_values: Floats) -> Floats:
+    """Adjusted p-values, of any shape, under Benjamini and Hochberg: the share of false findings is held.
+
+    In ascending order p₍ᵢ₎ becomes the minimum over j ≥ i of (m / j)·p₍ⱼ₎. Holds for tests that are independent or
+    positively dependent, as levels of one model are.
+    """
+    p, order = _ordered(p_values)
+    steps = np.minimum.accumulate((p[order] * len(p) / np.arange(1, len(p) + 1))[::-1])[::-1]
+    return _restored(steps, order, np.shape(p_values))
+
+
+def _ordered(p_values: Floats) -> tuple[Floats, NDArray[np.intp]]:
+    p = np.asarray(p_values, dtype=np.float64).ravel()
+    if not p.size or not ((p >= 0) & (p <= 1)).all():
+        raise UserError("p-values to correct are numbers from 0 to 1, at least one of them")
+    return p, np.argsort(p, kind="stable")
+
+
+def _restored(steps: Floats, order: NDArray[np.intp], shape: tuple[int, ...]) -> Floats:
+    result = np.empty_like(steps)
+    result[order] = np.minimum(steps, 1)
+    return result.reshape(shape)

@@ -1,0 +1,83 @@
+"""Correlations between measurements of the same models, with intervals.
+
+With a dozen models, as in studies of transfer, an interval says more than the coefficient: r = 0.6 of 14 models is
+anything from 0.1 to 0.9.
+"""
+
+from dataclasses import dataclass
+from math import atanh, inf, sqrt, tanh
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unseen.errors import UserError
+from unseen.metrics.resampling import RESAMPLES, Floats, Interval
+
+LEAST = 4
+"""Models that an interval needs: its width goes as 1/√(n − 3)."""
+NORMAL_975 = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """Pearson's and Spearman's coefficients of n pairs, with 95% intervals.
+
+    Attributes:
+        pearson, spearman: with intervals by Fisher's z: tanh(atanh r ± 1.96·se), se² = 1/(n − 3) for Pearson's and
+            (1 + r²/2)/(n − 3) for Spearman's (Bonett & Wright 2000). They take models for a random sample.
+        resampled: Pearson's with the interval over draws of models with replacement.
+    """
+
+    n: int
+    pearson: Interval
+    spearman: Interval
+    resampled: Interval
+
+
+def correlation(x: ArrayLike, y: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0) -> Correlation:
+    """How two measurements of the same models go together.
+
+    Args:
+        x, y: (n,) finite, n ≥ 4, neither all the same.
+    """
+    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if a.ndim != 1 or a.shape != b.shape or not (np.isfinite(a).all() and np.isfinite(b).all()):
+        raise UserError(f"a correlation is of two lists of numbers, one of each a model, not {a.shape} and {b.shape}")
+    if len(a) < LEAST:
+        raise UserError(f"a correlation with an interval needs at least {LEAST} models, not {len(a)}")
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
+        raise UserError("numbers that are all the same have no correlation with others")
+    n, r = len(a), _pearson(a, b)
+    rho = _pearson(midranks(a), midranks(b))
+    drawn = np.random.default_rng(seed).integers(0, n, (resamples, n))
+    with np.errstate(invalid="ignore"):  # a draw of one model alone has no correlation, and is left out
+        values = _pearsons(a[drawn], b[drawn])
+    low, high = np.nanquantile(values, [0.025, 0.975])
+    return Correlation(
+        n=n,
+        pearson=_fisher(r, 1 / sqrt(n - 3)),
+        spearman=_fisher(rho, sqrt((1 + rho**2 / 2) / (n - 3))),
+        resampled=Interval(r, float(low), float(high)),
+    )
+
+
+def midranks(values: Floats) -> Floats:
+    """Ranks from 1, the least; equal values share the mean of theirs."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    return np.asarray((ends - (counts - 1) / 2)[place], dtype=np.float64)
+
+
+def _pearson(a: Floats, b: Floats) -> float:
+    return float(np.clip(_pearsons(a[None], b[None])[0], -1, 1))
+
+
+def _pearsons(a: Floats, b: Floats) -> Floats:
+    """(m,) coefficients of m pairs of rows."""
+    a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
+    return np.asarray((a * b).sum(axis=1) / np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1)))
+
+
+def _fisher(r: float, error: float) -> Interval:
+    z = atanh(r) if abs(r) < 1 else inf * r
+    return Interval(r, tanh(z - NORMAL_975 * error), tanh(z + NORMAL_975 * error))

@@ -1,0 +1,83 @@
+"""Planes by least squares, or by Huber's robust loss, over many choices of the rows at once."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+DEGENERATE = 1e-8
+"""Columns determine each other where the least singular value of them is below this share of the greatest."""
+HUBER = 1.345
+"""Residuals beyond this many deviations weigh less: 95% as efficient as least squares if errors are normal."""
+MEDIAN_OF_NORMAL = 0.6744897501960817
+"""The median of |z| of a standard normal z."""
+STEPS = 200
+TOLERANCE = 1e-10
+
+
+def with_ones(columns: Array) -> Array:
+    """The design: (n, k) columns, then the ones of the intercept."""
+    return np.column_stack([columns, np.ones(len(columns))])
+
+
+def least_squares(columns: Array, target: Array) -> Array:
+    """(k + 1,) coefficients, weights then intercept, of (n,) targets on (n, k) columns."""
+    return np.asarray(np.linalg.lstsq(with_ones(columns), target, rcond=None)[0], dtype=np.float64)
+
+
+def huber(columns: Array, target: Array) -> Array:
+    """The same by Huber's loss: quadratic to 1.345 deviations, linear beyond (Huber 1964).
+
+    The deviation is the median size of the least-squares residuals over 0.6745, and stays fixed: what is minimised is
+    convex. By reweighted least squares.
+    """
+    every_row_once = np.ones((1, len(target)))
+    return planes(columns, target, every_row_once, robust=True).ravel()
+
+
+def determined(columns: Array, counts: Array) -> NDArray[np.bool_]:
+    """Whether each choice of rows, (b, n) counts, determines a plane: (b,)."""
+    q = np.linalg.qr(with_ones(columns))[0]
+    eigenvalues = np.linalg.eigvalsh(_grams(q, counts))  # of Q, the singular values squared
+    return np.asarray(eigenvalues[:, 0] > DEGENERATE * eigenvalues[:, -1])
+
+
+def planes(columns: Array, target: Array, counts: Array, *, robust: bool = False) -> Array:
+    """The plane of each choice of rows: (b, n) counts, how often each row is taken, to (b, k + 1) coefficients.
+
+    With the design factored as QR once, counts c give R⁻¹(Qᵀ diag(c) Q)⁻¹ Qᵀ diag(c) y: all choices are one product of
+    b × n counts with n × (k + 1)² numbers, and Q keeps nearly collinear columns from losing digits. Every choice must
+    determine its plane.
+    """
+    q, r = np.linalg.qr(with_ones(columns))
+    solved = _solve(q, target, counts)
+    if robust:
+        solved = _reweighted(q, target, counts, solved)
+    coefficients: Array = np.linalg.solve(r, solved.T).T
+    return coefficients
+
+
+def _grams(q: Array, weights: Array) -> Array:
+    """Qᵀ diag(w) Q for each row w of the weights, (b, k + 1, k + 1)."""
+    n, width = q.shape
+    products = (q[:, :, None] * q[:, None, :]).reshape(n, width * width)
+    return (weights @ products).reshape(len(weights), width, width)
+
+
+def _solve(q: Array, target: Array, weights: Array) -> Array:
+    right = weights @ (q * target[:, None])
+    return np.asarray(np.linalg.solve(_grams(q, weights), right[:, :, None])[:, :, 0], dtype=np.float64)
+
+
+def _reweighted(q: Array, target: Array, counts: Array, solved: Array) -> Array:
+    """Least squares again and again with weight 1 within the corner of the loss and corner/|residual| beyond."""
+    residuals = target - q @ (q.T @ target)
+    corner = HUBER * float(np.median(np.abs(residuals))) / MEDIAN_OF_NORMAL
+    if corner <= TOLERANCE * float(np.abs(target).max()):  # most points are exactly on the plane
+        return solved
+    for _ in range(STEPS):
+        sizes = np.abs(target - solved @ q.T)
+        before, solved = solved, _solve(q, target, counts * np.minimum(1, corner / np.maximum(sizes, corner)))
+        if np.abs(solved - before).max() <= TOLERANCE * np.abs(solved).max():
+            break
+    return solved

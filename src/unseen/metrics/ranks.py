@@ -1,0 +1,50 @@
+"""Ranks with their uncertainty: how sure the order of models is."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+from unseen.metrics.resampling import Floats
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Ranks of m models from 1, the greatest value; equal values share the better rank.
+
+    Attributes:
+        rank: (m,) of the values themselves.
+        low, high: (m,) between which ranks are in the middle `level` of draws, and at least from one to the other.
+        best: (m,) share of draws in which a model is first.
+    """
+
+    rank: NDArray[np.int64]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    best: Floats
+
+
+def rank(values: Floats) -> NDArray[np.int64]:
+    """(…, m) ranks along the last axis: 1 + how many are greater."""
+    array = np.asarray(values, dtype=np.float64)
+    order = np.sort(array, axis=-1)
+    flat, sorted_ = array.reshape(-1, array.shape[-1]), order.reshape(-1, array.shape[-1])
+    ranks = [len(row) - np.searchsorted(ends, row, side="right") + 1 for row, ends in zip(flat, sorted_, strict=True)]
+    return np.asarray(ranks, dtype=np.int64).reshape(array.shape)
+
+
+def ranks_from_draws(values: Floats, draws: Floats, level: float = 0.95) -> Ranks:
+    """Ranks of values, with what they are when the values are drawn anew.
+
+    Args:
+        values: (m,).
+        draws: (b, m) what they could have been.
+    """
+    if np.ndim(values) != 1 or np.ndim(draws) != 2 or np.shape(draws)[1] != len(values):
+        raise UserError(f"{np.shape(values)} values do not go with draws of shape {np.shape(draws)}")
+    drawn = rank(draws)
+    tail = (1 - level) / 2
+    low = np.quantile(drawn, tail, axis=0, method="lower").astype(np.int64)
+    high = np.quantile(drawn, 1 - tail, axis=0, method="higher").astype(np.int64)
+    return Ranks(rank(values), low, high, np.asarray((drawn == 1).mean(axis=0)))

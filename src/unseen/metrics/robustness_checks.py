@@ -1,0 +1,145 @@
+"""Whether a fit of effective robustness can be trusted: held-out error, collinear ID sets, other choices of ID sets."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unseen.errors import UserError
+from unseen.metrics.planes import DEGENERATE, determined, planes, with_ones
+from unseen.metrics.robustness import (
+    PAPER,
+    LogitFit,
+    Method,
+    checked_design,
+    fit_accuracies,
+    id_columns,
+    mean_error,
+    ood_column,
+)
+
+Array = NDArray[np.float64]
+
+INFLATED = 10.0
+"""Variance inflation from which ID sets are called collinear, the usual rule of thumb."""
+
+
+@dataclass(frozen=True)
+class Collinearity:
+    """How far ID test sets say the same, on the scale of the fit.
+
+    Attributes:
+        condition: greatest over least singular value of the columns, centred and scaled to length 1; 1 if uncorrelated.
+        inflation: (k,) for each ID set 1/(1 − R²) of it on the others: by this its weight's variance is greater than
+            if it were uncorrelated with them.
+    """
+
+    condition: float
+    inflation: Array
+
+    @property
+    def warning(self) -> bool:
+        """Whether weights cannot be told apart; predictions for models like those of the fit can still be good."""
+        return bool(self.inflation.max() > INFLATED)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A fit on some of the ID sets with its held-out error and the standard error of that, in points."""
+
+    fit: LogitFit
+    held_out: float
+    standard_error: float
+
+
+def held_out_predictions(
+    id_accuracy: ArrayLike,
+    ood_accuracy: ArrayLike,
+    folds: ArrayLike | None = None,
+    *,
+    method: Method = PAPER,
+) -> Array:
+    """(n,) expected OOD accuracies, each from the fit without the models of its fold.
+
+    Least squares needs no refit: with hat matrix H and residuals e, those of fold S when it is held out are
+    (I − H_SS)⁻¹ e_S. Huber's loss is refitted, all folds at once, its corner that of all models.
+
+    Args:
+        id_accuracy, ood_accuracy: as in `fit_accuracies`.
+        folds: (n,) any labels; each model is a fold of its own (leave-one-out) where not given.
+    """
+    columns, target = checked_design(id_columns(id_accuracy), ood_column(ood_accuracy), method)
+    labels = np.arange(len(target)) if folds is None else np.unique(np.asarray(folds), return_inverse=True)[1]
+    members = labels == np.arange(labels.max() + 1)[:, None]
+    rest = (~members).astype(np.float64)
+    if len(members) < 2 or not determined(columns, rest).all():
+        raise UserError("without one of its folds the fit has too few different models to hold that fold out")
+    if method.robust:
+        coefficients = planes(columns, target, rest, robust=True)
+        return method.scale.back((with_ones(columns) * coefficients[labels]).sum(axis=1))
+    q = np.linalg.qr(with_ones(columns))[0]
+    residuals = target - q @ (q.T @ target)
+    held_out = np.empty_like(target)
+    for fold in members:
+        part = q[fold]
+        held_out[fold] = target[fold] - np.linalg.solve(np.eye(len(part)) - part @ part.T, residuals[fold])
+    return method.scale.back(held_out)
+
+
+def collinearity(id_accuracy: ArrayLike, *, method: Method = PAPER) -> Collinearity:
+    """Condition and variance inflation of (n, k) ID accuracies; infinite where they determine each other."""
+    columns = method.scale.forward(id_columns(id_accuracy))
+    centred = columns - columns.mean(axis=0)
+    lengths = np.linalg.norm(centred, axis=0)
+    if len(columns) < 2 or not lengths.all():
+        raise UserError("an ID test set on which all models have the same accuracy has no correlation with others")
+    _, values, directions = np.linalg.svd(centred / lengths, full_matrices=False)
+    if len(values) < columns.shape[1] or values[-1] <= DEGENERATE * values[0]:
+        return Collinearity(float("inf"), np.full(columns.shape[1], np.inf))
+    # The diagonal of the inverse of the correlations, which have these directions and squared values.
+    inflation = ((directions / values[:, None]) ** 2).sum(axis=0)
+    return Collinearity(float(values[0] / values[-1]), inflation)
+
+
+def compare_id_sets(
+    id_accuracy: ArrayLike,
+    ood_accuracy: ArrayLike,
+    names: Sequence[str],
+    subsets: Iterable[Sequence[str]] | None = None,
+    folds: ArrayLike | None = None,
+    *,
+    method: Method = PAPER,
+) -> list[Comparison]:
+    """Fits on choices of the ID sets, all to the same models, by held-out error, best first.
+
+    More ID sets always lower the error on the models of the fit; they lower this one only if they help.
+
+    Args:
+        names: of the k columns of `id_accuracy`.
+        subsets: which names to fit on; each alone, each pair and all together where not given.
+        folds: as in `held_out_predictions`.
+    """
+    x, y = id_columns(id_accuracy), ood_column(ood_accuracy)
+    chosen = [tuple(subset) for subset in subsets] if subsets is not None else usual_subsets(names)
+    compared = []
+    for subset in chosen:
+        part = x[:, [list(names).index(name) for name in subset]]
+        fit = fit_accuracies(part, y, subset, method)
+        predicted = held_out_predictions(part, y, folds, method=method)
+        errors = 100 * np.abs(y - predicted)
+        standard_error = float(errors.std(ddof=1) / np.sqrt(len(errors)))
+        compared.append(Comparison(fit, mean_error(predicted, y), standard_error))
+    return sorted(compared, key=lambda comparison: comparison.held_out)
+
+
+def usual_subsets(names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Each name alone, each pair, and all together."""
+    sizes = dict.fromkeys(size for size in (1, 2, len(names)) if size <= len(names))
+    return [subset for size in sizes for subset in combinations(names, size)]
+
+
+def best_pairs(id_accuracy: ArrayLike, ood_accuracy: ArrayLike, names: Sequence[str]) -> list[Comparison]:
+    """Every pair of ID sets by how well the paper's fit to it predicts models held out, best first."""
+    return compare_id_sets(id_accuracy, ood_accuracy, names, list(combinations(names, 2)))

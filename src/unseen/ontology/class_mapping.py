@@ -1,0 +1,97 @@
+"""From the classes of one data set to those of another: by WordNet, or by a file.
+
+By WordNet, a class of the target stands for synsets, and a concept is of that class if it is one of them or below one.
+A concept below two classes is ambiguous and belongs to neither.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from unseen.errors import UserError
+from unseen.files import read_table, write_table
+from unseen.ontology.wordnet import wordnet
+
+CIFAR_10_SYNSETS: Mapping[str, tuple[str, ...]] = {
+    "airplane": ("airplane.n.01",),
+    "automobile": ("car.n.01",),
+    "bird": ("bird.n.01",),
+    "cat": ("cat.n.01",),
+    "deer": ("deer.n.01",),
+    "dog": ("dog.n.01",),
+    "frog": ("frog.n.01",),
+    "horse": ("horse.n.01",),
+    "ship": ("ship.n.01",),
+    "truck": ("truck.n.01",),
+}
+"""What the classes of CIFAR-10 mean, chosen by hand. ImageNet-1K has no deer: by WordNet nothing maps to it."""
+COLUMNS = ("wnid", "class")
+
+
+@dataclass(frozen=True)
+class ClassMapping:
+    """Concepts and the classes they are of.
+
+    Attributes:
+        targets: all classes, also those that no concept is of.
+        of: concept → class.
+        ambiguous: concept → the several classes it could be of.
+    """
+
+    targets: tuple[str, ...]
+    of: Mapping[str, str]
+    ambiguous: Mapping[str, tuple[str, ...]]
+
+    def members(self, target: str) -> tuple[str, ...]:
+        """The concepts of a class, in order."""
+        return tuple(wnid for wnid, name in self.of.items() if name == target)
+
+    def write(self, path: Path) -> None:
+        """A CSV file with the columns wnid, class."""
+        write_table(path, COLUMNS, iter(self.of.items()))
+
+
+def map_by_wordnet(concepts: Sequence[str], targets: Mapping[str, Sequence[str]]) -> ClassMapping:
+    """Concepts, by id, that are at or below the synsets (ids or names) of each target class."""
+    net = wordnet()
+    taxonomy = net.taxonomy
+    nodes = taxonomy.index(concepts, "WordNet 3.0")
+    below = {
+        target: taxonomy.below(taxonomy.index([net.wnid(key) for key in keys]))[nodes]
+        for target, keys in targets.items()
+    }
+    found = {
+        wnid: tuple(target for target, inside in below.items() if inside[place]) for place, wnid in enumerate(concepts)
+    }
+    return ClassMapping(
+        targets=tuple(targets),
+        of={wnid: names[0] for wnid, names in found.items() if len(names) == 1},
+        ambiguous={wnid: names for wnid, names in found.items() if len(names) > 1},
+    )
+
+
+def imagenet_to_cifar10() -> ClassMapping:
+    """The classes of ImageNet-1K that are of a class of CIFAR-10."""
+    return map_by_wordnet(wordnet().members("imagenet-1k"), CIFAR_10_SYNSETS)
+
+
+def read_mapping(path: Path) -> ClassMapping:
+    """A mapping from a CSV file with the columns wnid, class; a concept that is there twice is an error."""
+    of = dict[str, str]()
+    for line, row in read_table(path, COLUMNS):
+        wnid, target = row["wnid"], row["class"]
+        if not wnid or not target or wnid in of:
+            raise UserError(f"{path}, line {line}: {wnid or 'a concept'} is there twice, or a field is empty")
+        of[wnid] = target
+    if not of:
+        raise UserError(f"{path}: no concepts in it")
+    return ClassMapping(tuple(dict.fromkeys(of.values())), of, {})
+
+
+def mapping_rows(mapping: ClassMapping) -> Iterator[tuple[str, int, str]]:
+    """(class, number of concepts, their names) of every target, as WordNet calls them where it knows them."""
+    net = wordnet()
+    for target in mapping.targets:
+        members = mapping.members(target)
+        names = (net.lemmas(net.position[key])[0].replace("_", " ") if key in net.position else key for key in members)
+        yield target, len(members), ", ".join(names)

@@ -1,0 +1,110 @@
+"""What a page of the task study is made from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from unseen.metrics.correlation import Correlation
+from unseen.results.transfer import TaskScore
+
+
+@dataclass(frozen=True)
+class TaskDataset:
+    """A data set of the page: `family` is the paper's group of few-shot data sets, empty for none."""
+
+    name: str
+    title: str
+    metric: str
+    family: str
+
+
+@dataclass(frozen=True)
+class Bins:
+    """A reliability diagram: samples, their mean confidence and their accuracy by bin; None where a bin is empty."""
+
+    counts: Sequence[int]
+    confidence: Sequence[float | None]
+    accuracy: Sequence[float | None]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a linear probe's score rests on.
+
+    Attributes:
+        edge: the end of the grid that the penalty is at, or None.
+        stopped: fits that did not reach their optimum, the refit among them.
+        before, after: temperature scaling; None where images have several classes.
+    """
+
+    backbone: str
+    dataset: str
+    penalty: float
+    edge: str | None
+    stopped: int
+    before: Bins | None = None
+    after: Bins | None = None
+    temperatures: Sequence[float] = ()
+
+
+@dataclass(frozen=True)
+class Average:
+    """A setting's mean over data sets, on the scale that correlations are taken on.
+
+    Attributes:
+        datasets: those that every backbone here has; empty where a number is not of data sets.
+        values: backbone → mean of logits.
+        higher_is_better: whether greater values are better.
+    """
+
+    setting: str
+    title: str
+    datasets: Sequence[str]
+    values: Mapping[str, float]
+    higher_is_better: bool = True
+
+
+@dataclass(frozen=True)
+class Pair:
+    """How two settings go together over backbones."""
+
+    first: str
+    second: str
+    correlation: Correlation
+
+
+@dataclass(frozen=True)
+class CorrelationTable:
+    """Correlations over some backbones, and what is correlated."""
+
+    title: str
+    averages: Sequence[Average]
+    pairs: Sequence[Pair]
+
+
+@dataclass(frozen=True)
+class TaskPage:
+    """Everything on the page.
+
+    Attributes:
+        backbones: of the run, in order.
+        scores: of the run, then the published ones.
+        averages: of the run's backbones and the published models, over the data sets that they share.
+        ranks: setting → backbone → rank by those averages, 1 the best.
+        notices: sentences at the top.
+        notes: what was left out, and why.
+        timings: backbone → jobs and their seconds.
+    """
+
+    title: str
+    protocol: str
+    backbones: Sequence[str]
+    datasets: Sequence[TaskDataset]
+    scores: Sequence[TaskScore]
+    fits: Sequence[Fit]
+    averages: Sequence[Average]
+    correlations: Sequence[CorrelationTable]
+    ranks: Mapping[str, Mapping[str, int]]
+    notices: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    timings: Mapping[str, tuple[int, float]] = field(default_factory=dict)

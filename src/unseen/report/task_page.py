@@ -1,0 +1,119 @@
+"""The report of a task study: one HTML file that needs nothing else."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from unseen.files import atomic_write
+from unseen.report.render import render
+from unseen.report.task_data import TaskPage
+from unseen.report.task_sections import COLOURS, PUBLISHED, SELF_SUPERVISED, task_sections
+from unseen.report.task_tables import task_tables
+from unseen.results.published import TABLES
+from unseen.results.transfer import LINEAR, SOURCE
+
+SHEETS = ("page.css", "tasks.css")
+SCRIPTS = ("plots.js", "sections.js", "look.js", "tasks.js")
+LEAST_AXES = 3
+"""Settings that a radar chart needs to be a figure with an inside."""
+
+
+@dataclass(frozen=True)
+class Radar:
+    """The ranks of one backbone: a spoke for each setting, the best rank at the rim.
+
+    Attributes:
+        heights: how many of the others are behind it, as a share: 1 is the best of all.
+        texts: the rank in words.
+    """
+
+    name: str
+    colour: int
+    strong: bool
+    spokes: Sequence[str]
+    heights: Sequence[float]
+    texts: Sequence[str]
+
+
+def write_task_page(page: TaskPage, path: Path) -> None:
+    """Write the page; the same data give the same bytes. Names from the data are only ever text in it."""
+    sections, radars = task_sections(page), rank_radars(page)
+    content = render(
+        "tasks.html.j2",
+        sheets=SHEETS,
+        scripts=SCRIPTS,
+        filters={"duration": _duration},
+        values={
+            "page": page,
+            "sections": sections,
+            "tables": task_tables(page),
+            "radars": radars,
+            "findings": findings(page),
+            "source": TABLES[SOURCE],
+            # The scripts of the report look for rows of scores; the tables here are plain.
+            "payload": {
+                "rows": [],
+                "sections": [asdict(section) for section in sections],
+                "radars": [asdict(radar) for radar in radars],
+            },
+        },
+    )
+    with atomic_write(path) as file:
+        file.write(content.encode(errors="replace"))
+
+
+def findings(page: TaskPage) -> list[str]:
+    """What a reader should know first: how well the probes do, and where the backbones stand among the paper's."""
+    titles = {dataset.name: dataset.title for dataset in page.datasets}
+    sentences = []
+    for name in page.backbones:
+        own = {s.dataset: s.value for s in page.scores if s.backbone == name and s.setting == LINEAR}
+        if own:
+            best, worst = max(own, key=own.__getitem__), min(own, key=own.__getitem__)
+            spread = f", from {100 * own[worst]:.1f}% ({titles[worst]}) to {100 * own[best]:.1f}% ({titles[best]})"
+            sentences.append(
+                f"{name}: linear probes get {100 * np.mean(list(own.values())):.1f}% on average over {len(own)} "
+                f"data set{'s' if len(own) > 1 else ''}{spread if len(own) > 1 else ''}."
+            )
+        places = [
+            f"{page.ranks[average.setting][name]} of {len(average.values)} in {average.title} "
+            f"({', '.join(titles.get(dataset, dataset) for dataset in average.datasets)})"
+            for average in page.averages
+            if average.datasets and name in average.values and len(average.values) > len(page.backbones)
+        ]
+        if places:
+            sentences.append(f"Among the paper's models, {name} ranks {', '.join(places)}.")
+    return sentences
+
+
+def rank_radars(page: TaskPage) -> list[Radar]:
+    """A radar for the run's backbones and each published model, over the settings it has (the paper's Fig. 7).
+
+    Settings that only one backbone has tell nothing of ranks.
+    """
+    compared = [average for average in page.averages if len(average.values) > 1]
+    names = dict.fromkeys([*page.backbones, *(name for average in compared for name in average.values)])
+    found = []
+    for number, name in enumerate(names):
+        own = [average for average in compared if name in average.values]
+        if len(own) < LEAST_AXES:
+            continue
+        ranks = [(page.ranks[average.setting][name], len(average.values)) for average in own]
+        yours = name in page.backbones
+        found.append(
+            Radar(
+                name=name,
+                colour=number % COLOURS if yours else PUBLISHED.get(name, SELF_SUPERVISED)[1],
+                strong=yours,
+                spokes=[average.title for average in own],
+                heights=[(of - rank) / (of - 1) for rank, of in ranks],
+                texts=[f"{average.title}: {rank} of {of}" for average, (rank, of) in zip(own, ranks, strict=True)],
+            )
+        )
+    return found
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds / 60:.1f} min"

@@ -1,0 +1,182 @@
+// The page across axes: the lines of ranks, the scatter of two measures, and the backbone that a reader follows.
+
+const followed = new Set();
+let pointed = null;
+
+function emphasised(place) {
+  if (pointed !== null) return place === pointed;
+  return !followed.size || followed.has(place);
+}
+
+// Names in plots, short enough for a margin: what tells long ones apart is often at their end.
+function endName(name) {
+  return plotText(name.length > 22 ? `${name.slice(0, 8)}…${name.slice(-13)}` : name);
+}
+
+// What lines are called, at both ends where they have one.
+function endLabels(look) {
+  const last = data.measures.length - 1;
+  return data.backbones.flatMap((backbone, place) => [[0, "right", -16], [last, "left", 16]].flatMap(([at, anchor, shift]) => {
+    const spot = data.measures[at].spots[place];
+    if (spot === null) return [];
+    return [{
+      x: at, y: spot, xanchor: anchor, xshift: shift, text: endName(backbone.name), showarrow: false,
+      font: { size: 12, color: look.colours[backbone.colour] }, opacity: emphasised(place) ? 1 : 0.25,
+    }];
+  }));
+}
+
+// A title over the measures of each axis, and a faint band behind every other axis.
+function axisBands(look, top, bottom) {
+  const shapes = [], titles = [];
+  let start = 0;
+  data.axes.forEach(([name, count], number) => {
+    const [from, to] = [start - 0.5, start + count - 0.5];
+    titles.push({
+      x: (from + to) / 2, y: top, yanchor: "bottom", text: `<b>${plotText(name)}</b>`, showarrow: false,
+      font: { size: 13, color: look.soft },
+    });
+    if (number % 2) {
+      const box = { type: "rect", x0: from, x1: to, y0: top, y1: bottom, layer: "below", line: { width: 0 } };
+      shapes.push({ ...box, fillcolor: look.line, opacity: 0.35 });
+    }
+    start += count;
+  });
+  return { shapes, titles };
+}
+
+function rankTrace(backbone, place, look) {
+  const colour = look.colours[backbone.colour];
+  return {
+    type: "scatter", mode: "lines+markers+text", x: data.measures.map((_, at) => at),
+    y: data.measures.map(({ spots }) => spots[place]), connectgaps: false,
+    text: data.measures.map(({ ranks }) => String(ranks[place] ?? "")), textposition: "middle center",
+    textfont: { size: 11, color: look.raised }, line: { color: colour, width: 3, shape: "spline", smoothing: 0.6 },
+    marker: { color: colour, size: 21, symbol: backbone.symbol }, opacity: emphasised(place) ? 1 : 0.15,
+    hovertext: data.measures.map(
+      (measure) => `<b>${plotText(backbone.name)}</b><br>${plotText(measure.title)}: ${measure.texts[place]}<br>${measure.rankTexts[place]}`,
+    ),
+    hovertemplate: "%{hovertext}<extra></extra>",
+  };
+}
+
+function foldedTitle(text) {
+  return plotText(text).replace(" ", "<br>");
+}
+
+function bumpPlot(look) {
+  const lowest = Math.max(...data.measures.flatMap(({ ranks }) => ranks.map((rank) => rank ?? 1)));
+  const { shapes, titles } = axisBands(look, 0.4, lowest + 0.6);
+  const names = Math.max(...data.backbones.map(({ name }) => Math.min(name.length, 22)));
+  const room = 28 + 7 * names;
+  const xaxis = axis(look, "", {
+    tickvals: data.measures.map((_, at) => at), ticktext: data.measures.map(({ title }) => foldedTitle(title)),
+    range: [-0.5, data.measures.length - 0.5], showgrid: false, tickangle: 0, fixedrange: true,
+  });
+  const yaxis = axis(look, "", {
+    range: [lowest + 0.6, 0.4], showgrid: false, showticklabels: false, ticks: "", automargin: false, fixedrange: true,
+  });
+  return {
+    traces: data.backbones.map((backbone, place) => rankTrace(backbone, place, look)),
+    layout: {
+      ...layout(look, xaxis, yaxis), shapes, annotations: [...titles, ...endLabels(look)], dragmode: false,
+      margin: { l: room, r: room, t: 30, b: 50 }, hoverdistance: 30,
+    },
+    height: 110 + 44 * lowest, width: 2 * room + 96 * data.measures.length,
+  };
+}
+
+function errorEnds(measure, shown) {
+  const known = shown.filter((place) => measure.ends[place]);
+  if (!known.length) return { visible: false };
+  const away = (place, end) => (measure.ends[place] ? Math.abs(measure.ends[place][end] - measure.values[place]) : 0);
+  return {
+    type: "data", symmetric: false, thickness: 1.2, width: 3,
+    array: shown.map((place) => away(place, 1)), arrayminus: shown.map((place) => away(place, 0)),
+  };
+}
+
+function measureAxis(measure, look) {
+  const marks = measure.ticks.length
+    ? { tickvals: measure.ticks.map(([at]) => at), ticktext: measure.ticks.map(([, text]) => text) } : {};
+  const turned = measure.lowBetter ? { autorange: "reversed" } : {};
+  return axis(look, plotText(measure.label) + (measure.lowBetter ? ", less is better" : ""), { ...marks, ...turned, tickangle: 0 });
+}
+
+function pointsPlot(look) {
+  const [across, up] = ["across", "up"].map((side) => data.measures[document.querySelector(`[data-side="${side}"]`).value]);
+  const traces = data.backbones.flatMap((backbone, place) => {
+    if (across.values[place] === null || up.values[place] === null) return [];
+    const colour = look.colours[backbone.colour];
+    const named = data.backbones.length <= 24 || followed.has(place);
+    return [{
+      type: "scatter", mode: named ? "markers+text" : "markers", x: [across.values[place]], y: [up.values[place]],
+      text: [endName(backbone.name)], textposition: place % 2 ? "bottom center" : "top center", cliponaxis: false,
+      textfont: { size: 12, color: look.ink },
+      marker: { color: colour, symbol: backbone.symbol, size: 11 }, opacity: emphasised(place) ? 1 : 0.2,
+      error_x: { ...errorEnds(across, [place]), color: colour }, error_y: { ...errorEnds(up, [place]), color: colour },
+      hovertext: [`<b>${plotText(backbone.name)}</b><br>${plotText(across.title)}: ${across.texts[place]}<br>${plotText(up.title)}: ${up.texts[place]}`],
+      hovertemplate: "%{hovertext}<extra></extra>",
+    }];
+  });
+  const shape = layout(look, measureAxis(across, look), measureAxis(up, look));
+  if (!traces.length) {
+    const said = { x: 0.5, y: 0.5, xref: "paper", yref: "paper", text: "No backbone has both.", showarrow: false };
+    shape.annotations = [said];
+  }
+  return { traces, layout: shape };
+}
+
+function drawBump(look) {
+  const place = document.getElementById("bump");
+  const { traces, layout: shape, height, width } = bumpPlot(look);
+  place.style.height = `${height}px`;
+  place.style.minWidth = `${width}px`;
+  return Plotly.react(place, traces, shape, { ...plotOptions, displayModeBar: false });
+}
+
+function mark() {
+  for (const element of document.querySelectorAll("[data-backbone]")) {
+    const place = Number(element.dataset.backbone);
+    if (element.tagName === "BUTTON") element.setAttribute("aria-pressed", String(followed.has(place)));
+    else element.classList.toggle("followed", followed.has(place));
+  }
+}
+
+function draw() {
+  const look = currentLook();
+  const { traces, layout: shape } = pointsPlot(look);
+  Plotly.react("points", traces, shape, plotOptions);
+  return drawBump(look);
+}
+
+function follow(place) {
+  if (!followed.delete(place)) followed.add(place);
+  mark();
+  draw();
+}
+
+function showPair(button) {
+  document.querySelector('[data-side="across"]').value = button.dataset.x;
+  document.querySelector('[data-side="up"]').value = button.dataset.y;
+  draw();
+  document.getElementById("scatter").scrollIntoView({ behavior: "smooth" });
+}
+
+onAll("button[data-backbone]", "click", (button) => follow(Number(button.dataset.backbone)));
+onAll("[data-x]", "click", showPair);
+onAll("[data-side]", "change", draw);
+onAll("#table th button", "click", (button) => sortBy(button.parentNode));
+onAll("#theme", "click", toggleTheme);
+dark.addEventListener("change", draw);
+// Other lines fade while the pointer is on one. Only opacities change: a whole drawing would lose the pointer.
+function fade(place) {
+  pointed = place;
+  const opacity = data.backbones.map((_, number) => (emphasised(number) ? 1 : 0.15));
+  Plotly.restyle("bump", { opacity });
+}
+draw().then((plot) => {
+  plot.on("plotly_hover", ({ points }) => fade(points[0].curveNumber));
+  plot.on("plotly_unhover", () => fade(null));
+  plot.on("plotly_click", ({ points }) => follow(points[0].curveNumber));
+});

@@ -1,0 +1,241 @@
+// Plots of a study of shifts: projections on each ID test set, the plane, and every model's ρ.
+
+const chosen = { ood: 0, hidden: new Set() };
+// Shares an axis may be labelled with, those it should rather have first.
+const tickShares = [
+  0.5, 0.1, 0.9, 0.01, 0.99, 0.7, 0.3, 0.001, 0.999, 0.05, 0.95, 0.02, 0.98, 0.2, 0.8, 0.0001, 0.9999, 0.4, 0.6, 0.75,
+  0.85, 0.25, 0.15, 0.005, 0.002, 0.65, 0.55, 0.45, 0.35, 0.92, 0.94, 0.96, 0.97, 0.03, 0.08, 0.72, 0.74, 0.76, 0.78,
+];
+
+const logit = (share) => Math.log(share / (1 - share));
+
+// The normal quantile by bisection on its series: a plot needs few digits.
+function probit(share) {
+  let [low, high] = [-9, 9];
+  for (let step = 0; step < 40; step += 1) {
+    const middle = (low + high) / 2;
+    if (normalShare(middle) < share) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
+}
+
+function normalShare(z) {
+  let term = z, sum = z;
+  for (let n = 1; n < 200; n += 1) {
+    term *= (z * z) / (2 * n + 1);
+    sum += term;
+  }
+  return 0.5 + (sum * Math.exp((-z * z) / 2)) / Math.sqrt(2 * Math.PI);
+}
+
+const scaled = data.scale === "probit" ? probit : logit;
+
+// Labels in percent, none nearer to another than a tenth of the axis.
+function ticksWithin([low, high], distance = 0.1) {
+  const kept = [];
+  for (const share of tickShares) {
+    const at = scaled(share);
+    const free = kept.every((other) => Math.abs(scaled(other) - at) > distance * (high - low));
+    if (at >= low && at <= high && free) kept.push(share);
+  }
+  return { tickvals: kept.map(scaled), ticktext: kept.map((share) => `${+(100 * share).toFixed(2)}%`), tickangle: 0 };
+}
+
+function panel() {
+  return data.panels[chosen.ood];
+}
+
+function pointsOf(group) {
+  return data.rows.filter((row) => row.domain === panel().name && row.group === group);
+}
+
+function shownGroups() {
+  return data.groups.filter((group) => !chosen.hidden.has(group.name));
+}
+
+function percent(share) {
+  return `${(100 * share).toFixed(1)}%`;
+}
+
+function signed(points) {
+  return `${points > 0 ? "+" : ""}${points.toFixed(2)}`.replace("-", "−");
+}
+
+function hoverText(row) {
+  const ids = data.id_sets.map((name, i) => `${plotText(name)}: ${percent(row.id_accuracy[i])}`);
+  return [
+    `<b>${plotText(row.model)}</b> (${plotText(row.group)}${row.in_fit ? "" : ", only scored"})`, ...ids,
+    `${plotText(row.domain)}: ${percent(row.accuracy)}, expected ${percent(row.expected)}`,
+    `ρ ${signed(100 * row.rho)} (${signed(100 * row.low)} to ${signed(100 * row.high)})`,
+  ].join("<br>");
+}
+
+function markers(rows, colour, size) {
+  return {
+    size, color: rows.map((row) => (row.in_fit ? colour : "rgba(0,0,0,0)")),
+    line: { color: colour, width: rows.map((row) => (row.in_fit ? 0 : 1.6)) }, opacity: 0.85,
+  };
+}
+
+function pointTraces(place, look) {
+  return shownGroups().map((group) => {
+    const rows = pointsOf(group.name);
+    return {
+      type: "scatter", mode: "markers", name: plotText(group.name),
+      x: rows.map((row) => scaled(place(row))), y: rows.map((row) => scaled(row.accuracy)),
+      marker: markers(rows, look.colours[group.colour], rows.length > 100 ? 6 : 8),
+      text: rows.map(hoverText), hovertemplate: "%{text}<extra></extra>",
+    };
+  });
+}
+
+// The ends of an axis with room for the outermost points.
+function reach(values) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const room = 0.06 * (high - low) || 0.1;
+  return [low - room, high + room];
+}
+
+function lineTraces(line, look) {
+  const style = { color: look.ink, width: 1.6 };
+  const edge = { type: "scatter", mode: "lines", x: line.grid, line: { width: 0 }, hoverinfo: "skip" };
+  const text = `slope ${line.weight.toFixed(3)}, R² ${line.r2.toFixed(4)}, MAE ${line.mae.toFixed(2)}`;
+  return [
+    { ...edge, y: line.low },
+    { ...edge, y: line.high, fill: "tonexty", fillcolor: look.soft.replace(/^rgb\((.*)\)$/, "rgba($1, 0.25)") },
+    { ...edge, y: line.grid.map((x) => line.weight * x + line.intercept), line: style, hoverinfo: "text", text },
+    ...shownGroups().flatMap((group) =>
+      line.groups.filter((own) => own.group === group.name).map((own) => (
+        { ...edge, x: own.x, y: own.y, line: { color: look.colours[group.colour], width: 1.4, dash: "dot" } }
+      )),
+    ),
+  ];
+}
+
+function projectionPlot(which, look) {
+  const expected = which === "expected";
+  const place = expected ? (row) => row.expected : (row) => row.id_accuracy[which];
+  const rows = data.rows.filter((row) => row.domain === panel().name);
+  const [xs, ys] = [reach(rows.map((row) => scaled(place(row)))), reach(rows.map((row) => scaled(row.accuracy)))];
+  const ends = [Math.min(xs[0], ys[0]), Math.max(xs[1], ys[1])];
+  const equal = {
+    type: "scatter", mode: "lines", x: ends, y: ends, hoverinfo: "skip",
+    line: { color: look.soft, dash: expected ? "solid" : "dash", width: 1.3 },
+  };
+  const line = expected ? [] : lineTraces(panel().lines[which], look);
+  const title = expected ? "Expected accuracy" : plotText(data.id_sets[which]);
+  return {
+    traces: [equal, ...line, ...pointTraces(place, look)],
+    layout: layout(
+      look, axis(look, title, { ...ticksWithin(xs), range: xs }),
+      axis(look, plotText(panel().name), { ...ticksWithin(ys), range: ys }),
+    ),
+  };
+}
+
+// The part of a convex polygon where a linear function of the corners is not negative.
+function cut(corners, value) {
+  return corners.flatMap((corner, i) => {
+    const next = corners[(i + 1) % corners.length];
+    const [here, there] = [value(corner), value(next)];
+    const kept = here >= 0 ? [corner] : [];
+    if (here >= 0 === there >= 0) return kept;
+    const share = here / (here - there);
+    return [...kept, [0, 1].map((side) => corner[side] + share * (next[side] - corner[side]))];
+  });
+}
+
+function planePlot(look) {
+  const { weights, intercept, name } = panel();
+  const rows = data.rows.filter((row) => row.domain === name);
+  const [xs, ys] = [0, 1].map((i) => reach(rows.map((row) => scaled(row.id_accuracy[i]))));
+  const zs = reach(rows.map((row) => scaled(row.accuracy)));
+  const height = ([x, y]) => weights[0] * x + weights[1] * y + intercept;
+  const corners = [[xs[0], ys[0]], [xs[1], ys[0]], [xs[1], ys[1]], [xs[0], ys[1]]];
+  const above = cut(corners, (corner) => height(corner) - zs[0]);
+  const polygon = cut(above, (corner) => zs[1] - height(corner));
+  const fan = polygon.slice(2).map((_, i) => i + 1);
+  const surface = {
+    type: "mesh3d", x: polygon.map(([x]) => x), y: polygon.map(([, y]) => y), z: polygon.map(height),
+    i: fan.map(() => 0), j: fan, k: fan.map((i) => i + 1), color: look.soft, opacity: 0.4, hoverinfo: "skip",
+  };
+  const traces = shownGroups().map((group) => {
+    const points = pointsOf(group.name);
+    return {
+      type: "scatter3d", mode: "markers", x: points.map((row) => scaled(row.id_accuracy[0])),
+      y: points.map((row) => scaled(row.id_accuracy[1])), z: points.map((row) => scaled(row.accuracy)),
+      marker: {
+        size: 4, color: look.colours[group.colour], symbol: points.map((row) => (row.in_fit ? "circle" : "circle-open")),
+      },
+      text: points.map(hoverText), hovertemplate: "%{text}<extra></extra>",
+    };
+  });
+  const side = (title, range) => (
+    { title: { text: plotText(title) }, ...ticksWithin(range, 0.14), range, gridcolor: look.line, color: look.ink }
+  );
+  const scene = {
+    xaxis: side(data.id_sets[0], xs), yaxis: side(data.id_sets[1], ys), zaxis: side(name, zs), aspectmode: "cube",
+    camera: { eye: { x: -1.65, y: -1.5, z: 0.6 } },
+  };
+  return { traces: [surface, ...traces], layout: { ...layout(look, {}, {}), scene, margin: { l: 0, r: 0, t: 10, b: 0 } } };
+}
+
+function barPlot(look) {
+  const colours = new Map(data.groups.map((group) => [group.name, look.colours[group.colour]]));
+  const rows = shownGroups().flatMap((group) => pointsOf(group.name)).sort((a, b) => a.rho - b.rho);
+  const few = rows.length <= 40;
+  const trace = {
+    type: "bar", x: rows.map((_, i) => i), y: rows.map((row) => 100 * row.rho), textposition: "none",
+    marker: { color: rows.map((row) => colours.get(row.group)), opacity: rows.map((row) => (row.in_fit ? 1 : 0.55)) },
+    error_y: {
+      type: "data", symmetric: false, color: look.soft, thickness: 1, width: few ? 3 : 0,
+      array: rows.map((row) => 100 * Math.max(0, row.high - row.rho)),
+      arrayminus: rows.map((row) => 100 * Math.max(0, row.rho - row.low)),
+    },
+    text: rows.map(hoverText), hovertemplate: "%{text}<extra></extra>",
+  };
+  const names = { tickvals: rows.map((_, i) => i), ticktext: rows.map((row) => plotText(row.model)), tickangle: -45 };
+  const xaxis = axis(look, few ? "" : "Models", { ...(few ? names : { showticklabels: false }), showgrid: false });
+  const yaxis = axis(look, "ρ (points)", { zeroline: true, zerolinecolor: look.soft });
+  return { traces: [trace], layout: layout(look, xaxis, yaxis) };
+}
+
+function put(place, plot) {
+  Plotly.react(place, plot.traces, plot.layout, plotOptions);
+}
+
+function draw() {
+  const look = currentLook();
+  for (const place of document.querySelectorAll("[data-projection]")) {
+    const which = place.dataset.projection;
+    put(place, projectionPlot(which === "expected" ? which : Number(which), look));
+  }
+  const plane = document.getElementById("plane");
+  if (plane) put(plane, planePlot(look));
+  put(document.getElementById("bars"), barPlot(look));
+}
+
+function toggleGroup(name) {
+  if (!chosen.hidden.delete(name)) chosen.hidden.add(name);
+  for (const button of document.querySelectorAll("[data-group]")) {
+    button.setAttribute("aria-pressed", String(!chosen.hidden.has(button.dataset.group)));
+  }
+  draw();
+}
+
+function chooseOod(value) {
+  chosen.ood = Number(value);
+  for (const select of document.querySelectorAll("[data-ood]")) select.value = value;
+  draw();
+}
+
+onAll("[data-ood]", "change", (select) => chooseOod(select.value));
+onAll("[data-group]", "click", (button) => toggleGroup(button.dataset.group));
+onAll("#theme", "click", toggleTheme);
+onAll("#table th button", "click", (button) => sortBy(button.parentNode));
+onAll("#filter", "input", (input) => {
+  document.getElementById("status").textContent = `${filterRows(input.value)} rows`;
+});
+dark.addEventListener("change", draw);
+draw();

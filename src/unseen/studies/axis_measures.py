@@ -1,0 +1,190 @@
+"""The measures of each axis, from what its study wrote: accuracies on levels, scores of tasks, effective robustness."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unseen.images.datasets.registry import DATASETS
+from unseen.metrics.accuracy_scales import logit
+from unseen.metrics.catalogue import METRICS
+from unseen.metrics.correlation import NORMAL_975
+from unseen.metrics.resampling import RESAMPLES, Floats
+from unseen.results.axes import CONCEPTS, SEEN, SHIFTS, TASKS, Measure
+from unseen.results.concept_generalization import Accuracies, effective_generalization, published_accuracies
+from unseen.results.transfer import ECE, LINEAR, SCALED_ECE, TaskScore
+from unseen.studies.task_analysis import FAMILIES, LEAST_SHARE, averages, scaled
+
+FEW_SHOT = "few-shot"
+TITLES = {
+    LINEAR: "Many-shot linear",
+    **{f"{FEW_SHOT} {family}": f"Few-shot {title}" for family, title in FAMILIES.items()},
+    ECE: "Calibration",
+    SCALED_ECE: "Scaled calibration",
+}
+ABOUT = {
+    LINEAR: "Score of a linear probe on all training images, mean of logits over data sets",
+    ECE: "Expected calibration error of the linear probe, 15 bins; less is better",
+    SCALED_ECE: "The same after temperature scaling; less is better",
+}
+
+
+@dataclass(frozen=True)
+class ShiftScore:
+    """A model on one shifted test set: accuracy, and effective robustness ρ with its 95% interval, as shares."""
+
+    model: str
+    ood: str
+    accuracy: float
+    rho: float
+    low: float
+    high: float
+
+
+def concept_measures(accuracies: Accuracies, names: Sequence[str], *, published: bool) -> list[Measure]:
+    """Accuracy on seen concepts, on the levels, the drop between them, and what levels have beyond expectation.
+
+    Args:
+        names: what the models are called here, in the order of `accuracies`.
+        published: whether accuracies are on ImageNet-CoG's concepts, so that its models say what to expect.
+    """
+    drawn = accuracies.draws()
+    seen, levels = accuracies.mean[:, 0], accuracies.mean[:, 1:].mean(axis=1)
+    drawn_seen, drawn_levels = drawn[:, :, 0], drawn[:, :, 1:].mean(axis=2)
+    found = [
+        _measure(SEEN, "seen", "Seen concepts", "Top-1 accuracy of the linear probe on the concepts trained on",
+                 names, _logit(seen), _logit(drawn_seen)),
+        _measure(CONCEPTS, "levels", "Unseen concepts", "Top-1 accuracy of the linear probe, mean over levels L1 to L5",
+                 names, _logit(levels), _logit(drawn_levels)),
+        _measure(CONCEPTS, "drop", "Drop from seen", "Mean accuracy over levels minus that on seen concepts, in points",
+                 names, levels - seen, drawn_levels - drawn_seen, bounded=False),
+    ]  # fmt: skip
+    if published:
+        scored = effective_generalization(accuracies, published_accuracies())
+        about = "Mean accuracy over levels beyond what accuracy on IN-1K predicts (unseen leaderboard), in points"
+        values, spread = scored.effective.mean(axis=1), scored.draws.mean(axis=2)
+        effective = _measure(CONCEPTS, "effective", "Effective concepts", about, names, values, spread, bounded=False)
+        found.insert(2, effective)
+    return found
+
+
+def task_measures(scores: Iterable[TaskScore]) -> tuple[list[Measure], list[str]]:
+    """Linear probes, few-shot episodes by family of data sets, and calibration: means of logits.
+
+    A mean is over the data sets (and numbers of shots) that every backbone has, of those that have any. How sure it is
+    comes from the intervals of the scores, over episodes, where all have one.
+
+    Returns:
+        The measures, and a sentence on each that backbones share no data set of.
+    """
+    groups: dict[str, dict[str, dict[tuple[str, str], TaskScore]]] = {}
+    for score in scores:
+        name = _group(score)
+        if name in TITLES:
+            groups.setdefault(name, {}).setdefault(score.backbone, {})[score.setting, score.dataset] = score
+    found = {name: _task_measure(name, groups[name]) for name in TITLES if name in groups}
+    apart = [name for name, measure in found.items() if measure is None]
+    notes = [f"{TITLES[name]} is not here: no data set and number of shots is one that all have." for name in apart]
+    return [measure for measure in found.values() if measure], notes
+
+
+def _group(score: TaskScore) -> str:
+    if not score.setting.endswith("-shot"):
+        return score.setting
+    dataset = DATASETS.get(score.dataset)
+    return f"{FEW_SHOT} {dataset.few_shot}" if dataset else score.setting
+
+
+def _task_measure(name: str, cells: Mapping[str, Mapping[tuple[str, str], TaskScore]]) -> Measure | None:
+    shared = [key for key in next(iter(cells.values())) if all(key in of for of in cells.values())]
+    if not shared:
+        # Published calibration errors are means over ten data sets: they stand beside those of the same ten.
+        means = averages(score for of in cells.values() for score in of.values()) if name in (ECE, SCALED_ECE) else []
+        if not means:
+            return None
+        about = f"{_about(name, [(name, '')])}."
+        return Measure(TASKS, name, TITLES[name], about, means[0].values, higher_is_better=False)
+    metric = METRICS[cells[next(iter(cells))][shared[0]].metric]
+    values = {backbone: float(np.mean([scaled(of[key]) for key in shared])) for backbone, of in cells.items()}
+    draws = {}
+    for number, (backbone, of) in enumerate(cells.items()):
+        errors = [_error(of[key]) for key in shared]
+        known = [error for error in errors if error is not None]
+        if len(known) == len(shared):
+            spread = float(np.sqrt(np.square(known).sum())) / len(shared)
+            draws[backbone] = _normal(values[backbone], spread, number)
+    return Measure(
+        TASKS, name, TITLES[name], f"{_about(name, shared)}.", values, higher_is_better=metric.higher_is_better,
+        draws=draws,
+    )  # fmt: skip
+
+
+def _about(name: str, shared: Sequence[tuple[str, str]]) -> str:
+    datasets = [DATASETS[name].title if name in DATASETS else name for name in dict.fromkeys(key[1] for key in shared)]
+    of = f": {', '.join(datasets)}" if any(datasets) else ", mean over the paper's data sets"
+    if name in ABOUT:
+        return f"{ABOUT[name]}{of}"
+    shots = sorted({int(setting.removesuffix("-shot")) for setting, _ in shared})
+    return (
+        f"5-way nearest-centroid episodes with {' and '.join(map(str, shots))} shots, mean of logits over shots and "
+        f"data sets{of}"
+    )
+
+
+def _error(score: TaskScore) -> float | None:
+    """Standard error of a score's logit from its 95% interval, to first order."""
+    if score.interval is None:
+        return None
+    share = min(max(score.value, LEAST_SHARE), 1 - LEAST_SHARE)
+    return score.interval / NORMAL_975 / (share * (1 - share))
+
+
+def shift_measures(scores: Iterable[ShiftScore]) -> tuple[list[Measure], list[str]]:
+    """Effective robustness and accuracy, means over the shifted test sets that every model has.
+
+    Errors of ρ on several test sets go together, as the models of the fit are the same: the error of the mean is taken
+    as the mean of the errors, which is its upper end.
+
+    Returns:
+        The measures, and a sentence where models share no test set.
+    """
+    cells: dict[str, dict[str, ShiftScore]] = {}
+    for score in scores:
+        cells.setdefault(score.model, {})[score.ood] = score
+    shared = [ood for ood in next(iter(cells.values()), {}) if all(ood in of for of in cells.values())]
+    if not shared:
+        return [], ["Shifts are not here: no test set is one that all models have."] if cells else []
+    names = list(cells)
+    rho = np.array([[cells[name][ood].rho for ood in shared] for name in names]).mean(axis=1)
+    width = np.array([[cells[name][ood].high - cells[name][ood].low for ood in shared] for name in names]).mean(axis=1)
+    accuracy = _logit([[cells[name][ood].accuracy for ood in shared] for name in names]).mean(axis=1)
+    errors = width / 2 / NORMAL_975
+    draws = np.column_stack([_normal(rho[place], errors[place], place) for place in range(len(names))])
+    of = ", ".join(shared)
+    found = [
+        _measure(SHIFTS, "rho", "Effective robustness", f"Accuracy beyond what ID accuracy predicts, in points: {of}",
+                 names, rho, draws, bounded=False),
+        Measure(SHIFTS, "ood", "Under shift", f"Accuracy, mean of logits over shifted test sets: {of}.",
+                dict(zip(names, accuracy.tolist(), strict=True))),
+    ]  # fmt: skip
+    return found, []
+
+
+def _measure(
+    axis: str, name: str, title: str, about: str, names: Sequence[str], values: Floats, draws: Floats, *,
+    bounded: bool = True,
+) -> Measure:  # fmt: skip
+    """A measure of which everything has draws: (b, m)."""
+    return Measure(
+        axis, name, title, f"{about}.", dict(zip(names, values.tolist(), strict=True)), bounded=bounded,
+        draws=dict(zip(names, draws.T, strict=True)),
+    )  # fmt: skip
+
+
+def _logit(shares: ArrayLike) -> Floats:
+    return logit(np.clip(shares, LEAST_SHARE, 1 - LEAST_SHARE))
+
+
+def _normal(value: float, error: float, seed: int) -> Floats:
+    return value + error * np.random.default_rng([0, seed]).standard_normal(RESAMPLES)

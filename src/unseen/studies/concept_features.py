@@ -1,0 +1,249 @@
+"""Features of a study's domains: making them, finding them in a folder, and checking that they belong together.
+
+Below the folder there is one for each domain, and in it stores as `unseen extract` writes them, of one backbone or
+several, or features of the user's own: `train` and `test`, as a store or as a file.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from unseen.backbones.backbone import Backbone, Spec
+from unseen.errors import UserError, did_you_mean
+from unseen.features.extract import extract
+from unseen.features.features import Features, align
+from unseen.features.one_pass import Progress
+from unseen.features.readers import read_features
+from unseen.features.settings import Settings
+from unseen.features.store import MANIFEST, read_store
+from unseen.images.domains import DomainImages
+from unseen.images.releases import WNID
+from unseen.studies.probing import FeaturePair, pair_from_features
+
+SIDES = ("train", "test")
+SUFFIXES = (".npz", ".safetensors", ".pth", ".pt", ".npy")
+OWN = "yours"
+ALIKE = ("backbone", "precision", "fast", "exif", "revision")
+"""What all features of a backbone must have in common: a part of what `Settings.decides` lists."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where features are, and what they say of themselves; features in a user's own file say nothing."""
+
+    path: Path
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def backbone(self) -> str | None:
+        """The id of the backbone."""
+        spec = self.about.get("backbone")
+        return str(spec["id"]) if isinstance(spec, dict) and "id" in spec else None
+
+    @property
+    def split(self) -> str | None:
+        return self.about.get("split")
+
+    @property
+    def way(self) -> dict[str, Any]:
+        """How they were made."""
+        return {name: self.about[name] for name in ALIKE if name in self.about}
+
+
+Places = dict[str, dict[str, tuple[Place, Place]]]
+"""Backbone → domain → training and test features."""
+
+
+def extract_domains(
+    domains: Sequence[DomainImages],
+    backbones: Sequence[Backbone],
+    folder: Path,
+    settings: Settings,
+    watch: Callable[[str, str], Callable[[Progress], None]],
+) -> Iterator[tuple[str, str, list[Path]]]:
+    """Extract what is missing, one pass over the images for all backbones; (domain, split, stores) as each is done.
+
+    Args:
+        watch: gives what is called after every batch of a domain's split.
+    """
+    for domain in domains:
+        for split in SIDES:
+            source, manifest = domain.sides[split]
+            place, shown = folder / domain.name, watch(domain.name, split)
+            stores = extract(source, manifest, split, backbones, place, settings, watch=shown)
+            yield domain.name, split, stores
+
+
+def finished_rows(folder: Path, domain: DomainImages, specs: Sequence[Spec], settings: Settings) -> list[int]:
+    """How many of a domain's images have their features below `folder` already, in finished stores, by backbone."""
+    stores = stores_in(folder / domain.name)
+    rows = [0] * len(specs)
+    # A hash goes over a million rows, and levels have one manifest for both splits.
+    hashes = {key: manifest.content_hash for key, manifest in {id(m): m for _, m in domain.sides.values()}.items()}
+    for split in SIDES:
+        content = hashes[id(domain.sides[split][1])]
+        for number, spec in enumerate(specs):
+            # What was read from a store went through JSON, where a tuple becomes a list.
+            wanted = json.loads(json.dumps(settings.decides(spec, content, split)))
+            if any(wanted.items() <= store.about.items() for store in stores):
+                rows[number] += domain.rows[split]
+    return rows
+
+
+def find_features(folder: Path, domains: Sequence[str], backbones: Collection[str]) -> Places:
+    """Training and test features of every domain below a folder, by backbone.
+
+    Args:
+        backbones: ids to take; empty where the folder has features of one only. For features that do not say whose
+            they are, what to call it.
+    """
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such folder; features are in a folder for each domain below it")
+    there = sorted(entry.name for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+    found: Places = {}
+    for domain in domains:
+        if domain not in there:
+            hint = did_you_mean(domain, there) or f"; there are {', '.join(there) or 'none'}"
+            raise UserError(
+                f"{folder}: no features of the domain {domain}{hint}; leave it out (--domains), or extract it"
+            )
+        for name, pair in _in_domain(folder / domain, backbones).items():
+            found.setdefault(name, {})[domain] = pair
+    for name in found:
+        lacking = next((domain for domain in domains if domain not in found[name]), None)
+        if lacking:
+            raise UserError(f"{folder / lacking}: no features of {name}, which the other domains have")
+    return found
+
+
+def feature_pairs(
+    backbone: str, places: Mapping[str, tuple[Place, Place]], concepts: Mapping[str, Collection[str]]
+) -> list[FeaturePair]:
+    """What planning needs of a backbone's features; features that do not belong together are refused.
+
+    Args:
+        places: by domain.
+        concepts: ids of each domain's classes; empty where they are not known.
+    """
+    check_alike(place for sides in places.values() for place in sides)
+    pairs: list[FeaturePair] = []
+    for domain, (train, test) in places.items():
+        sides = align(_read(train.path), _read(test.path), f"{train.path} and {test.path}")
+        _of_domain(sides[0], concepts.get(domain, ()), domain, train.path)
+        pair = pair_from_features(backbone, domain, *sides, (train.path, test.path))
+        if pairs and pair.dimension != pairs[0].dimension:
+            lengths = f"{pair.dimension} dimensions, those of {pairs[0].domain} {pairs[0].dimension}"
+            raise UserError(f"{train.path}: features of {lengths}; they are of different backbones")
+        if pair.train == pair.test:
+            raise UserError(f"{train.path} and {test.path}: the same features; test on others than are trained on")
+        pairs.append(pair)
+    return pairs
+
+
+def stores_in(folder: Path) -> list[Place]:
+    """The finished stores in a folder."""
+    if not folder.is_dir():
+        return []
+    found = [(entry, _about(entry)) for entry in sorted(folder.iterdir()) if entry.is_dir()]
+    return [Place(path, about) for path, about in found if about is not None]
+
+
+def check_alike(places: Iterable[Place]) -> None:
+    """Refuse features that were not made by the same backbone in the same way."""
+    first, *others = places
+    for other in others:
+        for name in ALIKE:
+            if name in first.way and name in other.way and first.way[name] != other.way[name]:
+                what = "by another backbone" if name == "backbone" else f"with another {name}"
+                raise UserError(f"{other.path}: made {what} than {first.path}; features of a study must be made alike")
+
+
+def class_names(places: Mapping[str, tuple[Place, Place]]) -> dict[str, tuple[str, ...]]:
+    """What each domain's features call its classes."""
+    return {domain: tuple(sorted(_read(train.path).classes)) for domain, (train, _) in places.items()}
+
+
+def test_images(places: Mapping[str, tuple[Place, Place]]) -> dict[str, int]:
+    """How many images of each domain are tested on."""
+    return {domain: len(_read(test.path)) for domain, (_, test) in places.items()}
+
+
+def read_about(store: Path) -> dict[str, Any]:
+    """What a store says of itself; one that is not finished is an error."""
+    about = _about(store)
+    if about is None:
+        raise UserError(f"{store}: its extraction is not finished; run it again, it goes on where it stopped")
+    return about
+
+
+def _in_domain(folder: Path, backbones: Collection[str]) -> dict[str, tuple[Place, Place]]:
+    own = [_own(folder, split) for split in SIDES]
+    if own[0] and own[1]:
+        ids = {place.backbone for place in own if place and place.backbone}
+        if len(ids) > 1 or (ids and backbones and ids != set(backbones)):
+            wanted = " and ".join(sorted(backbones)) or "one backbone"
+            raise UserError(f"{folder}: features of {' and '.join(sorted(ids))}, not of {wanted}")
+        if len(backbones) > 1:
+            raise UserError(
+                f"{folder}: has features of one backbone, but {' and '.join(sorted(backbones))} are asked for"
+            )
+        return {next(iter(ids), None) or next(iter(backbones), OWN): (own[0], own[1])}
+    stores = stores_in(folder)
+    names = list(backbones) or sorted({store.backbone for store in stores if store.backbone})
+    if len(names) > 1 and not backbones:
+        raise UserError(f"{folder}: features of several backbones ({', '.join(names)}); say which with --backbone")
+    return {name: (_one(folder, stores, name, "train"), _one(folder, stores, name, "test")) for name in names or [OWN]}
+
+
+def _own(folder: Path, split: str) -> Place | None:
+    """Features that are called `train` or `test`."""
+    if (folder / split).is_dir():
+        return Place(folder / split, _about(folder / split) or {})
+    file = next((folder / f"{split}{suffix}" for suffix in SUFFIXES if (folder / f"{split}{suffix}").is_file()), None)
+    return Place(file) if file else None
+
+
+def _one(folder: Path, stores: Sequence[Place], backbone: str, split: str) -> Place:
+    """The only store of a backbone's features of a split."""
+    fitting = [store for store in stores if store.backbone == backbone and store.split == split]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        names = ", ".join(store.path.name for store in fitting)
+        raise UserError(f"{folder}: {split} features of {backbone} made in several ways ({names}); keep those you mean")
+    stopped = [entry for entry in sorted(folder.iterdir()) if entry.is_dir() and _about(entry) is None]
+    if stopped:
+        raise UserError(f"{stopped[0]}: its extraction was not finished; run it again, it goes on where it stopped")
+    there = sorted({store.backbone for store in stores if store.backbone})
+    hint = did_you_mean(backbone, there) or (f"; there are those of {', '.join(there)}" if there else "")
+    raise UserError(f"{folder}: no {split} features of {backbone}{hint}")
+
+
+def _about(store: Path) -> dict[str, Any] | None:
+    """What a finished store says of itself; None for one that is not finished."""
+    try:
+        about: dict[str, Any] = json.loads((store / MANIFEST).read_text(encoding="utf-8"))["provenance"]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{store / MANIFEST}: damaged ({error}); extract these features again") from None
+    return about
+
+
+def _read(path: Path) -> Features:
+    """Features for planning: a store's bytes are not gone through, as whoever probes them does that."""
+    return read_store(path) if path.is_dir() else read_features(path)
+
+
+def _of_domain(features: Features, concepts: Collection[str], domain: str, where: Path) -> None:
+    """Refuse features whose classes are not the domain's concepts, or not as many where classes are only numbered."""
+    if not concepts:
+        return
+    classes = set(features.classes)
+    if len(classes) != len(concepts):
+        raise UserError(f"{where}: features of {len(classes)} classes, but {domain} has {len(concepts)} concepts")
+    strange = sorted(classes - set(concepts))
+    if strange and all(WNID.fullmatch(name) for name in classes):
+        raise UserError(f"{where}: {strange[0]} is not a concept of {domain}; are these the features of other levels?")

@@ -1,0 +1,170 @@
+"""What a concept study will do, and what that will take, before it starts."""
+
+import hashlib
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from unseen.backbones.backbone import Backbone
+from unseen.errors import UserError, did_you_mean
+from unseen.features.settings import Settings
+from unseen.features.speed import seconds_per_image
+from unseen.images.domains import DomainImages
+from unseen.ontology.levels import Levels, load_levels
+from unseen.probes.memory import SweepSize
+from unseen.probes.protocol import COG_V2, LogisticProtocol
+from unseen.studies.concept_features import finished_rows
+from unseen.studies.concept_variants import PLAIN
+from unseen.studies.probing import FeaturePair, on_gpu
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked of a study.
+
+    Attributes:
+        domains: their names, in order.
+        concepts: ids of each domain's concepts; a domain whose concepts are not known beforehand is not in it.
+        variant: how the images of a concept are drawn (`unseen.studies.concept_variants`).
+        own_draw: whether the images of the levels are drawn by us, not by somebody else's splits.
+        extended: whether the probes of the paper's first version are run too.
+    """
+
+    levels: Levels
+    domains: tuple[str, ...]
+    concepts: Mapping[str, tuple[str, ...]]
+    protocol: LogisticProtocol
+    shots: tuple[int | None, ...]
+    seeds: int
+    variant: str = PLAIN
+    own_draw: bool = True
+    extended: bool = False
+
+    @property
+    def comparable(self) -> bool:
+        """Whether its scores may be set beside those that ImageNet-CoG published."""
+        published = load_levels(COG_V2.name)
+        same = levels_hash(self.levels) == levels_hash(published)
+        whole = all(
+            self.concepts.get(f"l{number}", published.ids(number)) == published.ids(number)
+            for number in published.numbers
+        )
+        return same and whole and self.protocol.name == COG_V2.name and self.variant == PLAIN
+
+
+def levels_hash(levels: Levels) -> str:
+    """The beginning of SHA-256 over (level, concept): which concepts are in which level, and nothing else."""
+    rows = sorted((concept.level, concept.wnid) for concept in levels.concepts)
+    return hashlib.sha256("".join(f"{level}\t{wnid}\n" for level, wnid in rows).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class DomainCost:
+    """What a domain takes: images by split, those whose features are there already, bytes of all its features."""
+
+    name: str
+    concepts: int
+    train: int
+    test: int
+    done: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What is left to do.
+
+    Attributes:
+        extraction: seconds, and `probing` likewise.
+        memory: bytes while the largest domain is probed: of each process on a CPU, of the device on a GPU.
+        free: bytes on the disk that the study is written to.
+    """
+
+    domains: tuple[DomainCost, ...]
+    extraction: float
+    probing: float
+    memory: int
+    free: int
+
+    @property
+    def disk(self) -> int:
+        """Bytes of features that are still to be written."""
+        return sum(
+            round(domain.bytes * (1 - domain.done / max(domain.train + domain.test, 1))) for domain in self.domains
+        )
+
+
+def chosen_domains(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
+    """`l1,l5` as names of domains in the study's order; all of them where nothing was said."""
+    if text is None:
+        return tuple(known)
+    words = [word.strip().lower() for word in text.split(",") if word.strip()]
+    wrong = next((word for word in words if word not in known), None)
+    if wrong is not None or not words:
+        hint = did_you_mean(wrong, known) if wrong else ""
+        raise UserError(f"--domains takes some of {', '.join(known)}, with commas between, not '{text}'{hint}")
+    return tuple(name for name in known if name in words)
+
+
+def feature_bytes(rows: int, dimension: int, settings: Settings) -> int:
+    """Of a store's vectors, labels and the names of its images (some 30 bytes each)."""
+    return rows * (dimension * (2 if settings.dtype == "float16" else 4) + 8 + 30)
+
+
+def extraction_costs(
+    domains: Sequence[DomainImages], backbones: Sequence[Backbone], folder: Path, settings: Settings
+) -> tuple[list[DomainCost], float]:
+    """What each domain takes, for all backbones together, and the seconds that the missing features should take."""
+    costs, seconds = list[DomainCost](), 0.0
+    speed: tuple[float, list[float]] | None = None
+    for domain in domains:
+        rows = sum(domain.rows.values())
+        done = finished_rows(folder, domain, [backbone.spec for backbone in backbones], settings)
+        size = sum(feature_bytes(rows, backbone.spec.dimension, settings) for backbone in backbones)
+        costs.append(
+            DomainCost(domain.name, len(domain.concepts), domain.rows["train"], domain.rows["test"], min(done), size)
+        )
+        if min(done) < rows:
+            speed = speed or seconds_per_image(domain.sides["train"][0], backbones, settings)
+            decode = speed[0] * (rows - min(done)) / max(settings.workers, 1)
+            compute = sum(each * (rows - there) for each, there in zip(speed[1], done, strict=True))
+            # A CPU decodes and computes with the same cores, a GPU computes while the CPU decodes.
+            seconds += decode + compute if settings.device == "cpu" else max(decode, compute)
+    return costs, seconds
+
+
+def expected_pairs(domains: Sequence[DomainImages], backbones: Sequence[Backbone]) -> list[FeaturePair]:
+    """Features that are still to be extracted, as far as planning needs to know them."""
+    return [
+        FeaturePair(
+            backbone.spec.id,
+            domain.name,
+            "",
+            "",
+            "",
+            "",
+            len(domain.concepts),
+            domain.rows["train"] // len(domain.concepts),
+            domain.rows["train"],
+            backbone.spec.dimension,
+        )
+        for backbone in backbones
+        for domain in domains
+    ]
+
+
+def probing_memory(pairs: Sequence[FeaturePair], protocol: LogisticProtocol) -> int:
+    """Bytes that the largest pair takes: its training features, and the weights of a round of trials."""
+    item = 2 if on_gpu() else 4
+    return max(
+        pair.rows * pair.dimension * item
+        + SweepSize(1, protocol.round_size, pair.classes, pair.dimension, protocol.batch, item=item).bytes
+        for pair in pairs
+    )
+
+
+def free_bytes(folder: Path) -> int:
+    """What is free on the disk that a folder is on, or will be on."""
+    there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    return shutil.disk_usage(there).free

@@ -1,0 +1,110 @@
+"""Which models a shift study evaluates: from a CSV file or options to classifiers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
+
+from unseen.errors import UserError, did_you_mean
+from unseen.files import read_table
+
+if TYPE_CHECKING:
+    from unseen.backbones.backbone import Backbone
+
+OWN, ZERO_SHOT, LINEAR = "own", "zero-shot", "linear"
+IMAGENET, CIFAR = "imagenet-1k", "cifar-10"
+TEMPLATES = ("openai", "simple", "name")
+WEIGHTS = ("pretrained", "random")
+OPTIONAL = ("group", "head", "checkpoint", "classes", "templates", "weights")
+
+
+@dataclass(frozen=True)
+class ModelPlan:
+    """A model of the study.
+
+    Attributes:
+        model: its row in the table.
+        backbone: `source:name`.
+        head: what makes it a classifier: its `own`, `zero-shot` (names of classes in sentences), `linear` (a layer
+            that was fine-tuned with the backbone by this package), or a file of a linear probe.
+        checkpoint: weights of the whole classifier, as fine-tuning or WiSE-FT left them; of the backbone for a probe.
+        classes: what the outputs are: `imagenet-1k`, `cifar-10`, or a CSV file with the columns class, name.
+        templates: of zero-shot sentences: openai, simple, name, or a text file.
+    """
+
+    model: str
+    backbone: str
+    group: str = ""
+    head: str = OWN
+    checkpoint: Path | None = None
+    classes: str = IMAGENET
+    templates: str = "openai"
+    weights: str = "pretrained"
+
+
+def read_plans(path: Path) -> tuple[ModelPlan, ...]:
+    """A CSV file with the columns model, backbone and, if wanted, those of `OPTIONAL`; files in it are beside it."""
+    plans = dict[str, ModelPlan]()
+    for line, row in read_table(path, ("model", "backbone"), OPTIONAL):
+        for name in row:
+            if name not in ("model", "backbone", *OPTIONAL):
+                raise UserError(f"{path}, line 1: unknown column '{name}'{did_you_mean(name, OPTIONAL)}")
+        model = row["model"]
+        if not model or not row["backbone"] or model in plans:
+            raise UserError(f"{path}, line {line}: {model or 'a model'} is there twice, or a field is empty")
+        plans[model] = ModelPlan(
+            model=model,
+            backbone=row["backbone"],
+            group=row["group"],
+            head=_beside(path, row["head"] or OWN, (OWN, ZERO_SHOT, LINEAR)),
+            checkpoint=path.parent / row["checkpoint"] if row["checkpoint"] else None,
+            classes=_beside(path, row["classes"] or IMAGENET, (IMAGENET, CIFAR)),
+            templates=_beside(path, row["templates"] or "openai", TEMPLATES),
+            weights=row["weights"] or "pretrained",
+        )
+    if not plans:
+        raise UserError(f"{path}: no models in it")
+    return tuple(plans.values())
+
+
+def load_model(plan: ModelPlan, device: str) -> "Backbone":
+    """The classifier that a plan describes."""
+    from unseen.backbones.classifier import fine_tuned, with_probe
+    from unseen.backbones.load import load_backbone
+    from unseen.backbones.own_head import own_head
+    from unseen.backbones.zero_shot import template_set, zero_shot
+
+    if plan.weights not in WEIGHTS:
+        raise UserError(f"{plan.model}: weights are {' or '.join(WEIGHTS)}, not '{plan.weights}'")
+    weights = cast("Literal['pretrained', 'random']", plan.weights)
+    if plan.head == OWN:
+        classes = tuple(_class_names(plan))
+        return own_head(plan.backbone, classes=classes, checkpoint=plan.checkpoint, weights=weights, device=device)
+    if plan.head == ZERO_SHOT:
+        kind = cast("Literal['openai', 'simple', 'name']", plan.templates)
+        templates = template_set(kind if plan.templates in TEMPLATES else Path(plan.templates))
+        names = _class_names(plan)
+        return zero_shot(plan.backbone, names, templates, checkpoint=plan.checkpoint, weights=weights, device=device)
+    if plan.head == LINEAR:
+        if plan.checkpoint is None:
+            raise UserError(f"{plan.model}: a linear head that was fine-tuned needs its checkpoint")
+        backbone = load_backbone(plan.backbone, weights="random", device=device)
+        return fine_tuned(backbone, tuple(_class_names(plan)), plan.checkpoint)
+    backbone = load_backbone(plan.backbone, checkpoint=plan.checkpoint, weights=weights, device=device)
+    return with_probe(backbone, Path(plan.head))
+
+
+def _class_names(plan: ModelPlan) -> Mapping[str, str]:
+    """Class → what it is called in sentences."""
+    from unseen.backbones.zero_shot import imagenet_class_names, read_class_names
+    from unseen.images.shift_sets.labels import CIFAR_10, imagenet_classes
+
+    if plan.classes == CIFAR:
+        return {name: name for name in CIFAR_10}
+    if plan.classes == IMAGENET:
+        return imagenet_class_names() if plan.head == ZERO_SHOT else {wnid: wnid for wnid in imagenet_classes()}
+    return read_class_names(Path(plan.classes))
+
+
+def _beside(path: Path, value: str, words: tuple[str, ...]) -> str:
+    return value if value in words else str(path.parent / value)

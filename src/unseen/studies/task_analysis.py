@@ -1,0 +1,137 @@
+"""Reading the task study as Ericsson et al. 2021 do (appendix A.7): averages on the logit scale, correlations, ranks.
+
+An increase from 98 to 99% means more than one from 50 to 51%, so every metric that is bounded goes through the logit
+before it is averaged or correlated.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from unseen.images.datasets.registry import DATASETS
+from unseen.metrics.accuracy_scales import logit
+from unseen.metrics.catalogue import METRICS
+from unseen.metrics.correlation import LEAST, correlation
+from unseen.metrics.ranks import rank
+from unseen.report.task_data import Average, Pair
+from unseen.results.transfer import (
+    ECE,
+    FINETUNED,
+    FINETUNED_ECE,
+    FINETUNED_SCALED_ECE,
+    IMAGENET,
+    LINEAR,
+    SCALED_ECE,
+    TaskScore,
+)
+
+SETTINGS = {
+    IMAGENET: "ImageNet",
+    LINEAR: "Many-shot, linear",
+    FINETUNED: "Many-shot, fine-tuned",
+    ECE: "Calibration, linear",
+    SCALED_ECE: "Calibration, linear, scaled",
+    FINETUNED_ECE: "Calibration, fine-tuned",
+    FINETUNED_SCALED_ECE: "Calibration, fine-tuned, scaled",
+}
+FAMILIES = {"kornblith": "Kornblith", "cd-fsl": "CD-FSL", "other": "other data sets"}
+CALIBRATED = tuple(
+    name for name, dataset in DATASETS.items() if dataset.few_shot == "kornblith" and not dataset.multi_label
+)
+"""The data sets that the paper's calibration errors are means over."""
+LEAST_SHARE = 1e-4
+"""A share of exactly 0 or 1 is read as this far from it, as its logit would be infinite."""
+
+
+def scaled(score: TaskScore) -> float:
+    """A number on the scale that it is averaged and correlated on: the logit where its metric is bounded."""
+    metric = METRICS[score.metric]
+    if not metric.bounded:
+        return score.value
+    share = (score.value - metric.lower) / (metric.upper - metric.lower)
+    return float(logit(min(max(share, LEAST_SHARE), 1 - LEAST_SHARE)))
+
+
+def averages(scores: Iterable[TaskScore]) -> list[Average]:
+    """The mean of each setting over data sets, few-shot settings by family of data sets, as far as they compare.
+
+    A mean is over the data sets that every backbone has, of those backbones that have any of the setting: means over
+    different data sets would not compare. Of calibration errors only means over the paper's data sets (`mean_errors`)
+    are taken, as it prints no others.
+    """
+    cells: dict[str, dict[str, dict[str, float]]] = {}
+    metrics: dict[str, str] = {}
+    for score in scores:
+        if score.metric == "ece" and score.dataset:
+            continue
+        place = _setting(score)
+        cells.setdefault(place, {}).setdefault(score.backbone, {})[score.dataset] = scaled(score)
+        metrics[place] = score.metric
+    found = []
+    for setting in sorted(cells, key=_order):
+        by_backbone = cells[setting]
+        shared = [name for name in ("", *DATASETS) if all(name in of for of in by_backbone.values())]
+        if shared:
+            values = {name: float(np.mean([of[dataset] for dataset in shared])) for name, of in by_backbone.items()}
+            better = METRICS[metrics[setting]].higher_is_better
+            found.append(Average(setting, setting_title(setting), list(filter(None, shared)), values, better))
+    return found
+
+
+def mean_errors(scores: Iterable[TaskScore]) -> list[TaskScore]:
+    """Calibration errors as the paper prints them, means over its ten data sets, of backbones that have all ten."""
+    errors: dict[tuple[str, str], dict[str, TaskScore]] = {}
+    for score in scores:
+        if score.metric == "ece" and score.dataset:
+            errors.setdefault((score.backbone, score.setting), {})[score.dataset] = score
+    return [
+        replace(of[CALIBRATED[0]], dataset="", value=float(np.mean([of[name].value for name in CALIBRATED])))
+        for of in errors.values()
+        if all(name in of for name in CALIBRATED)
+    ]
+
+
+def _setting(score: TaskScore) -> str:
+    """The setting, with the family of its data sets where it is a few-shot one."""
+    dataset = DATASETS.get(score.dataset)
+    return f"{score.setting} {dataset.few_shot}" if dataset and score.setting.endswith("-shot") else score.setting
+
+
+def setting_title(setting: str) -> str:
+    """What a setting is called on a page."""
+    if setting in SETTINGS:
+        return SETTINGS[setting]
+    shots, _, family = setting.partition(" ")
+    return f"{shots}, {FAMILIES[family]}"
+
+
+def _order(setting: str) -> tuple[int, int, str]:
+    """ImageNet and many shots first, few shots by family and number, then calibration."""
+    if not setting[0].isdigit():
+        first = (IMAGENET, LINEAR, FINETUNED)
+        return (0, first.index(setting), "") if setting in first else (2, list(SETTINGS).index(setting), "")
+    shots, _, family = setting.partition("-shot ")
+    return 1, int(shots), family
+
+
+def correlations(found: Sequence[Average]) -> list[Pair]:
+    """Every two settings that four backbones or more have both of, those with ImageNet first."""
+    pairs = []
+    for first, second in combinations(found, 2):
+        shared = [name for name in first.values if name in second.values]
+        x, y = ([average.values[name] for name in shared] for average in (first, second))
+        if len(shared) >= LEAST and np.ptp(x) > 0 and np.ptp(y) > 0:
+            pairs.append(Pair(first.setting, second.setting, correlation(x, y)))
+    return sorted(pairs, key=lambda pair: pair.first != IMAGENET)
+
+
+def ranks(found: Sequence[Average]) -> dict[str, dict[str, int]]:
+    """Setting → backbone → rank from 1, the best; equal values share the better rank."""
+    result = {}
+    for average in found:
+        sign = 1 if average.higher_is_better else -1
+        numbers = rank(sign * np.array(list(average.values.values())))
+        result[average.setting] = dict(zip(average.values, numbers.tolist(), strict=True))
+    return result

@@ -1,0 +1,193 @@
+"""Features of the data sets of the task study: making them, finding them, and what planning needs to know of them.
+
+Below a folder there is one for each data set, and in it a store for each split, as `unseen tasks` writes them, of one
+backbone or several; or features of the user's own: `train`, `val` and `test` (or `all`), as a store or as a file.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from unseen.backbones.backbone import Backbone, Spec
+from unseen.errors import UserError, did_you_mean
+from unseen.features.extract import extract
+from unseen.features.features import Features
+from unseen.features.one_pass import Progress
+from unseen.features.readers import read_features
+from unseen.features.settings import Settings
+from unseen.features.store import MANIFEST, read_store
+from unseen.images.datasets.dataset import Dataset
+from unseen.images.datasets.listing import ALL
+from unseen.images.datasets.open_dataset import OpenDataset
+from unseen.images.datasets.registry import DATASETS
+from unseen.jobs.task_features import align_splits
+from unseen.studies.concept_features import OWN, SUFFIXES, read_about
+
+SPLITS = ("train", "val", "test")
+
+
+@dataclass(frozen=True)
+class TaskFeatures:
+    """The features of a data set by a backbone, there or still to be made.
+
+    Attributes:
+        hashes, places: by split; empty where features are still to be made.
+        rows: images by split.
+        classes: how many; where an image has several, the distinct combinations of them.
+        fewest: images, of all splits together, of the class that has the fewest.
+        made: what tells them from features made in another way; empty where they are still to be made.
+        size: side of the images that the backbone saw, in pixels; None where features do not say.
+    """
+
+    backbone: str
+    dataset: Dataset
+    hashes: Mapping[str, str]
+    places: Mapping[str, str]
+    rows: Mapping[str, int]
+    classes: int
+    fewest: int
+    dimension: int
+    made: str = ""
+    size: int | None = None
+
+
+def splits_of(dataset: Dataset) -> tuple[str, ...]:
+    """The splits that a data set has, in order."""
+    return SPLITS if dataset.test is not None else (ALL,)
+
+
+def expected_features(opened: OpenDataset, spec: Spec) -> TaskFeatures:
+    """Features that are still to be made, as far as planning needs to know them."""
+    counts = Counter(entry.label for entry in opened.manifest.entries)
+    rows = Counter(opened.manifest.splits)
+    return TaskFeatures(
+        backbone=spec.id,
+        dataset=opened.dataset,
+        hashes={},
+        places={},
+        rows={split: rows[split] for split in splits_of(opened.dataset)},
+        classes=len(counts),
+        fewest=min(counts.values()),
+        dimension=spec.dimension,
+    )
+
+
+def extract_dataset(
+    opened: OpenDataset,
+    backbones: Sequence[Backbone],
+    folder: Path,
+    settings: Settings,
+    watch: Callable[[str, str], Callable[[Progress], None]],
+) -> list[TaskFeatures]:
+    """Extract what is missing of a data set, one pass over its images for all backbones.
+
+    Args:
+        folder: of all data sets' features.
+        watch: gives what is called after every batch of a data set's split.
+    """
+    dataset = opened.dataset
+    stores = {
+        split: extract(
+            opened.source,
+            opened.manifest,
+            split,
+            backbones,
+            folder / dataset.name,
+            settings,
+            watch=watch(dataset.name, split),
+        )
+        for split in splits_of(dataset)
+    }
+    return [
+        features_at(backbone.spec.id, dataset, {split: found[number] for split, found in stores.items()})
+        for number, backbone in enumerate(backbones)
+    ]
+
+
+def features_at(backbone: str, dataset: Dataset, places: Mapping[str, Path]) -> TaskFeatures:
+    """What planning needs of features that are there."""
+    # A store's bytes are not gone through here, as whoever probes them does that.
+    parts = {split: read_store(path) if path.is_dir() else read_features(path) for split, path in places.items()}
+    aligned = align_splits(list(parts.values()), " and ".join(map(str, places.values())))
+    counts = np.bincount(np.concatenate([part.y for part in aligned]), minlength=len(aligned[0].classes))
+    return TaskFeatures(
+        backbone=backbone,
+        dataset=dataset,
+        hashes={split: str(part.provenance["content_hash"]) for split, part in parts.items()},
+        places={split: str(path) for split, path in places.items()},
+        rows={split: len(part) for split, part in parts.items()},
+        classes=len(counts),
+        fewest=int(counts.min()),
+        dimension=aligned[0].dimension,
+        made=", ".join(_made(part) for part in parts.values()),
+        size=_size(aligned[0]),
+    )
+
+
+def _made(features: Features) -> str:
+    """The key of what decides features; two machines make them alike but for their last bits."""
+    return str(features.provenance.get("key", features.provenance["content_hash"]))[:16]
+
+
+def _size(features: Features) -> int | None:
+    spec = features.provenance.get("backbone")
+    return int(spec["transform"]["size"]) if isinstance(spec, dict) and "transform" in spec else None
+
+
+def find_task_features(folder: Path, names: Sequence[str], backbones: Sequence[str]) -> list[TaskFeatures]:
+    """Features of data sets below a folder.
+
+    Args:
+        names: of data sets; empty for all that are there.
+        backbones: ids to take; empty for all. For features that do not say whose they are, what to call it.
+    """
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such folder; features are in a folder for each data set below it")
+    there = sorted(entry.name for entry in folder.iterdir() if entry.is_dir() and entry.name in DATASETS)
+    for name in names:
+        if name not in there:
+            hint = did_you_mean(name, there) or f"; there are {', '.join(there) or 'none'}"
+            raise UserError(f"{folder}: no features of the data set {name}{hint}")
+    found = [
+        features_at(backbone, DATASETS[name], places)
+        for name in DATASETS
+        if name in (names or there)
+        for backbone, places in _in_folder(folder / name, DATASETS[name], backbones).items()
+    ]
+    if not found:
+        raise UserError(f"{folder}: no features of any data set; each has a folder of its name ({', '.join(DATASETS)})")
+    return found
+
+
+def _in_folder(folder: Path, dataset: Dataset, backbones: Sequence[str]) -> dict[str, dict[str, Path]]:
+    """Backbone → split → where its features are."""
+    splits = splits_of(dataset)
+    own = {split: place for split in splits if (place := _own(folder, split))}
+    if len(own) == len(splits):
+        if len(backbones) > 1:
+            raise UserError(f"{folder}: features of one backbone, but {' and '.join(backbones)} are asked for")
+        return {next(iter(backbones), OWN): own}
+    stores = [entry for entry in sorted(folder.iterdir()) if (entry / MANIFEST).is_file()]
+    found: dict[str, dict[str, Path]] = {}
+    for store in stores:
+        about = read_about(store)
+        name, split = about.get("backbone", {}).get("id"), about.get("split")
+        if name is None or split not in splits or (backbones and name not in backbones):
+            continue
+        if split in found.setdefault(name, {}):
+            raise UserError(f"{folder}: {split} features of {name} made in several ways; keep those you mean")
+        found[name][split] = store
+    for name in [*found, *(name for name in backbones if name not in found)]:
+        lacking = next((split for split in splits if split not in found.get(name, {})), None)
+        if lacking:
+            raise UserError(f"{folder}: no {lacking} features of {name}; extract them, or leave the data set out")
+    return {name: {split: places[split] for split in splits} for name, places in found.items()}
+
+
+def _own(folder: Path, split: str) -> Path | None:
+    """Features that are called by the name of a split."""
+    candidates = (folder / split, *(folder / f"{split}{suffix}" for suffix in SUFFIXES))
+    return next((place for place in candidates if place.exists()), None)

@@ -1,0 +1,145 @@
+"""What the task study will do, and what that will take, before it starts."""
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from unseen.backbones.backbone import Backbone, Spec
+from unseen.features.settings import Settings
+from unseen.features.speed import seconds_per_image
+from unseen.features.store import MANIFEST
+from unseen.images.datasets.dataset import Dataset
+from unseen.images.datasets.open_dataset import OpenDataset
+from unseen.jobs.few_shot_job import QUERIES, WAYS, FewShotJob
+from unseen.jobs.many_shot_job import ManyShotJob
+from unseen.jobs.runner import missing
+from unseen.jobs.task_work import TaskJob, task_flops
+from unseen.probes.many_shot import ManyShotProtocol, Metric
+from unseen.studies.concept_features import read_about
+from unseen.studies.concept_plan import feature_bytes
+from unseen.studies.probing import on_gpu
+from unseen.studies.task_features import TaskFeatures, splits_of
+
+STUDY = "tasks"
+SHOTS = (5, 20, 50)
+METRICS: dict[str, Metric] = {"top1": "top1", "mean-per-class": "mean-per-class", "map11": "map-11-point"}
+"""The catalogue's name of a data set's metric."""
+OTHER_WORK = 3.0
+"""What a fit takes beside its products: softmax, line search, copies."""
+
+
+@dataclass(frozen=True)
+class DatasetCost:
+    """What the features of a data set take, for all backbones: images, those of them that are done, and bytes."""
+
+    dataset: Dataset
+    images: int
+    done: int
+    bytes: int
+    seconds: float
+
+
+def task_jobs(tasks: Sequence[TaskFeatures], protocol: ManyShotProtocol) -> list[TaskJob]:
+    """Every job of a study: for each data set a linear probe, where it is split, and episodes of each of `SHOTS`."""
+    jobs: list[TaskJob] = []
+    for task in tasks:
+        shared = (task.backbone, task.dataset.name)
+        if task.dataset.test is not None:
+            train, val, test = (task.hashes.get(split, "") for split in splits_of(task.dataset))
+            jobs.append(ManyShotJob(STUDY, protocol, *shared, train, val, test, METRICS[task.dataset.metric]))
+        features = tuple(task.hashes.values())
+        jobs += [FewShotJob(STUDY, protocol.name, *shared, features, shots) for shots in possible_shots(task)]
+    return jobs
+
+
+def possible_shots(task: TaskFeatures) -> tuple[int, ...]:
+    """The numbers of shots that every class has images for, beside those that are classified."""
+    if task.dataset.few_shot is None or task.classes < WAYS:
+        return ()
+    return tuple(shots for shots in SHOTS if task.fewest >= shots + QUERIES)
+
+
+def left_out(tasks: Sequence[TaskFeatures]) -> list[str]:
+    """A sentence on each data set that some settings of few shots leave out."""
+    sentences = []
+    for task in {task.dataset.name: task for task in tasks}.values():
+        short = [shots for shots in SHOTS if shots not in possible_shots(task)]
+        if not short or task.dataset.few_shot is None:
+            continue
+        settings = " and ".join(f"{shots}-shot" for shots in short)
+        reason = (
+            f"{task.classes} classes, and episodes have {WAYS}"
+            if task.classes < WAYS
+            else f"a class with {task.fewest} images, and {short[0] + QUERIES} are needed"
+        )
+        sentences.append(f"{task.dataset.title}: no {settings} episodes, as it has {reason}.")
+    return sentences
+
+
+def extraction_cost(
+    opened: OpenDataset, backbones: Sequence[Backbone], folder: Path, settings: Settings
+) -> DatasetCost:
+    """What the features of a data set take that are not below `folder` yet."""
+    images = len(opened.manifest)
+    done = [_finished(opened, backbone.spec, folder, settings) for backbone in backbones]
+    seconds = 0.0
+    if min(done) < images:
+        decode, compute = seconds_per_image(opened.source, backbones, settings)
+        reading = decode * (images - min(done)) / max(settings.workers, 1)
+        computing = sum(each * (images - there) for each, there in zip(compute, done, strict=True))
+        # A CPU decodes and computes with the same cores, a GPU computes while the CPU decodes.
+        seconds = reading + computing if settings.device == "cpu" else max(reading, computing)
+    size = sum(
+        feature_bytes(images - there, backbone.spec.dimension, settings)
+        for backbone, there in zip(backbones, done, strict=True)
+    )
+    return DatasetCost(opened.dataset, images, min(done), size, seconds)
+
+
+def _finished(opened: OpenDataset, spec: Spec, folder: Path, settings: Settings) -> int:
+    """How many images have their features in finished stores."""
+    place = folder / opened.dataset.name
+    entries = sorted(place.iterdir()) if place.is_dir() else []
+    about = [read_about(entry) for entry in entries if (entry / MANIFEST).is_file()]
+    content, rows = opened.manifest.content_hash, 0
+    for split in splits_of(opened.dataset):
+        # What was read from a store went through JSON, where a tuple becomes a list.
+        wanted = json.loads(json.dumps(settings.decides(spec, content, split)))
+        if any(wanted.items() <= store.items() for store in about):
+            rows += sum(word == split for word in opened.manifest.splits)
+    return rows
+
+
+def probing_seconds(jobs: Sequence[TaskJob], tasks: Sequence[TaskFeatures], folder: Path, workers: int) -> float:
+    """Seconds that the missing jobs should take, from how fast this machine multiplies matrices."""
+    table = {(task.backbone, task.dataset.name): task for task in tasks}
+    # Jobs on features that are still to be made have no hashes yet, so no results either.
+    todo = [job for job in jobs if not all(job.features)] + missing([job for job in jobs if all(job.features)], folder)
+    if not todo:
+        return 0.0
+    costs = []
+    for job in todo:
+        task = table[job.backbone, job.domain]
+        rows = task.rows["train"] if isinstance(job, ManyShotJob) else sum(task.rows.values())
+        costs.append(task_flops(job, rows, task.dimension, task.classes))
+    rate = _product_rate() / OTHER_WORK
+    parallel = 1 if on_gpu() else min(max(workers, 1), len(todo))
+    return max(sum(costs) / parallel, *costs) / rate + 0.1 * len(todo)
+
+
+def _product_rate() -> float:
+    """Flops a second of single-precision products: of one thread, or of the GPU."""
+    import torch
+
+    device, threads = torch.device("cuda" if on_gpu() else "cpu"), torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        a, b = torch.ones(2048, 1024, device=device), torch.ones(1024, 64, device=device)
+        for _ in range(2):  # the first time a device sets itself up
+            start = time.perf_counter()
+            float((a @ b)[0, 0])
+        return 2 * 2048 * 1024 * 64 / (time.perf_counter() - start)
+    finally:
+        torch.set_num_threads(threads)

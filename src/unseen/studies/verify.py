@@ -1,0 +1,106 @@
+"""Whether a study of a published backbone gives its published numbers."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from unseen.errors import UserError
+from unseen.images.domains import SEEN
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BACKBONE = "torchvision:resnet50.IMAGENET1K_V1"
+MODEL = "ResNet50"
+"""The same as ImageNet-CoG calls it."""
+SEEDS = 5
+"""Of the published means."""
+ERRORS = 3.0
+"""Standard errors that a difference by chance may have."""
+ROUNDING = 0.05
+"""Points: published numbers have one decimal."""
+SLACK = 0.25
+"""Points for what no draw explains: JPEG decoders, 16-bit features, the order of the search."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A measured accuracy beside the published one, in percent, and by how much they may differ."""
+
+    domain: str
+    shots: str
+    measured: float
+    published: float
+    tolerance: float
+
+    @property
+    def difference(self) -> float:
+        return self.measured - self.published
+
+    @property
+    def agrees(self) -> bool:
+        return abs(self.difference) <= self.tolerance
+
+
+def tolerance(
+    published: float, deviations: tuple[float, float], seeds: int, images: int, *, same_images: bool
+) -> float:
+    """How far two means may be apart, in points.
+
+    Three standard errors of their difference, plus rounding and slack. Two test sets of n images, drawn apart, each
+    have the variance p(1 − p)/n in their accuracy p; the same test set has none. The rest is the variance over seeds of
+    either mean.
+
+    Args:
+        published: accuracy in percent.
+        deviations: over seeds, of the published number and of ours, in points.
+        seeds: ours.
+        images: in a test set.
+    """
+    share = published / 100
+    draws = 0.0 if same_images else 2 * share * (1 - share) / images * 100**2
+    return ERRORS * math.sqrt(draws + deviations[0] ** 2 / SEEDS + deviations[1] ** 2 / seeds) + ROUNDING + SLACK
+
+
+def compare(summary: "pd.DataFrame", published: "pd.DataFrame", images: Mapping[str, int]) -> list[Compared]:
+    """Every measured top-1 of the regression that the model has a published number for.
+
+    Args:
+        summary: of one backbone, as `summarise` makes it.
+        published: the numbers of `cog-v2`.
+        images: test images of each domain.
+    """
+    reference = published[published["model"] == MODEL].set_index(["domain", "shots"])
+    ours = summary[(summary["metric"] == "top1") & (summary["probe"] == "logistic")]
+    if ours["backbone"].nunique() > 1:
+        raise UserError(f"scores of {', '.join(sorted(set(ours['backbone'])))}; one backbone is compared at a time")
+    rows = []
+    for row in ours.itertuples(index=False):
+        if (row.domain, row.shots) not in reference.index:
+            continue
+        printed = reference.loc[(row.domain, row.shots)]
+        mean, deviation = float(printed["mean"]), float(printed["deviation"])
+        allowed = tolerance(
+            mean,
+            (deviation, 100 * row.deviation),
+            row.seeds,
+            images[row.domain],
+            same_images=row.domain == SEEN,
+        )
+        rows.append(Compared(row.domain, row.shots, 100 * row.mean, mean, allowed))
+    if not rows:
+        raise UserError("none of these scores has a published number to be compared with")
+    return rows
+
+
+def verdict(rows: Sequence[Compared]) -> str:
+    """A sentence on all of them."""
+    off = [row for row in rows if not row.agrees]
+    if not off:
+        return f"All {len(rows)} accuracies agree with the published ones."
+    worst = max(off, key=lambda row: abs(row.difference) / row.tolerance)
+    return (
+        f"{len(off)} of {len(rows)} accuracies are off, most of all {worst.domain} with {worst.shots} samples a "
+        f"concept: {worst.measured:.1f} where {worst.published:.1f} was published."
+    )

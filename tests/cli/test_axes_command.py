@@ -1,0 +1,78 @@
+"""`unseen axes` as a user types it."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[1] / "studies"))
+from axis_folders import write_task_run
+from run_folders import write_concept_run
+
+from unseen.cli.axes import axes
+from unseen.cli.main import app
+from unseen.report.run_data import Backbone
+
+if not any(command.name == "axes" for command in app.registered_commands):
+    app.command("axes")(axes)
+
+Unseen = Callable[..., Any]
+
+
+def test_it_needs_no_data(unseen: Unseen, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = unseen("axes", "--published", "--out", "axes.html")
+    assert answer.code == 0
+    rows = {line.split()[0]: line.split()[1:] for line in answer.out.splitlines()[2:8]}
+    # Table 5: 74.3% of SwAV on IN-1K is second to ResNet50's 75.8; its 63.4% is first on the levels.
+    assert rows["s-SwAV"][:4] == ["2", "(74.3)", "1", "(63.4)"]
+    assert "Nothing on shifts" in answer.out
+    assert "These are 6 backbones" in answer.out
+    assert answer.err == "Written: axes.html\n"
+    assert (tmp_path / "axes.html").stat().st_size > 1_000_000
+    assert unseen("axes").out == answer.out
+
+
+@pytest.mark.parametrize("width", [60, 100, 160])
+def test_a_narrow_terminal_has_a_row_for_each_backbone(
+    unseen: Unseen, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = unseen("axes").out
+    assert sum(line.startswith(("s-", "ResNet50 ")) for line in out.split("\n\n")[0].splitlines()) == 6
+    assert ("1 Seen concepts, 2 Unseen concepts" in out) == (width == 60)
+    assert ("(74.3)" in out) == (width == 160)
+
+
+def test_own_runs(unseen: Unseen, tmp_path: Path) -> None:
+    names = ("good", "bad")
+    concepts = write_concept_run(
+        tmp_path / "c", [Backbone(name, "yours") for name in names], lambda b, d, s: 0.7 if b == "good" else 0.6
+    )
+    tasks = write_task_run(tmp_path / "t", names, lambda b, d, s: 0.7 if b == "bad" else 0.6)
+    answer = unseen("axes", concepts, tasks, "--out", tmp_path / "axes.html")
+    assert answer.code == 0
+    assert "No correlations between axes: they need 4 backbones" in answer.out
+    assert "good. Strongest in Unseen concepts" in answer.out
+    assert "bad. Strongest in Few-shot Kornblith" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "nowhere: no run.json in it, so it is not the folder of a run"),
+        (["--shifts", "nowhere.csv"], "nowhere.csv: no such file"),
+        (["--out", "axes.pdf"], "axes.pdf: the page is written as .html"),
+        (["--open"], "--open shows a page"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    unseen: Unseen, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = unseen("axes", *arguments)
+    assert answer.code == 2
+    assert message in answer.err
+    assert answer.err.count("\n") == 1

@@ -1,0 +1,423 @@
+"""`unseen concepts` and `unseen verify` from end to end, on a tiny ImageNet in the true formats."""
+
+import csv
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tiny_imagenet import LEVELS, TRAIN, TinyImageNet, make_tiny_imagenet, write_tar_of_tars
+from unseen.backbones.load import load_backbone
+from unseen.features.settings import Settings
+from unseen.images.domains import level_domains, seen_domain
+from unseen.images.imagenet_1k import imagenet_1k
+from unseen.images.open_source import open_images
+from unseen.images.splits import Splits
+from unseen.jobs.runner import run_jobs
+from unseen.ontology.levels import load_levels
+from unseen.probes.protocol import COG_V2
+from unseen.studies.concept_features import extract_domains, feature_pairs, find_features
+from unseen.studies.concepts import as_published
+from unseen.studies.probing import plan
+from unseen.studies.run_folder import read_run
+
+Unseen = Callable[..., tuple[int, str, str]]
+QUICK = ("--protocol", "cog-v2-short", "--seeds", 2, "--workers", 1)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> TinyImageNet:
+    return make_tiny_imagenet(tmp_path_factory.mktemp("imagenet"))
+
+
+def place(tiny: TinyImageNet) -> tuple[object, ...]:
+    images = ("--images", tiny.imagenet_21k, "--imagenet-1k", tiny.imagenet_1k)
+    return (*images, "--levels", tiny.levels, "--splits", tiny.splits)
+
+
+def options(tiny: TinyImageNet) -> tuple[object, ...]:
+    return ("--backbone", tiny.backbone, *place(tiny), *QUICK)
+
+
+@pytest.fixture(scope="module")
+def features(tiny: TinyImageNet, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Features of all domains by one backbone, where `unseen extract` would leave them."""
+    folder = tmp_path_factory.mktemp("features")
+    source = open_images(tiny.imagenet_21k)
+    seen = [imagenet_1k(tiny.imagenet_1k, split=word) for word in ("train", "val")]
+    levels = {f"l{level}": tuple(concepts) for level, concepts in LEVELS.items()}
+    unseen, _ = level_domains(source, levels, "tiny", splits=Splits.read(tiny.splits))
+    domains = [seen_domain(seen[0], seen[1], None, "tiny"), *unseen]
+    backbones = [as_published(load_backbone(tiny.backbone))]
+    list(extract_domains(domains, backbones, folder, Settings(workers=0), lambda *_: lambda _: None))
+    return folder
+
+
+def run_alone(*words: object) -> subprocess.Popen[bytes]:
+    """The command in a process of its own."""
+    code = "from unseen.cli.main import run; run()"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen([sys.executable, "-c", code, *map(str, words)], **quiet)  # type: ignore[call-overload]
+
+
+def scores(run: Path) -> dict[tuple[object, ...], float]:
+    return {(s.backbone, s.domain, s.probe, s.shots, s.seed, s.metric): s.value for s in read_run(run).scores}
+
+
+def table_rows(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def files(folder: Path) -> dict[str, int]:
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.stat().st_mtime_ns for path in found}
+
+
+def test_the_whole_study_and_a_second_run(tiny: TinyImageNet, tmp_path: Path, unseen: Unseen) -> None:
+    run = tmp_path / "run"
+    words = ("concepts", *options(tiny), "--shots", "1,all", "--out", run)
+    first = unseen(*words)
+    assert first.code == 0, first.err
+    assert "3 domains × 2 settings of shots × 2 seeds = 12 regressions" in first.out
+    found = scores(run)
+    assert len(found) == 3 * 2 * 2 * 2  # domains, shots, seeds, and two metrics
+    assert {key[1] for key in found} == {"in1k", "l1", "l2"}
+    # Three colours under noise: a linear classifier cannot miss them with all samples.
+    assert np.mean([value for key, value in found.items() if key[3] is None and key[5] == "top1"]) > 0.8
+    data = read_run(run)
+    assert [domain.name for domain in data.domains] == ["in1k", "l1", "l2"]
+    assert [domain.seen for domain in data.domains] == [True, False, False]
+    assert data.published == ""  # own levels may not be set beside ImageNet-CoG's
+    # Accuracy over all concepts of a domain is that over its images.
+    items = [item for item in data.concept_accuracy if item.domain == "l1"]
+    assert sum(item.images for item in items) == 2 * 9
+    mean = np.mean([value for key, value in found.items() if key[1] == "l1" and key[3] is None and key[5] == "top1"])
+    assert sum(item.correct for item in items) / 18 == pytest.approx(mean)
+    assert {item.concept: item.similarity for item in items}["n02121808"] == pytest.approx(0.6)
+    assert (run / "report.html").stat().st_size > 10_000
+    results, stores = files(run / "results"), files(run / "features")
+    second = unseen(*words)
+    assert second.code == 0, second.err
+    assert "jobs to do" not in second.err
+    assert (files(run / "results"), files(run / "features")) == (results, stores)
+
+
+def test_a_dry_run_shows_the_plan_and_writes_nothing(tiny: TinyImageNet, tmp_path: Path, unseen: Unseen) -> None:
+    run = tmp_path / "run"
+    answer = unseen("concepts", *options(tiny), "--extended", "--dry-run", "--out", run)
+    assert answer.code == 0, answer.err
+    assert f"{3 * TRAIN} " in answer.out
+    assert "3 domains × 9 settings of shots × 2 seeds = 54 regressions, and 18 jobs of other kinds" in answer.out
+    assert "free" in answer.out
+    assert not run.exists()
+
+
+def test_extract_leaves_the_same_features(tiny: TinyImageNet, features: Path, tmp_path: Path, unseen: Unseen) -> None:
+    words = ("extract", "--backbone", tiny.backbone, *place(tiny), "--domains", "in1k,l2", "--workers", 0)
+    answer = unseen(*words, "--out", tmp_path / "made")
+    assert answer.code == 0, answer.err
+    made, wanted = files(tmp_path / "made"), files(features)
+    assert set(made) == {name for name in wanted if not name.startswith("l1/")}
+    for name in made:
+        if name.endswith(".npy"):
+            assert (tmp_path / "made" / name).read_bytes() == (features / name).read_bytes()
+    assert "say which, --levels" in unseen("extract", "--backbone", "x", "--domains", "l1", "--out", tmp_path).err
+
+
+def test_parts_add_up_to_the_whole(tiny: TinyImageNet, features: Path, tmp_path: Path, unseen: Unseen) -> None:
+    common = ("concepts", "--features", features, "--levels", tiny.levels, *QUICK)
+    assert unseen(*common, "--shots", "1,2", "--out", tmp_path / "whole").code == 0
+    for domains, shots in (("l2", "2"), ("l1,in1k", "1,2"), ("l2", "1")):
+        answer = unseen(*common, "--domains", domains, "--shots", shots, "--out", tmp_path / "parts")
+        assert answer.code == 0, answer.err
+    assert scores(tmp_path / "parts") == scores(tmp_path / "whole")
+    assert [domain.name for domain in read_run(tmp_path / "parts").domains] == ["in1k", "l1", "l2"]
+
+
+def test_killed_it_goes_on_to_the_same_scores(tiny: TinyImageNet, tmp_path: Path, unseen: Unseen) -> None:
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    words = ("concepts", *options(tiny), "--domains", "l1,l2", "--shots", "1,2,all")
+    for moment in ("features/l1/*-train-*/manifest.json", "results/*.json"):
+        process = run_alone(*words, "--out", killed)
+        deadline = time.monotonic() + 60
+        while not list(killed.glob(moment)) and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    done = files(killed)
+    finished = len(list(killed.glob("results/*.json")))
+    assert 0 < finished < 12, "the kill came too late to show anything"
+    assert unseen(*words, "--out", killed).code == 0
+    assert unseen(*words, "--out", whole).code == 0
+    assert scores(killed) == scores(whole)
+    after = files(killed)
+    kept = [name for name in done if name.startswith(("results/", "features/")) and "/." not in name]
+    assert [after[name] for name in kept] == [done[name] for name in kept]
+
+
+def test_runs_of_two_machines_are_one(tiny: TinyImageNet, features: Path, tmp_path: Path, unseen: Unseen) -> None:
+    common = ("concepts", "--features", features, "--levels", tiny.levels, *QUICK, "--shots", "1")
+    for domains, name in (("l2", "there"), ("in1k,l1", "here"), ("in1k,l1,l2", "both")):
+        assert unseen(*common, "--domains", domains, "--out", tmp_path / name).code == 0
+    table = tmp_path / "merged.csv"
+    merged = unseen("report", tmp_path / "there", tmp_path / "here", "--out", tmp_path / "r.html", "--table", table)
+    assert merged.code == 0, merged.err
+    rows = table_rows(table)
+    assert {row["backbone"] for row in rows} == {tiny.backbone}
+    assert [row["domain"] for row in rows if row["metric"] == "top1"] == ["in1k", "l1", "l2"]
+    assert unseen("report", tmp_path / "both", "--out", tmp_path / "b.html", "--table", tmp_path / "both.csv").code == 0
+    assert table.read_text() == (tmp_path / "both.csv").read_text()
+
+
+def test_two_backbones_are_compared(tiny: TinyImageNet, features: Path, tmp_path: Path, unseen: Unseen) -> None:
+    other = f"{tiny.folder / 'tiny.py'}:other"
+    words = ("--levels", tiny.levels, *QUICK, "--shots", "1", "--domains", "l1")
+    first = unseen("concepts", "--features", features, *words, "--out", tmp_path / "a")
+    second = unseen(
+        "concepts",
+        "--backbone",
+        other,
+        "--images",
+        tiny.imagenet_21k,
+        "--splits",
+        tiny.splits,
+        *words,
+        "--out",
+        tmp_path / "b",
+    )
+    assert (first.code, second.code) == (0, 0), first.err + second.err
+    answer = unseen(
+        "report", tmp_path / "a", tmp_path / "b", "--out", tmp_path / "r.html", "--table", tmp_path / "t.csv"
+    )
+    assert answer.code == 0, answer.err
+    rows = table_rows(tmp_path / "t.csv")
+    assert {(row["backbone"], row["domain"]) for row in rows} == {(tiny.backbone, "l1"), (other, "l1")}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "say which backbone: --backbone, or give its features"),
+        (("--backbone", "x.py:y", "--domains", "l9"), "--domains takes some of in1k, l1, l2"),
+        (("--features", "nowhere", "--images", "x"), "give images .* or features .*, not both"),
+        (("--features", "nowhere"), "nowhere: no such folder"),
+        (("--features", "nowhere", "--seeds", "0"), "--seeds is from 1"),
+    ],
+)
+def test_mistakes(words: tuple[str, ...], message: str, tiny: TinyImageNet, tmp_path: Path, unseen: Unseen) -> None:
+    answer = unseen("concepts", "--levels", tiny.levels, "--out", tmp_path / "run", *words)
+    assert answer.code == 2
+    assert re.search(message, answer.err), answer.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_images_that_are_not_given_are_asked_for(tiny: TinyImageNet, tmp_path: Path, unseen: Unseen) -> None:
+    words = ("concepts", "--backbone", tiny.backbone, "--levels", tiny.levels, "--out", tmp_path / "run")
+    assert "--imagenet-1k" in unseen(*words, "--images", tiny.imagenet_21k).err
+    assert "give the images of the levels (--images)" in unseen(*words, "--imagenet-1k", tiny.imagenet_1k).err
+    # Without somebody's splits the protocol's own draw needs 782 images a concept.
+    few = unseen(*words, "--images", tiny.imagenet_21k, "--domains", "l1").err
+    assert "fewer than 782 images of 3 of 3 concepts (n02121808 has 12" in few
+
+
+def spoil_other_backbone(folder: Path, tiny: TinyImageNet) -> None:
+    [test] = (folder / "l2").glob("*-test-*")
+    manifest = json.loads((test / "manifest.json").read_text())
+    manifest["provenance"]["backbone"]["digest"] = "0" * 64
+    (test / "manifest.json").write_text(json.dumps(manifest))
+
+
+def spoil_domain(folder: Path, tiny: TinyImageNet) -> None:
+    shutil.rmtree(folder / "l2")
+
+
+def spoil_unfinished(folder: Path, tiny: TinyImageNet) -> None:
+    [test] = (folder / "l2").glob("*-test-*")
+    (test / "manifest.json").unlink()
+
+
+def spoil_swapped(folder: Path, tiny: TinyImageNet) -> None:
+    (folder / "l1").rename(folder / "l0")
+    (folder / "l2").rename(folder / "l1")
+    (folder / "l0").rename(folder / "l2")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (spoil_domain, "no features of the domain l2"),
+        (spoil_other_backbone, "made by another backbone than"),
+        (spoil_unfinished, "its extraction was not finished"),
+        (spoil_swapped, "n03930630 is not a concept of l1"),
+    ],
+)
+def test_features_that_do_not_belong_are_refused_and_nothing_is_lost(
+    spoil: Callable[[Path, TinyImageNet], None],
+    message: str,
+    tiny: TinyImageNet,
+    features: Path,
+    tmp_path: Path,
+    unseen: Unseen,
+) -> None:
+    words = ("concepts", "--levels", tiny.levels, *QUICK, "--shots", "1", "--out", tmp_path / "run")
+    assert unseen(*words, "--features", features, "--domains", "l1").code == 0
+    shutil.copytree(features, tmp_path / "spoilt")
+    spoil(tmp_path / "spoilt", tiny)
+    before = files(tmp_path)
+    answer = unseen(*words, "--features", tmp_path / "spoilt")
+    assert answer.code == 2
+    assert message in answer.err
+    assert files(tmp_path) == before
+
+
+def test_a_folder_keeps_to_one_study(tiny: TinyImageNet, features: Path, tmp_path: Path, unseen: Unseen) -> None:
+    words = ("concepts", "--features", features, "--levels", tiny.levels, "--domains", "l1", "--shots", "1")
+    assert unseen(*words, *QUICK, "--out", tmp_path / "run").code == 0
+    before = files(tmp_path)
+    answer = unseen(*words, "--seeds", 1, "--workers", 1, "--out", tmp_path / "run")
+    assert answer.code == 2
+    assert "a run with other protocol ('cog-v2-short: " in answer.err
+    # Nor are features extracted that could not be used.
+    words = ("concepts", *options(tiny), "--domains", "l2", "--out", tmp_path / "run")
+    assert "a run with other backbone" in unseen(*words, "--preprocessing", "own", "--fast").err
+    assert files(tmp_path) == before
+
+
+def test_own_features_in_files(tiny: TinyImageNet, tmp_path: Path, unseen: Unseen) -> None:
+    rng = np.random.default_rng(0)
+    for domain, classes in (("l1", sorted(LEVELS[1])), ("l2", ["0", "1", "2"])):
+        (tmp_path / "mine" / domain).mkdir(parents=True)
+        for split in ("train", "test"):
+            y = np.arange(30) % 3
+            X = np.eye(3)[y] + 0.1 * rng.random((30, 3))
+            np.savez(tmp_path / "mine" / domain / f"{split}.npz", X=X, y=np.array(classes)[y])
+    words = ("concepts", "--features", tmp_path / "mine", "--backbone", "mine", "--levels", tiny.levels, *QUICK)
+    answer = unseen(*words, "--domains", "l1,l2", "--shots", "all", "--out", tmp_path / "run")
+    assert answer.code == 0, answer.err
+    assert {(key[0], key[1], value) for key, value in scores(tmp_path / "run").items()} == {
+        ("mine", "l1", 1.0),
+        ("mine", "l2", 1.0),
+    }
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "message"),
+    [(3, 2, "class 2 has no test sample"), (2, 3, "class 2 has test samples but no"), (4, 4, "4 classes, but l1")],
+)
+def test_another_number_of_classes_is_refused(
+    train: int, test: int, message: str, tiny: TinyImageNet, tmp_path: Path, unseen: Unseen
+) -> None:
+    (tmp_path / "mine/l1").mkdir(parents=True)
+    for split, classes in (("train", train), ("test", test)):
+        X = np.random.default_rng(classes).random((12, 5))
+        np.savez(tmp_path / f"mine/l1/{split}.npz", X=X + (split == "test"), y=np.arange(12) % classes)
+    words = ("concepts", "--features", tmp_path / "mine", "--levels", tiny.levels, *QUICK, "--domains", "l1")
+    answer = unseen(*words, "--out", tmp_path / "run")
+    assert answer.code == 2
+    assert message in answer.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_class_balanced_variant_draws_732(tiny: TinyImageNet, tmp_path: Path, unseen: Unseen) -> None:
+    concepts = list(LEVELS[1])[:2]
+    write_tar_of_tars(tmp_path / "more.tar", concepts, 800)
+    header, *lines = tiny.levels.read_text().splitlines()
+    (tmp_path / "two.csv").write_text("\n".join([header, *(line for line in lines if line.split(",")[2] in concepts)]))
+    words = (
+        "concepts",
+        "--backbone",
+        tiny.backbone,
+        "--images",
+        tmp_path / "more.tar",
+        "--levels",
+        tmp_path / "two.csv",
+    )
+    words += ("--domains", "l1", "--out", tmp_path / "run", "--dry-run", *QUICK)
+    assert "1,500 " in unseen(*words).out  # 800 − 50 of each
+    assert "1,464 " in unseen(*words, "--variant", "class-balanced").out  # 2 · 732
+    assert "leave out --splits" in unseen(*words, "--variant", "class-balanced", "--splits", tiny.splits).err
+    assert "no variant 'balanced'" in unseen(*words, "--variant", "balanced").err
+
+
+def test_other_levels_of_the_same_concepts_need_no_images(
+    tiny: TinyImageNet, features: Path, tmp_path: Path, unseen: Unseen
+) -> None:
+    header, *lines = tiny.levels.read_text().splitlines()
+    swapped = [line.replace("1,", "2,", 1) if "n02121808" in line else line for line in lines]
+    swapped = [line.replace("2,", "1,", 1) if "n03930630" in line else line for line in swapped]
+    (tmp_path / "other.csv").write_text("\n".join([header, *swapped]))
+    words = ("concepts", "--features", features, "--levels", tmp_path / "other.csv", "--domains", "l1,l2", *QUICK)
+    words += ("--shots", "1", "--out", tmp_path / "run")
+    assert "is not a concept of l1" in unseen(*words).err
+    assert "--regroup needs --backbone" in unseen(*words, "--regroup").err
+    answer = unseen(*words, "--regroup", "--backbone", tiny.backbone)
+    assert answer.code == 0, answer.err
+    assert {key[1] for key in scores(tmp_path / "run")} == {"l1", "l2"}
+    named = {domain.name: "".join(domain.concepts) for domain in read_run(tmp_path / "run").domains}
+    assert "n03930630" in named["l1"]
+    assert "n02121808" in named["l2"]
+
+
+def test_levels_by_another_measure_and_at_random(tmp_path: Path, unseen: Unseen) -> None:
+    (tmp_path / "features").mkdir()
+    words = ("concepts", "--features", tmp_path / "features", "--out", tmp_path / "run", "--levels")
+    # No features are there: the error lists the domains that were looked for.
+    assert "no features of the domain in1k" in unseen(*words, "lin").err
+    assert "no features of the domain random7" in unseen(*words, "random", "--domains", "random7").err
+    assert "--domains takes some of in1k, random1" in unseen(*words, "random", "--domains", "l1").err
+    assert "--vectors is for --levels cosine" in unseen(*words, "random", "--vectors", "x").err
+
+
+def scored_level(folder: Path, run: Path, level: int, accuracies: Mapping[int | None, float]) -> None:
+    """Features of a whole level of cog-v2, and results of its jobs as if they had been run."""
+    ids = np.array(load_levels("cog-v2").ids(level))
+    (folder / f"l{level}").mkdir(parents=True)
+    for number, split in enumerate(("train", "test")):
+        y = np.arange(2 * len(ids)) % len(ids)
+        X = np.random.default_rng(number).normal(size=(len(y), 4))
+        np.savez(folder / f"l{level}" / f"{split}.npz", X=X, y=ids[y])
+    [(name, places)] = find_features(folder, [f"l{level}"], []).items()
+    jobs = plan("concepts", feature_pairs(name, places, {}), COG_V2, tuple(accuracies), range(1))
+    results = ({"top1": accuracies[job.shots] / 100, "top5": 1.0} for job in jobs)
+    assert len(list(run_jobs(jobs, run / "results", lambda _: next(results)))) == len(jobs)
+
+
+@pytest.mark.parametrize(
+    ("measured", "code", "sentence"),
+    [(52.4, 0, "All 2 accuracies agree"), (45.0, 1, "1 of 2 accuracies are off, most of all l5 with all samples")],
+)
+def test_verify_compares_and_says_so(measured: float, code: int, sentence: str, tmp_path: Path, unseen: Unseen) -> None:
+    scored_level(tmp_path / "features", tmp_path / "run", 5, {1: 12.5, None: measured})
+    words = ("verify", "--features", tmp_path / "features", "--domains", "l5", "--shots", "1,all", "--seeds", 1)
+    answer = unseen(*words, "--workers", 1, "--out", tmp_path / "run")
+    assert answer.code == code, answer.err
+    one, every = [line.split() for line in answer.out.splitlines() if line.startswith("l5 ")]
+    assert (one[1], one[2], one[-1]) == ("1", "12.5", "agrees")
+    assert every[:5] == ["l5", "all", f"{measured:.1f}", "52.0", f"{measured - 52.0:+.1f}"]
+    assert every[-1] == ("agrees" if code == 0 else "off")
+    assert sentence in answer.out
+    assert "our own draw" in answer.out
+
+
+def test_verify_loads_the_published_backbone_from_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import torch
+    from torchvision.models import resnet50
+
+    from unseen.cli.extract import load_backbones
+    from unseen.studies.verify import BACKBONE
+
+    torch.save(resnet50(weights=None).state_dict(), tmp_path / "resnet50-0676ba61.pth")
+    [loaded] = load_backbones([BACKBONE], "published", "cpu", tmp_path / "resnet50-0676ba61.pth")
+    assert "not used: fc (2)" in capsys.readouterr().err
+    transform = loaded.spec.transform
+    # Not torchvision's own 256, bilinear: ImageNet-CoG resizes the shortest side to the crop's size, bicubic.
+    assert (transform.resize, transform.size, transform.interpolation) == (224, 224, "bicubic")
+    assert loaded.spec.dimension == 2048

@@ -1,0 +1,112 @@
+"""`unseen leaderboard` as a user types it."""
+
+import csv
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[1] / "studies"))
+from run_folders import write_concept_run
+
+from unseen.report.run_data import Backbone
+from unseen.results.concept_generalization import DOMAINS
+
+Unseen = Callable[..., Any]
+
+
+def lines(out: str) -> list[list[str]]:
+    """The rows of models, cut at spaces; the first line is the title."""
+    rows = [line.split() for line in out.splitlines()[1:]]
+    return [row for row in rows if row and row[0].isdecimal()]
+
+
+def test_it_needs_no_data(unseen: Unseen, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = unseen("leaderboard")
+    assert answer.code == 0
+    table = lines(answer.out)
+    assert len(table) == 31
+    # Tables 5 to 10 of the paper, its best model on L5; and 57.6 is 5.6 more than ResNet50's 52.0.
+    assert table[0][:3] == ["1", "s-DINO", "self-supervision"]
+    assert table[0][3:10] == ["74.8", "71.1", "67.2", "63.2", "62.6", "57.6", "+5.6"]
+    assert "not a fair comparison with ResNet50: saw other data than IN-1K" in answer.out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_shots_and_categories(unseen: Unseen) -> None:
+    answer = unseen("leaderboard", "--shots", "8", "--category", "web data", "--category", "reference", "--by", "mean")
+    table = lines(answer.out)
+    assert len(table) == 5
+    # Tables 6 to 10 with 8 images: 48.3, 40.4, 36.5, 35.0 and 29.6 of ResNet50, 37.96 in the mean.
+    assert table[-1][1:3] == ["ResNet50", "reference"]
+    assert {row[1] for row in table} == {"d-Semi-Weakly-Sup", "d-Semi-Sup", "d-CLIP", "d-MoPro", "ResNet50"}
+    assert "31 models of ImageNet-CoG by mean accuracy on L1 to L5, 8 images a concept" in answer.out
+
+
+@pytest.mark.parametrize(("width", "by"), [(45, "l5"), (60, "effective"), (80, "effective"), (125, "mean")])
+def test_no_line_is_longer_than_the_terminal(
+    unseen: Unseen, monkeypatch: pytest.MonkeyPatch, width: int, by: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    answer = unseen("leaderboard", "--by", by)
+    assert max(len(line.rstrip()) for line in answer.out.splitlines()) <= width
+    table = answer.out.split("\n\n")[0].splitlines()
+    # Numbers are whole everywhere; from 60 on, names too: every model has one line.
+    ends = [line.split()[-1] for line in table if line.rstrip()[-1:].isdecimal() or line.rstrip().endswith(")")]
+    assert sum(end[0] in "+−" or end.endswith(")") for end in ends) >= 31
+    if width >= 60:
+        assert sum("a-DeiT-B-distilled" in line for line in table) == 1
+
+
+def test_a_users_run_stands_out(unseen: Unseen, tmp_path: Path) -> None:
+    folder = write_concept_run(tmp_path / "run", [Backbone("[red]mine[/red]", "yours")], lambda *_: 0.9)
+    answer = unseen("leaderboard", folder, "--category", "reference")
+    assert "1  ▶ [red]mine[/red]  yours" in answer.out
+    assert "32 models" in answer.out
+    assert len(lines(answer.out)) == 2
+
+
+def test_pages_and_tables_are_written(unseen: Unseen, tmp_path: Path) -> None:
+    assert unseen("leaderboard", "--out", tmp_path / "page.html").code == 0
+    assert "<title>ImageNet-CoG leaderboard</title>" in (tmp_path / "page.html").read_text()
+    assert unseen("leaderboard", "--out", tmp_path / "table.csv", "--category", "regularization").code == 0
+    with (tmp_path / "table.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 6
+    assert {"rank", "rank_low", "rank_high", "model", "in1k", "l5", "relative", "effective_low"} <= set(rows[0])
+    assert float(rows[0]["l5"]) == pytest.approx(0.522)  # r-MEAL-v2, Table 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--shots", "7"], "no published accuracies with 7 shots, only 1, 2, 4, 8, 16, 32, 64, 128, all"),
+        (["--shots", "al"], "did you mean all"),
+        (["--category", "self-supervised"], "not 'self-supervised'; did you mean self-supervision?"),
+        (["--by", "l6"], "--by is one of l5, mean, effective, not 'l6'"),
+        (["--out", "board.docx"], "a table is written as .csv, .parquet, .md, .tex"),
+        (["--open"], "--open shows a page"),
+        (["nowhere"], "nowhere: no run.json in it"),
+    ],
+)
+def test_mistakes_get_one_sentence(
+    unseen: Unseen, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = unseen("leaderboard", *arguments)
+    assert answer.code == 2
+    assert answer.out == ""
+    assert answer.err.startswith("unseen: ")
+    assert len(answer.err.splitlines()) == 1
+    assert message in answer.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unfinished_run_is_named(unseen: Unseen, tmp_path: Path) -> None:
+    folder = write_concept_run(tmp_path / "run", [Backbone("mine", "yours")], lambda *_: 0.5, domains=DOMAINS[:3])
+    answer = unseen("leaderboard", folder)
+    assert answer.code == 2
+    assert "mine has no score on l3, l4, l5 with all shots" in answer.err

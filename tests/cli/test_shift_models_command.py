@@ -1,0 +1,87 @@
+"""The commands of `unseen shifts` that start from models and test sets."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+import typer
+from typer.testing import CliRunner
+
+from unseen.cli import shift_models
+from unseen.errors import UserError
+
+app = typer.Typer()
+app.command("evaluate")(shift_models.evaluate)
+app.command("sets")(shift_models.show_sets)
+app.command("mapping")(shift_models.show_mapping)
+app.command("interpolate")(shift_models.interpolate)
+
+
+def run(*arguments: object) -> str:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def refused(*arguments: object) -> str:
+    with pytest.raises(UserError) as error:
+        CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+    return str(error.value)
+
+
+@pytest.fixture
+def sets(tmp_path: Path) -> Path:
+    from PIL import Image
+
+    for number, wnid in enumerate(("n01440764", "n02123045", "n02085620")):
+        for place in (f"imagenet/val/{wnid}/ILSVRC2012_val_{number + 1:08d}.JPEG", f"imagenet-r/{wnid}/art.jpg"):
+            (tmp_path / place).parent.mkdir(parents=True)
+            Image.new("RGB", (32, 32), (80 * number, 40, 120)).save(tmp_path / place)
+    return tmp_path
+
+
+def test_evaluate(sets: Path, tmp_path: Path) -> None:
+    common = ("--sets", sets, "--out", tmp_path / "out", "--weights", "random", "--partial", "--workers", 0)
+    said = run("evaluate", "--backbone", "timm:test_vit", *common, "--classes", "own,imagenet-r", "--device", "cpu")
+    assert "timm:test_vit" in said
+    header, row = (tmp_path / "out/accuracies.csv").read_text().splitlines()
+    assert header == "model,group,val,imagenet-r,val-on-imagenet-r-classes"
+    assert row.startswith("timm:test_vit,,")
+    assert len(list((tmp_path / "out/logits").iterdir())) == 2
+
+
+def test_evaluate_refuses(sets: Path, tmp_path: Path) -> None:
+    common = ("--sets", sets, "--out", tmp_path / "out", "--device", "cpu")
+    assert "say which models: --backbone" in refused("evaluate", *common)
+    assert "is given twice" in refused("evaluate", *common, "--backbone", "timm:a", "--backbone", "timm:a")
+    assert "where a complete copy has 50,000" in refused("evaluate", *common, "--backbone", "timm:test_vit")
+    said = refused("evaluate", *common, "--backbone", "timm:test_vit", "--only", "imagenet-q")
+    assert "no test set 'imagenet-q'; did you mean" in said
+    (tmp_path / "empty").mkdir()
+    said = refused("evaluate", "--backbone", "timm:x", "--sets", tmp_path / "empty", "--out", tmp_path / "out")
+    assert "no test set below it" in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_sets(sets: Path) -> None:
+    lines = run("sets", sets).splitlines()
+    assert any(line.startswith("✓") and "imagenet-r" in line for line in lines)
+    assert any(line.startswith("–") and "objectnet" in line for line in lines)
+    assert "imagenet-c.fog.3_on-disk" in run("sets", "--all")
+
+
+def test_mapping(tmp_path: Path) -> None:
+    said = run("mapping", "--out", tmp_path / "map.csv")
+    assert "bullfrog, tree frog, tailed frog" in said
+    assert "ambiguous, left out: minivan.n.01 (automobile or truck)" in said
+    assert "nothing maps to: deer" in said
+    assert json.loads(run("mapping", tmp_path / "map.csv", "--json"))["of"]["n02389026"] == "horse"
+
+
+def test_interpolate(tmp_path: Path) -> None:
+    for name, value in (("zero", 0.0), ("fine", 4.0)):
+        torch.save({"w": torch.full((2,), value)}, tmp_path / f"{name}.pt")
+    ends = (tmp_path / "zero.pt", tmp_path / "fine.pt", "--out", tmp_path / "wise")
+    assert run("interpolate", *ends, "--alphas", "0.25,0.5").count("alpha-") == 2
+    assert "numbers from 0 to 1" in refused("interpolate", *ends, "--alphas", "half")

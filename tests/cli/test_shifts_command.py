@@ -1,0 +1,184 @@
+"""`unseen shifts fit`: what it writes and prints, and that bad input is one sentence, exit code 2, nothing written."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import special
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Twelve models on four test sets: `sketch` is exactly a plane of the two ID sets, `art` nearly so."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(0.3, 1, (12, 2))
+    sketch, art = x @ [0.6, 0.3] - 0.5, x @ [0.2, 0.7] + rng.normal(0, 0.1, 12)
+    path = tmp_path / "table.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["model", "group", "val", "web", "sketch", "art"])
+        for i, row in enumerate(np.column_stack([x, sketch, art])):
+            writer.writerow([f"m{i}", ["a", "b"][i % 2], *(100 * special.expit(row))])
+    return path
+
+
+def fit(unseen: Run, table: Path, *more: str, ids: str = "val,web", ood: str = "sketch,art") -> Any:
+    return unseen("shifts", "fit", table, "--id", ids, "--ood", ood, "--out", table.parent / "out", *more)
+
+
+def test_writes_the_fit_the_models_and_a_report(unseen: Run, table: Path) -> None:
+    answer = fit(unseen, table, "--group", "group", "--fit-on", "group in {a, b}", "--sizes", "val=5000")
+    assert answer.code == 0, answer.err
+    assert "read as percent" in answer.err
+    out = table.parent / "out"
+    assert sorted(path.name for path in out.iterdir()) == ["fit.json", "models.csv", "report.html"]
+    record = json.loads((out / "fit.json").read_text())
+    sketch = record["ood"]["sketch"]
+    assert sketch["n"] == 12
+    assert sketch["coefficients"] == {"val": pytest.approx(0.6), "web": pytest.approx(0.3)}
+    assert (sketch["intercept"], sketch["r2"]) == (pytest.approx(-0.5), pytest.approx(1))
+    assert sketch["mae"] == pytest.approx(0, abs=1e-9)
+    low, high = sketch["intervals"]["coefficients"]["val"]
+    assert low == pytest.approx(0.6) == high
+    assert record["unit"] == "percent"
+    assert record["sizes"] == {"val": 5000}
+    assert {group["group"] for group in record["groups"]} == {"a", "b"}
+    with (out / "models.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 24
+    art = record["ood"]["art"]
+    for row in rows[12:]:
+        logit = art["intercept"] + sum(
+            weight * special.logit(float(row[f"id:{name}"])) for name, weight in art["coefficients"].items()
+        )
+        assert float(row["rho"]) == pytest.approx(float(row["accuracy"]) - special.expit(logit), abs=2e-6)
+    assert np.mean([abs(float(row["rho"])) for row in rows[12:]]) == pytest.approx(art["mae"] / 100, abs=1e-6)
+
+
+def test_the_same_command_writes_the_same_bytes(unseen: Run, table: Path) -> None:
+    files = []
+    for _ in range(2):
+        assert fit(unseen, table).code == 0
+        files.append({path.name: path.read_bytes() for path in (table.parent / "out").iterdir()})
+    assert files[0] == files[1]
+
+
+def test_other_methods_units_and_minimum(unseen: Run, table: Path) -> None:
+    answer = fit(unseen, table, "--scale", "probit", "--loss", "huber", "--unit", "percent", "--min-id", "val=1")
+    assert answer.code == 0, answer.err
+    record = json.loads((table.parent / "out/fit.json").read_text())
+    assert record["method"] == "probit, Huber"
+    assert record["minimum"] == {"val": 1.0}
+    assert fit(unseen, table, "--min-id", "2", ids="val").code == 0
+    assert json.loads((table.parent / "out/fit.json").read_text())["minimum"] == {"val": 2.0}
+
+
+def replaced(table: Path, old: str, new: str) -> None:
+    text = table.read_text()
+    assert old in text
+    table.write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "message"),
+    [
+        (None, {"ids": "vall"}, "no column 'vall'; did you mean val"),
+        (None, {"ood": "sketch,"}, "--ood is names with commas between"),
+        (None, {"ids": "val,val"}, "'val' is named twice"),
+        (("m3,b,", "m3,b,x"), {}, "of model 'm3' in column 'val' is not a number"),
+        (("m3,b,", "m3,b,9"), {}, "of model 'm3' in column 'val' is not an accuracy from 0 to 100"),
+        (("m3,", "m4,"), {}, "the model 'm4' is in rows 4 and 5"),
+        (("model,", "modell,"), {}, "no column 'model'; did you mean modell"),
+        (None, {"more": ["--fit-on", "group in {a"]}, "character 12: expected ',' or '}', not the end"),
+        (None, {"more": ["--fit-on", "model in {m1, m2, m3}"]}, "3 models of the fit have accuracies on val, web"),
+        (None, {"more": ["--sizes", "val"]}, "--sizes is name=number with commas between, and 'val' is not"),
+        (None, {"more": ["--sizes", "val=many"]}, "'many' is not a number of images for 'val'"),
+        (None, {"more": ["--min-id", "low"]}, "--min-id is a number"),
+        (None, {"more": ["--scale", "log"]}, "--scale is one of logit, probit, not 'log'"),
+        (None, {"more": ["--resamples", "0"]}, "at least one resample"),
+        (None, {"more": ["--unit", "fraction"]}, "is not an accuracy from 0 to 1"),
+        (("m3,b,", "m3,"), {}, "line 5: 5 fields where the header has 6"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_nothing_written(
+    unseen: Run, table: Path, change: tuple[str, str] | None, arguments: dict[str, Any], message: str
+) -> None:
+    if change:
+        replaced(table, *change)
+    names = {key: value for key, value in arguments.items() if key != "more"}
+    answer = fit(unseen, table, *arguments.get("more", []), **names)
+    assert answer.code == 2
+    assert message in answer.err
+    assert answer.err.count("\n") == 1
+    assert answer.out == ""
+    assert not (table.parent / "out").exists()
+
+
+def test_no_such_table(unseen: Run, tmp_path: Path) -> None:
+    answer = fit(unseen, tmp_path / "none.csv")
+    assert (answer.code, "no such file" in answer.err) == (2, True)
+
+
+def test_pairs_are_ranked(unseen: Run, table: Path) -> None:
+    answer = unseen("shifts", "pairs", table, "--id", "val,web,art", "--ood", "sketch", "--top", "2")
+    assert answer.code == 0, answer.err
+    title, _, _, first, *rest = answer.out.splitlines()
+    assert title.startswith("sketch: 3 pairs on 12 models")
+    assert first.split()[:3] == ["val", "+", "web"]  # of which it was made
+    assert len(rest) == 1
+    assert unseen("shifts", "pairs", table, "--id", "val", "--ood", "sketch").code == 2
+
+
+def predictions(folder: Path) -> tuple[Path, Path]:
+    rng = np.random.default_rng(0)
+    paths = folder / "id.npz", folder / "ood.npz"
+    for path, shift in zip(paths, (0.0, 0.5), strict=True):
+        labels, shared = rng.integers(0, 5, 3000), rng.normal(size=3000)
+        made = {"labels": labels}
+        for number, skill in enumerate(np.linspace(0, 1.5, 6)):
+            right = skill - shift > np.sqrt(0.8) * shared + np.sqrt(0.2) * rng.normal(size=3000)
+            made[f"m{number}"] = np.where(right, labels, (labels + rng.integers(1, 5, 3000)) % 5)
+        np.savez(path, **made)
+    return paths
+
+
+def test_agreement(unseen: Run, tmp_path: Path) -> None:
+    known, shifted = predictions(tmp_path)
+    answer = unseen("shifts", "agreement", known, shifted)
+    assert answer.code == 0, answer.err
+    assert "6 models, 15 pairs" in answer.out
+    rows = [line.split() for line in answer.out.splitlines() if line.startswith("m") and line[1].isdigit()]
+    with np.load(known) as made:
+        expected = [100 * float((made[f"m{i}"] == made["labels"]).mean()) for i in range(6)]
+    assert [float(row[1]) for row in rows] == pytest.approx(expected, abs=0.051)
+    off = [abs(float(row[2]) - float(row[4])) for row in rows]
+    assert np.mean(off) < np.mean([abs(float(row[1]) - float(row[4])) for row in rows]) / 2
+
+
+def test_agreement_without_labels_and_with_bad_files(unseen: Run, tmp_path: Path) -> None:
+    known, shifted = predictions(tmp_path)
+    with np.load(known) as made:
+        arrays = dict(made)
+    bare = tmp_path / "bare.npz"
+    np.savez(bare, **{name: values for name, values in arrays.items() if name != "labels"})
+    answer = unseen("shifts", "agreement", bare, shifted)
+    assert (answer.code, "no 'labels'" in answer.err, "OOD refined" in answer.out) == (0, True, False)
+    cases: dict[str, dict[str, Any]] = {
+        "no predictions of 'm9'": {"m9": arrays["m0"]},
+        "different numbers of images": {"m0": arrays["m0"][:5]},
+        "one class index an image": {"m0": arrays["m0"] * 0.5},
+        "not an .npz file of plain arrays": {"m0": np.array([{}] * 3000, dtype=object)},
+    }
+    for message, change in cases.items():
+        np.savez(bare, **arrays | change)
+        answer = unseen("shifts", "agreement", bare, shifted)
+        assert (answer.code, message in answer.err) == (2, True), answer.err
+    bare.write_bytes(b"PK not a zip")
+    assert unseen("shifts", "agreement", bare, shifted).code == 2
+    assert unseen("shifts", "agreement", tmp_path / "none.npz", shifted).code == 2

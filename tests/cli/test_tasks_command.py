@@ -1,0 +1,147 @@
+"""`unseen tasks`, from images to the page, on the digits that come with scikit-learn."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from unseen.cli.main import app
+from unseen.cli.tasks import tasks
+from unseen.probes.many_shot import ERICSSON_2021
+from unseen.studies.task_features import find_task_features
+from unseen.studies.task_plan import task_jobs
+from unseen.studies.tasks import run_tasks
+
+if not any(command.name == "tasks" for command in app.registered_commands):
+    app.command("tasks")(tasks)
+
+Unseen = Callable[..., tuple[int, str, str]]
+CODE = """
+import torch
+from torch import nn
+
+from unseen.images.transform import Transform
+
+
+def pixels():
+    return nn.Sequential(nn.AvgPool2d((4, 2)), nn.Flatten()), Transform(size=8, resize=8)
+
+
+def blurred():
+    return nn.Sequential(nn.AvgPool2d(4), nn.Flatten()), Transform(size=8, resize=8)
+"""
+
+
+@pytest.fixture
+def backbone(tmp_path: Path) -> str:
+    (tmp_path / "own.py").write_text(CODE)
+    return f"{tmp_path / 'own.py'}:pixels"
+
+
+def results(out: Path) -> dict[str, float]:
+    return {path.name: path.stat().st_mtime_ns for path in (out / "results").glob("*.json")}
+
+
+def test_from_images_to_the_page(unseen: Unseen, tmp_path: Path, backbone: str) -> None:
+    out = tmp_path / "run"
+    options = ("tasks", "--backbone", backbone, "--out", out, "--workers", 1)
+    code, said, notes = unseen(*options, "--datasets", "digits", "--dry-run")
+    assert code == 0
+    assert "1,151" in said
+    assert "4 jobs" in said
+    assert not (out / "run.json").exists()
+
+    code, said, notes = unseen(*options, "--datasets", "digits,dtd", "--images", tmp_path, "--imagenet-top1", 20)
+    assert code == 0
+    assert "left out: dtd: not there; expected dtd/dtd below" in notes
+    assert "to get it: Oxford VGG" in notes
+    scores = pd.read_csv(out / "scores.csv").set_index("setting")["value"]
+    assert scores["linear"] > 0.5  # eight greys of a picture of a digit; chance is 0.1
+    assert scores["5-shot"] < scores["20-shot"] < scores["50-shot"]
+    page = (out / "report.html").read_text()
+    assert "dtd: not there" in page
+    assert "saw images of 8 pixels; the published models saw 224" in page
+    assert "digits of scikit-learn" in page
+
+    before = results(out)
+    assert len(before) == 4
+    code, _, notes = unseen(*options, "--datasets", "digits")
+    assert code == 0
+    assert "jobs to do" not in notes
+    assert results(out) == before
+
+    # Another backbone joins the run; what is there is not done again.
+    other = backbone.replace(":pixels", ":blurred")
+    code, said, notes = unseen("tasks", "--backbone", other, "--out", out, "--workers", 1, "--datasets", "digits")
+    assert code == 0
+    assert "4 of 4 jobs to do" in notes
+    assert {name: results(out)[name] for name in before} == before
+    assert {"linear"} <= set(pd.read_csv(out / "scores.csv")["setting"])
+    assert pd.read_csv(out / "scores.csv")["backbone"].nunique() == 2
+    code, _, error = unseen(*options, "--datasets", "digits", "--protocol", "ericsson-2021-exact")
+    assert code == 2
+    assert "a run with other protocol" in error
+
+
+def test_own_features(unseen: Unseen, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    (tmp_path / "features/pets").mkdir(parents=True)
+    for name, count in (("train", 40), ("val", 20), ("test", 25)):
+        y = np.arange(6).repeat(count)
+        np.savez(tmp_path / "features/pets" / f"{name}.npz", X=np.eye(6)[y] + 0.4 * rng.normal(size=(len(y), 6)), y=y)
+    out = tmp_path / "run"
+    options = ("tasks", "--features", tmp_path / "features", "--out", out, "--workers", 1, "--backbone", "mine")
+    code, said, _ = unseen(*options, "--dry-run")
+    assert code == 0
+    assert "4 jobs" in said
+
+    # Stopped after the first of its jobs, a run goes on with the others.
+    found = find_task_features(tmp_path / "features", [], ["mine"])
+    running = run_tasks(task_jobs(found, ERICSSON_2021)[::-1], found, out / "results", 1)
+    next(running)
+    running.close()
+    before = results(out)
+    assert len(before) == 1
+    code, said, notes = unseen(*options)
+    assert code == 0
+    assert "3 of 4 jobs to do" in notes
+    assert {name: results(out)[name] for name in before} == before
+    table = pd.read_csv(tmp_path / "run/scores.csv")
+    assert table.loc[table["setting"] == "linear", "metric"].item() == "mean-per-class"
+    # The paper's models stand beside it, as its few-shot scores on Pets are published.
+    assert "among the paper's models, mine ranks" in said.lower()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--datasets", "digit"), "no data set 'digit'; did you mean digits"),
+        (("--datasets", ","), "--datasets takes some of aircraft"),
+        (("--datasets", "dtd"), "none of the data sets is there"),
+        (("--protocol", "ericsson"), "--protocol is one of ericsson-2021, ericsson-2021-exact"),
+        (("--images", "nowhere"), "nowhere: no such folder"),
+        (("--imagenet-top1", 75, "--imagenet-top1", 76), "2 numbers, 1 backbones"),
+        (("--imagenet-top1", 0), "between 0 and 100, not 0"),
+        (("--features", "x", "--images", "y"), "not both"),
+    ],
+)
+def test_mistakes(unseen: Unseen, tmp_path: Path, backbone: str, options: tuple[object, ...], message: str) -> None:
+    code, _, error = unseen("tasks", "--backbone", backbone, "--out", tmp_path / "run", *options)
+    assert code == 2
+    assert message in error
+    assert len([line for line in error.splitlines() if line.startswith("unseen:")]) == 1
+
+
+def test_a_partial_copy_is_named(unseen: Unseen, tmp_path: Path, backbone: str) -> None:
+    place = tmp_path / "data/eurosat/2750"
+    for name in ("Forest", "River"):
+        (place / name).mkdir(parents=True)
+        (place / name / f"{name}_1.jpg").write_bytes(b"")
+    options = ("--images", tmp_path / "data", "--datasets", "eurosat,digits", "--dry-run")
+    code, said, notes = unseen("tasks", "--backbone", backbone, "--out", tmp_path / "run", *options)
+    assert code == 0
+    assert "eurosat: " in notes
+    assert "is incomplete: 2 images where 27,000 are expected" in notes
+    assert "digits" in said

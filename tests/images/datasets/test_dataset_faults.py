@@ -1,0 +1,193 @@
+"""Copies that are missing, incomplete, wrong or malicious, and what is said of them."""
+
+import gzip
+from pathlib import Path
+
+import dataset_trees as trees
+import numpy as np
+import pytest
+
+from unseen.cli.datasets import dataset_rows, state_rows
+from unseen.errors import UserError
+from unseen.images.datasets.idx import idx_file, idx_shape, read_idx
+from unseen.images.datasets.multi_label import join_classes, shown_classes, targets
+from unseen.images.datasets.open_dataset import examine, open_dataset
+from unseen.images.datasets.registry import DATASETS
+
+
+def test_a_data_set_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="dtd: not there; expected dtd/dtd below .*; to get it: Oxford VGG.*dtd-r1.0.1"):
+        open_dataset(DATASETS["dtd"], tmp_path)
+    with pytest.raises(
+        UserError, match="cifar100: not there; expected cifar-100-python or cifar-100-binary; to get it"
+    ):
+        open_dataset(DATASETS["cifar100"], None)
+
+
+def test_images_that_were_not_downloaded(tmp_path: Path) -> None:
+    trees.pets(tmp_path)
+    (tmp_path / "oxford-iiit-pet/images/Abyssinian_2.jpg").unlink()
+    missing = "1 of 16 images are not there, the first images/Abyssinian_2.jpg"
+    with pytest.raises(UserError, match=f"pets: .*oxford-iiit-pet is incomplete: {missing}; to get it: Oxford"):
+        open_dataset(DATASETS["pets"], tmp_path)
+    state = examine(DATASETS["pets"], tmp_path)
+    assert (state.state, state.images, state.reason) == ("partial", 15, missing)
+    assert len(open_dataset(DATASETS["pets"], tmp_path, partial=True).manifest) == 15
+
+
+def test_a_folder_without_any_of_its_images(tmp_path: Path) -> None:
+    trees.dtd(tmp_path)
+    (tmp_path / "dtd/dtd/images").rename(tmp_path / "elsewhere")
+    (tmp_path / "dtd/dtd/images").mkdir()
+    with pytest.raises(UserError, match="dtd/dtd has no images, not even images/banded/banded_0002.jpg; to get it"):
+        open_dataset(DATASETS["dtd"], tmp_path, partial=True)
+
+
+def test_a_folder_of_another_form_is_told_what_was_expected(tmp_path: Path) -> None:
+    trees.class_folders(tmp_path, "flowers-102", {"rose": ["1.jpg"]})
+    with pytest.raises(UserError, match="flowers-102 has no jpg; expected jpg, imagelabels.mat, setid.mat; to get it"):
+        open_dataset(DATASETS["flowers"], tmp_path)
+    assert examine(DATASETS["flowers"], tmp_path).state == "partial"
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "content", "reason"),
+    [
+        (
+            "aircraft",
+            "fgvc-aircraft-2013b/data/images_variant_val.txt",
+            "0000003\n",
+            "line 1: expected an image and its",
+        ),
+        (
+            "dtd",
+            "dtd/dtd/labels/train1.txt",
+            "banded/b 1.jpg\n",
+            "1 of 5 images are not there, the first images/banded/b 1.jpg",
+        ),
+        ("food101", "food-101/meta/train.json", "[1", "expected JSON with the list of images of each dish"),
+        ("food101", "food-101/meta/train.json", '["apple_pie"]', "expected JSON with the list of images of each dish"),
+        (
+            "pets",
+            "oxford-iiit-pet/annotations/test.txt",
+            "Abyssinian_1 1\n",
+            "line 1: expected an image and three numbers",
+        ),
+        (
+            "voc2007",
+            "VOCdevkit/VOC2007/ImageSets/Main/cow_val.txt",
+            "001000 2\n",
+            "has the mark '2'; expected -1, 0 or 1",
+        ),
+        ("voc2007", "VOCdevkit/VOC2007/ImageSets/Main/cow_val.txt", "", "cow_val.txt says nothing of image 001000"),
+        ("chestx", "ChestX-Ray8/Data_Entry_2017.csv", "Image,Label\n", "no column 'Image Index'"),
+        (
+            "isic",
+            "ISIC2018/ISIC2018_Task3_Training_GroundTruth/ISIC2018_Task3_Training_GroundTruth.csv",
+            "image,MEL,NV,BCC,AKIEC,BKL,DF,VASC\nISIC_0024306,1.0,1.0,0,0,0,0,0\n",
+            "line 2: expected one 1.0 among MEL,NV",
+        ),
+        ("cars", "stanford_cars/devkit/cars_meta.mat", "x", "not a MATLAB file"),
+        ("flowers", "flowers-102/setid.mat", "x", "not a MATLAB file"),
+    ],
+)
+def test_a_wrong_file_is_named(name: str, file: str, content: str, reason: str, tmp_path: Path) -> None:
+    getattr(trees, name)(tmp_path)
+    (tmp_path / file).write_text(content)
+    with pytest.raises(UserError, match=reason):
+        open_dataset(DATASETS[name], tmp_path)
+    assert examine(DATASETS[name], tmp_path).state == "partial"
+
+
+@pytest.mark.parametrize("path", ["../../secret.jpg", "/etc/passwd", "a/../../secret.jpg"])
+def test_lists_name_nothing_outside_their_folder(path: str, tmp_path: Path) -> None:
+    trees.sun397(tmp_path)
+    trees.write(tmp_path / "secret.jpg", trees.jpeg(0))
+    trees.write(tmp_path / "SUN397/Testing_01.txt", f"/{path}\n")
+    with pytest.raises(UserError, match="which is no image below it"):
+        open_dataset(DATASETS["sun397"], tmp_path, partial=True)
+
+
+def test_names_that_are_not_plain_text(tmp_path: Path) -> None:
+    trees.sun397(tmp_path)
+    trees.write(tmp_path / "SUN397/Testing_01.txt", "/a/abbey/\x1b[2J.jpg\n")
+    with pytest.raises(UserError, match="not plain text"):
+        open_dataset(DATASETS["sun397"], tmp_path)
+
+
+def test_classes_of_cars_without_a_name(tmp_path: Path) -> None:
+    from scipy.io import savemat
+
+    trees.cars(tmp_path)
+    kind = [("class", "O"), ("fname", "O")]
+    annotations = {"annotations": np.array([[(3, "00001.jpg")]], dtype=kind)}
+    savemat(tmp_path / "stanford_cars/cars_test_annos_withlabels.mat", annotations)
+    with pytest.raises(UserError, match="the class of 00001.jpg is not one of the 2 that have names"):
+        open_dataset(DATASETS["cars"], tmp_path)
+    savemat(tmp_path / "stanford_cars/cars_test_annos_withlabels.mat", {"annotations": np.array([[1, 2]])})
+    with pytest.raises(UserError, match="no structure 'annotations' with the fields 'class' and 'fname'"):
+        open_dataset(DATASETS["cars"], tmp_path)
+
+
+def test_a_folder_without_images_of_its_class(tmp_path: Path) -> None:
+    trees.eurosat(tmp_path)
+    (tmp_path / "eurosat/2750/SeaLake").mkdir()
+    with pytest.raises(UserError, match="eurosat/2750: no images in the folder SeaLake"):
+        open_dataset(DATASETS["eurosat"], tmp_path, partial=True)
+
+
+def test_idx_files(tmp_path: Path) -> None:
+    array = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
+    plain, packed = trees.write(tmp_path / "a", trees.idx(array)), tmp_path / "b.gz"
+    packed.write_bytes(gzip.compress(trees.idx(array)))
+    for path in (plain, packed):
+        assert np.array_equal(read_idx(path), array)
+        assert idx_shape(path) == (2, 3, 4)
+    for content in (trees.idx(array)[:-1], trees.idx(array) + b"0"):
+        with pytest.raises(UserError, match=r"a: .* values, but its header says 2 × 3 × 4"):
+            read_idx(trees.write(plain, content))
+    for content in (b"", b"\0\0\x08\x03\0", b"\0\0\x0d\x01\0\0\0\0"):
+        with pytest.raises(UserError, match="a: not an IDX file"):
+            read_idx(trees.write(plain, content))
+    packed.write_bytes(packed.read_bytes()[:20])
+    with pytest.raises(UserError, match="b.gz: not an IDX file"):
+        read_idx(packed)
+    with pytest.raises(UserError, match="neither c nor c.gz in it"):
+        idx_file(tmp_path, "c")
+
+
+def test_fashion_with_other_labels(tmp_path: Path) -> None:
+    trees.fashion_mnist(tmp_path)
+    file = tmp_path / "FashionMNIST/raw/t10k-labels-idx1-ubyte"
+    for labels in ([1, 2, 3], [1, 2, 3, 10]):
+        file.write_bytes(trees.idx(np.array(labels, np.uint8)))
+        with pytest.raises(UserError, match="expected a class from 0 to 9 for each of the 4 images of t10k-images"):
+            open_dataset(DATASETS["fashion-mnist"], tmp_path)
+
+
+def test_words_of_several_classes() -> None:
+    assert join_classes(["dog", "cat"], ["chair"]) == "cat+chair?+dog"
+    assert join_classes([]) == "none"
+    assert shown_classes("cat+chair?+dog") == ["cat", "dog"]
+    assert shown_classes("none") == shown_classes("chair?") == []
+    found = targets(["cat+chair?", "none"], ["cat", "chair"])
+    assert found.positives.tolist() == [[True, False], [False, False]]
+    assert found.ignored.tolist() == [[False, True], [False, False]]
+    with pytest.raises(UserError, match="'cow' names a class that is not one of cat, dog"):
+        targets(["cow"], ["cat", "dog"])
+
+
+def test_what_commands_list(tmp_path: Path) -> None:
+    columns, rows = dataset_rows()
+    assert {row[0] for row in rows} == set(DATASETS)
+    aircraft = dict(zip(columns, rows[0], strict=True))
+    assert (aircraft["train"], aircraft["metric"], aircraft["validation"]) == ("3334", "mean-per-class", "author")
+    with pytest.raises(UserError, match="nothing: no such folder; give the one that all data sets are below"):
+        state_rows(tmp_path / "nothing")
+    trees.pets(tmp_path)
+    columns, rows = state_rows(tmp_path)
+    states = {row[1]: dict(zip(columns, row, strict=True)) for row in rows}
+    assert (states["pets"]["state"], states["pets"]["images"], states["pets"]["of"]) == ("partial", 16, 7349)
+    assert "12 training images where 3,680 are expected; Oxford VGG" in states["pets"]["advice"]
+    assert (states["cars"]["state"], states["cars"]["images"], states["cars"]["where"]) == ("missing", 0, "")
+    assert (states["drawings"]["state"], states["drawings"]["advice"]) == ("complete", "")

@@ -1,0 +1,119 @@
+"""Splits that are drawn: how many, the same everywhere, and what cannot be split."""
+
+import random
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import dataset_trees as trees
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unseen.errors import UserError
+from unseen.images.datasets.listing import Row
+from unseen.images.datasets.open_dataset import open_dataset
+from unseen.images.datasets.registry import DATASETS
+from unseen.images.datasets.split_rules import split_rows
+
+
+def rows_of(sizes: list[int], part: str) -> list[Row]:
+    return [
+        Row(f"{name:03d}/{image}.jpg", f"{name:03d}", part) for name, size in enumerate(sizes) for image in range(size)
+    ]
+
+
+def uneven(total: int, classes: int) -> list[int]:
+    """Sizes of classes that differ by chance, but not by much, and add up."""
+    rng = random.Random(0)
+    sizes = [total // classes] * classes
+    for _ in range(total - sum(sizes)):
+        sizes[rng.randrange(classes)] += 1
+    return sizes
+
+
+@pytest.mark.parametrize("name", [name for name, d in DATASETS.items() if d.validation == "fifth"])
+def test_a_fifth_of_the_training_images_validates(name: str) -> None:
+    counts, dataset = DATASETS[name].counts, DATASETS[name]
+    assert counts["val"] == (counts["train"] + counts["val"]) // 5
+    if dataset.test == "beyond-30":
+        assert counts["train"] + counts["val"] == 30 * dataset.classes
+
+
+@pytest.mark.parametrize("name", ["caltech101", "cars", "pets", "sun397", "digits"])
+def test_expected_counts_follow_from_the_rules(name: str) -> None:
+    """The counts that metadata state, from uneven classes of the true number and total."""
+    dataset = DATASETS[name]
+    rows = [
+        row._replace(id=f"{part}/{row.id}")
+        for part, total in dataset.parts.items()
+        for row in rows_of(uneven(total, dataset.classes), part)
+    ]
+    split = split_rows(rows, dataset.test, dataset.validation, 0, name)
+    assert Counter(row.part for row in split) == dataset.counts
+    assert [row[:2] for row in split] == [row[:2] for row in rows]
+
+
+@given(st.lists(st.integers(5, 60), min_size=1, max_size=12), st.integers(0, 5))
+@settings(deadline=None, max_examples=60)
+def test_a_fifth_is_a_fifth_of_all_and_of_each(sizes: list[int], seed: int) -> None:
+    split = split_rows(rows_of(sizes, "train"), "author", "fifth", seed, "x")
+    held = Counter(row.label for row in split if row.part == "val")
+    assert held.total() == sum(sizes) // 5
+    assert all(size // 5 <= held[f"{name:03d}"] <= size // 5 + 1 for name, size in enumerate(sizes))
+    assert all(held[f"{name:03d}"] == size // 5 for name, size in enumerate(sizes) if size % 5 == 0)
+
+
+def test_a_draw_depends_on_the_seed_and_on_nothing_else() -> None:
+    rows = rows_of([40, 35], "all")
+    drawn = {seed: set(split_rows(rows, "beyond-30", "fifth", seed, "x")) for seed in (0, 1)}
+    mixed = random.Random(1).sample(rows, len(rows))
+    assert set(split_rows(mixed, "beyond-30", "fifth", 0, "x")) == drawn[0] != drawn[1]
+    alone = split_rows(rows[:40], "beyond-30", "fifth", 0, "x")
+    assert set(alone) == {row for row in drawn[0] if row.label == "000"}
+
+
+def test_a_known_draw() -> None:
+    """SHA-256 of `seed/class/id`, smallest first, computed with another program:
+    `for i in 0 1 2 3 4; do printf %s "0/000/000/$i.jpg" | sha256sum; done`.
+    """
+    split = split_rows(rows_of([5], "train"), "author", "fifth", 0, "x")
+    assert [row.id for row in split if row.part == "val"] == ["000/0.jpg"]
+
+
+def test_classes_that_cannot_be_split() -> None:
+    with pytest.raises(UserError, match="set: 001 has 30 images, but 30 train and at least 1 must be left to test"):
+        split_rows(rows_of([31, 30], "all"), "beyond-30", "fifth", 0, "set")
+    with pytest.raises(UserError, match="set: 000 has 2 images to train on, of which a fifth would be held out"):
+        split_rows(rows_of([2, 50], "train"), "author", "fifth", 0, "set")
+
+
+def test_a_class_without_validation_images(tmp_path: Path) -> None:
+    trees.dtd(tmp_path)
+    trees.write(tmp_path / "dtd/dtd/labels/val1.txt", "banded/banded_0005.jpg\n")
+    dtd = replace(DATASETS["dtd"], classes=2, counts={"train": 2, "val": 1, "test": 2})
+    with pytest.raises(UserError, match="dtd: no validation image of zigzagged; complete the data set: Oxford"):
+        open_dataset(dtd, tmp_path)
+
+
+def test_a_class_that_is_only_difficult_where_it_should_test(tmp_path: Path) -> None:
+    trees.voc2007(tmp_path)
+    file = tmp_path / "VOCdevkit/VOC2007/ImageSets/Main/cow_test.txt"
+    file.write_text(file.read_text().replace(" 1\n", " 0\n"))
+    with pytest.raises(UserError, match="voc2007: no test image of cow;"):
+        open_dataset(DATASETS["voc2007"], tmp_path, partial=True)
+
+
+def test_one_class_is_not_enough(tmp_path: Path) -> None:
+    trees.class_folders(tmp_path, "eurosat/2750", {"Forest": ["a.jpg", "b.jpg"]})
+    one = replace(DATASETS["eurosat"], classes=1, counts={"all": 2})
+    with pytest.raises(UserError, match=r"eurosat: all images are of one class \(Forest\); two at least are needed"):
+        open_dataset(one, tmp_path)
+
+
+def test_the_seed_is_in_the_manifest(tmp_path: Path) -> None:
+    trees.pets(tmp_path)
+    hashes = {
+        open_dataset(DATASETS["pets"], tmp_path, seed=seed, partial=True).manifest.content_hash for seed in (0, 0, 1, 2)
+    }
+    assert len(hashes) >= 2

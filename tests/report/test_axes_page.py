@@ -1,0 +1,207 @@
+"""The page across axes: its numbers and sentences, that names stay text, that it is the same each time; in Chromium."""
+
+import html
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+import scipy.stats
+
+from unseen.report.axes_data import AxesPage, SharedModel
+from unseen.report.axes_page import correlation_matrix, write_axes_page
+from unseen.report.axes_words import findings, rank_text, strong_and_weak
+from unseen.results.axes import Measure, Standing, put_together
+
+HOSTILE = '"><img src=x onerror=alert(1)></script><script>alert(2)</script><b>bold</b>'
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
+NAMES = ("one", "two", "three", "four", HOSTILE)
+LEVELS = (0.60, 0.58, 0.56, 0.50, 0.45)
+LINEAR = (0.80, 0.82, 0.70, 0.72, 0.60)
+RHO = (0.03, 0.01, 0.02, -0.01)
+
+
+def shares(values: tuple[float, ...]) -> dict[str, float]:
+    return dict(zip(NAMES, scipy.special.logit(values).tolist(), strict=True))
+
+
+def made(levels: tuple[float, ...] = LEVELS) -> AxesPage:
+    """Five backbones, the last without shifts."""
+    draws = {name: scipy.special.logit(np.full(100, share)) for name, share in zip(NAMES, levels, strict=True)}
+    draws["one"] = scipy.special.logit(np.linspace(0.57, 0.61, 100))
+    draws["two"] = scipy.special.logit(np.linspace(0.56, 0.60, 100))[::-1]
+    measures = [
+        Measure("concepts", "levels", "Unseen concepts", "Levels <i>.", shares(levels),
+                draws=draws),
+        Measure("tasks", "linear", "Many-shot linear", "Tasks.", shares(LINEAR)),
+        Measure("shifts", "rho", "Effective robustness", "Shifts.", dict(zip(NAMES[:4], RHO, strict=True)),
+                bounded=False),
+    ]  # fmt: skip
+    models = [SharedModel("one", "ONE", "file.pth", "padding")]
+    return AxesPage(put_together(measures), models, ["A notice & more."], {"runs": "<b>run</b>"})
+
+
+@pytest.fixture(scope="module")
+def page() -> AxesPage:
+    return made()
+
+
+@pytest.fixture(scope="module")
+def path(page: AxesPage, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("axes") / "axes.html"
+    write_axes_page(page, file)
+    return file
+
+
+def cells(text: str, table: str) -> list[list[str]]:
+    """The cells of the body of a table, without tags."""
+    body = text.split(table, 1)[1].split("<tbody>", 1)[1].split("</tbody>", 1)[0]
+    rows = [re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row, re.DOTALL) for row in body.split("<tr")[1:]]
+    return [[html.unescape(re.sub(r"<[^>]*>", " ", cell)).split() for cell in row] for row in rows]  # type: ignore[misc]
+
+
+def test_every_value_has_its_rank_beside_it(path: Path) -> None:
+    table = cells(path.read_text(), '<table id="table">')
+    assert table[0] == [["one"], ["60.0", "1"], ["80.0", "2"], ["+3.0", "1"]]
+    assert table[3] == [["four"], ["50.0", "4"], ["72.0", "3"], ["−1.0", "4"]]
+    assert table[4][1:] == [["45.0", "5"], ["60.0", "5"], ["–"]]
+
+
+def test_the_matrix_has_pearson_below_and_spearman_above(path: Path, page: AxesPage) -> None:
+    x, y = scipy.special.logit(LEVELS), scipy.special.logit(LINEAR)
+    pearson, spearman = scipy.stats.pearsonr(x, y), scipy.stats.spearmanr(x, y)
+    matrix = cells(path.read_text(), '<table class="matrix">')
+    low, high = pearson.confidence_interval(0.95)
+    assert matrix[1][1] == f"{pearson.statistic:+.2f} {low:+.2f} to {high:+.2f}".replace("-", "−").split()
+    assert matrix[0][2][0] == f"{spearman.statistic:+.2f}"
+    four = scipy.stats.pearsonr(y[:4], RHO)
+    cell = correlation_matrix(page.axes)[2][1]
+    assert cell.value == pytest.approx(four.statistic)
+    assert cell.about.startswith("Pearson’s over 4 backbones")
+    assert "p " in cell.about
+    assert "without any one" not in cell.about
+
+
+def test_it_answers_in_words(path: Path, page: AxesPage) -> None:
+    sentences = findings(page.axes)
+    assert sentences[0].startswith("No backbone is best at everything: one is first by 2 of 3 measures")
+    assert "go together most: r +0.9" in sentences[1]
+    assert sentences[-1].startswith("These are 5 backbones, and intervals are wide")
+    text = html.unescape(path.read_text())
+    assert all(sentence in text for sentence in sentences)
+    assert "A notice & more." in text
+    assert "ONE" in text
+    assert "padding" in text
+
+
+def test_strong_and_weak_say_how_sure(page: AxesPage) -> None:
+    said = strong_and_weak(page.axes, "one")
+    assert said == (
+        "Strongest in Unseen concepts, rank 1 of 5 (1 to 2); weakest in Many-shot linear, rank 2 of 5, how sure is not "
+        "known."
+    )
+    assert rank_text(Standing(2, 6, 2, 2)) == "rank 2 of 6"
+
+
+def test_ranges_that_meet_are_called_chance() -> None:
+    near = {"a": np.tile([1.0, 0.0], 50), "b": np.tile([0.5, 0.6], 50)}
+    names = {"a": 1.0, "b": 0.5}, {"a": 0.4, "b": 0.5}
+    axes = put_together([Measure("concepts", f"m{i}", f"M{i}", "", names[i], draws=near) for i in range(2)])
+    assert strong_and_weak(axes, "a").endswith("it may be no more than chance.")
+
+
+@pytest.mark.parametrize(
+    ("counts", "sentence"),
+    [
+        ({"concepts": 5}, "There is one axis alone"),
+        (
+            {"concepts": 3, "tasks": 3},
+            "they need 4 backbones that are on two axes under the same names, and there are 3",
+        ),
+        ({"concepts": 1, "tasks": 1}, "and there is 1"),
+    ],
+)
+def test_without_correlations_it_says_what_is_missing(counts: dict[str, int], sentence: str, tmp_path: Path) -> None:
+    axes = put_together(
+        [Measure(axis, axis, axis, "", {f"b{i}": float(i) for i in range(n)}) for axis, n in counts.items()]
+    )
+    assert sentence in findings(axes)[-1]
+    write_axes_page(AxesPage(axes), tmp_path / "axes.html")
+    assert sentence in (tmp_path / "axes.html").read_text()
+
+
+def test_names_on_different_axes_share_nothing() -> None:
+    axes = put_together([Measure("concepts", "c", "C", "", {"a": 1.0}), Measure("tasks", "t", "T", "", {"b": 1.0})])
+    assert "and there are none" in findings(axes)[-1]
+
+
+def test_names_are_only_ever_text(path: Path) -> None:
+    text = path.read_text()
+    for raw in ("<img src=x", "<script>alert(2)", "<b>run</b>", "Levels <i>"):
+        assert raw not in text
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])
+    assert data["backbones"][-1]["name"] == HOSTILE
+
+
+def test_the_same_numbers_give_the_same_bytes(path: Path, tmp_path: Path) -> None:
+    write_axes_page(made(), tmp_path / "again.html")
+    assert (tmp_path / "again.html").read_bytes() == path.read_bytes()
+
+
+def test_lines_that_share_a_rank_are_drawn_apart(tmp_path: Path) -> None:
+    write_axes_page(made((0.6, 0.5, 0.5, 0.5, 0.4)), tmp_path / "ties.html")
+    text = (tmp_path / "ties.html").read_text()
+    measure = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])["measures"][0]
+    assert measure["ranks"] == [1, 2, 2, 2, 5]
+    assert measure["spots"] == [1, 2.5, 3, 3.5, 5]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    api = pytest.importorskip("playwright.sync_api", reason="needs the Python package playwright")
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium (Debian: apt-get install chromium)")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+def test_in_a_browser_it_loads_quietly_follows_and_chooses(browser: Any, path: Path) -> None:
+    trouble: list[str] = []
+    context = browser.new_context(color_scheme="dark", viewport={"width": 500, "height": 800})
+    tab = context.new_page()
+    tab.on("console", lambda message: trouble.append(message.text))
+    tab.on("pageerror", lambda error: trouble.append(str(error)))
+    tab.on("dialog", lambda dialog: (trouble.append(dialog.message), dialog.dismiss()))
+    tab.on("request", lambda request: request.url == path.as_uri() or trouble.append(request.url))
+    tab.goto(path.as_uri())
+    tab.wait_for_selector("#bump .main-svg", state="attached")
+    opacities = "document.getElementById('bump').data.map((trace) => trace.opacity)"
+    assert tab.evaluate(opacities) == [1] * 5
+    assert tab.evaluate("document.documentElement.scrollWidth") == 500  # wide tables scroll by themselves
+    tab.locator("button[data-backbone='1']").click()
+    assert tab.evaluate(opacities) == [0.15, 1, 0.15, 0.15, 0.15]
+    assert tab.locator("#table tr.followed th").inner_text() == "two"
+    tab.locator("button[data-backbone='1']").click()
+
+    points = "document.getElementById('points').data.map((trace) => [trace.x[0], trace.y[0]])"
+    tab.locator(".matrix button[data-x='1'][data-y='2']").click()
+    shown = np.array(tab.evaluate(points))
+    assert shown == pytest.approx(np.column_stack([scipy.special.logit(LINEAR[:4]), 100 * np.array(RHO)]))
+    tab.locator("[data-side='up']").select_option("0")
+    assert len(tab.evaluate(points)) == 5
+    tab.locator("#table th", has_text="Many-shot").locator("button").click(click_count=2)
+    assert tab.locator("#table tbody th").first.inner_text() == "two"  # 82%, the greatest
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert tab.evaluate(background) == "rgb(20, 22, 26)"
+    tab.locator("#theme").click()
+    assert tab.evaluate(background) == "rgb(252, 252, 251)"
+    context.close()
+    assert [line for line in trouble if not line.startswith("data:")] == []

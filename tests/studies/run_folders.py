@@ -1,0 +1,48 @@
+"""Run folders in the true format, with results that were made up instead of measured."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from unseen.jobs.job import job_key
+from unseen.jobs.probe_job import LogisticJob
+from unseen.jobs.runner import run_jobs
+from unseen.probes.protocol import COG_V2, LogisticProtocol
+from unseen.report.run_data import Backbone, Domain, RunData
+from unseen.results.concept_generalization import DOMAINS
+from unseen.studies.run_folder import RESULTS, write_run
+
+
+def write_concept_run(
+    folder: Path,
+    backbones: Sequence[Backbone],
+    accuracy: Callable[[str, str, int], float],
+    *,
+    domains: Sequence[str] = DOMAINS,
+    shots: int | None = None,
+    published: str = "cog-v2",
+    protocol: LogisticProtocol = COG_V2,
+) -> Path:
+    """A run with three seeds; `accuracy` gives the top-1 of a backbone on a domain with a seed."""
+    jobs = [
+        LogisticJob("concepts", protocol, backbone.name, domain, "train", "test", shots, seed, "float32")
+        for backbone in backbones
+        for domain in domains
+        for seed in range(3)
+    ]
+
+    def work(job: LogisticJob) -> dict[str, Any]:
+        value = accuracy(job.backbone, job.domain, job.seed)
+        return {"top1": value, "top5": min(1.0, value + 0.2)}
+
+    data = RunData(
+        title="Concept generalization",
+        scores=(),
+        domains=[Domain(name, name.upper(), seen=name == "in1k") for name in domains],
+        backbones=list(backbones),
+        baseline=backbones[0].name,
+        published=published,
+    )
+    write_run(folder, data, [job_key(job) for job in jobs])
+    list(run_jobs(jobs, folder / RESULTS, work))
+    return folder

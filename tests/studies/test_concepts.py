@@ -1,0 +1,210 @@
+"""The concept study: what may be compared, what is pooled, what runs become together."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unseen.backbones.backbone import Backbone, Spec
+from unseen.errors import UserError
+from unseen.features.store import write_store
+from unseen.images.domains import DomainImages
+from unseen.images.transform import Transform
+from unseen.ontology.levels import Levels, load_levels
+from unseen.probes.protocol import COG_V2, COG_V2_SHORT
+from unseen.report.run_data import Backbone as ReportBackbone
+from unseen.report.run_data import ConceptAccuracy, Domain, RunData
+from unseen.results.score import Score
+from unseen.results.tables import score_table, summarise
+from unseen.studies.concept_features import feature_pairs, find_features
+from unseen.studies.concept_plan import Asked, chosen_domains, feature_bytes, levels_hash
+from unseen.studies.concept_variants import pooled_draws, random_sets, split_rule
+from unseen.studies.concepts import as_published, image_notices, images_text, study_run
+from unseen.studies.run_folder import extend_run, merge_runs, read_run
+
+
+def asked(levels: Levels, **changes: Any) -> Asked:
+    concepts = {f"l{number}": levels.ids(number) for number in levels.numbers}
+    return replace(Asked(levels, tuple(concepts), concepts, COG_V2, (1, None), 5), **changes)
+
+
+def test_only_the_whole_protocol_on_the_published_levels_compares() -> None:
+    v2, v1 = load_levels("cog-v2"), load_levels("cog-v1")
+    assert asked(v2).comparable
+    assert asked(v2, domains=("l5",), concepts={"l5": v2.ids(5)}).comparable
+    assert not asked(v1).comparable
+    assert not asked(replace(v1, name="cog-v2")).comparable
+    assert not asked(v2, protocol=COG_V2_SHORT).comparable
+    assert not asked(v2, variant="class-balanced").comparable
+    assert not asked(v2, concepts={"l1": v2.ids(1)[:-1]}).comparable  # a concept was left out
+
+
+def test_domains_are_chosen_in_the_order_of_the_study() -> None:
+    known = ("in1k", "l1", "l2", "l5")
+    assert chosen_domains(None, known) == known
+    assert chosen_domains("L5, in1k,l5", known) == ("in1k", "l5")
+    with pytest.raises(UserError, match="not 'in1l'; did you mean in1k"):
+        chosen_domains("in1l", known)
+    with pytest.raises(UserError, match="--domains takes some of"):
+        chosen_domains(",", known)
+
+
+def test_a_model_takes_28_gb_of_training_features() -> None:
+    """2048 numbers of 16 bits for every training image of the seven figures that the papers print."""
+    from unseen.features.settings import Settings
+
+    levels = 1_168_804 + 1_165_790 + 1_145_206 + 1_157_129 + 1_141_662 - 5 * 50_000
+    rows = 1_281_167 + levels
+    half = Settings(device="cuda", precision="half")
+    assert feature_bytes(rows, 2048, half) == pytest.approx(28e9, rel=0.01)
+    assert feature_bytes(rows, 2048, Settings()) == pytest.approx(56e9, rel=0.01)
+
+
+def test_random_sets_are_fifteen_of_the_published_concepts() -> None:
+    sets = random_sets()
+    everything = {concept.wnid for concept in load_levels("cog-v2").concepts}
+    assert len(sets) == 15
+    assert all(len(set(sets.ids(number))) == 1000 and set(sets.ids(number)) <= everything for number in sets.numbers)
+    assert len({sets.ids(number) for number in sets.numbers}) == 15
+
+
+def test_random_sets_are_reported_as_their_mean() -> None:
+    values = {(draw, seed): 0.5 + 0.01 * draw + 0.001 * seed for draw in (1, 2, 15) for seed in range(2)}
+    own = Score("concepts", "cog-v2", "r50", "l1", "logistic", None, 0, "top1", 0.9)
+    drawn = [replace(own, domain=f"random{draw}", seed=seed, value=value) for (draw, seed), value in values.items()]
+    pooled = list(pooled_draws([own, *drawn]))
+    assert pooled[0] == own
+    table = summarise(score_table(pooled)).set_index("domain")
+    assert table.loc["random", "seeds"] == 6
+    assert table.loc["random", "mean"] == pytest.approx(np.mean(list(values.values())))
+    assert table.loc["l1", "mean"] == 0.9
+
+
+def test_variants_by_name() -> None:
+    assert (split_rule("plain").max_train, split_rule("class-balanced").max_train) == (1300, 732)
+    with pytest.raises(UserError, match="did you mean class-balanced"):
+        split_rule("class_balanced")
+
+
+def test_the_published_preprocessing_resizes_to_the_crop() -> None:
+    import torch
+
+    torchvision = Transform(size=384, resize=438, interpolation="bilinear", mean=(0.5, 0.5, 0.5), squash=True)
+    spec = Spec("x", "w", "penultimate", "avg", 8, 1, torchvision)
+    found = as_published(Backbone(spec, torch.nn.Identity())).spec.transform
+    assert (found.resize, found.size, found.interpolation, found.squash) == (384, 384, "bicubic", False)
+    assert found.mean == (0.5, 0.5, 0.5)
+
+
+class Release:
+    def __init__(self, release: str) -> None:
+        self.about = {"release": release}
+
+
+def test_blurred_faces_are_said() -> None:
+    names = ("ImageNet-1K with blurred faces, training", "ImageNet-1K with blurred faces, validation")
+    train, test = ((Release(name), None) for name in names)
+    domain = DomainImages("in1k", (), {"train": train, "test": test}, {})  # type: ignore[dict-item]
+    text = images_text([domain])
+    assert text == {"train images of in1k": names[0], "test images of in1k": names[1]}
+    assert "blurred faces" in image_notices(text)[0]
+    assert image_notices({"train images of in1k": "ImageNet-1K, training"}) == []
+
+
+def write_features(folder: Path, domain: str, ids: Sequence[str], **about: Any) -> None:
+    """A domain's features as an extraction leaves them, a hundred rows a split."""
+    spec = {"id": "b", "weights": "w", "layer": "l", "pool": "avg", "dimension": 4, "parameters": 1, "digest": "d" * 64}
+    spec["transform"] = {"size": 384, "resize": 384, "interpolation": "bicubic"}
+    way = {"backbone": spec, "precision": "half", "fast": False, "exif": False, "revision": 1}
+    for number, split in enumerate(("train", "test")):
+        y = np.arange(100) % len(ids)
+        X = np.random.default_rng([number, len(domain)]).normal(size=(100, 4)).astype(np.float32)
+        provenance = {**way, "split": split, "key": f"{domain}{split}", **about}
+        write_store(folder / domain / f"b-{split}", [(X, y)], ids, provenance=provenance)
+
+
+def test_what_is_written_of_a_run(tmp_path: Path) -> None:
+    levels = load_levels("cog-v2")
+    wanted = asked(levels, domains=("l1",), concepts={"l1": levels.ids(1)[:3]})
+    write_features(tmp_path, "l1", levels.ids(1)[:3])
+    places = find_features(tmp_path, ["l1"], [])
+    pairs = feature_pairs("b", places["b"], wanted.concepts)
+    data = study_run(wanted, pairs, places, {"splits": "drawn"}, ["Mind this."])
+    assert data.notice.startswith("Mind this. The test images of the levels are our own draw")
+    assert data.backbones[0].cautions == ["images of 384 pixels"]
+    assert data.provenance["features of l1 by b"] == "l1train, l1test"
+    assert data.provenance["levels"] == f"cog-v2, {levels_hash(levels)}"
+    assert data.domains[0].similarity == pytest.approx(0.844867, abs=1e-6)  # as the paper's levels have it
+    assert data.domains[0].concepts[0].endswith(f"({levels.ids(1)[0]})")
+
+
+def test_features_made_in_another_way_are_refused(tmp_path: Path) -> None:
+    write_features(tmp_path, "l1", ("a", "b"))
+    write_features(tmp_path, "l2", ("c", "d"), precision="single")
+    places = find_features(tmp_path, ["l1", "l2"], ["b"])
+    with pytest.raises(UserError, match="made with another precision than"):
+        feature_pairs("b", places["b"], {})
+    with pytest.raises(UserError, match="no train features of c; there are those of b"):
+        find_features(tmp_path, ["l1"], ["c"])
+
+
+def run_of(domain: str, value: float, *, weights: str | None = "w", name: str = "b") -> RunData:
+    known = {f"backbone {name}": weights, f"features of {domain} by {name}": "k"} if weights else {}
+    return RunData(
+        title="Concept generalization",
+        scores=[Score("concepts", "cog-v2", name, domain, "logistic", None, 0, "top1", value)],
+        domains=[Domain(domain, domain.upper(), seen=domain == "in1k", concepts=[f"{domain} concept"])],
+        backbones=[ReportBackbone(name, "yours")],
+        baseline=name,
+        provenance=known,
+        published="cog-v2",
+        concept_accuracy=[ConceptAccuracy(name, domain, "n1", 0.5, 1, 2)],
+    )
+
+
+def test_parts_of_one_study_become_one() -> None:
+    merged = merge_runs([("there", run_of("l1", 0.5)), ("here", run_of("in1k", 0.7))])
+    assert [(s.backbone, s.domain, s.value) for s in merged.scores] == [("b", "in1k", 0.7), ("b", "l1", 0.5)]
+    assert [domain.name for domain in merged.domains] == ["in1k", "l1"]
+    assert {(item.backbone, item.domain) for item in merged.concept_accuracy} == {("b", "l1"), ("b", "in1k")}
+    assert merged.published == "cog-v2"
+
+
+def test_what_two_machines_both_measured_counts_once() -> None:
+    merged = merge_runs([("one", run_of("l1", 0.500)), ("two", run_of("l1", 0.501))])
+    assert [(s.backbone, s.value) for s in merged.scores] == [("b", 0.500)]
+
+
+@pytest.mark.parametrize("weights", ["other", None])
+def test_backbones_that_only_share_a_name_stay_apart(weights: str | None) -> None:
+    first = run_of("l1", 0.5, weights=None) if weights is None else run_of("l1", 0.5)
+    merged = merge_runs([("one", first), ("two", run_of("l1", 0.6, weights=weights))])
+    assert [(s.backbone, s.value) for s in merged.scores] == [("b", 0.5), ("b (two)", 0.6)]
+    assert {item.backbone for item in merged.concept_accuracy} == {"b", "b (two)"}
+
+
+def test_a_run_grows_by_parts_but_not_by_another_backbone(tmp_path: Path) -> None:
+    extend_run(tmp_path, run_of("l1", 0.5), ["k1"])
+    data, keys = extend_run(tmp_path, run_of("in1k", 0.7), ["k2", "k1"])
+    assert keys == ["k1", "k2"]
+    assert [domain.name for domain in data.domains] == ["in1k", "l1"]
+    with pytest.raises(UserError, match="a run with other backbone b \\('w', not 'v'\\); give another folder"):
+        extend_run(tmp_path, run_of("l2", 0.5, weights="v"), ["k3"])
+    read = read_run(tmp_path)
+    assert [domain.name for domain in read.domains] == ["in1k", "l1"]
+    assert "2 of 2 jobs have no result yet" in read.notice
+
+
+def test_a_run_of_random_sets_has_one_domain_of_them(tmp_path: Path) -> None:
+    sets = random_sets()
+    few = {f"random{number}": sets.ids(number)[:3] for number in (1, 2)}
+    for domain, ids in few.items():
+        write_features(tmp_path, domain, ids)
+    wanted = asked(sets, domains=tuple(few), concepts=few)
+    places = find_features(tmp_path, list(few), [])
+    data = study_run(wanted, feature_pairs("b", places["b"], few), places, {})
+    assert [(domain.name, domain.title) for domain in data.domains] == [("random", "mean of 15 random sets")]
+    assert data.published == ""

@@ -1,0 +1,360 @@
+"""All kinds of jobs on the same features: planned, run mixed, killed, read back, against independent references."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import combinations
+from math import exp, log
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score, normalized_mutual_info_score
+from sklearn.preprocessing import normalize
+
+from unseen.errors import UserError
+from unseen.features.readers import read_features
+from unseen.jobs.class_accuracy import per_class_accuracy
+from unseen.jobs.correctness import correct_of
+from unseen.jobs.geometry_job import GeometryJob
+from unseen.jobs.job import job_key
+from unseen.jobs.kept_labels import labels_place
+from unseen.jobs.kmeans_job import KMeansJob
+from unseen.jobs.mlp_job import MlpJob
+from unseen.jobs.pca_job import PcaJob
+from unseen.jobs.probe_job import LogisticJob
+from unseen.jobs.runner import Result, missing, read_result, result_path
+from unseen.jobs.scores import result_scores
+from unseen.jobs.work import Job, alike
+from unseen.probes.logistic import probe_logistic
+from unseen.probes.mlp import MlpProtocol, probe_mlp
+from unseen.probes.protocol import COG_V2, LogisticProtocol
+from unseen.studies import probing
+from unseen.studies.probing import FeaturePair, estimate, job_keys, pair_from_features, plan, plan_extended, run
+
+QUICK = LogisticProtocol(name="quick", epochs=3, trials=2, round_size=2, batch=64, rates=(1.0, 10.0))
+CLASSES, DIMENSION = 4, 40
+
+
+@pytest.fixture(scope="module")
+def features(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Classes that overlap, of unequal lengths of rows, with names."""
+    folder = tmp_path_factory.mktemp("features")
+    rng = np.random.default_rng(0)
+    centres = rng.standard_normal((CLASSES, DIMENSION))
+    names = np.array(["n03", "n01", "n04", "n02"])
+    for name, each in (("train", 25), ("test", 9)):
+        y = np.arange(CLASSES).repeat(each)[: CLASSES * each - 2]  # the last class is smaller
+        X = centres[y] + 1.2 * rng.standard_normal((len(y), DIMENSION))
+        scale = rng.uniform(0.2, 5, (len(y), 1))
+        np.savez(folder / f"{name}.npz", X=(X * scale).astype(np.float32), y=y, classes=names)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pair(features: Path) -> FeaturePair:
+    places = (features / "train.npz", features / "test.npz")
+    return pair_from_features("b", "l1", *map(read_features, places), places)
+
+
+def all_jobs(pair: FeaturePair) -> list[Job]:
+    return [
+        *plan("concepts", [pair], QUICK, [2, None], [0, 1]),
+        *plan_extended("concepts", [pair], seeds=[0], protocol=QUICK),
+    ]
+
+
+@pytest.fixture(scope="module")
+def results(pair: FeaturePair, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run") / "results"
+    jobs = all_jobs(pair)
+    assert {job_key(job) for job in run(jobs, [pair], folder, workers=1)} == set(job_keys(jobs))
+    return folder
+
+
+def result_of(results: Path, pair: FeaturePair, kind: type, **wanted: Any) -> Result:
+    """The result of the one job of a kind with those fields."""
+    jobs = [job for job in all_jobs(pair) if isinstance(job, kind)]
+    jobs = [job for job in jobs if all(getattr(job, name) == value for name, value in wanted.items())]
+    assert len(jobs) == 1
+    result = read_result(results, job_key(jobs[0]))
+    assert result is not None
+    return result
+
+
+def sides(features: Path) -> tuple[Any, Any, Any, Any]:
+    train, test = (np.load(features / f"{name}.npz") for name in ("train", "test"))
+    return train["X"], train["y"], test["X"], test["y"]
+
+
+def test_the_plan_is_the_papers(pair: FeaturePair) -> None:
+    big = replace(pair, dimension=2048, rows=10_000)
+    jobs = plan_extended("concepts", [big, replace(big, domain="l2", dimension=512)], seeds=range(5))
+    wide = [job for job in jobs if job.domain == "l1"]
+    components = [job.dimensions for job in wide if isinstance(job, PcaJob) and job.seed == 0]
+    assert components == [32, 64, 128, 256, 512, 1024]
+    narrow = [job for job in jobs if job.domain == "l2" and isinstance(job, PcaJob)]
+    assert sorted({job.dimensions for job in narrow}) == [32, 64, 128, 256]
+    perceptrons = {job.protocol.relu: job.protocol for job in wide if isinstance(job, MlpJob)}
+    for relu, rates in ((True, (1e-1, 1e2)), (False, (1e-2, 1e1))):
+        protocol = perceptrons[relu]
+        assert (protocol.hidden, protocol.rates, protocol.decays) == ((2048, 2048), rates, (1e-8, 1e-4))
+        assert (protocol.epochs, protocol.trials, protocol.batch) == (100, 30, 1024)
+    assert sum(isinstance(job, MlpJob) for job in wide) == 10
+    clusterings = [job for job in wide if isinstance(job, KMeansJob)]
+    assert [len(job.seeds) for job in clusterings] == [3]
+    assert sum(isinstance(job, GeometryJob) for job in wide) == 1
+    assert len(set(job_keys(jobs))) == len(jobs)
+    few = plan_extended("concepts", [replace(big, rows=50)], seeds=[0])
+    assert [job.dimensions for job in few if isinstance(job, PcaJob)] == [32]  # no more components than samples
+
+
+def test_scores_have_the_names_of_their_probes(results: Path, pair: FeaturePair) -> None:
+    found: dict[str, set[str]] = {}
+    for key in job_keys(all_jobs(pair)):
+        result = read_result(results, key)
+        assert result is not None
+        for score in result_scores(result):
+            found.setdefault(score.probe, set()).add(score.metric)
+            assert (score.protocol, score.backbone, score.domain, score.key) == ("quick", "b", "l1", key)
+    accuracies = {"top1", "top5"}
+    assert found == {
+        "logistic": accuracies,
+        "pca-32": accuracies,
+        "mlp": accuracies,
+        "linear-twin": accuracies,
+        "k-means": {"purity", "ami", "nmi", "ari"},
+        "geometry": {"alignment", "uniformity"},
+    }
+
+
+def test_components_are_those_of_scikit_learn(results: Path, pair: FeaturePair, features: Path) -> None:
+    X, y, X_test, y_test = sides(features)
+    reference = PCA(32, svd_solver="full").fit(normalize(X.astype(np.float64)))
+    signs = np.sign(reference.components_[np.arange(32), np.abs(reference.components_).argmax(axis=1)])
+    projected = [
+        torch.from_numpy(reference.transform(normalize(part.astype(np.float64))) * signs) for part in (X, X_test)
+    ]
+    labels = torch.from_numpy(y), torch.from_numpy(y_test)
+    expected = probe_logistic(projected[0], labels[0], projected[1], labels[1], protocol=QUICK)
+    values = result_of(results, pair, PcaJob).values
+    assert (values["top1"], values["top5"]) == (expected.top1, expected.top5)
+    assert values["rate"] == expected.rate
+    assert values["variance"] == pytest.approx(reference.explained_variance_ratio_.sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("relu", [True, False])
+def test_perceptrons_see_features_as_they_are(results: Path, pair: FeaturePair, features: Path, relu: bool) -> None:
+    jobs = [job for job in all_jobs(pair) if isinstance(job, MlpJob) and job.protocol.relu == relu]
+    X, y, X_test, y_test = map(torch.from_numpy, sides(features))
+    rates = (1e-1, 1e2) if relu else (1e-2, 1e1)
+    protocol = MlpProtocol("quick", (2048, 2048), relu, epochs=3, trials=2, round_size=2, batch=64, rates=rates)
+    expected = probe_mlp(X, y, X_test, y_test, protocol=protocol)
+    values = result_of(results, pair, MlpJob, protocol=jobs[0].protocol).values
+    assert (values["top1"], values["top5"], values["rate"]) == (expected.top1, expected.top5, expected.rate)
+
+
+def test_clusters_are_scored_as_scikit_learn_scores_them(results: Path, pair: FeaturePair, features: Path) -> None:
+    X, _, X_test, y_test = sides(features)
+    reference = KMeans(CLASSES, n_init=20, random_state=0, tol=0).fit(normalize(X))
+    clusters = reference.predict(normalize(X_test))
+    values = result_of(results, pair, KMeansJob).values
+    assert min(values["inertias"]) == pytest.approx(reference.inertia_, rel=1e-4)
+    assert values["ami"] == pytest.approx(adjusted_mutual_info_score(y_test, clusters))
+    assert values["nmi"] == pytest.approx(normalized_mutual_info_score(y_test, clusters))
+    assert values["ari"] == pytest.approx(adjusted_rand_score(y_test, clusters))
+    largest = sum(np.bincount(clusters[y_test == concept]).max() for concept in range(CLASSES))
+    assert values["purity"] == pytest.approx(largest / len(y_test))
+    assert 0 < values["ari"] < 1
+
+
+def test_geometry_is_that_of_a_plain_loop_over_test_pairs(results: Path, pair: FeaturePair, features: Path) -> None:
+    _, _, X, y = sides(features)
+    units = normalize(X.astype(np.float64))
+    squares = {(i, j): float(((units[i] - units[j]) ** 2).sum()) for i, j in combinations(range(len(X)), 2)}
+    same = [square for (i, j), square in squares.items() if y[i] == y[j]]
+    values = result_of(results, pair, GeometryJob).values
+    assert values["alignment"] == pytest.approx(sum(same) / len(same), rel=1e-5)
+    potentials = [exp(-2 * square) for square in squares.values()]
+    assert values["uniformity"] == pytest.approx(-log(sum(potentials) / len(potentials)), rel=1e-5)
+
+
+def test_right_images_are_those_of_the_classifier(results: Path, pair: FeaturePair, features: Path) -> None:
+    X, y, X_test, y_test = sides(features)
+    for job in plan("concepts", [pair], QUICK, [2, None], [0, 1]):
+        result = read_result(results, job_key(job))
+        assert result is not None
+        fitted = probe_logistic(
+            *map(torch.from_numpy, (X, y, X_test, y_test)), protocol=QUICK, shots=job.shots, seed=job.seed
+        )
+        guesses = (normalize(X_test) @ fitted.weights.numpy().T + fitted.bias.numpy()).argmax(axis=1)
+        correct = correct_of(result)
+        assert correct.tolist() == (guesses == y_test).tolist()
+        assert correct.mean() == pytest.approx(result.values["top1"], abs=1e-12)
+        classes, accuracy = per_class_accuracy(results, job)
+        assert classes == ("n03", "n01", "n04", "n02")
+        for index in range(CLASSES):
+            assert accuracy[index] == pytest.approx(correct[y_test == index].mean())
+
+
+def test_accuracy_by_class_needs_results_and_labels(results: Path, pair: FeaturePair, tmp_path: Path) -> None:
+    job = plan("concepts", [pair], QUICK, [None], [0])[0]
+    with pytest.raises(UserError, match="run it first"):
+        per_class_accuracy(tmp_path / "results", job)
+    record = json.loads(result_path(results, job_key(job)).read_text())
+    (tmp_path / "results").mkdir()
+    mine = result_path(tmp_path / "results", job_key(job))
+    mine.write_text(json.dumps(record))
+    with pytest.raises(UserError, match="were not kept"):
+        per_class_accuracy(tmp_path / "results", job)
+    labels = labels_place(tmp_path / "results", job.test)
+    labels.parent.mkdir()
+    whole = labels_place(results, job.test).read_bytes()
+    labels.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(UserError, match="damaged"):
+        per_class_accuracy(tmp_path / "results", job)
+    np.savez(labels, y=np.array([0, 1]), classes=np.array(["a", "b"]))
+    with pytest.raises(UserError, match="labels of 2 images"):
+        per_class_accuracy(tmp_path / "results", job)
+    np.savez(labels, y=np.array([0, 1]), classes=np.array([{}], dtype=object))  # a pickle
+    with pytest.raises(UserError, match="damaged"):
+        per_class_accuracy(tmp_path / "results", job)
+    labels.write_bytes(whole)
+    assert len(per_class_accuracy(tmp_path / "results", job)[0]) == CLASSES
+    for broken in ({"correct": "%%"}, {"correct": "AAAA"}, {"images": "many"}, {"images": 0}, {"correct": 7}):
+        mine.write_text(json.dumps(record | {"values": record["values"] | broken}))
+        with pytest.raises(UserError, match="damaged"):
+            per_class_accuracy(tmp_path / "results", job)
+
+
+def test_results_from_before_still_give_scores(results: Path, pair: FeaturePair) -> None:
+    result = result_of(results, pair, LogisticJob, shots=None, seed=0)
+    older = replace(
+        result, values={name: value for name, value in result.values.items() if name not in {"correct", "images"}}
+    )
+    assert [score.value for score in result_scores(older)] == [result.values["top1"], result.values["top5"]]
+    with pytest.raises(UserError, match="does not say which images"):
+        correct_of(older)
+
+
+def test_keys_of_logistic_jobs_are_what_they_were() -> None:
+    """From the definition: the SHA-256 of the sorted JSON of exactly these fields, as the first version wrote them."""
+    import hashlib
+
+    protocol = (
+        '{"batch":1024,"decays":[1e-12,0.0001],"epochs":100,"momentum":0.9,"name":"cog-v2","rates":[0.1,100.0],'
+        '"round_size":10,"starts":0,"trials":30,"validation":0.2}'
+    )
+    text = (
+        '{"backbone":"b","domain":"l1","job":"LogisticJob","products":"float32","protocol":' + protocol + ","
+        '"revision":2,"seed":0,"shots":8,"study":"concepts","test":"test","train":"train"}'
+    )
+    job = LogisticJob("concepts", COG_V2, "b", "l1", "train", "test", 8, 0)
+    assert job_key(job) == hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@pytest.mark.parametrize("value", [None, "0.5", 2.0, float("nan"), -0.1, True])
+def test_a_result_without_a_sound_value_is_refused(results: Path, pair: FeaturePair, value: Any) -> None:
+    for kind, metric in ((LogisticJob, "top1"), (KMeansJob, "purity"), (PcaJob, "top5")):
+        wanted = {"shots": None, "seed": 0} if kind is LogisticJob else {}
+        result = result_of(results, pair, kind, **wanted)
+        with pytest.raises(UserError, match=f"no sound {metric}"):
+            list(result_scores(replace(result, values=result.values | {metric: value})))
+
+
+def test_a_result_of_an_unknown_or_broken_kind_is_refused(results: Path, pair: FeaturePair) -> None:
+    result = result_of(results, pair, GeometryJob)
+    with pytest.raises(UserError, match="unknown to this version .FutureJob."):
+        list(result_scores(replace(result, job=result.job | {"job": "FutureJob"})))
+    clustering = result_of(results, pair, KMeansJob)
+    with pytest.raises(UserError, match="damaged"):
+        list(result_scores(replace(clustering, job=clustering.job | {"seeds": []})))
+
+
+def test_jobs_together_on_a_gpus_path_give_the_same(
+    results: Path, pair: FeaturePair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = all_jobs(pair)
+    groups = alike(jobs)
+    assert sorted(job_keys([job for group in groups for job in group])) == sorted(job_keys(jobs))
+    assert len(groups[0]) == 4  # two seeds of two settings
+    assert all(len({type(job) for job in group}) == 1 for group in groups)
+    monkeypatch.setattr(probing, "on_gpu", lambda: True)
+    assert len(list(run(jobs, [pair], tmp_path / "results", workers=1))) == len(jobs)
+    for key in job_keys(jobs):
+        here, there = read_result(results, key), read_result(tmp_path / "results", key)
+        assert here is not None
+        assert there is not None
+        assert here.values == there.values
+    assert list(run(jobs, [pair], tmp_path / "results", workers=1)) == []
+    planned = all_jobs(pair)
+    assert {job.products for job in planned if isinstance(job, LogisticJob | PcaJob)} == {"float16"}
+
+
+def test_features_that_changed_are_refused(features: Path, pair: FeaturePair, tmp_path: Path) -> None:
+    changed = tmp_path / "test.npz"
+    arrays = dict(np.load(features / "test.npz"))
+    np.savez(changed, **(arrays | {"X": arrays["X"] + 1}))
+    with pytest.raises(UserError, match="changed since this run was planned"):
+        list(run(all_jobs(pair), [replace(pair, test_place=str(changed))], tmp_path / "results", workers=1))
+
+
+def test_features_may_be_gone_when_all_is_done(results: Path, pair: FeaturePair, tmp_path: Path) -> None:
+    gone = replace(pair, test_place=str(tmp_path / "gone"), train_place=str(tmp_path / "gone"))
+    assert list(run(all_jobs(pair), [gone], results, workers=1)) == []
+
+
+def test_an_estimate_counts_every_kind(pair: FeaturePair, results: Path, tmp_path: Path) -> None:
+    jobs = all_jobs(pair)
+    assert estimate(jobs, [pair], results, 1) == 0.0
+    everything = estimate(jobs, [pair], tmp_path, 1)
+    assert 0.1 * len(jobs) < everything < 600
+    alone = [job for job in jobs if isinstance(job, KMeansJob | GeometryJob)]
+    assert 0.1 * len(alone) <= estimate(alone, [pair], tmp_path, 1) < everything
+
+
+STUDY = """
+import sys
+from pathlib import Path
+from unseen.features.readers import read_features
+from unseen.probes.protocol import LogisticProtocol
+from unseen.studies.probing import pair_from_features, plan, plan_extended, run
+features, results = Path(sys.argv[1]), Path(sys.argv[2])
+places = (features / "train.npz", features / "test.npz")
+pair = pair_from_features("b", "l1", *map(read_features, places), places)
+protocol = LogisticProtocol(name="quick", epochs=3, trials=2, round_size=2, batch=64, rates=(1.0, 10.0))
+jobs = [*plan("concepts", [pair], protocol, [2, None], [0, 1]),
+        *plan_extended("concepts", [pair], seeds=[0], protocol=protocol)]
+for _ in run(jobs, [pair], results, workers=1):
+    print("done", flush=True)
+"""
+
+
+def test_killed_between_any_two_jobs_it_goes_on(
+    results: Path, pair: FeaturePair, features: Path, tmp_path: Path
+) -> None:
+    script = tmp_path / "study.py"
+    script.write_text(STUDY)
+    folder = tmp_path / "results"
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(features), str(folder)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    for _ in range(5):
+        assert process.stdout.readline() == "done\n"
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert 0 < len(missing(all_jobs(pair), folder)) <= len(all_jobs(pair)) - 5
+    list(run(all_jobs(pair), [pair], folder, workers=1))
+    for key in job_keys(all_jobs(pair)):
+        here, there = read_result(results, key), read_result(folder, key)
+        assert here is not None
+        assert there is not None
+        assert here.values == there.values

@@ -1,0 +1,89 @@
+"""Features of other levels, out of those that are there: the rows of an extraction of those levels themselves."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tiny_imagenet import LEVELS, TEST, TinyImageNet, make_tiny_imagenet
+from unseen.backbones.load import load_backbone
+from unseen.errors import UserError
+from unseen.features.readers import read_features
+from unseen.features.settings import Settings
+from unseen.images.domains import level_domains
+from unseen.images.open_source import open_images
+from unseen.images.splits import SplitRule
+from unseen.studies.concept_features import extract_domains
+from unseen.studies.regroup import regroup
+
+OTHER = {"random1": ("n02121808", "n04285008"), "random2": ("n02121808", "n02125081", "n03930630")}
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> TinyImageNet:
+    return make_tiny_imagenet(tmp_path_factory.mktemp("imagenet"))
+
+
+@pytest.fixture(scope="module")
+def extract(tiny: TinyImageNet) -> Callable[..., Path]:
+    """Extract the features of some levels by their own rule."""
+
+    def run(folder: Path, levels: dict[str, tuple[str, ...]], most: int = 8) -> Path:
+        rule = SplitRule(TEST, 4, most)
+        domains, _ = level_domains(open_images(tiny.imagenet_21k), levels, "tiny", rule=rule)
+        backbone = load_backbone(tiny.backbone)
+        list(extract_domains(domains, [backbone], folder, Settings(workers=0), lambda *_: lambda _: None))
+        return folder
+
+    return run
+
+
+def rows(place: Path) -> dict[tuple[str, str], tuple[float, ...]]:
+    features = read_features(place)
+    names = [features.classes[label] for label in features.y]
+    return {key: tuple(row) for key, row in zip(zip(features.ids, names, strict=True), features.X[:], strict=True)}
+
+
+@pytest.mark.parametrize("most", [None, 4])
+def test_regrouped_rows_are_those_of_an_extraction(
+    most: int | None, tiny: TinyImageNet, extract: Callable[..., Path], tmp_path: Path
+) -> None:
+    base = extract(tmp_path / "base", {f"l{level}": tuple(concepts) for level, concepts in LEVELS.items()})
+    direct = extract(tmp_path / "direct", OTHER, most or 8)
+    made = regroup(base, tiny.backbone, OTHER, tmp_path / "out", most=most)
+    for domain, concepts in OTHER.items():
+        for split, place in zip(("train", "test"), made[domain], strict=True):
+            [expected] = (direct / domain).glob(f"*-{split}-*")
+            found, wanted = rows(place.path), rows(expected)
+            assert found.keys() == wanted.keys()
+            assert all(np.allclose(found[key], wanted[key], atol=1e-6) for key in wanted)
+            assert read_features(place.path).classes == tuple(sorted(concepts))
+
+
+def test_a_domain_that_is_there_is_taken_as_it_is(
+    tiny: TinyImageNet, extract: Callable[..., Path], tmp_path: Path
+) -> None:
+    base = extract(tmp_path / "base", {"l1": tuple(LEVELS[1])})
+    [(train, test)] = regroup(base, tiny.backbone, {"l1": tuple(LEVELS[1])}, tmp_path / "out").values()
+    assert {train.path.parent, test.path.parent} == {base / "l1"}
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_there_is_not_made_again(tiny: TinyImageNet, extract: Callable[..., Path], tmp_path: Path) -> None:
+    base = extract(tmp_path / "base", {"l1": tuple(LEVELS[1])})
+    wanted = {"a": tuple(LEVELS[1])[:2]}
+    [(train, _)] = regroup(base, tiny.backbone, wanted, tmp_path / "out").values()
+    before = {file: file.stat().st_mtime_ns for file in train.path.iterdir()}
+    [(again, _)] = regroup(base, tiny.backbone, wanted, tmp_path / "out").values()
+    assert {file: file.stat().st_mtime_ns for file in again.path.iterdir()} == before
+    [(fewer, _)] = regroup(base, tiny.backbone, wanted, tmp_path / "out", most=2).values()
+    assert fewer.path != train.path
+
+
+def test_concepts_that_are_nowhere_are_named(tiny: TinyImageNet, extract: Callable[..., Path], tmp_path: Path) -> None:
+    base = extract(tmp_path / "base", {"l1": tuple(LEVELS[1])})
+    with pytest.raises(UserError, match="no train features of 1 of 2 concepts, n04285008 for one"):
+        regroup(base, tiny.backbone, {"random1": OTHER["random1"]}, tmp_path / "out")
+    with pytest.raises(UserError, match="no features of timm:x"):
+        regroup(base, "timm:x", OTHER, tmp_path / "out")

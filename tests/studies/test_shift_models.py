@@ -1,0 +1,234 @@
+"""From models and test sets in their true layouts to a table, and from the table to effective robustness."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import timm
+import torch
+from PIL import Image
+
+from unseen.errors import UserError
+from unseen.features.settings import Settings
+from unseen.images.shift_sets.labels import CIFAR_10, imagenet_classes
+from unseen.images.shift_sets.registry import get_sets
+from unseen.images.shift_sets.shift_set import OpenSet, open_set
+from unseen.metrics.class_subset import subset_accuracy
+from unseen.ontology.class_mapping import imagenet_to_cifar10
+from unseen.studies.shift_models import evaluate_models, table_columns
+from unseen.studies.shift_plans import ModelPlan, load_model, read_plans
+
+SETTINGS = Settings(workers=0, batch=16)
+CATS, DOGS = ("n02123045", "n02123159"), ("n02085620", "n02085782")
+CLOCKS = ("n02708093", "n03196217")
+SYNSETS = (*CATS, *DOGS, *CLOCKS)
+
+
+def picture(path: Path, number: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pixels = np.random.default_rng(number).integers(0, 256, (30, 30, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(path, "PNG" if path.suffix == ".png" else "JPEG")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Validation images, ImageNet-R of some classes, ImageNet-V2, ObjectNet and CIFAR-10.2."""
+    root = tmp_path_factory.mktemp("sets")
+    for place, wnid in enumerate(SYNSETS):
+        for number in range(4):
+            picture(
+                root / f"imagenet/val/{wnid}/ILSVRC2012_val_{10 * place + number + 1:08d}.JPEG", 10 * place + number
+            )
+            index = imagenet_classes().index(wnid)
+            picture(root / f"imagenetv2-matched-frequency-format-val/{index}/{number}.jpeg", 500 + 10 * place + number)
+    for wnid in (*CATS, DOGS[0]):
+        for number in range(5):
+            picture(root / f"imagenet-r/{wnid}/art_{number}.jpg", 1000 + number)
+    for folder in ("alarm_clock", "air_freshener"):
+        picture(root / f"objectnet-1.0/images/{folder}/1.png", 7)
+    mappings = root / "objectnet-1.0/mappings"
+    mappings.mkdir()
+    objects = {"alarm_clock": "Alarm clock", "air_freshener": "Air freshener"}
+    (mappings / "folder_to_objectnet_label.json").write_text(json.dumps(objects))
+    (mappings / "objectnet_to_imagenet_1k.json").write_text(json.dumps({"Alarm clock": "analog clock; digital clock"}))
+    (root / "cifar-10.2").mkdir()
+    images = np.random.default_rng(0).integers(0, 256, (20, 32, 32, 3), dtype=np.uint8)
+    np.savez(root / "cifar-10.2/cifar102_test.npz", images=images, labels=np.arange(20) % 10)
+    return root
+
+
+def opened(root: Path, *names: str) -> list[OpenSet]:
+    return [open_set(found, root, partial=True) for found in get_sets(names)]
+
+
+def table(folder: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO((folder / "accuracies.csv").read_text())))
+
+
+PLAN = ModelPlan("tiny", "timm:test_vit", group="untrained", weights="random")
+
+
+def test_accuracies_are_those_of_the_model_itself(root: Path, tmp_path: Path) -> None:
+    """Decoded, normalised and scored by timm and a loop, with none of our code between."""
+    (row,) = evaluate_models(
+        [PLAN], opened(root, "val", "imagenet-r"), tmp_path, SETTINGS, scopes=["own", "imagenet-r"]
+    )
+    torch.manual_seed(0)
+    network = timm.create_model("test_vit", num_classes=1000).eval()
+    config = timm.data.resolve_model_data_config(network)
+    transform = timm.data.create_transform(**config, is_training=False)
+    expected = dict[str, float]()
+    for column, place, classes in (
+        ("val", "imagenet/val", SYNSETS),
+        ("imagenet-r", "imagenet-r", (*CATS, DOGS[0])),
+        ("val-on-imagenet-r-classes", "imagenet/val", (*CATS, DOGS[0])),
+    ):
+        outputs = [imagenet_classes().index(wnid) for wnid in sorted(classes)]
+        right = []
+        for number, wnid in enumerate(sorted(classes)):
+            for file in sorted((root / place / wnid).iterdir()):
+                with torch.no_grad():
+                    logits = network(transform(Image.open(file).convert("RGB"))[None])[0]
+                right.append(int(logits[outputs].argmax()) == number)
+        expected[column] = float(np.mean(right))
+    assert row.accuracy == pytest.approx(expected)
+    assert row.images == {"val": 24, "imagenet-r": 15, "val-on-imagenet-r-classes": 12}
+
+
+def test_logits_are_computed_once(root: Path, tmp_path: Path) -> None:
+    sets = opened(root, "val", "imagenet-r")
+    evaluate_models([PLAN], sets, tmp_path, SETTINGS)
+    manifests = sorted(tmp_path.glob("logits/*/manifest.json"))
+    before = [file.stat().st_mtime_ns for file in manifests]
+    progress = []
+    evaluate_models(
+        [PLAN], sets, tmp_path, SETTINGS, scopes=["shared"], watch=lambda *names: lambda _: progress.append(names)
+    )
+    assert [file.stat().st_mtime_ns for file in manifests] == before
+    assert progress == []
+    assert len(manifests) == 2
+
+
+def test_objectnet_counts_either_clock(root: Path, tmp_path: Path) -> None:
+    (row,) = evaluate_models([PLAN], opened(root, "val", "objectnet"), tmp_path, SETTINGS, scopes=["own", "objectnet"])
+    assert row.accuracy["objectnet"] == 1.0  # one class kept, whose two columns are both right
+    assert row.images["val-on-objectnet-classes"] == 8  # analog and digital clocks
+
+
+def test_models_of_both_worlds_under_a_mapping(root: Path, tmp_path: Path) -> None:
+    mapping = imagenet_to_cifar10().of
+    plans = [PLAN, ModelPlan("cifar", "timm:test_vit", classes="cifar-10", weights="random")]
+    rows = evaluate_models(
+        plans, opened(root, "val", "cifar-10.2"), tmp_path, SETTINGS, scopes=["own", "shared"], mapping=mapping
+    )
+    for row in rows:
+        assert row.images["val"] == 16  # cats and dogs; clocks are nothing of CIFAR's
+        assert row.images["cifar-10.2"] == 18  # no deer: no class of ImageNet is one
+        assert row.images["cifar-10.2-on-shared-classes"] == 4
+    without = evaluate_models(plans, opened(root, "val", "cifar-10.2"), tmp_path / "plain", SETTINGS)
+    assert [set(row.accuracy) for row in without] == [{"val"}, {"cifar-10.2"}]
+    assert [line["cifar-10.2"] == "" for line in table(tmp_path / "plain")] == [True, False]
+
+
+def test_end_to_end_into_a_fit(root: Path, tmp_path: Path) -> None:
+    """Several untrained networks, told apart by checkpoints, and effective robustness of the table they give."""
+    from unseen.studies.shift_table import read_accuracies
+    from unseen.studies.shifts import ShiftSettings, effective_robustness
+
+    lines = ["model,backbone,group,checkpoint"]
+    for seed in range(5):
+        torch.manual_seed(seed)
+        torch.save(timm.create_model("test_vit").state_dict(), tmp_path / f"{seed}.pth")
+        lines.append(f"net-{seed},timm:test_vit,{'even' if seed % 2 == 0 else 'odd'},{seed}.pth")
+    (tmp_path / "models.csv").write_text("\n".join(lines) + "\n")
+    sets = opened(root, "val", "imagenetv2-matched-frequency-format-val")
+    rows = evaluate_models(read_plans(tmp_path / "models.csv"), sets, tmp_path / "out", SETTINGS)
+    assert len(table(tmp_path / "out")) == 5
+    ood = "imagenetv2-matched-frequency-format-val"
+    study = effective_robustness(
+        read_accuracies(tmp_path / "out/accuracies.csv"),
+        "val",
+        ood,
+        group="group",
+        settings=ShiftSettings(sizes={"val": 24, ood: 24}, resamples=50),
+    )
+    assert study.table.unit == "fraction"
+    assert [score.model for score in study.fits[0].scores] == [f"net-{seed}" for seed in range(5)]
+    found = {score.model: score.accuracy for score in study.fits[0].scores}
+    given = {row.plan.model: row.accuracy[ood] for row in rows}
+    inside = {model: value for model, value in given.items() if 0 < value < 1}
+    assert inside
+    assert {model: found[model] for model in inside} == pytest.approx(inside, abs=1e-6)
+    columns = list(csv.DictReader(io.StringIO((tmp_path / "out/columns.csv").read_text())))
+    assert [(line["column"], line["images"], line["classes"]) for line in columns] == [
+        ("val", "24", "6"),
+        (ood, "24", "6"),
+    ]
+
+
+def test_scopes() -> None:
+    labels = {"val": ("a", "b", "c"), "r": ("a", "b"), "o": ("b+c",)}
+    names = [column.name for column in table_columns(labels, ["own", "r", "o", "shared"])]
+    assert names[:3] == ["val", "r", "o"]
+    assert "val-on-r-classes" in names
+    assert "o-on-r-classes" not in names  # it lacks a
+    assert "val-on-o-classes" in names
+    shared = {column.name: column for column in table_columns(labels, ["shared"])}
+    assert shared["val-on-shared-classes"].kept == ("b+c",)
+    with pytest.raises(UserError, match="no classes 'shard' to score on; did you mean shared"):
+        table_columns(labels, ["shard"])
+    with pytest.raises(UserError, match="no class that its test sets share"):
+        table_columns({"x": ("a",), "y": ("b",)}, ["shared"])
+
+
+def test_plans_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("model,backbone,head,classes\na,timm:x,,\nb,openclip:y,zero-shot,names.csv\n")
+    own, zero = read_plans(tmp_path / "m.csv")
+    assert (own.head, own.classes, own.weights) == ("own", "imagenet-1k", "pretrained")
+    assert (zero.head, zero.classes) == ("zero-shot", str(tmp_path / "names.csv"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("model,backbone\na,timm:x\na,timm:y\n", "line 3: a is there twice"),
+        ("model,backbone\n,timm:x\n", "a field is empty"),
+        ("model,backbone,chekpoint\na,timm:x,f\n", "unknown column 'chekpoint'; did you mean checkpoint"),
+        ("model,backbone\n", "no models in it"),
+        ("model\na\n", "no column 'backbone'"),
+    ],
+)
+def test_bad_plans_are_refused(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text(text)
+    with pytest.raises(UserError, match=message):
+        read_plans(tmp_path / "m.csv")
+
+
+def test_a_probe_as_head(tmp_path: Path) -> None:
+    from unseen.backbones.classifier import write_probe
+    from unseen.backbones.load import load_backbone
+
+    dimension = load_backbone("timm:test_vit", weights="random").spec.dimension
+    write_probe(tmp_path / "p.npz", torch.randn(10, dimension), torch.zeros(10), CIFAR_10)
+    found = load_model(ModelPlan("probe", "timm:test_vit", head=str(tmp_path / "p.npz"), weights="random"), "cpu")
+    assert found.spec.dimension == 10
+    with pytest.raises(UserError, match="needs its checkpoint"):
+        load_model(ModelPlan("tuned", "timm:test_vit", head="linear"), "cpu")
+    with pytest.raises(UserError, match="weights are pretrained or random, not 'rnd'"):
+        load_model(ModelPlan("probe", "timm:test_vit", weights="rnd"), "cpu")
+
+
+def test_scores_from_half_precision_are_those_of_exact_logits() -> None:
+    """16 bits below the greatest logit: of 20,000 images with a thousand close classes, hardly one changes its mind."""
+    random = torch.Generator().manual_seed(0)
+    logits = 3 * torch.randn(20_000, 200, generator=random)
+    names = [str(number) for number in range(200)]
+    labels = [names[number] for number in (logits + torch.randn(logits.shape, generator=random)).argmax(1)]
+    classes = {name: name for name in names}
+    kept = names[::2]
+    rounded = (logits - logits.amax(1, keepdim=True)).half()
+    exact, stored = (subset_accuracy(values, labels, names, kept, classes).accuracy for values in (logits, rounded))
+    assert stored == pytest.approx(exact, abs=5e-4)

