@@ -19,6 +19,7 @@ from unseen.report.render import render
 from unseen.report.rows import METRICS, Row, main_row, make_rows, metric_title, seen_domain, shots_order, unique
 from unseen.report.run_data import Backbone, Domain, Example, RunData
 from unseen.report.sections import Section
+from unseen.report.variant_sections import main_part, variant_sections
 from unseen.results.tables import score_table, summarise
 
 SCRIPTS = ("plots.js", "sections.js", "table.js", "look.js", "page.js")
@@ -54,13 +55,13 @@ def _complete(data: RunData) -> RunData:
 def _render(data: RunData) -> str:
     table = score_table(data.scores)
     summary = summarise(table)
-    rows, sections = make_rows(data, table, summary), _sections(data, summary)
+    rows, sections, main = make_rows(data, table, summary), _sections(data, summary), main_part(data)
     plotted = [row for row in rows if row.is_accuracy]
     styles = _styles(data.backbones)
     payload = {
         "baseline": data.baseline,
         "seen": seen_domain(data),
-        "domains": [{"name": domain.name, "title": domain.title} for domain in data.domains],
+        "domains": [{"name": domain.name, "title": domain.title} for domain in main.domains],
         "backbones": [{"name": b.name} | style for b, style in zip(data.backbones, styles, strict=True)],
         "metrics": METRICS,
         "rows": [asdict(row) for row in rows],
@@ -75,7 +76,7 @@ def _render(data: RunData) -> str:
         "metrics": unique(row.metric for row in plotted),
         "shots": sorted({row.shots for row in rows}, key=shots_order), "shots_order": shots_order,
         "seeds": len({score.seed for score in data.scores}), "chosen": main_row(plotted),
-        "findings": findings(data, plotted), "timings": _timings(data), "image": _image,
+        "findings": findings(main, plotted), "timings": _timings(data), "image": _image,
     }  # fmt: skip
     filters: dict[str, Callable[..., str]] = {
         "in_unit": _in_unit,
@@ -88,7 +89,13 @@ def _render(data: RunData) -> str:
 
 def _sections(data: RunData, summary: pd.DataFrame) -> list[Section]:
     """What else the run answers, each a section where it has the scores for it."""
-    rest = [sample_section(data, summary), *extended_sections(data, summary), concept_section(data)]
+    main = main_part(data)
+    rest = [
+        *variant_sections(data, summary),
+        sample_section(main, summary),
+        *extended_sections(main, summary),
+        concept_section(data),
+    ]
     return [*published_sections(data, summary), *(section for section in rest if section)]
 
 

@@ -67,6 +67,20 @@ def extend_run(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunDat
     return data, list(keys)
 
 
+def add_jobs(folder: Path, keys: Sequence[str], provenance: Mapping[str, str]) -> tuple[RunData, list[str]]:
+    """Add jobs to a run that is there, and return all of it.
+
+    Args:
+        provenance: what decides these jobs; if the run says otherwise of it, the folder stays as it is.
+    """
+    refuse_other_run(folder, provenance)
+    data, before = _read(folder)
+    data = replace(data, provenance={**data.provenance, **provenance})
+    every = [*dict.fromkeys([*before, *keys])]
+    write_run(folder, data, every)
+    return data, every
+
+
 def refuse_other_run(folder: Path, provenance: Mapping[str, str]) -> None:
     """Refuse to go on in the folder of a run that says otherwise of what both say something of."""
     before = _read(folder)[0].provenance if (folder / RUN).is_file() else {}
@@ -216,11 +230,16 @@ def _part(data: RunData, backbone: Backbone, renamed: Mapping[str, str]) -> _Mer
     own = [replace(s, domain=renamed[s.domain]) for s in data.scores if s.backbone == backbone.name]
     items = [replace(i, domain=renamed[i.domain]) for i in data.concept_accuracy if i.backbone == backbone.name]
     labels = (f"{MADE_BY}{backbone.name}", f" by {backbone.name}")
+    # Features of other levels of the same name are of other domains, and do not tell backbones apart.
+    called = {
+        f"features of {name} by {backbone.name}": f"features of {label} by {backbone.name}"
+        for name, label in renamed.items()
+    }
     return _Merged(
         backbone,
         {(s.protocol, s.domain, s.probe, s.shots, s.seed, s.metric): s for s in own},
         {(item.domain, item.concept): item for item in items},
-        {label: text for label, text in data.provenance.items() if label.endswith(labels)},
+        {called.get(label, label): text for label, text in data.provenance.items() if label.endswith(labels)},
     )
 
 

@@ -1,0 +1,251 @@
+"""`unseen finetune-concepts`: what features of a concept study are set against, the whole backbone trained."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unseen.cli.choices import choose
+from unseen.cli.concept_steps import FEATURES
+from unseen.cli.domains import ImageOptions, choose_levels, open_domains
+from unseen.cli.extract import (
+    CheckpointOption,
+    DomainsOption,
+    ImageNet1kOption,
+    LayerOption,
+    MissingOption,
+    PoolOption,
+    SizeOption,
+    SplitsOption,
+    TruthOption,
+    VariantOption,
+    WeightsOption,
+    load_backbones,
+)
+from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, print_table
+from unseen.cli.running import finish, processes
+from unseen.errors import UserError, did_you_mean
+
+if TYPE_CHECKING:
+    from unseen.backbones.backbone import Backbone
+    from unseen.images.domains import DomainImages
+    from unseen.images.manifest import Manifest
+    from unseen.images.source import ImageSource
+    from unseen.jobs.finetune_job import FinetuneJob
+    from unseen.report.run_data import RunData
+
+
+@dataclass(frozen=True)
+class Training:
+    """A fine-tuning, and the images it is of; `backbone` stays as it is."""
+
+    job: "FinetuneJob"
+    backbone: "Backbone"
+    source: "ImageSource"
+    manifest: "Manifest"
+
+
+def finetune_concepts(
+    run: Annotated[Path, typer.Argument(help="Folder of a run of `unseen concepts`.")],
+    images: Annotated[
+        str | None, typer.Option(help="ImageNet-21K, or what the levels are of: tars or folders.")
+    ] = None,
+    imagenet_1k: ImageNet1kOption = None,
+    backbone: Annotated[list[str] | None, typer.Option(help="Some of the run's; by default all.")] = None,
+    domains: DomainsOption = None,
+    epochs: Annotated[int, typer.Option(help="Passes over the training images.")] = 30,
+    batch: Annotated[int, typer.Option(help="Images a step.")] = 256,
+    rate: Annotated[float, typer.Option(help="The learning rate at the start; it falls along a cosine.")] = 0.01,
+    seeds: Annotated[int, typer.Option(help="How many seeds.")] = 1,
+    variant: VariantOption = "plain",
+    splits: SplitsOption = None,
+    truth: TruthOption = None,
+    on_missing: MissingOption = "fail",
+    checkpoint: CheckpointOption = None,
+    pool: PoolOption = None,
+    layer: LayerOption = None,
+    size: SizeOption = None,
+    weights: WeightsOption = "pretrained",
+    preprocessing: Annotated[
+        str, typer.Option(help="published, as in ImageNet-CoG, or the backbone's own.")
+    ] = "published",
+    workers: Annotated[int | None, typer.Option(help="Processes that decode, or 0; by default one a core.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and what it takes, and stop.")] = False,
+) -> None:
+    """Fine-tune the backbones of a concept study on its domains: how much less do their features give?
+
+    Levels, domains and backbones are those of the run, whose report then shows accuracy on features relative to that of
+    fine-tuning (ImageNet-CoG, supplementary C.2). Give images, their draw and the backbone's options as for the run.
+    Stopped, the same command goes on from the last checkpoint; run again it does nothing.
+    """
+    from unseen.studies.run_folder import LEVELS, read_run
+
+    data, count = read_run(run), 0 if workers == 0 else processes(workers)
+    if not 1 <= seeds < 1000:
+        raise UserError(f"--seeds is from 1 to 999, not {seeds}")
+    if not (run / LEVELS).is_file():
+        raise UserError(f"{run}: not a run of levels (no {LEVELS} in it); make one with unseen concepts")
+    chosen = choose_levels(str(run / LEVELS), None)
+    names = _domains(data, ("in1k", *chosen.domains), domains, run)
+    missing = choose("--on-missing", on_missing, ("fail", "report"))
+    options = ImageOptions(images, imagenet_1k, truth, splits, variant, "report" if missing == "report" else "fail")
+    loaded = load_backbones(_backbones(data, backbone), preprocessing, "cpu", checkpoint, pool, layer, size, weights)
+    opened, _ = open_domains(chosen, names, options)
+    for domain in opened:
+        _refuse_other_features(run, domain, loaded)
+    plan = [training for domain in opened for training in _plan(domain, loaded, epochs, batch, rate, range(seeds))]
+    _show(plan, run)
+    if not dry_run:
+        about = f"{epochs} epochs in batches of {batch}, learning rate {rate}, {plan[0].job.arithmetic}"
+        done = _train(plan, run, about, count)
+        finish(run, done, open_=False)
+        _show_relative(done)
+
+
+def _domains(data: "RunData", known: Sequence[str], asked: str | None, run: Path) -> tuple[str, ...]:
+    """Domains that the run has features of and that levels say the concepts of."""
+    from unseen.studies.concept_plan import chosen_domains
+
+    there = [domain.name for domain in data.domains if domain.name in known]
+    if not there:
+        raise UserError(f"{run}: it has neither levels nor in1k to fine-tune on; random sets are not fine-tuned on")
+    return chosen_domains(asked, there)
+
+
+def _backbones(data: "RunData", asked: Sequence[str] | None) -> list[str]:
+    names = [backbone.name for backbone in data.backbones]
+    for name in asked or ():
+        if name not in names:
+            hint = did_you_mean(name, names) or f"; it has {', '.join(names)}"
+            raise UserError(f"the run has no backbone '{name}'{hint}")
+    return list(asked or names)
+
+
+def _refuse_other_features(run: Path, domain: "DomainImages", backbones: "Sequence[Backbone]") -> None:
+    """Refuse images or weights that are not those of the features in the run, as far as these are there."""
+    from unseen.studies.concept_features import SIDES, stores_in
+
+    hashes = {split: domain.sides[split][1].content_hash for split in SIDES}
+    stores = [store for store in stores_in(run / FEATURES / domain.name) if store.split in hashes]
+    for spec in (backbone.spec for backbone in backbones):
+        own = [store for store in stores if store.backbone == spec.id]
+        if not own:
+            note(f"{domain.name}: no features of {spec.id} in {run} to check that images and weights are the same")
+        for store in own:
+            if store.about.get("manifest") not in {None, hashes[str(store.split)]}:
+                raise UserError(
+                    f"{store.path}: the {store.split} features of {domain.name} are of other images; give those of the "
+                    "run, drawn in the same way (--images, --imagenet-1k, --splits, --variant)"
+                )
+            if store.about["backbone"]["digest"] != spec.digest:
+                raise UserError(f"{store.path}: made with other weights than {spec.id} has now")
+
+
+def _plan(
+    domain: "DomainImages", backbones: "Sequence[Backbone]", epochs: int, batch: int, rate: float, seeds: range
+) -> list[Training]:
+    from unseen.studies.concepts import STUDY
+    from unseen.studies.finetune_reference import plan_reference, reference_protocol
+
+    source, manifest = _together(domain)
+    protocol = reference_protocol(domain.rows["train"], epochs=epochs, batch=batch, rate=rate)
+    jobs = [
+        (plan_reference(STUDY, each, domain.name, manifest, protocol, seed=seed), each)
+        for each in backbones
+        for seed in seeds
+    ]
+    return [Training(job, each, source, manifest) for job, each in jobs]
+
+
+def _together(domain: "DomainImages") -> "tuple[ImageSource, Manifest]":
+    """Training and test images in one manifest; those of ImageNet-1K are in two places."""
+    from unseen.images.joined import joined_images
+    from unseen.images.manifest import Manifest
+    from unseen.studies.concept_features import SIDES
+
+    (source, manifest), (tested, _) = (domain.sides[split] for split in SIDES)
+    if source is tested:
+        return source, manifest
+    joined = joined_images({"train": source, "test": tested})
+    return joined, Manifest(joined.entries, ["train"] * len(source.entries) + ["test"] * len(tested.entries))
+
+
+def _show(plan: Sequence[Training], run: Path) -> None:
+    """The trainings, and how long those that are not done will take, checkpoints not counted."""
+    import torch
+
+    from unseen.jobs.runner import missing
+    from unseen.studies.finetune_tasks import step_seconds
+    from unseen.studies.run_folder import RESULTS
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    left = missing([training.job for training in plan], run / RESULTS)
+    rows, seconds = [], 0.0
+    measured: dict[str, float] = {}
+    for training in plan:
+        job, parts = training.job, training.manifest.splits
+        if job in left:
+            if job.backbone not in measured:
+                measured[job.backbone] = step_seconds(training.backbone, job.protocol.batch, device)
+            seconds += job.protocol.steps * measured[job.backbone]
+        counts = [f"{sum(part == split for part in parts):,}" for split in ("train", "test")]
+        state = "to do" if job in left else "done"
+        rows.append((job.domain, job.backbone, job.seed, *counts, f"{job.protocol.steps:,}", state))
+    columns = ("domain", "backbone", "seed", "training images", "test images", "steps", "state")
+    print_table("Fine-tuning", columns, rows, columns[2:6])
+    if left:
+        console().print(f"\nAbout {duration(seconds)} of training on {device}, beside decoding.")
+
+
+def _train(plan: Sequence[Training], run: Path, about: str, workers: int) -> "RunData":
+    """Write the trainings into the run, train what is missing, and return the run with its scores."""
+    from copy import deepcopy
+    from dataclasses import replace
+
+    from unseen.jobs.job import job_key
+    from unseen.studies.finetune_reference import run_reference
+    from unseen.studies.run_folder import RESULTS, add_jobs, with_scores
+
+    # Another number of epochs would be another reference under the same name: refused.
+    data, keys = add_jobs(run, [job_key(training.job) for training in plan], {"fine-tuning": about})
+    for training in plan:
+        job, backbone = training.job, training.backbone
+        fresh = replace(backbone, module=deepcopy(backbone.module))
+        run_reference(job, fresh, training.source, training.manifest, run / RESULTS, workers=workers, watch=_watch(job))
+    return with_scores(run, data, keys)
+
+
+def _show_relative(data: "RunData") -> None:
+    from unseen.studies.finetune_reference import relative_to_finetuned
+
+    tuned = [score for score in data.scores if score.probe == "fine-tuned"]
+    table = relative_to_finetuned([score for score in data.scores if score.probe == "logistic"], tuned)
+    whole = table[table["shots"] == "all"]
+    columns = ("backbone", "domain", "features", "fine-tuned", "features relative to it")
+    rows = [
+        (row.backbone, row.domain, f"{100 * row.mean:.1f}", f"{100 * row.finetuned:.1f}", f"{100 * row.relative:+.1f}")
+        for row in whole.itertuples()
+    ]
+    console().print()
+    print_table("Top-1 on all samples, percent", columns, rows, columns[2:])
+
+
+def _watch(job: "FinetuneJob") -> Callable[[int], None]:
+    """Prints how far a training is, every few seconds."""
+    begun = last = time.monotonic()
+    first: int | None = None
+
+    def show(step: int) -> None:
+        nonlocal last, first
+        now = time.monotonic()
+        if first is None:  # a training that was stopped begins at its checkpoint
+            first = step
+        elif now - last > SECONDS_BETWEEN_LINES:
+            left = duration((job.protocol.steps - step) * (now - begun) / (step - first))
+            note(f"{job.domain}, {job.backbone}: step {step:,} of {job.protocol.steps:,}, {left} left")
+            last = now
+
+    return show
