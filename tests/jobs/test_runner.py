@@ -184,7 +184,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_scores(study: Path, work
     rng = random.Random(workers)
     folder = study / f"killed{workers}"
     kills = 0
-    for _ in range(12):
+    for _ in range(6):
         process = start(study, folder.name, workers)
         first = process.stdout.readline()  # type: ignore[union-attr]
         time.sleep(rng.uniform(0, 0.25))
