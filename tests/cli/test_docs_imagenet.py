@@ -30,6 +30,8 @@ def made_tiny(words: list[str]) -> list[str]:
     if words[0] in ("extract", "concepts"):
         changed += ["--levels", "levels.csv"]
         changed += ["--splits", "splits.npz"] if "--images" in changed else []
+    if words[0] == "finetune-concepts":
+        changed += ["--splits", "splits.npz", "--epochs", "1", "--batch", "8"]
     if words[0] == "concepts":
         changed += [*QUICK, *([] if "--seeds" in words else ["--seeds", "1"])]
         changed += [] if "--shots" in words else ["--shots", "1,all"]

@@ -109,7 +109,9 @@ def test_files_for_the_test_set_and_for_removal(tmp_path: Path, rows: list[tuple
     assert (tmp_path / "out" / "remove.csv").read_text().split() == ["id", *sorted(chain(*held.values()))]
     with (tmp_path / "out" / "coverage.csv").open(newline="") as file:
         coverage = {row["class"]: row for row in csv.DictReader(file)}
-    assert coverage["x"] == {"class": "x", "name": "unicorn", "labelled": "0", "ambiguous": "0", "held_out": "0"}
+    assert coverage["x"] == {
+        "class": "x", "name": "unicorn", "captions_labelled": "0", "captions_ambiguous": "0", "held_out": "0",
+    }  # fmt: skip
     assert coverage["d"]["held_out"] == "4"
 
 
@@ -120,10 +122,24 @@ def test_a_class_with_too_few_images_has_none_held_out(tmp_path: Path) -> None:
     assert found.tally.labelled == {0: 6, 1: 5}
 
 
-def test_an_image_that_is_there_twice_is_held_out_once(tmp_path: Path) -> None:
+def test_an_image_that_is_there_twice_counts_and_is_held_out_once(tmp_path: Path) -> None:
     rows = [(f"i{n % 5}", "cat") for n in range(20)]
-    found = label_captions([as_parquet(tmp_path / "a.parquet", rows)], COLUMNS, NAMES, RULE)
+    path = as_parquet(tmp_path / "a.parquet", rows)
+    assert label_captions([path], COLUMNS, NAMES, RULE).test == {}  # 20 captions, but 5 images where 6 are needed
+    found = label_captions([path], COLUMNS, NAMES, CaptionRule(least=5, held_out=4))
     assert len({image for _, image, _ in found.test["c"]}) == 4
+
+
+@pytest.mark.parametrize(("least", "held"), [(1, "id,class,caption\n2,g,a goldfish\n"), (2, "id,class,caption\n")])
+def test_an_image_of_two_classes_is_of_none(tmp_path: Path, least: int, held: str) -> None:
+    rows = [("1", "a tench"), ("1", "a tench"), ("1", "a goldfish"), ("2", "a goldfish")]
+    names = {"t": ("tench",), "g": ("goldfish",)}
+    rule = CaptionRule(least=least, held_out=1)
+    label_captions([as_tsv(tmp_path / "a.tsv", rows)], COLUMNS, names, rule).write(tmp_path)
+    assert (tmp_path / "test.csv").read_text() == held
+    counts = (tmp_path / "coverage.csv").read_text().splitlines()
+    assert counts[0] == "class,name,captions_labelled,captions_ambiguous,held_out"
+    assert counts[1:] == ["t,tench,2,0,0", f"g,goldfish,2,0,{2 - least}"]
 
 
 def test_tags_as_yfcc_has_them_in_a_file_without_header(tmp_path: Path) -> None:
@@ -142,6 +158,23 @@ def test_damaged_rows_are_counted_and_empty_captions_are_captions(tmp_path: Path
     batches = list(read_captions(path, COLUMNS))
     assert [text for batch in batches for text in batch.texts] == ['a "cat', "", "hound"]
     assert sum(batch.damaged for batch in batches) == 2
+
+
+@pytest.mark.parametrize("kind", ["tsv", "parquet"])
+def test_bytes_that_are_not_text_cost_their_row_alone(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"a.{kind}"
+    texts = [b"a cat", b"caf\xe9 cat", b"", "un café".encode()]
+    if kind == "tsv":
+        path.write_bytes(b"key\tcaption\n" + b"".join(b"%d\t%s\n" % (n, text) for n, text in enumerate(texts)))
+    else:
+        pq.write_table(pa.table({"key": range(4), "caption": pa.array(texts, pa.binary())}), path)
+    (batch,) = read_captions(path, COLUMNS)
+    assert (batch.ids, batch.texts, batch.damaged) == (["0", "2", "3"], ["a cat", "", "un café"], 1)
+
+
+def test_columns_are_numbered_from_one() -> None:
+    with pytest.raises(UserError, match="numbered from 1"):
+        Columns("0", "3")
 
 
 def test_other_columns_may_hold_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +200,7 @@ def test_numbers_as_ids_and_missing_texts_of_parquet(tmp_path: Path) -> None:
         ("a.parquet", b"not parquet", "cannot be read"),
         ("a.tsv", b"key\tcaptoin\n1\tcat\n", "no column 'caption'; did you mean captoin"),
         ("a.tsv", b"", "cannot be read"),
-        ("a.tsv", b"key\tcaption\n1\t\xff\xfe\n", "cannot be read"),
+        ("a.tsv", b"key\tcaption\n1\t\xff\xfe\n", "no captions in it that could be read"),
         ("a.tsv.gz", b"not gzip", "cannot be read"),
         ("a.tsv", b"key\tcaption\n", "no captions"),
     ],

@@ -11,13 +11,20 @@ import scipy.stats
 from axis_folders import write_shift_fit, write_task_run
 from run_folders import write_concept_run
 
+from unseen.backbones.backbone import Spec
 from unseen.errors import UserError
+from unseen.images.transform import Transform
+from unseen.jobs.finetune_task_job import FinetuneTaskJob
+from unseen.jobs.job import job_key
+from unseen.jobs.runner import run_jobs
+from unseen.probes.finetune_grid import finetune_grid
 from unseen.probes.many_shot import ERICSSON_2021
 from unseen.report.axes_data import AxesPage
-from unseen.report.run_data import Backbone
+from unseen.report.run_data import Backbone, RunData
 from unseen.results.concept_generalization import DOMAINS, published_accuracies
 from unseen.results.published import published
 from unseen.studies.axes import read_shift_scores, read_task_scores, shared_models, study_axes
+from unseen.studies.run_folder import write_run
 
 NAMES = ("a", "b", "c", "d", "e")
 SHARED = {
@@ -284,3 +291,31 @@ def test_calibration_over_the_papers_ten_data_sets_stands_beside_the_papers(tmp_
     # 5%, the least of all before scaling.
     assert axes.measures["ece"].values["a"] == pytest.approx(scipy.special.logit(0.05))
     assert (axes.standings["ece"]["a"].rank, axes.standings["ece"]["a"].of) == (1, 7)
+
+
+def test_a_stranger_on_one_axis_changes_nothing_for_the_others(
+    page: AxesPage, everything: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
+    concepts, tasks, shifts = everything
+    lonely = write_task_run(tmp_path / "t", ("stranger",), lambda *_: 0.5, datasets=("pets",))
+    table = pd.read_csv(shifts / "models.csv")
+    gap = table[(table["model"] != "other0") | (table["ood"] != "sketch")]  # a model that the fit has a gap of
+    gap.to_csv(tmp_path / "models.csv", index=False)
+    more = study_axes([concepts, tasks, lonely], tmp_path / "models.csv")
+    assert more.axes.backbones == page.axes.backbones
+    assert more.axes.standings == page.axes.standings
+    for name, measure in page.axes.measures.items():
+        assert more.axes.measures[name].values == measure.values
+        assert more.axes.measures[name].about == measure.about
+        for backbone, drawn in measure.draws.items():
+            np.testing.assert_array_equal(more.axes.measures[name].draws[backbone], drawn)
+    assert any("on tasks alone: stranger." in sentence for sentence in more.notices)
+
+
+def test_a_run_of_finetuning_alone_is_on_no_axis(tmp_path: Path) -> None:
+    spec = Spec("a", "none", "output", "none", 8, 0, Transform())
+    job = FinetuneTaskJob("tasks", finetune_grid(), "a", spec, "dtd", "images", "top1", "float32", 0)
+    write_run(tmp_path, RunData("tasks", (), [], [], ""), [job_key(job)])
+    list(run_jobs([job], tmp_path / "results", lambda _: {"top1": 0.5}))
+    with pytest.raises(UserError, match="a run of unseen finetune alone, whose scores are on no axis"):
+        study_axes([tmp_path])
