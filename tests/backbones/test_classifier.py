@@ -166,6 +166,8 @@ def test_real_weights_name_real_photographs() -> None:
 def test_sources_without_a_head_are_refused() -> None:
     with pytest.raises(UserError, match="openclip:ViT-B-32: networks of timm: and torchvision:"):
         own_head("openclip:ViT-B-32")
+    with pytest.raises(UserError, match="registry:efficientnet_lite0: its outputs are ImageNet-1K's classes"):
+        own_head("registry:efficientnet_lite0", classes=["cat", "dog"])
     with pytest.raises(UserError, match="no backbone 'registry:lite0'"):
         own_head("registry:lite0")
     with pytest.raises(UserError, match="timm has no such model; did you mean"):

@@ -52,6 +52,7 @@ def test_the_files(tmp_path: Path) -> None:
         ({}, [float("nan")], "α = nan"),
         ({}, [], "at least one"),
         ({}, [0.5, 0.5], "every α once"),
+        ({}, [0.5, 0.5000000001], "told apart by six digits"),
     ],
 )
 def test_other_networks_and_shares_are_refused(

@@ -59,6 +59,11 @@ def test_own_runs(unseen: Unseen, tmp_path: Path) -> None:
     assert "bad. Strongest in Few-shot Kornblith" in answer.out
 
 
+def test_one_backbone_is_one(unseen: Unseen, tmp_path: Path) -> None:
+    run = write_concept_run(tmp_path, [Backbone("mine", "yours")], lambda *_: 0.6)
+    assert "1 backbone across axes" in unseen("axes", run).out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -121,6 +121,8 @@ def test_other_images_weights_and_epochs_are_refused(tiny: TinyImageNet, run: Pa
     try:
         code.write_text(text.replace("nn.Sequential(nn.AdaptiveAvgPool2d(2), nn.Flatten())", learned))
         assert "other weights" in unseen(*words, "--splits", tiny.splits).err
+        code.write_text(text.replace("Transform(size=16, resize=16)", "Transform(size=12, resize=12)"))
+        assert "transform than" in unseen(*words, "--splits", tiny.splits).err
     finally:
         code.write_text(text)
     assert (run / RUN).read_bytes() == kept

@@ -28,6 +28,7 @@ from unseen.studies.concept_features import extract_domains, feature_pairs, find
 from unseen.studies.concepts import as_published
 from unseen.studies.probing import plan
 from unseen.studies.run_folder import read_run
+from unseen.studies.verify import BACKBONE
 
 Unseen = Callable[..., tuple[int, str, str]]
 QUICK = ("--protocol", "cog-v2-short", "--seeds", 2, "--workers", 1)
@@ -207,7 +208,11 @@ def test_two_backbones_are_compared(tiny: TinyImageNet, features: Path, tmp_path
     [
         ((), "say which backbone: --backbone, or give its features"),
         (("--backbone", "x.py:y", "--domains", "l9"), "--domains takes some of in1k, l1, l2"),
-        (("--features", "nowhere", "--images", "x"), "give images .* or features .*, not both"),
+        (("--features", "nowhere", "--images", "x"), "give images or features .*, not both: --images"),
+        (("--features", "nowhere", "--imagenet-1k", "x"), "not both: --imagenet-1k"),
+        (("--features", "nowhere", "--on-missing", "fail"), "not both: --on-missing"),
+        (("--features", "nowhere", "--variant", "balanced"), "no variant 'balanced'"),
+        (("--features", "nowhere", "--variant", "class-balanced"), "group them anew \\(--regroup\\)"),
         (("--features", "nowhere"), "nowhere: no such folder"),
         (("--features", "nowhere", "--seeds", "0"), "--seeds is from 1"),
     ],
@@ -384,7 +389,7 @@ def scored_level(folder: Path, run: Path, level: int, accuracies: Mapping[int | 
         y = np.arange(2 * len(ids)) % len(ids)
         X = np.random.default_rng(number).normal(size=(len(y), 4))
         np.savez(folder / f"l{level}" / f"{split}.npz", X=X, y=ids[y])
-    [(name, places)] = find_features(folder, [f"l{level}"], []).items()
+    [(name, places)] = find_features(folder, [f"l{level}"], [BACKBONE]).items()
     jobs = plan("concepts", feature_pairs(name, places, {}), COG_V2, tuple(accuracies), range(1))
     results = ({"top1": accuracies[job.shots] / 100, "top5": 1.0} for job in jobs)
     assert len(list(run_jobs(jobs, run / "results", lambda _: next(results)))) == len(jobs)
@@ -405,6 +410,22 @@ def test_verify_compares_and_says_so(measured: float, code: int, sentence: str, 
     assert every[-1] == ("agrees" if code == 0 else "off")
     assert sentence in answer.out
     assert "our own draw" in answer.out
+    assert "not both: --truth" in unseen(*words, "--truth", "x").err
+
+
+def test_verify_goes_by_the_domains_asked_for_in_a_folder_that_has_others(tmp_path: Path, unseen: Unseen) -> None:
+    words = ("verify", "--features", tmp_path / "features", "--shots", "all", "--seeds", 1, "--workers", 1)
+    for level, accuracy in ((5, 52.0), (4, 58.1)):
+        scored_level(tmp_path / "features", tmp_path / "run", level, {None: accuracy})
+        answer = unseen(*words, "--domains", f"l{level}", "--out", tmp_path / "run")
+        assert answer.code == 0, answer.err
+        assert "All 1 accuracies agree" in answer.out
+
+
+def test_verify_is_of_one_backbone(tiny: TinyImageNet, features: Path, tmp_path: Path, unseen: Unseen) -> None:
+    answer = unseen("verify", "--features", features, "--domains", "l1", "--out", tmp_path / "run")
+    assert answer.code == 2
+    assert "no train features of torchvision:resnet50.IMAGENET1K_V1" in answer.err
 
 
 def test_verify_loads_the_published_backbone_from_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -412,7 +433,6 @@ def test_verify_loads_the_published_backbone_from_its_file(tmp_path: Path, capsy
     from torchvision.models import resnet50
 
     from unseen.cli.extract import load_backbones
-    from unseen.studies.verify import BACKBONE
 
     torch.save(resnet50(weights=None).state_dict(), tmp_path / "resnet50-0676ba61.pth")
     [loaded] = load_backbones([BACKBONE], "published", "cpu", tmp_path / "resnet50-0676ba61.pth")

@@ -109,6 +109,7 @@ def test_the_plan_and_what_is_left_out(unseen: Unseen, tmp_path: Path, backbone:
         (("--datasets", "digits", "--device", "cuda:99"), "cuda:99"),
         (("--datasets", "digits", "--device", "gpu"), "there is no device called gpu"),
         (("--datasets", "digits", "--seed", -1), "--seed"),
+        (("--datasets", "digits", "--seed", 2**31), "--seed"),
         (("--datasets", "digits", "--workers", 0), "--workers is at least 1"),
     ],
 )

@@ -99,7 +99,13 @@ def replaced(table: Path, old: str, new: str) -> None:
         (None, {"more": ["--fit-on", "model in {m1, m2, m3}"]}, "3 models of the fit have accuracies on val, web"),
         (None, {"more": ["--sizes", "val"]}, "--sizes is name=number with commas between, and 'val' is not"),
         (None, {"more": ["--sizes", "val=many"]}, "'many' is not a number of images for 'val'"),
+        (None, {"more": ["--sizes", f"val={'9' * 5000}"]}, "is not a number of images for 'val'"),
+        (None, {"more": ["--sizes", "val=10,val=20"]}, "--sizes has 'val' twice"),
         (None, {"more": ["--min-id", "low"]}, "--min-id is a number"),
+        (None, {"more": ["--min-id", "nan"]}, "--min-id is a number"),
+        (None, {"more": ["--min-id", "val=inf"]}, "--min-id is a number"),
+        (None, {"more": ["--min-id", "101"]}, "a minimum of 101 on 'val' is more than any accuracy"),
+        (None, {"more": ["--min-id", "99.9"]}, "and 12 models are below the minimum: lower it"),
         (None, {"more": ["--scale", "log"]}, "--scale is one of logit, probit, not 'log'"),
         (None, {"more": ["--resamples", "0"]}, "at least one resample"),
         (None, {"more": ["--unit", "fraction"]}, "is not an accuracy from 0 to 1"),
@@ -133,6 +139,19 @@ def test_pairs_are_ranked(unseen: Run, table: Path) -> None:
     assert first.split()[:3] == ["val", "+", "web"]  # of which it was made
     assert len(rest) == 1
     assert unseen("shifts", "pairs", table, "--id", "val", "--ood", "sketch").code == 2
+
+
+def test_a_pair_that_determines_no_plane_is_passed_over(unseen: Run, table: Path) -> None:
+    header, *lines = table.read_text().splitlines()
+    place = header.split(",").index("val")
+    rows = [f"{header},same", *(f"{line},{line.split(',')[place]}" for line in lines)]
+    table.write_text("\n".join(rows) + "\n")
+    answer = unseen("shifts", "pairs", table, "--id", "val,web,same", "--ood", "sketch")
+    assert answer.code == 0, answer.err
+    assert answer.out.startswith("sketch: 2 pairs on 12 models")
+    assert "passed over, val + same: the accuracies on val, same determine each other" in answer.err
+    answer = unseen("shifts", "pairs", table, "--id", "val,same", "--ood", "sketch")
+    assert (answer.code, "no pair can be fitted" in answer.err) == (2, True)
 
 
 def predictions(folder: Path) -> tuple[Path, Path]:

@@ -108,7 +108,8 @@ def test_more_sets_do_not_win_by_overfitting() -> None:
 def test_the_best_pair_is_the_one_that_made_the_data() -> None:
     x, _ = some_models(40, 5)
     y = special.expit(special.logit(x[:, 1]) + 0.5 * special.logit(x[:, 3]))
-    pairs = best_pairs(x, y, list("abcde"))
+    pairs, passed_over = best_pairs(x, y, list("abcde"))
+    assert passed_over == {}
     assert len(pairs) == 10
     assert pairs[0].fit.names == ("b", "d")
     assert pairs[0].held_out == pytest.approx(0, abs=1e-8)

@@ -18,9 +18,8 @@ from unseen.probes.finetune_grid import (
     class_scores,
     finetune_grid,
     log_spaced,
-    metric_value,
 )
-from unseen.probes.many_shot import Labels
+from unseen.probes.many_shot import Labels, metric_value
 
 RATES = (0.0001, 0.001, 0.01, 0.1)
 DECAYS = (0, 0.000001, 0.00001, 0.0001, 0.001)

@@ -11,6 +11,7 @@ from unseen.report.extended_sections import extended_sections
 from unseen.report.level_sections import SHOWN, concept_section, sample_section
 from unseen.report.published_sections import published_sections
 from unseen.report.run_data import Backbone, ConceptAccuracy, Domain, RunData
+from unseen.report.section_parts import signed
 from unseen.report.sections import Section
 from unseen.results.published import published
 from unseen.results.score import Score
@@ -78,6 +79,33 @@ def test_ranks_are_counted_among_all() -> None:
     every = table[(table["shots"] == "all") & (table["domain"] == "l5")].set_index("model")["mean"]
     assert ranks.y[-1] == 1 + (every > every["ResNet50"] + 0.05).sum()
     assert ranks.low[-1] <= ranks.y[-1] <= ranks.high[-1]
+
+
+def test_shots_that_the_paper_has_not_are_left_out() -> None:
+    data = run({("l1", "logistic", 3, "top1"): 0.5}, published="cog-v2")
+    assert published_sections(data, summary(data)) == []
+    data = run({("l1", "logistic", 3, "top1"): 0.5, ("l1", "logistic", 4, "top1"): 0.5}, published="cog-v2")
+    assert (
+        named(published_sections(data, summary(data)), "published").plots[0].title
+        == "Accuracy with 4 samples a concept"
+    )
+
+
+def test_geometry_relative_to_the_first_domain_needs_it() -> None:
+    values = {
+        (domain, "geometry", None, metric): 1.0 for domain in ("in1k", "l1") for metric in ("alignment", "uniformity")
+    }
+    data = run(values, ["mine", "part"])
+    data = replace(data, scores=[s for s in data.scores if (s.backbone, s.domain) != ("part", "in1k")])
+    lines = named(extended_sections(data, summary(data)), "geometry").plots[1].series
+    assert [line.name for line in lines] == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(-0.04, "0.0"), (0.0, "0.0"), (0.04, "0.0"), (-0.06, "−0.1"), (1.26, "+1.3")]
+)
+def test_a_difference_that_rounds_to_nothing_has_no_sign(value: float, text: str) -> None:
+    assert signed(value) == text
 
 
 def test_what_is_not_fair_is_said() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from unseen.report.page import write_report
-from unseen.report.run_data import Backbone, Domain, RunData
+from unseen.report.run_data import Backbone, ConceptAccuracy, Domain, RunData
 from unseen.report.sections import Section
 from unseen.report.variant_sections import main_part, variant_sections
 from unseen.results.score import Score
@@ -155,6 +155,16 @@ def test_backbones_have_colours_and_ways_dashes() -> None:
     assert [line.name for line in lines] == ["b, cog-v2", "b, wu-palmer", "c, cog-v2", "c, wu-palmer"]
     assert lines[0].colour == lines[1].colour != lines[2].colour == lines[3].colour
     assert lines[0].dash == lines[2].dash != lines[1].dash == lines[3].dash
+
+
+def test_the_main_part_has_concepts_of_its_own_levels_alone() -> None:
+    first, second = (
+        replace(run(accuracy, levels), concept_accuracy=[ConceptAccuracy("b", "l1", f"n{number}", 0.5, number, 10)])
+        for number, (accuracy, levels) in enumerate(((LIN, "cog-v2"), (COSINE, "cosine")))
+    )
+    both = merge_runs([("plain", first), ("words", second)])
+    assert len(both.concept_accuracy) == 2
+    assert [item.concept for item in main_part(both).concept_accuracy] == ["n0"]
 
 
 def test_the_page_shows_one_way_first_and_names_are_only_text(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from unseen.results.concept_generalization import (
     published_accuracies,
     seen_only_models,
 )
+from unseen.results.published import published
 
 
 def models(n: int = 25, seed: int = 0, scatter: float = 0.08) -> Accuracies:
@@ -208,3 +209,13 @@ def test_accuracies_of_a_summary_of_scores() -> None:
     np.testing.assert_allclose(found.mean, [[0.1, 0.2, 0.3, 0.4, 0.5, 0.6]])
     np.testing.assert_allclose(found.error, 0.01)
     assert lacking == {"partial": ["l1", "l2", "l3", "l4", "l5"]}
+
+
+def test_one_seed_has_the_spread_of_the_published_models() -> None:
+    columns = ["backbone", "domain", "probe", "shots", "metric", "mean", "deviation", "seeds"]
+    rows = [["mine", name, "logistic", "1", "top1", 0.1, 0.0 if name == "l5" else 0.02, 1 if name == "l5" else 4]
+            for name in DOMAINS]  # fmt: skip
+    found, _ = measured_accuracies(pd.DataFrame(rows, columns=columns), "1")
+    table = published("cog-v2")
+    printed = table[(table["shots"] == "1") & (table["domain"] == "l5")]["deviation"]
+    np.testing.assert_allclose(found.error, [[0.01] * 5 + [printed.median() / 100]])

@@ -1,6 +1,7 @@
 """Tables of scores against SciPy and values worked out by hand."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,20 @@ def test_wide_has_a_column_per_domain() -> None:
     table = wide(summarise(score_table(SCORES)))
     assert list(table.columns) == ["backbone", "shots", "seen", "l1"]
     assert table.iloc[0].tolist() == ["a", "all", "85.0 ± 7.1", "60.0 ± 0.0"]
+
+
+def test_wide_is_of_one_probe() -> None:
+    others = [replace(one, probe="mlp", value=0.99) for one in SCORES]
+    assert wide(summarise(score_table([*others, *SCORES]))).iloc[0].tolist()[2:] == ["85.0 ± 7.1", "60.0 ± 0.0"]
+    assert wide(summarise(score_table(others))).iloc[0].tolist()[2:] == ["99.0 ± 0.0", "99.0 ± 0.0"]
+
+
+@pytest.mark.parametrize(("metric", "best"), [("top1", "b"), ("ece", "a"), ("alignment", "a"), ("unheard-of", "b")])
+def test_ranks_follow_the_metric(metric: str, best: str) -> None:
+    scores = [replace(score(name, "l1", 0, value), metric=metric) for name, value in (("a", 0.1), ("b", 0.3))]
+    table = with_comparisons(summarise(score_table(scores)), seen=None)
+    assert row(table, best, "l1")["rank"] == 1
+    assert sorted(table["rank"]) == [1, 2]
 
 
 def test_every_format(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from unseen.jobs.job import job_key
 from unseen.jobs.probe_job import LogisticJob
 from unseen.jobs.runner import run_jobs
-from unseen.probes.protocol import COG_V2, LogisticProtocol
+from unseen.probes.protocol import COG_V2
 from unseen.report.run_data import Backbone, Domain, RunData
 from unseen.results.concept_generalization import DOMAINS
 from unseen.studies.run_folder import RESULTS, write_run
@@ -21,11 +21,10 @@ def write_concept_run(
     domains: Sequence[str] = DOMAINS,
     shots: int | None = None,
     published: str = "cog-v2",
-    protocol: LogisticProtocol = COG_V2,
 ) -> Path:
     """A run with three seeds; `accuracy` gives the top-1 of a backbone on a domain with a seed."""
     jobs = [
-        LogisticJob("concepts", protocol, backbone.name, domain, "train", "test", shots, seed, "float32")
+        LogisticJob("concepts", COG_V2, backbone.name, domain, "train", "test", shots, seed, "float32")
         for backbone in backbones
         for domain in domains
         for seed in range(3)

@@ -20,7 +20,7 @@ from unseen.jobs.runner import run_jobs
 from unseen.probes.finetune_grid import finetune_grid
 from unseen.probes.many_shot import ERICSSON_2021
 from unseen.report.axes_data import AxesPage
-from unseen.report.run_data import Backbone, RunData
+from unseen.report.run_data import Backbone, Domain, RunData
 from unseen.results.concept_generalization import DOMAINS, published_accuracies
 from unseen.results.published import published
 from unseen.studies.axes import read_shift_scores, read_task_scores, shared_models, study_axes
@@ -315,7 +315,19 @@ def test_a_stranger_on_one_axis_changes_nothing_for_the_others(
 def test_a_run_of_finetuning_alone_is_on_no_axis(tmp_path: Path) -> None:
     spec = Spec("a", "none", "output", "none", 8, 0, Transform())
     job = FinetuneTaskJob("tasks", finetune_grid(), "a", spec, "dtd", "images", "top1", "float32", 0)
-    write_run(tmp_path, RunData("tasks", (), [], [], ""), [job_key(job)])
+    write_run(tmp_path, RunData("tasks", (), [Domain("dtd", "DTD")], [Backbone("a", "yours")], "a"), [job_key(job)])
     list(run_jobs([job], tmp_path / "results", lambda _: {"top1": 0.5}))
     with pytest.raises(UserError, match="a run of unseen finetune alone, whose scores are on no axis"):
         study_axes([tmp_path])
+
+
+def test_who_is_left_on_one_axis_is_named_once(tmp_path: Path) -> None:
+    """`c` and `d` are on shifts too, but share no test set there."""
+    tasks = write_task_run(tmp_path / "t", ("a", "b"), task_score)
+    head = "ood,model,accuracy,rho,low,high\n"
+    (tmp_path / "models.csv").write_text(f"{head}s,c,0.5,0.1,0,0.2\nr,d,0.9,0.3,0.2,0.4\n")
+    page = study_axes([concept_run(tmp_path / "c"), tasks], tmp_path / "models.csv")
+    assert page.axes.backbones == ("a", "b")
+    assert [sentence for sentence in page.notices if "Left out" in sentence] == [
+        "Left out, on concepts alone: c, d, e. Backbones go together by their names."
+    ]

@@ -1,5 +1,7 @@
 """Paired comparisons of two backbones, from the results of real runs."""
 
+import hashlib
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,14 @@ import pandas as pd
 import pytest
 
 from unseen.errors import UserError
+from unseen.features.features import Features
+from unseen.jobs.job import job_key
+from unseen.jobs.kept_labels import keep_labels, labels_place, read_labels
+from unseen.jobs.probe_job import LogisticJob
+from unseen.jobs.runner import run_jobs
+from unseen.probes.protocol import COG_V2
 from unseen.studies.comparison import compare_backbones, comparison_table
+from unseen.studies.run_folder import RESULTS, read_results, read_run, write_run
 
 CLASSES, EACH = 6, 30
 
@@ -65,6 +74,53 @@ def test_other_images_are_refused(runs: dict[str, Path]) -> None:
         compare_backbones([runs["clear"], runs["shuffled"]], "clear", "shuffled")
 
 
+def test_another_draw_with_the_same_labels_is_refused(runs: dict[str, Path], tmp_path: Path) -> None:
+    copies = [Path(shutil.copytree(runs[name], tmp_path / name)) for name in ("clear", "blurred")]
+
+    def called(run: Path, ids: str) -> None:
+        for place in (run / "tests").glob("*.npz"):
+            kept = dict(np.load(place))
+            np.savez(place, **{**kept, "ids": np.array(ids)})
+
+    called(copies[0], "a")
+    compare_backbones(copies, "clear", "blurred")  # of the second it is not known
+    called(copies[1], "a")
+    compare_backbones(copies, "clear", "blurred")
+    called(copies[1], "b")
+    with pytest.raises(UserError, match="tested on other images"):
+        compare_backbones(copies, "clear", "blurred")
+
+
+def test_names_of_images_are_kept_as_a_hash(tmp_path: Path) -> None:
+    X, y = np.eye(3, dtype=np.float32), np.arange(3)
+
+    def ids(names: tuple[str, ...]) -> str:
+        test = Features(X, y, ("a", "b", "c"), {"content_hash": "h"}, names)
+        keep_labels(tmp_path / "results", {"h": str(tmp_path)}, lambda _: test)
+        place = labels_place(tmp_path / "results", "h")
+        found = read_labels(place).ids
+        place.unlink()
+        return found
+
+    assert ids(()) == ""
+    assert ids(("x", "y", "z")) == hashlib.sha256(b"x\0y\0z\0").hexdigest()
+    assert len({ids(names) for names in (("x", "y", "z"), ("y", "x", "z"), ("xy", "z", ""))}) == 3
+
+
+def test_protocols_are_not_mixed(runs: dict[str, Path], tmp_path: Path) -> None:
+    other = tmp_path / "blurred"
+    jobs = {
+        LogisticJob(**({name: value for name, value in result.job.items() if name != "job"} | {"protocol": COG_V2})): (
+            result.values
+        )
+        for result in read_results(runs["blurred"])
+    }
+    write_run(other, read_run(runs["blurred"]), list(map(job_key, jobs)))
+    assert len(list(run_jobs(list(jobs), other / RESULTS, lambda job: dict(jobs[job])))) == 2
+    with pytest.raises(UserError, match=r"different protocols \(cog-v2, cog-v2-short\); compare runs of the same"):
+        compare_backbones([runs["clear"], other], "clear", "blurred")
+
+
 def test_the_command(runs: dict[str, Path], unseen: Callable[..., Any], tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     answer = unseen("compare", "clear", "blurred", runs["clear"], runs["blurred"], "--out", table)
@@ -76,6 +132,7 @@ def test_the_command(runs: dict[str, Path], unseen: Callable[..., Any], tmp_path
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (["clear", "blurred", "--shots", "8,all"], "--shots is one number here, or all, not 8,all"),
         (["clear", "blured"], "did you mean blurred?"),
         (["clear", "blurred", "--shots", "8"], "no results of 'clear' with 8 shots"),
     ],

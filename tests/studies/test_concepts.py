@@ -23,7 +23,7 @@ from unseen.studies.concept_features import feature_pairs, find_features
 from unseen.studies.concept_plan import Asked, chosen_domains, feature_bytes, levels_hash
 from unseen.studies.concept_variants import pooled_draws, random_sets, split_rule
 from unseen.studies.concepts import as_published, image_notices, images_text, study_run
-from unseen.studies.run_folder import extend_run, merge_runs, read_run
+from unseen.studies.run_folder import TOP1, extend_run, merge_runs, read_run
 
 
 def asked(levels: Levels, **changes: Any) -> Asked:
@@ -134,7 +134,7 @@ def test_what_is_written_of_a_run(tmp_path: Path) -> None:
     pairs = feature_pairs("b", places["b"], wanted.concepts)
     data = study_run(wanted, pairs, places, {"splits": "drawn"}, ["Mind this."])
     assert data.notice.startswith("Mind this. The test images of the levels are our own draw")
-    assert data.backbones[0].cautions == ["images of 384 pixels"]
+    assert data.backbones[0].cautions == ["images of 384 pixels", "features of the layer l"]
     assert data.provenance["features of l1 by b"] == "l1train, l1test"
     assert data.provenance["levels"] == f"cog-v2, {levels_hash(levels)}"
     assert data.domains[0].similarity == pytest.approx(0.844867, abs=1e-6)  # as the paper's levels have it
@@ -196,6 +196,27 @@ def test_a_run_grows_by_parts_but_not_by_another_backbone(tmp_path: Path) -> Non
     read = read_run(tmp_path)
     assert [domain.name for domain in read.domains] == ["in1k", "l1"]
     assert "2 of 2 jobs have no result yet" in read.notice
+
+
+def test_a_run_says_what_any_of_its_parts_says(tmp_path: Path) -> None:
+    first = replace(run_of("l1", 0.5), notice="One is so. Two is so. in1k: not there.", published="cog-v2")
+    extend_run(tmp_path, first, ["k1"])
+    second = replace(run_of("in1k", 0.7), notice="Three is so. One is so.", published="cog-v2")
+    for _ in range(2):
+        data, _ = extend_run(tmp_path, second, ["k2"])
+        assert data.notice == "One is so. Two is so. Three is so."
+        assert data.published == "cog-v2"
+    data, _ = extend_run(tmp_path, replace(second, published=""), ["k2"])
+    assert data.published == ""
+    assert extend_run(tmp_path, second, ["k2"])[0].published == ""
+
+
+def test_a_wrong_accuracy_on_imagenet_can_be_corrected(tmp_path: Path) -> None:
+    for text in ("7.58", "75.8"):
+        told = run_of("l1", 0.5)
+        told = replace(told, provenance={**told.provenance, f"{TOP1}b": text})
+        data, _ = extend_run(tmp_path, told, ["k1"])
+        assert data.provenance[f"{TOP1}b"] == text
 
 
 def test_a_run_of_random_sets_has_one_domain_of_them(tmp_path: Path) -> None:

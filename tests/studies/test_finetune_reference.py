@@ -1,5 +1,6 @@
 """Fine-tuning a backbone on a domain's images, and what frozen features have relative to it."""
 
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +93,10 @@ def test_other_images_or_weights_are_refused(images: tuple[ArrayImages, Manifest
     fewer = Manifest(manifest.entries[:50], manifest.splits[:50])
     with pytest.raises(UserError, match="not what this fine-tuning was planned with"):
         run_reference(job, backbone(), source, fewer, tmp_path / "results")
+    whole = backbone()
+    other = replace(whole, spec=replace(whole.spec, transform=replace(whole.spec.transform, interpolation="bilinear")))
+    with pytest.raises(UserError, match="not what this fine-tuning was planned with"):
+        run_reference(job, other, source, manifest, tmp_path / "results")
     one_sided = Manifest(source.entries, ["train"] * 59 + ["test"])
     job = plan_reference("concepts", backbone(), "l1", one_sided, PROTOCOL)
     with pytest.raises(UserError, match="each with images to train and to test on"):
@@ -137,11 +142,14 @@ def test_relative_scores_are_differences_of_means() -> None:
 
 
 def test_everything_in_a_job_is_in_its_key(images: tuple[ArrayImages, Manifest]) -> None:
-    from dataclasses import fields, replace
-
     from unseen.jobs.job import job_key
 
     job = plan_reference("concepts", backbone(), "l1", images[1], PROTOCOL)
-    changes = {"protocol": replace(PROTOCOL, rate=0.1), "size": 1, "seed": 7, "revision": 99}
+    changes = {
+        "protocol": replace(PROTOCOL, rate=0.1),
+        "spec": replace(job.spec, layer="features.3"),
+        "seed": 7,
+        "revision": 99,
+    }
     keys = {job_key(replace(job, **{f.name: changes.get(f.name, "other")})) for f in fields(FinetuneJob)}
     assert len(keys | {job_key(job)}) == len(fields(FinetuneJob)) + 1

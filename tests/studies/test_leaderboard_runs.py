@@ -6,7 +6,6 @@ import pytest
 from run_folders import write_concept_run
 
 from unseen.errors import UserError
-from unseen.probes.protocol import COG_V2_SHORT
 from unseen.report.run_data import Backbone
 from unseen.results.concept_generalization import DOMAINS
 from unseen.studies.leaderboard import leaderboard_with_runs
@@ -34,12 +33,6 @@ def test_several_runs_and_names_that_are_taken(tmp_path: Path) -> None:
     board = leaderboard_with_runs([one, two])
     assert {entry.model for entry in board.entries if entry.yours} == {"ResNet50 (yours)", "mine"}
     assert {entry.model: entry.yours for entry in board.entries}["ResNet50"] is False
-
-
-def test_a_short_form_of_the_protocol_is_let_in_with_a_caution(tmp_path: Path) -> None:
-    board = leaderboard_with_runs([write_concept_run(tmp_path / "run", [MINE], flat, protocol=COG_V2_SHORT)])
-    entry = next(entry for entry in board.entries if entry.yours)
-    assert entry.cautions == ("mean pooling", "a short form of the protocol (cog-v2-short)")
 
 
 def test_a_run_that_lacks_a_level_is_refused_by_name(tmp_path: Path) -> None:

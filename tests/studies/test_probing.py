@@ -1,6 +1,5 @@
 """All kinds of jobs on the same features: planned, run mixed, killed, read back, against independent references."""
 
-import json
 import os
 import signal
 import subprocess
@@ -21,16 +20,15 @@ from sklearn.preprocessing import normalize
 
 from unseen.errors import UserError
 from unseen.features.readers import read_features
-from unseen.jobs.class_accuracy import per_class_accuracy
 from unseen.jobs.correctness import correct_of
 from unseen.jobs.geometry_job import GeometryJob
 from unseen.jobs.job import job_key
-from unseen.jobs.kept_labels import labels_place
+from unseen.jobs.kept_labels import labelled, labels_place
 from unseen.jobs.kmeans_job import KMeansJob
 from unseen.jobs.mlp_job import MlpJob
 from unseen.jobs.pca_job import PcaJob
 from unseen.jobs.probe_job import LogisticJob
-from unseen.jobs.runner import Result, missing, read_result, result_path
+from unseen.jobs.runner import Result, missing, read_result
 from unseen.jobs.scores import result_scores
 from unseen.jobs.work import Job, alike
 from unseen.probes.logistic import probe_logistic
@@ -198,40 +196,35 @@ def test_right_images_are_those_of_the_classifier(results: Path, pair: FeaturePa
         correct = correct_of(result)
         assert correct.tolist() == (guesses == y_test).tolist()
         assert correct.mean() == pytest.approx(result.values["top1"], abs=1e-12)
-        classes, accuracy = per_class_accuracy(results, job)
-        assert classes == ("n03", "n01", "n04", "n02")
-        for index in range(CLASSES):
-            assert accuracy[index] == pytest.approx(correct[y_test == index].mean())
+        labels, hits = labelled(results, result)
+        assert labels.classes == ("n03", "n01", "n04", "n02")
+        assert labels.y.tolist() == y_test.tolist()
+        assert hits.tolist() == correct.tolist()
 
 
-def test_accuracy_by_class_needs_results_and_labels(results: Path, pair: FeaturePair, tmp_path: Path) -> None:
+def test_right_images_need_their_labels(results: Path, pair: FeaturePair, tmp_path: Path) -> None:
     job = plan("concepts", [pair], QUICK, [None], [0])[0]
-    with pytest.raises(UserError, match="run it first"):
-        per_class_accuracy(tmp_path / "results", job)
-    record = json.loads(result_path(results, job_key(job)).read_text())
-    (tmp_path / "results").mkdir()
-    mine = result_path(tmp_path / "results", job_key(job))
-    mine.write_text(json.dumps(record))
+    result = read_result(results, job_key(job))
+    assert result is not None
     with pytest.raises(UserError, match="were not kept"):
-        per_class_accuracy(tmp_path / "results", job)
+        labelled(tmp_path / "results", result)
     labels = labels_place(tmp_path / "results", job.test)
     labels.parent.mkdir()
     whole = labels_place(results, job.test).read_bytes()
     labels.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(UserError, match="damaged"):
-        per_class_accuracy(tmp_path / "results", job)
+        labelled(tmp_path / "results", result)
     np.savez(labels, y=np.array([0, 1]), classes=np.array(["a", "b"]))
     with pytest.raises(UserError, match="labels of 2 images"):
-        per_class_accuracy(tmp_path / "results", job)
+        labelled(tmp_path / "results", result)
     np.savez(labels, y=np.array([0, 1]), classes=np.array([{}], dtype=object))  # a pickle
     with pytest.raises(UserError, match="damaged"):
-        per_class_accuracy(tmp_path / "results", job)
+        labelled(tmp_path / "results", result)
     labels.write_bytes(whole)
-    assert len(per_class_accuracy(tmp_path / "results", job)[0]) == CLASSES
+    assert len(labelled(tmp_path / "results", result)[0].classes) == CLASSES
     for broken in ({"correct": "%%"}, {"correct": "AAAA"}, {"images": "many"}, {"images": 0}, {"correct": 7}):
-        mine.write_text(json.dumps(record | {"values": record["values"] | broken}))
         with pytest.raises(UserError, match="damaged"):
-            per_class_accuracy(tmp_path / "results", job)
+            labelled(tmp_path / "results", replace(result, values={**result.values, **broken}))
 
 
 def test_results_from_before_still_give_scores(results: Path, pair: FeaturePair) -> None:

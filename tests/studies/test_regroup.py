@@ -87,3 +87,24 @@ def test_concepts_that_are_nowhere_are_named(tiny: TinyImageNet, extract: Callab
         regroup(base, tiny.backbone, {"random1": OTHER["random1"]}, tmp_path / "out")
     with pytest.raises(UserError, match="no features of timm:x"):
         regroup(base, "timm:x", OTHER, tmp_path / "out")
+
+
+def test_regrouped_features_are_no_sources(tiny: TinyImageNet, extract: Callable[..., Path], tmp_path: Path) -> None:
+    base = extract(tmp_path / "base", {"l1": tuple(LEVELS[1])})
+    wanted = {"a": tuple(LEVELS[1])[:2]}
+    regroup(base, tiny.backbone, wanted, tmp_path / "out", most=2)
+    with pytest.raises(UserError, match="no features of"):
+        regroup(tmp_path / "out", tiny.backbone, wanted, tmp_path / "again")
+    before = sorted(base.rglob("*"))
+    with pytest.raises(UserError, match="into another folder than they are in"):
+        regroup(base, tiny.backbone, wanted, tmp_path / "out" / ".." / "base")
+    assert sorted(base.rglob("*")) == before
+
+
+def test_an_unfinished_split_is_named(tiny: TinyImageNet, extract: Callable[..., Path], tmp_path: Path) -> None:
+    base = extract(tmp_path / "base", {"l1": tuple(LEVELS[1])})
+    [store] = (base / "l1").glob("*-test-*")
+    (store / "manifest.json").unlink()
+    with pytest.raises(UserError, match="no finished test features to group anew; finish the extraction"):
+        regroup(base, tiny.backbone, {"a": tuple(LEVELS[1])[:2]}, tmp_path / "out")
+    assert not (tmp_path / "out").exists()

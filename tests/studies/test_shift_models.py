@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -131,6 +133,37 @@ def test_models_of_both_worlds_under_a_mapping(root: Path, tmp_path: Path) -> No
     without = evaluate_models(plans, opened(root, "val", "cifar-10.2"), tmp_path / "plain", SETTINGS)
     assert [set(row.accuracy) for row in without] == [{"val"}, {"cifar-10.2"}]
     assert [line["cifar-10.2"] == "" for line in table(tmp_path / "plain")] == [True, False]
+
+
+def test_a_model_without_the_outputs_costs_no_pass(root: Path, tmp_path: Path) -> None:
+    cifar = ModelPlan("cifar", "timm:test_vit", classes="cifar-10", weights="random")
+    told: list[str] = []
+    (row,) = evaluate_models([cifar], opened(root, "val", "cifar-10.2"), tmp_path, SETTINGS, tell=told.append)
+    assert set(row.accuracy) == {"cifar-10.2"}
+    assert len(list(tmp_path.glob("logits/*/manifest.json"))) == 1
+    assert [sentence for sentence in told if "passes val over" in sentence and "--mapping" in sentence] == told[-1:]
+    with pytest.raises(UserError, match="no model has outputs for all classes of any column.*--outputs"):
+        evaluate_models([cifar], opened(root, "val"), tmp_path / "none", SETTINGS)
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"weights": "rnd"}, "second: weights are pretrained or random, not 'rnd'"),
+        ({"head": "lineer"}, "second: head 'lineer' is none of own, zero-shot, linear, and no file; did you mean"),
+        ({"head": "linear"}, "second: a linear head that was fine-tuned needs its checkpoint"),
+        ({"classes": "nowhere.csv"}, "second: classes 'nowhere.csv' is none of imagenet-1k, cifar-10, and no file"),
+        ({"checkpoint": Path("nowhere.pth")}, "second: the checkpoint nowhere.pth is no file"),
+    ],
+)
+def test_all_plans_are_checked_before_the_first_model(
+    root: Path, tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    second = replace(PLAN, model="second", **change)
+    with pytest.raises(UserError, match=message):
+        evaluate_models([PLAN, second], opened(root, "imagenet-r"), tmp_path / "out", SETTINGS)
+    assert not (tmp_path / "out").exists()
 
 
 def test_end_to_end_into_a_fit(root: Path, tmp_path: Path) -> None:

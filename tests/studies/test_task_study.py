@@ -79,6 +79,9 @@ def test_own_files(tmp_path: Path) -> None:
     assert (found.backbone, found.dataset.name, found.classes) == ("mine", "pets", 4)
     with pytest.raises(UserError, match="features of one backbone"):
         find_task_features(tmp_path, [], ["mine", "other"])
+    (tmp_path / "pets/val.npz").unlink()
+    with pytest.raises(UserError, match="pets: features of train, test, but no val; each split needs its own"):
+        find_task_features(tmp_path, [], [])
 
 
 def test_features_that_are_not_there(tmp_path: Path) -> None:

@@ -59,6 +59,13 @@ def test_the_tolerance_is_three_standard_errors() -> None:
     assert tolerance(50.0, (0.5, 0.5), 5, 50_000, same_images=True) == pytest.approx(0.3 + 3 * math.sqrt(0.1))
 
 
+def test_one_seed_is_as_uncertain_as_a_published_one() -> None:
+    single = [Score("concepts", "cog-v2", "r50", "in1k", "logistic", None, 0, "top1", 0.758)]
+    numbers = published("cog-v2").assign(deviation=0.5)
+    [row] = compare(summarise(score_table(single)), numbers, IMAGES)
+    assert row.tolerance == pytest.approx(0.3 + 3 * math.sqrt(0.25 / 5 + 0.25))
+
+
 def test_small_test_sets_are_allowed_more() -> None:
     few = compare(summary(1.5), published("cog-v2"), dict.fromkeys(ALL, 500))
     assert [row.agrees for row in few] == [row.domain != "in1k" for row in few]

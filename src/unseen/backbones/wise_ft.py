@@ -34,15 +34,15 @@ def interpolate(zero: State, fine: State, alpha: float) -> dict[str, Tensor]:
 
 
 def write_interpolations(zero: Path, fine: Path, alphas: Sequence[float], folder: Path) -> list[Path]:
-    """Write `alpha-0.50.safetensors` and so on: checkpoints that classifiers load; the files, in order."""
+    """Write `alpha-0.5.safetensors` and so on: checkpoints that classifiers load; the files, in order."""
     from safetensors.torch import save
 
-    if len(set(alphas)) < len(alphas) or not alphas:
-        raise UserError("give every α once, and at least one")
+    files = [folder / f"alpha-{alpha:g}.safetensors" for alpha in alphas]
+    if len(set(files)) < len(files) or not files:
+        raise UserError("give every α once, and at least one; they are told apart by six digits")
     for alpha in alphas:  # before the first file is written
         _check_share(alpha)
     ends = _state(zero), _state(fine)
-    files = [folder / f"alpha-{alpha:.4g}.safetensors" for alpha in alphas]
     for alpha, file in zip(alphas, files, strict=True):
         try:
             state = interpolate(*ends, alpha)

@@ -74,6 +74,7 @@ def _print(axes: "Axes") -> None:
             cells.append(f"{standing.rank}{value}" if standing else "–")
         rows.append([name, *cells])
     what = "ranks, 1 the best" + (", and values in percent or points" if width >= WIDE else "")
-    print_table(f"{len(axes.backbones)} backbones across axes: {what}", columns, rows, right=columns[1:])
+    count = len(axes.backbones)
+    print_table(f"{count} backbone{'s' if count > 1 else ''} across axes: {what}", columns, rows, right=columns[1:])
     if width < NARROW:
         console().print(", ".join(f"{number} {title}" for number, title in zip(numbers, titles, strict=True)))

@@ -1,4 +1,4 @@
-"""Options that take one of a few words."""
+"""Options that take one of a few words, or several names."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -15,3 +15,11 @@ def choose(what: str, value: str, words: Sequence[Word]) -> Word:
             return word
     hint = did_you_mean(value, words)
     raise UserError(f"{what} is one of {', '.join(words)}, not '{value}'{hint}")
+
+
+def split_names(option: str, text: str) -> list[str]:
+    """The names that were given for an option, with commas between."""
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise UserError(f"{option} is names with commas between, not '{text}'")
+    return names

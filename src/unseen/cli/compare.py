@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from unseen.cli.output import console, print_table
+from unseen.errors import UserError
 
 
 def compare(
@@ -16,19 +17,23 @@ def compare(
     out: Annotated[Path | None, typer.Option(help="Also a table: .csv, .parquet, .md or .tex.")] = None,
 ) -> None:
     """How far apart two backbones are on each domain, image by image, and whether that could be chance."""
+    from unseen.report.section_parts import signed
     from unseen.results.tables import write_table
     from unseen.studies.comparison import compare_backbones, comparison_table
     from unseen.studies.own_features import parse_shots
 
-    (number,) = parse_shots(shots)[:1]
+    numbers = parse_shots(shots)
+    if len(numbers) > 1:
+        raise UserError(f"--shots is one number here, or all, not {shots}; compare each alone")
+    (number,) = numbers
     found = compare_backbones(runs, first, second, shots=number)
     if out is not None:
         write_table(comparison_table(found), out)
     rows = [
         [
-            item.domain, _points(item.difference.accuracy.value),
-            f"{_points(item.difference.accuracy.low)} to {_points(item.difference.accuracy.high)}",
-            f"{item.p_holm:.2g}", f"{item.difference.standardised:+.2f}".replace("-", "−"),
+            item.domain, signed(100 * item.difference.accuracy.value),
+            f"{signed(100 * item.difference.accuracy.low)} to {signed(100 * item.difference.accuracy.high)}",
+            f"{item.p_holm:.2g}", signed(item.difference.standardised, 2),
             f"{100 * (1 + item.difference.dominance) / 2:.0f}%",
         ]
         for item in found
@@ -41,7 +46,3 @@ def compare(
         f"concepts, p by flipping which backbone is which, concept by concept, corrected for {len(found)} "
         f"domain{'s' if len(found) > 1 else ''}; effect size is Cohen's d over concepts; ties count as half won."
     )
-
-
-def _points(share: float) -> str:
-    return f"{100 * share:+.1f}".replace("-", "−")

@@ -125,7 +125,10 @@ def _backbones(data: "RunData", asked: Sequence[str] | None) -> list[str]:
 
 
 def _refuse_other_features(run: Path, domain: "DomainImages", backbones: "Sequence[Backbone]") -> None:
-    """Refuse images or weights that are not those of the features in the run, as far as these are there."""
+    """Refuse images or backbones that are not those of the features in the run, as far as these are there."""
+    import json
+    from dataclasses import asdict
+
     from unseen.studies.concept_features import SIDES, stores_in
 
     hashes = {split: domain.sides[split][1].content_hash for split in SIDES}
@@ -134,14 +137,21 @@ def _refuse_other_features(run: Path, domain: "DomainImages", backbones: "Sequen
         own = [store for store in stores if store.backbone == spec.id]
         if not own:
             note(f"{domain.name}: no features of {spec.id} in {run} to check that images and weights are the same")
+        # What was read from a store went through JSON, where a tuple becomes a list.
+        wanted = json.loads(json.dumps(asdict(spec)))
         for store in own:
             if store.about.get("manifest") not in {None, hashes[str(store.split)]}:
                 raise UserError(
                     f"{store.path}: the {store.split} features of {domain.name} are of other images; give those of the "
                     "run, drawn in the same way (--images, --imagenet-1k, --splits, --variant)"
                 )
-            if store.about["backbone"]["digest"] != spec.digest:
-                raise UserError(f"{store.path}: made with other weights than {spec.id} has now")
+            if store.about["backbone"] != wanted:
+                other = [name for name in wanted if store.about["backbone"].get(name) != wanted[name]]
+                what = "weights" if "digest" in other else ", ".join(other)
+                raise UserError(
+                    f"{store.path}: made with other {what} than {spec.id} has now; give the options of the run "
+                    "(--checkpoint, --pool, --layer, --size, --weights, --preprocessing)"
+                )
 
 
 def _plan(

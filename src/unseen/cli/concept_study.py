@@ -42,10 +42,19 @@ if TYPE_CHECKING:
 ImagesOption = Annotated[str | None, typer.Option(help="ImageNet-21K, or what the levels are of: tars or folders.")]
 ShotsOption = Annotated[str | None, typer.Option(help="Samples a concept: numbers and 'all', with commas.")]
 SeedsOption = Annotated[int, typer.Option(help="How many seeds.")]
+IMAGE_OPTIONS = (
+    "images", "imagenet_1k", "truth", "on_missing", "checkpoint", "pool", "layer", "size", "weights", "preprocessing",
+    "device", "precision", "batch", "on_error", "fast", "exif",
+)  # fmt: skip
+"""What says where images are and how features are made of them: nothing to features that are there.
+
+Splits are not among them: whose draw features are of is for the reader of a report to know.
+"""
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the plan and what it takes, and stop.")]
 
 
 def concepts(
+    context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder of the run.")],
     backbone: Annotated[list[str] | None, typer.Option(help="Its id; several share one pass over the images.")] = None,
     images: ImagesOption = None,
@@ -92,12 +101,16 @@ def concepts(
     Shows what it will do and what that takes, extracts the features that are missing, runs the probes that are missing,
     and writes a report. Asked for a part (--domains, --shots), it adds that part to what the folder has.
     """
-    chosen = choose_levels(levels, vectors)
+    from unseen.images.splits import COG
+    from unseen.studies.concept_variants import split_rule
+
+    rule, chosen = split_rule(variant), choose_levels(levels, vectors)
     asked = _asked(chosen, domains, shots, seeds, protocol, sequential, variant, splits is None, extended)
     count = processes(workers)
     if features is not None:
-        if images is not None or imagenet_1k is not None:
-            raise UserError("give images (--images, --imagenet-1k) or features (--features), not both")
+        _refuse_image_options(context)
+        if rule != COG and not regroup:
+            raise UserError(f"--variant {variant} draws other images than --features has; group them anew (--regroup)")
         if regroup and (dry_run or not backbone):
             raise UserError("--regroup needs --backbone, whose features to group anew, and has no --dry-run")
         if regroup:
@@ -119,6 +132,7 @@ def concepts(
 
 
 def verify(
+    context: typer.Context,
     images: ImagesOption = None,
     imagenet_1k: ImageNet1kOption = None,
     features: Annotated[Path | None, typer.Option(help="Its features instead of images.")] = None,
@@ -147,7 +161,8 @@ def verify(
     asked = _asked(chosen, domains, shots, seeds, own_draw=splits is None)
     count = processes(workers)
     if features is not None:
-        study = study_of_features(asked, features, [], dry_run)
+        _refuse_image_options(context)
+        study = study_of_features(asked, features, [BACKBONE], dry_run)
     else:
         settings = extraction_settings(device, precision, batch, count, "fail")
         loaded = load_backbones([BACKBONE], "published", settings.device, checkpoint)
@@ -155,6 +170,15 @@ def verify(
         study = study_of_images(asked, chosen, options, loaded, settings, out, count, dry_run)
     if study is not None:
         _compare(probe_study(study, out, count), study)
+
+
+def _refuse_image_options(context: typer.Context) -> None:
+    """Refuse, beside features, what only images could follow."""
+    for name in IMAGE_OPTIONS:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            option = f"--{name.replace('_', '-')}"
+            raise UserError(f"give images or features (--features), not both: {option} says nothing to features")
 
 
 def _asked(
@@ -198,7 +222,8 @@ def _compare(data: "RunData", study: Study) -> None:
     from unseen.studies.verify import compare
 
     [places] = study.places.values()
-    rows = compare(summarise(score_table(data.scores)), published("cog-v2"), test_images(places))
+    asked = [score for score in data.scores if score.domain in places]
+    rows = compare(summarise(score_table(asked)), published("cog-v2"), test_images(places))
     show_compared(rows)
     console().print(f"\n{data.notice}")
     if not all(row.agrees for row in rows):

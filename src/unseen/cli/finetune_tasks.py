@@ -41,7 +41,9 @@ def finetune(
     images: Annotated[Path | None, typer.Option(help="Folder that all data sets are below; see unseen doctor.")] = None,
     trials: Annotated[int, typer.Option(help="How many of the grid's 40 settings to try.")] = 40,
     steps: Annotated[int, typer.Option(help="Steps of each training, of the protocol's 5000.")] = 5000,
-    seed: Annotated[int, typer.Option(help="Of the new layer, the order of images and their augmentation.", min=0)] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**31 - 1, help="Of the new layer, the order of images and their augmentation.")
+    ] = 0,
     checkpoint: CheckpointOption = None,
     pool: PoolOption = None,
     layer: LayerOption = None,

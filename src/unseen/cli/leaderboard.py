@@ -124,7 +124,9 @@ def _rank(entry: "Entry") -> str:
 
 
 def _points(share: float) -> str:
-    return f"{round(100 * share, 1) + 0.0:+.1f}".replace("-", "−")
+    from unseen.report.section_parts import signed
+
+    return signed(100 * share)
 
 
 def _marks(entries: "Sequence[Entry]") -> dict[str, str]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unseen.cli.choices import split_names
 from unseen.cli.extract import (
     BatchOption,
     CheckpointOption,
@@ -64,7 +65,7 @@ def evaluate(
     settings = extraction_settings(device, precision, batch, workers, on_error)
     common = ModelPlan("", "", head=head, checkpoint=checkpoint, classes=outputs, templates=templates, weights=weights)
     plans = _plans(backbone or [], models, common)
-    chosen = get_sets(_words(only)) if only else sets_below(sets)
+    chosen = get_sets(split_names("--only", only)) if only else sets_below(sets)
     if not chosen:
         raise UserError(f"{sets}: no test set below it; see unseen shifts sets for where they are expected")
     rows = evaluate_models(
@@ -72,7 +73,7 @@ def evaluate(
         [open_set(found, sets, partial=partial) for found in chosen],
         out,
         settings,
-        scopes=_words(classes),
+        scopes=split_names("--classes", classes),
         mapping=choose_mapping(mapping).of if mapping else None,
         watch=watch_domain,
         tell=note,
@@ -137,7 +138,7 @@ def interpolate(
     from unseen.backbones.wise_ft import write_interpolations
 
     try:
-        shares = [float(word) for word in _words(alphas)]
+        shares = [float(word) for word in split_names("--alphas", alphas)]
     except ValueError:
         raise UserError(f"--alphas is numbers from 0 to 1 with commas between, not '{alphas}'") from None
     for file in write_interpolations(zero, fine, shares, out):
@@ -165,13 +166,6 @@ def _plans(backbones: list[str], models: Path | None, common: "ModelPlan") -> "l
     if len(set(backbones)) < len(backbones):
         raise UserError("a backbone is given twice")
     return [replace(common, model=name, backbone=name) for name in backbones]
-
-
-def _words(text: str) -> list[str]:
-    words = [word.strip() for word in text.split(",")]
-    if not all(words):
-        raise UserError(f"'{text}': names with commas between were expected")
-    return words
 
 
 def _print(rows: "list[Scored]") -> None:

@@ -1,5 +1,7 @@
 """`unseen shifts`: effective robustness under shifts of distribution."""
 
+from collections import Counter
+from math import isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,13 +9,15 @@ import typer
 
 from unseen.cli import captions as caption_sets
 from unseen.cli import shift_models
-from unseen.cli.choices import choose
+from unseen.cli.choices import choose, split_names
 from unseen.cli.output import console, note, print_table
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
     from unseen.studies.shifts import ShiftStudy
 
+MOST_DIGITS = 12
+"""Of a number of images."""
 app = typer.Typer(help="How models hold up under shifts of distribution.", no_args_is_help=True)
 app.command("evaluate")(shift_models.evaluate)
 app.command("sets")(shift_models.show_sets)
@@ -54,9 +58,9 @@ def fit(
     from unseen.studies.shifts import ShiftSettings, study_shifts
 
     known = choose("--unit", unit, ("percent", "fraction", "detect"))
-    id_sets = _names("--id", id_)
+    id_sets = split_names("--id", id_)
     checked = shift_table(
-        read_accuracies(table), id_sets, _names("--ood", ood), model=model, group=group, fit_on=fit_on or None,
+        read_accuracies(table), id_sets, split_names("--ood", ood), model=model, group=group, fit_on=fit_on or None,
         unit=None if known == "detect" else "percent" if known == "percent" else "fraction",
     )  # fmt: skip
     settings = ShiftSettings(
@@ -88,8 +92,8 @@ def pairs(
     from unseen.studies.shift_table import read_accuracies, shift_table
     from unseen.studies.shifts import rank_pairs
 
-    checked = shift_table(read_accuracies(table), _names("--id", id_), [ood], model=model)
-    ranked = rank_pairs(checked)
+    checked = shift_table(read_accuracies(table), split_names("--id", id_), [ood], model=model)
+    ranked, passed_over = rank_pairs(checked)
     columns = ["ID test sets", "R²", "MAE", "leave-one-out"]
     rows = [
         [" + ".join(found.fit.names), f"{found.fit.r2:.4f}", f"{found.fit.mae:.3f}",
@@ -98,6 +102,8 @@ def pairs(
     ]  # fmt: skip
     console().print(f"{ood}: {len(ranked)} pair{'s' if len(ranked) > 1 else ''} on {ranked[0].fit.n} models")
     print_table("Errors in points", columns, rows, right=columns[1:])
+    for pair, why in passed_over.items():
+        note(f"passed over, {' + '.join(pair)}: {why}")
 
 
 @app.command()
@@ -128,13 +134,6 @@ def agreement(
     print_table("Accuracies in percent", columns, rows, right=columns[1:])
 
 
-def _names(option: str, text: str) -> list[str]:
-    names = [name.strip() for name in text.split(",")]
-    if not all(names):
-        raise UserError(f"{option} is names with commas between, not '{text}'")
-    return names
-
-
 def _pairs(option: str, text: str) -> list[tuple[str, str]]:
     pairs = []
     for part in text.split(",") if text else []:
@@ -142,12 +141,15 @@ def _pairs(option: str, text: str) -> list[tuple[str, str]]:
         if not sign or not name.strip():
             raise UserError(f"{option} is name=number with commas between, and '{part}' is not")
         pairs.append((name.strip(), value.strip()))
+    twice = next((name for name, count in Counter(name for name, _ in pairs).items() if count > 1), None)
+    if twice is not None:
+        raise UserError(f"{option} has '{twice}' twice")
     return pairs
 
 
 def _whole(name: str, text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise UserError(f"--sizes: '{text}' is not a number of images for '{name}'")
+    if not text.isdecimal() or len(text) > MOST_DIGITS or int(text) < 1:
+        raise UserError(f"--sizes: '{text[:20]}' is not a number of images for '{name}'")
     return int(text)
 
 
@@ -155,9 +157,12 @@ def _minimum(text: str, id_sets: list[str]) -> dict[str, float]:
     """`5` is for every ID set, `val=5` for one."""
     pairs = _pairs("--min-id", text) if "=" in text else [(name, text) for name in id_sets if text]
     try:
-        return {name: float(value) for name, value in pairs}
+        found = {name: float(value) for name, value in pairs}
     except ValueError:
-        raise UserError(f"--min-id is a number, or name=number with commas between, not '{text}'") from None
+        found = {text: nan}
+    if not all(map(isfinite, found.values())):
+        raise UserError(f"--min-id is a number, or name=number with commas between, not '{text}'")
+    return found
 
 
 def _print(study: "ShiftStudy") -> None:

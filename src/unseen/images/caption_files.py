@@ -26,6 +26,10 @@ class Columns:
     id: str
     text: str
 
+    def __post_init__(self) -> None:
+        if self.numbered and 0 in (int(self.id), int(self.text)):
+            raise UserError("columns of a file without a header are numbered from 1, not from 0")
+
     @property
     def numbered(self) -> bool:
         return self.id.isdecimal() and self.text.isdecimal()
@@ -33,7 +37,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Batch:
-    """Ids and texts of some rows, as texts; `damaged` rows of a text file had too many or too few fields."""
+    """Ids and texts of some rows, as texts; `damaged` rows had too many or too few fields, or are not UTF-8."""
 
     ids: list[str]
     texts: list[str]
@@ -80,7 +84,7 @@ def _parquet(path: Path, columns: Columns) -> Iterator[Batch]:
     with pq.ParquetFile(path, buffer_size=READ, pre_buffer=False) as file:
         _check(path, columns, file.schema_arrow.names)
         for batch in file.iter_batches(BATCH, columns=[columns.id, columns.text]):
-            yield Batch(_texts(batch[columns.id]), _texts(batch[columns.text]))
+            yield _batch(batch[columns.id], batch[columns.text])
 
 
 def _text(path: Path, columns: Columns) -> Iterator[Batch]:
@@ -107,13 +111,14 @@ def _text(path: Path, columns: Columns) -> Iterator[Batch]:
     with csv.open_csv(str(path), read_options=read, parse_options=parse) as reader:
         _check(path, wanted, reader.schema.names)
     damaged = 0  # those of the first block come again
-    # Other columns are not converted: what looks like numbers at first may be texts further down.
+    # Other columns are not converted: what looks like numbers at first may be texts further down. As bytes, since one
+    # that is no text would end the file.
     convert = csv.ConvertOptions(
-        include_columns=[wanted.id, wanted.text], column_types={wanted.id: pa.string(), wanted.text: pa.string()}
+        include_columns=[wanted.id, wanted.text], column_types={wanted.id: pa.binary(), wanted.text: pa.binary()}
     )
     with csv.open_csv(str(path), read_options=read, parse_options=parse, convert_options=convert) as reader:
         for batch in reader:
-            yield Batch(_texts(batch[wanted.id]), _texts(batch[wanted.text]), damaged)
+            yield _batch(batch[wanted.id], batch[wanted.text], damaged)
             damaged = 0
         if damaged:
             yield Batch([], [], damaged)
@@ -126,8 +131,36 @@ def _check(path: Path, columns: Columns, names: Sequence[str]) -> None:
             raise UserError(f"{path}: no column '{name}'{hint}")
 
 
+def _batch(ids: Any, texts: Any, damaged: int = 0) -> Batch:
+    import pyarrow as pa
+
+    try:
+        return Batch(_texts(ids), _texts(texts), damaged)
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        pairs = [(_decoded(key), _decoded(text)) for key, text in zip(_bytes(ids), _bytes(texts), strict=True)]
+    good = [(key, text) for key, text in pairs if key is not None and text is not None]
+    return Batch([key for key, _ in good], [text for _, text in good], damaged + len(pairs) - len(good))
+
+
 def _texts(column: Any) -> list[str]:
     import pyarrow as pa
 
     texts: list[str] = column.cast(pa.string()).fill_null("").to_pylist()
     return texts
+
+
+def _bytes(column: Any) -> list[bytes]:
+    import pyarrow as pa
+
+    kind = column.type
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    raw = column if text or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) else column.cast(pa.string())
+    found: list[bytes] = raw.cast(pa.binary()).fill_null(b"").to_pylist()
+    return found
+
+
+def _decoded(raw: bytes) -> str | None:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return None

@@ -3,6 +3,9 @@
 An image has a class where its caption, or its tags, name exactly one. Of every class with enough such images a fixed
 number is held out: those with the least SHA-256 of `seed/class/id`, so that the same captions give the same test set
 on any machine, in any order, with any number of processes. Nothing is kept of other images but counts.
+
+An image that several captions give different classes has none. That is seen among the images kept, which are some more
+than are held out; no other labels are remembered.
 """
 
 import hashlib
@@ -39,6 +42,11 @@ class CaptionRule:
     held_out: int = 50
     seed: int = 0
 
+    @property
+    def kept(self) -> int:
+        """Images of a class that are kept: enough to tell that there are `least`, and others for ambiguous ones."""
+        return self.least + self.held_out
+
     def __post_init__(self) -> None:
         if not 1 <= self.held_out <= self.least:
             raise UserError(f"of at least {self.least} images {self.held_out} cannot be held out")
@@ -51,9 +59,9 @@ class Tally:
     Attributes:
         captions, damaged: rows read, and rows that could not be.
         matched: number of classes that a caption names, 0, 1 or 2 for several → captions.
-        labelled: class number → images whose caption names it alone.
-        ambiguous: class number → images whose caption names it and others.
-        held: class number → the images of least hash, ascending, at most as many as are held out.
+        labelled: class number → captions that name it alone.
+        ambiguous: class number → captions that name it and others.
+        held: class number → the images of least hash, ascending, each once; at most as many as the rule keeps.
     """
 
     captions: int = 0
@@ -63,7 +71,7 @@ class Tally:
     ambiguous: Counter[int] = field(default_factory=Counter)
     held: dict[int, list[Held]] = field(default_factory=dict)
 
-    def add(self, other: "Tally", held_out: int) -> None:
+    def add(self, other: "Tally", kept: int) -> None:
         """Take in what other captions gave."""
         self.captions += other.captions
         self.damaged += other.damaged
@@ -71,7 +79,7 @@ class Tally:
         self.labelled += other.labelled
         self.ambiguous += other.ambiguous
         for number, images in other.held.items():
-            self.held[number] = _least(chain(self.held.get(number, ()), images), held_out)
+            self.held[number] = _least(chain(self.held.get(number, ()), images), kept)
 
 
 @dataclass(frozen=True)
@@ -85,13 +93,14 @@ class CaptionSet:
 
     @property
     def test(self) -> dict[str, list[Held]]:
-        """Class → its images held out, in order of hash, for the classes that have enough."""
-        enough = self.rule.least
-        return {
-            label: self.tally.held[number]
-            for number, label in enumerate(self.names)
-            if self.tally.labelled[number] >= enough and len(self.tally.held[number]) == self.rule.held_out
-        }
+        """Class → its images held out, in order of hash, for the classes that have enough; no image is there twice."""
+        classes = Counter(image for images in self.tally.held.values() for _, image, _ in images)
+        found = {}
+        for number, label in enumerate(self.names):
+            images = [held for held in self.tally.held.get(number, ()) if classes[held[1]] == 1]
+            if len(images) >= self.rule.least:
+                found[label] = images[: self.rule.held_out]
+        return found
 
     @property
     def ambiguous_share(self) -> float:
@@ -109,7 +118,7 @@ class CaptionSet:
             (label, several[0], self.tally.labelled[number], self.tally.ambiguous[number], len(test.get(label, ())))
             for number, (label, several) in enumerate(self.names.items())
         )
-        write_table(folder / COVERAGE, ["class", "name", "labelled", "ambiguous", "held_out"], counts)
+        write_table(folder / COVERAGE, ["class", "name", "captions_labelled", "captions_ambiguous", "held_out"], counts)
 
 
 def label_captions(
@@ -133,9 +142,9 @@ def label_captions(
     batches = (batch for path in files for batch in read_captions(path, columns))
     total = Tally()
     for tally in watch(_tallies(batches, matcher, rule, workers)):
-        total.add(tally, rule.held_out)
+        total.add(tally, rule.kept)
     if not total.captions:
-        raise UserError(f"{files[0] if files else 'no file'}: no captions in it")
+        raise UserError(f"{files[0] if files else 'no file'}: no captions in it that could be read")
     return CaptionSet(names, rule, total, tuple(matcher.shared_only()))
 
 
@@ -153,7 +162,7 @@ def tally_batch(batch: Batch, matcher: CaptionMatcher, rule: CaptionRule) -> Tal
             images.setdefault(number, []).append((hashlib.sha256(key).hexdigest(), image, text))
         elif classes:
             tally.ambiguous.update(classes)
-    tally.held = {number: _least(found, rule.held_out) for number, found in images.items()}
+    tally.held = {number: _least(found, rule.kept) for number, found in images.items()}
     return tally
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from unseen.backbones.backbone import Spec
 from unseen.jobs.measured import measured
 from unseen.jobs.runner import Result
 from unseen.probes.finetune import FinetuneProtocol
 from unseen.results.score import Score
 
-REVISION = 1
+REVISION = 2
 """Raised when fine-tuning gives other numbers for the same input."""
 
 
@@ -17,19 +18,17 @@ class FinetuneJob:
     """Everything that decides the scores of one fine-tuned backbone.
 
     Attributes:
-        weights: what identifies the backbone's weights.
+        spec: of the backbone: its weights, layer, pooling and preprocessing.
         images: content hash of the manifest of training and test images.
-        size: side of the images, in pixels.
         arithmetic: "float32", or "float16" on a GPU.
     """
 
     study: str
     protocol: FinetuneProtocol
     backbone: str
-    weights: str
+    spec: Spec
     domain: str
     images: str
-    size: int
     seed: int
     arithmetic: str = "float32"
     revision: int = REVISION

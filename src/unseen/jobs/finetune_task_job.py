@@ -6,13 +6,12 @@ with the best setting, on both, and is scored on test images; it is this job who
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from math import isnan
 from typing import Any
 
 from unseen.backbones.backbone import Spec
+from unseen.jobs.calibration_values import calibration_values
 from unseen.jobs.measured import measured
 from unseen.jobs.runner import Result
-from unseen.metrics.calibration import ReliabilityBins
 from unseen.probes.finetune import FinetuneProtocol
 from unseen.probes.finetune_grid import FinetuneGrid, at_edges
 from unseen.probes.many_shot import Calibration, Metric
@@ -97,19 +96,7 @@ def task_values(
         "validation": list(validation),
         "losses": list(losses),
     }
-    if calibrated is None:
-        return values
-    return values | {
-        "ece": calibrated.error,
-        "scaled_ece": calibrated.scaled_error,
-        "temperatures": list(calibrated.temperatures),
-        "reliability": {"before": _bins(calibrated.before), "after": _bins(calibrated.after)},
-    }
-
-
-def _bins(bins: ReliabilityBins) -> dict[str, list[float | None]]:
-    """As JSON; the means of empty bins are null."""
-    return {name: [None if isnan(number) else number for number in numbers] for name, numbers in asdict(bins).items()}
+    return values | calibration_values(calibrated)
 
 
 def finetune_task_scores(result: Result) -> Iterator[Score]:

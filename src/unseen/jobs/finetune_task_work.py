@@ -37,7 +37,7 @@ def run_trial(
     to them: the network that is scored in the end has been trained on them and cannot be asked.
     """
     from unseen.metrics.calibration import fit_temperature
-    from unseen.probes.finetune_grid import metric_value
+    from unseen.probes.many_shot import metric_value
 
     model, done = _trained(job_key(job), job.protocol, job, backbone, images, ("train",), checkpoint, device, watch)
     scores = _scores(model, images, "val", device) if done.finished else None
@@ -59,7 +59,8 @@ def run_task(
     watch: Watch,
 ) -> dict[str, Any]:
     """The values of a task, from those of its trials in the order of its grid."""
-    from unseen.probes.finetune_grid import best_trial, calibration, metric_value
+    from unseen.probes.finetune_grid import best_trial, calibration
+    from unseen.probes.many_shot import metric_value
 
     validation = [trial["validation"] for trial in trials]
     chosen = best_trial(validation)

@@ -1,7 +1,7 @@
 """The job of a many-shot linear probe on a data set of the task study, and the scores it gives."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from unseen.errors import UserError
 from unseen.features.features import Features
 from unseen.images.datasets.multi_label import class_names, targets
+from unseen.jobs.calibration_values import calibration_values
 from unseen.jobs.feature_pair import on_device
 from unseen.jobs.measured import measured
 from unseen.jobs.runner import Result
@@ -76,22 +77,7 @@ def many_shot_values(found: ManyShot, metric: Metric) -> dict[str, Any]:
         "converged": list(found.converged),
         "refit_converged": found.refit_converged,
     }
-    calibration = found.calibration
-    if calibration is None:
-        return values
-    return values | {
-        "ece": calibration.error,
-        "scaled_ece": calibration.scaled_error,
-        "temperatures": list(calibration.temperatures),
-        "reliability": {
-            when: {name: _without_nan(numbers) for name, numbers in asdict(bins).items()}
-            for when, bins in (("before", calibration.before), ("after", calibration.after))
-        },
-    }
-
-
-def _without_nan(numbers: Sequence[float]) -> list[float | None]:
-    return [None if np.isnan(number) else number for number in numbers]
+    return values | calibration_values(found.calibration)
 
 
 def _labels(parts: Sequence[Features], metric: Metric, where: str) -> list[Labels]:

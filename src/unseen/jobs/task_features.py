@@ -8,9 +8,8 @@ import numpy as np
 
 from unseen.errors import UserError
 from unseen.features.features import Features
+from unseen.images.datasets.open_dataset import SPLIT_WORDS
 from unseen.jobs.feature_pair import Load, load_unchanged
-
-WORDS = {"train": "training", "val": "validation", "test": "test"}
 
 
 def load_splits(hashes: Sequence[str], places: Mapping[str, str], load: Load) -> tuple[Features, ...]:
@@ -56,4 +55,6 @@ def check_classes(parts: Mapping[str, Features], where: str) -> None:
         empty = np.flatnonzero(np.bincount(part.y, minlength=len(classes)) == 0)
         if len(empty):
             more = f" and {len(empty) - 1} more classes" if len(empty) > 1 else ""
-            raise UserError(f"{where}: no {WORDS[split]} image of {classes[empty[0]]}{more}; every class needs one")
+            raise UserError(
+                f"{where}: no {SPLIT_WORDS[split]} image of {classes[empty[0]]}{more}; every class needs one"
+            )

@@ -140,6 +140,18 @@ def usual_subsets(names: Sequence[str]) -> list[tuple[str, ...]]:
     return [subset for size in sizes for subset in combinations(names, size)]
 
 
-def best_pairs(id_accuracy: ArrayLike, ood_accuracy: ArrayLike, names: Sequence[str]) -> list[Comparison]:
-    """Every pair of ID sets by how well the paper's fit to it predicts models held out, best first."""
-    return compare_id_sets(id_accuracy, ood_accuracy, names, list(combinations(names, 2)))
+def best_pairs(
+    id_accuracy: ArrayLike, ood_accuracy: ArrayLike, names: Sequence[str]
+) -> tuple[list[Comparison], dict[tuple[str, str], str]]:
+    """Every pair of ID sets by how well the paper's fit to it predicts models held out, best first.
+
+    Returns:
+        The pairs, and those that determine no plane, with the reason.
+    """
+    ranked, passed_over = list[Comparison](), dict[tuple[str, str], str]()
+    for pair in combinations(names, 2):
+        try:
+            ranked += compare_id_sets(id_accuracy, ood_accuracy, names, [pair])
+        except UserError as error:
+            passed_over[pair] = str(error)
+    return sorted(ranked, key=lambda comparison: comparison.held_out), passed_over

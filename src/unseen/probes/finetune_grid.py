@@ -15,12 +15,10 @@ import torch
 from torch import Tensor, nn
 
 from unseen.errors import UserError
-from unseen.metrics.accuracy import mean_per_class_accuracy, top_k_accuracy
-from unseen.metrics.average_precision import average_precision_11_point
 from unseen.metrics.calibration import reliability_bins
 from unseen.probes.augment import Augment
 from unseen.probes.finetune import FinetuneProtocol
-from unseen.probes.many_shot import Calibration, Labels, Metric
+from unseen.probes.many_shot import Calibration
 
 STEPS, BATCH = 5000, 64
 RATES = (1e-4, 1e-1, 4)
@@ -134,14 +132,6 @@ class ShownOrNot(nn.Module):
 def class_scores(outputs: Tensor) -> Tensor:
     """(n, c) scores of classes from what a network gave: (n, c) of classes, or (n, 2, c) of `ShownOrNot`."""
     return outputs[:, 1] - outputs[:, 0] if outputs.ndim == 3 else outputs
-
-
-def metric_value(scores: Tensor, labels: Labels, metric: Metric) -> float:
-    """A data set's own metric of (n, c) scores."""
-    if metric == "map-11-point":
-        return average_precision_11_point(scores, labels.y.bool(), labels.ignored).mean
-    measure = mean_per_class_accuracy if metric == "mean-per-class" else top_k_accuracy
-    return float(measure(scores, labels.y))
 
 
 def calibration(scores: Tensor, y: Tensor, temperature: float, bins: int) -> Calibration:

@@ -170,9 +170,13 @@ def logits(X: Tensor, path: LogisticPath, number: int) -> Tensor:
 
 def score(X: Tensor, labels: Labels, path: LogisticPath, number: int, metric: Metric) -> float:
     """The metric's value for one of a path's classifiers."""
-    scores = logits(X, path, number)
+    return metric_value(logits(X, path, number), labels, metric)
+
+
+def metric_value(scores: Tensor, labels: Labels, metric: Metric) -> float:
+    """A data set's own metric of (n, c) scores."""
     if metric == "map-11-point":
-        return average_precision_11_point(scores, labels.y, labels.ignored).mean
+        return average_precision_11_point(scores, labels.y.bool(), labels.ignored).mean
     measure = mean_per_class_accuracy if metric == "mean-per-class" else top_k_accuracy
     return float(measure(scores, labels.y))
 

@@ -139,4 +139,4 @@ def _percent(value: float) -> str:
 
 
 def _points(value: float) -> str:
-    return signed(round(value, 1) + 0.0)
+    return signed(value)

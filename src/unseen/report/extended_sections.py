@@ -133,7 +133,7 @@ def geometry_section(data: RunData, summary: pd.DataFrame) -> Section | None:
     titles = {domain.name: domain.title for domain in data.domains}
     scatter, ratios, sentences = list[Series](), list[Series](), list[str]()
     for number, backbone in enumerate(data.backbones):
-        if backbone.name not in wide.index.get_level_values(0):
+        if (backbone.name, data.domains[0].name) not in wide.index:  # nothing to be relative to
             continue
         own = wide.loc[backbone.name].reindex([name for name in titles if (backbone.name, name) in wide.index])
         labels = [titles[name] for name in own.index]

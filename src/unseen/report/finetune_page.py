@@ -66,7 +66,8 @@ class FinetunePage:
     """Everything on the page.
 
     Attributes:
-        published: the paper's numbers.
+        published: the paper's numbers; none where they do not compare.
+        means: calibration errors over the paper's ten data sets, of backbones that have all.
         notices: sentences at the top.
     """
 
@@ -74,6 +75,7 @@ class FinetunePage:
     protocol: str
     tuned: Sequence[Tuned]
     published: Sequence[TaskScore] = ()
+    means: Sequence[TaskScore] = ()
     notices: Sequence[str] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
 
@@ -231,16 +233,19 @@ def finetune_tables(page: FinetunePage) -> list[Table]:
 
 def _calibration_table(page: FinetunePage, setting: str, words: str) -> Table:
     found = {(each.backbone, each.title): s.value for each in page.tuned for s in each.scores if s.setting == setting}
+    own = {s.backbone: s.value for s in page.means if s.setting == setting}
+    printed = [s for s in page.published if s.setting == setting]
+    over_ten = ["mean of the paper's ten"] if own or printed else []
     rows = [
-        Row(name, [*(_cell(found.get((name, title))) for title in page.datasets), Cell()]) for name in page.backbones
+        Row(
+            name,
+            [*(_cell(found.get((name, title))) for title in page.datasets), *(_cell(own.get(name)) for _ in over_ten)],
+        )
+        for name in page.backbones
     ]
-    rows += [
-        Row(s.backbone, [*(Cell() for _ in page.datasets), _cell(s.value)], published=True)
-        for s in page.published
-        if s.setting == setting
-    ]
+    rows += [Row(s.backbone, [*(Cell() for _ in page.datasets), _cell(s.value)], published=True) for s in printed]
     caption = f"Expected calibration error in percent, {words}"
-    return Table("fine-tuned-calibration", caption, [*page.datasets, "mean of the paper's ten"], rows)
+    return Table("fine-tuned-calibration", caption, [*page.datasets, *over_ten], rows)
 
 
 def _cell(value: float | None, mark: str = "") -> Cell:

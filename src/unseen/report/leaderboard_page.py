@@ -8,6 +8,7 @@ from unseen.files import atomic_write
 from unseen.metrics.accuracy_scales import logit
 from unseen.report.published_sections import CATEGORY_COLOURS
 from unseen.report.render import render
+from unseen.report.section_parts import signed
 from unseen.report.sections import Plot, Section, Series, Ticks
 from unseen.results.concept_generalization import LEVELS
 from unseen.results.leaderboard import Entry, Leaderboard
@@ -236,4 +237,4 @@ def _percent(share: float) -> str:
 
 
 def _points(share: float) -> str:
-    return f"{round(100 * share, 1) + 0.0:+.1f}".replace("-", "−")
+    return signed(100 * share)

@@ -18,6 +18,7 @@ from unseen.report.published_sections import published_sections
 from unseen.report.render import render
 from unseen.report.rows import METRICS, Row, main_row, make_rows, metric_title, seen_domain, shots_order, unique
 from unseen.report.run_data import Backbone, Domain, Example, RunData
+from unseen.report.section_parts import signed
 from unseen.report.sections import Section
 from unseen.report.variant_sections import main_part, variant_sections
 from unseen.results.tables import score_table, summarise
@@ -94,7 +95,7 @@ def _sections(data: RunData, summary: pd.DataFrame) -> list[Section]:
         *variant_sections(data, summary),
         sample_section(main, summary),
         *extended_sections(main, summary),
-        concept_section(data),
+        concept_section(main),
     ]
     return [*published_sections(data, summary), *(section for section in rest if section)]
 
@@ -140,7 +141,7 @@ def _in_unit(value: float, row: Row) -> str:
 
 
 def _points(share: float) -> str:
-    return f"{100 * share:+.1f}".replace("-", "−").replace("+0.0", "0.0").replace("−0.0", "0.0")
+    return signed(100 * share)
 
 
 def _duration(seconds: float) -> str:

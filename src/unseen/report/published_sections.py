@@ -28,7 +28,7 @@ FEW_SHOT_DOMAINS = ("l1", "l3", "l5")
 def published_sections(data: RunData, summary: pd.DataFrame) -> list[Section]:
     """How a run stands among the published models; none where the run is not one to compare with them."""
     own = summary[(summary["metric"] == "top1") & (summary["probe"] == "logistic")]
-    own = own[own["domain"].isin(DOMAINS)]
+    own = own[own["domain"].isin(DOMAINS) & own["shots"].isin(SHOTS)]
     if data.published != "cog-v2" or own.empty:
         return []
     found = [_levels(data, own), _few_shots(data, own)]
@@ -84,8 +84,8 @@ def _levels(data: RunData, own: pd.DataFrame) -> Section:
     ]  # fmt: skip
     sentences = [text for b in data.backbones if (text := _neighbours(table, mine, b.name, domains[-1].name))]
     note = (
-        "Thin lines are the published numbers, coloured by category; thick ones are of this run. The 50 test images of "
-        "a concept are our own draw of the same protocol, not the paper's, and bars are the deviation over seeds."
+        "Thin lines are the published numbers, coloured by category; thick ones are of this run, with bars of the "
+        "deviation over seeds."
     )
     return Section("published", "Among the published models", [*sentences, *_cautions(data)], plots, note)
 

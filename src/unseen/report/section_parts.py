@@ -16,8 +16,9 @@ def domain_ticks(domains: Sequence[Domain]) -> Ticks:
 
 
 def signed(value: float, digits: int = 1) -> str:
-    """A difference as it is written in a sentence."""
-    return f"{value:+.{digits}f}".replace("-", "−")
+    """A difference as it is written for a reader: a minus that is no hyphen, and no sign before a zero."""
+    text = f"{value:+.{digits}f}"
+    return text.replace("-", "−") if float(text) else text[1:]
 
 
 def own_series(

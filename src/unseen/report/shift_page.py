@@ -7,6 +7,7 @@ from typing import Any
 
 from unseen.files import atomic_write
 from unseen.report.render import render
+from unseen.report.section_parts import signed
 
 SCRIPTS = ("plots.js", "table.js", "look.js", "shifts.js")
 COLOURS = 8
@@ -115,5 +116,4 @@ def _payload(page: ShiftPage, colours: Mapping[str, int]) -> dict[str, Any]:
 
 def _points(value: float) -> str:
     """Points with a sign, to two digits."""
-    text = f"{value:+.2f}"
-    return text.replace("-", "−") if float(text) else "0.00"
+    return signed(value, 2)

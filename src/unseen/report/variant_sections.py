@@ -50,7 +50,13 @@ def main_part(data: RunData) -> RunData:
     ways = level_ways(data)
     other = {domain.name for way in ways[1:] for domain in way.domains.values()}
     other |= {domain.name for domain in random_domains(data)} if ways else set()
-    return replace(data, domains=[domain for domain in data.domains if domain.name not in other])
+    if not other:
+        return data
+    return replace(
+        data,
+        domains=[domain for domain in data.domains if domain.name not in other],
+        concept_accuracy=[item for item in data.concept_accuracy if item.domain not in other],
+    )
 
 
 def random_domains(data: RunData) -> list[Domain]:

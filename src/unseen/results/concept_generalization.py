@@ -129,6 +129,9 @@ def published_accuracies(shots: str = "all") -> Accuracies:
 def measured_accuracies(summary: pd.DataFrame, shots: str = "all") -> tuple[Accuracies, dict[str, list[str]]]:
     """Those of a summary of scores (`unseen.results.tables.summarise`) under the logistic probe, with that many shots.
 
+    A single seed says nothing of its spread: its error is the deviation that published models have over seeds on the
+    domain, the median of them.
+
     Returns:
         The backbones that have all six domains; and for each of the others which domains it lacks.
     """
@@ -143,10 +146,18 @@ def measured_accuracies(summary: pd.DataFrame, shots: str = "all") -> tuple[Accu
         rows = cells.loc[list(DOMAINS)]
         models.append(backbone)
         means.append(rows["mean"].to_numpy(np.float64))
-        errors.append((rows["deviation"] / np.sqrt(rows["seeds"])).to_numpy(np.float64))
+        own = (rows["deviation"] / np.sqrt(rows["seeds"])).to_numpy(np.float64)
+        single = rows["seeds"].to_numpy() == 1
+        errors.append(np.where(single, _usual_deviation(shots), own) if single.any() else own)
     shape = (len(models), len(DOMAINS))
     found = Accuracies(tuple(models), np.reshape(means, shape), np.reshape(errors, shape), np.zeros(len(models)))
     return found, lacking
+
+
+def _usual_deviation(shots: str) -> Floats:
+    """(6,) the median over published models of the deviation of one seed."""
+    usual: Floats = np.median(published_accuracies(shots).error, axis=0) * sqrt(SEEDS)
+    return usual
 
 
 def seen_only_models() -> tuple[str, ...]:

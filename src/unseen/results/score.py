@@ -4,11 +4,11 @@ The schema of a score, in JSON and as columns of a table:
 
 | key | meaning |
 | --- | --- |
-| study | what was asked: `concepts`, `probe` |
+| study | what was asked: `concepts`, `tasks`, `probe` |
 | protocol | the protocol and its version, `cog-v2`; a shortened form is a protocol of its own, `cog-v2-short` |
 | backbone | whose features, as named in the study |
-| domain | which concepts: `seen`, `l1` … `l5`, or a data set's name |
-| probe | `logistic`, `pca-32` …, `mlp`, `linear-twin`, `k-means`, `geometry` (nothing is trained), `fine-tuned` |
+| domain | which concepts: `in1k` or `seen`, `l1` … `l5`, or a data set's name |
+| probe | `logistic`, `pca-32` …, `mlp`, `linear-twin`, `k-means`, `geometry`, `fine-tuned`, `many-shot`, `centroids` |
 | shots | training samples per class, null for all |
 | seed | of the split, the draws and the search |
 | metric | `top1`, `purity` …: `unseen.metrics.catalogue` has what each means |

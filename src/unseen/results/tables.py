@@ -8,10 +8,12 @@ import pandas as pd
 
 from unseen.errors import UserError
 from unseen.files import atomic_write
+from unseen.metrics.catalogue import METRICS
 from unseen.results.score import Score, shots_name
 
 GROUP = ["study", "protocol", "backbone", "domain", "probe", "shots", "metric"]
 RESAMPLES = 2000
+LOGISTIC = "logistic"
 
 
 def score_table(scores: Iterable[Score]) -> pd.DataFrame:
@@ -66,13 +68,21 @@ def with_comparisons(summary: pd.DataFrame, *, seen: str | None, baseline: str |
         base = summary[summary["backbone"] == baseline][[*keys, "mean"]].rename(columns={"mean": "_base"})
         result = result.merge(base, on=keys, how="left")
         result["relative"] = result["mean"] - result.pop("_base")
-    result["rank"] = result.groupby(keys)["mean"].rank(ascending=False, method="min").astype(int)
+    sign = result["metric"].map(lambda name: -1 if name in METRICS and not METRICS[name].higher_is_better else 1)
+    result["rank"] = (
+        (sign * result["mean"]).groupby([result[key] for key in keys]).rank(ascending=False, method="min").astype(int)
+    )
     return result
 
 
 def wide(summary: pd.DataFrame, metric: str = "top1") -> pd.DataFrame:
-    """Percent `mean ± deviation`, one row per backbone and shots, one column per domain, in order of appearance."""
+    """Percent `mean ± deviation`, one row per backbone and shots, one column per domain, in order of appearance.
+
+    Of the logistic probe, or of the first one where that is not there.
+    """
     part = summary[summary["metric"] == metric]
+    probes = list(dict.fromkeys(part["probe"]))
+    part = part[part["probe"].isin([LOGISTIC] if LOGISTIC in probes else probes[:1])]
     cells = [f"{100 * m:.1f} ± {100 * d:.1f}" for m, d in zip(part["mean"], part["deviation"], strict=True)]
     order = {name: list(dict.fromkeys(part[name])) for name in ("backbone", "shots", "domain")}
     pivot = part.assign(cell=cells).pivot_table(

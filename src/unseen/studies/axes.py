@@ -1,6 +1,7 @@
 """Across axes: runs of the concept and the task study and a fit of the shift study, of the same backbones, together."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -13,18 +14,19 @@ from unseen.errors import UserError
 from unseen.files import read_table
 from unseen.metrics.catalogue import METRICS
 from unseen.report.axes_data import AxesPage, SharedModel
-from unseen.results.axes import AXES, Measure, put_together
+from unseen.results.axes import AXES, CONCEPTS, SHIFTS, TASKS, Axes, Measure, put_together
 from unseen.results.concept_generalization import SEEN, Accuracies, measured_accuracies, published_accuracies
 from unseen.results.published import TABLES
 from unseen.results.tables import score_table, summarise
 from unseen.results.transfer import TaskScore, published_task_scores
-from unseen.studies.axis_measures import ShiftScore, concept_measures, shift_measures, task_measures
+from unseen.studies.axis_measures import ShiftScore, concept_measures, has_measure, shift_measures, task_measures
 
 if TYPE_CHECKING:
     from unseen.jobs.runner import Result
 
 COG, ERICSSON = "cog-v2", "ericsson-2021"
 TASK_JOBS = {"ManyShotJob", "FewShotJob"}
+FINETUNE_JOB = "FinetuneTaskJob"
 SCORES, MODELS = "scores.csv", "models.csv"
 LOADED_OTHERWISE = {
     "s-BYOL": "ImageNet-CoG ran the converter's network, which pads its first layers as TensorFlow does; Ericsson et "
@@ -52,18 +54,25 @@ def study_axes(folders: Sequence[Path], shifts: Path | None = None, *, published
     published = published or (not folders and shifts is None)
     models = shared_models() if published else []
     concepts, tasks = _sorted(folders)
-    own_tasks = _task_scores(tasks)
-    own_shifts = [] if shifts is None else list(read_shift_scores(shifts))
     taken = {model.name for model in models}
-    on_tasks, notes = task_measures([*_free(own_tasks, taken), *_printed(models)])
-    on_shifts, more = shift_measures(replace(score, model=_own_name(score.model, taken)) for score in own_shifts)
-    measures = [*_concepts(concepts, models, taken), *on_tasks, *on_shifts]
-    axes = put_together(measures)
+    accuracies, on_imagenet = _accuracies(concepts, models, taken)
+    task_scores = [score for score in [*_free(_task_scores(tasks), taken), *_printed(models)] if has_measure(score)]
+    shift_scores = [] if shifts is None else list(_free_shifts(read_shift_scores(shifts), taken))
+    names = {
+        CONCEPTS: accuracies.models if accuracies else (),
+        TASKS: tuple(dict.fromkeys(score.backbone for score in task_scores)),
+        SHIFTS: tuple(dict.fromkeys(score.model for score in shift_scores)),
+    }
+    # Before the measures: means are over what all have, and who is left out must not change them.
+    kept = _on_several(names)
+    on_tasks, notes = task_measures(score for score in task_scores if score.backbone in kept)
+    on_shifts, more = shift_measures(score for score in shift_scores if score.model in kept)
+    axes = put_together([*_concepts(accuracies, kept, on_imagenet), *on_tasks, *on_shifts])
     files = {"concept runs": concepts, "task runs": list(tasks), "shifts": [shifts] if shifts else []}
     return AxesPage(
         axes=axes,
         models=[model for model in models if model.name in axes.backbones],
-        notices=[*notes, *more, *_missing(axes.missing()), *_alone(measures, axes.left_out)],
+        notices=[*notes, *more, *_missing(axes.missing()), *_alone(names, axes)],
         provenance={
             **{label: ", ".join(map(str, paths)) for label, paths in files.items() if paths},
             **{name: f"{TABLES[name].reference}. {TABLES[name].link}" for name in (COG, ERICSSON) if models},
@@ -97,14 +106,23 @@ def _sorted(folders: Sequence[Path]) -> tuple[list[Path], dict[Path, "list[Resul
         results = read_results(folder)
         if not results:
             raise UserError(f"{folder}: no results yet; finish the run")
-        if any(result.job.get("job") in TASK_JOBS for result in results):
+        jobs = {result.job.get("job") for result in results}
+        if jobs & TASK_JOBS:
             tasks[folder] = results
+        elif FINETUNE_JOB in jobs:
+            raise UserError(
+                f"{folder}: a run of unseen finetune alone, whose scores are on no axis; give runs of unseen concepts "
+                f"and of unseen tasks"
+            )
         else:
             concepts.append(folder)
     return concepts, tasks
 
 
-def _concepts(folders: Sequence[Path], models: Sequence[SharedModel], taken: set[str]) -> list[Measure]:
+def _accuracies(
+    folders: Sequence[Path], models: Sequence[SharedModel], taken: set[str]
+) -> tuple[Accuracies | None, bool]:
+    """Accuracies of runs and of published models, and whether they are on ImageNet-CoG's concepts."""
     parts, on_imagenet = [], True
     if folders:
         own, on_imagenet = _own_accuracies(folders)
@@ -123,9 +141,19 @@ def _concepts(folders: Sequence[Path], models: Sequence[SharedModel], taken: set
             )
         )
     if not parts:
+        return None, on_imagenet
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1], on_imagenet
+
+
+def _concepts(accuracies: Accuracies | None, kept: Collection[str], on_imagenet: bool) -> list[Measure]:
+    if accuracies is None:
         return []
-    together = parts[0] if len(parts) == 1 else parts[0] + parts[1]
-    return concept_measures(together, together.models, published=on_imagenet)
+    rows = [place for place, name in enumerate(accuracies.models) if name in kept]
+    if not rows:
+        return []
+    names = tuple(accuracies.models[place] for place in rows)
+    of = Accuracies(names, accuracies.mean[rows], accuracies.error[rows], accuracies.rounding[rows])
+    return concept_measures(of, names, published=on_imagenet)
 
 
 def _own_accuracies(folders: Sequence[Path]) -> tuple[Accuracies, bool]:
@@ -195,6 +223,10 @@ def _free(scores: Iterable[TaskScore], taken: set[str]) -> Iterator[TaskScore]:
     return (replace(score, backbone=_own_name(score.backbone, taken)) for score in scores)
 
 
+def _free_shifts(scores: Iterable[ShiftScore], taken: set[str]) -> Iterator[ShiftScore]:
+    return (replace(score, model=_own_name(score.model, taken)) for score in scores)
+
+
 def _own_name(name: str, taken: set[str]) -> str:
     return f"{name} (yours)" if name in taken else name
 
@@ -211,14 +243,24 @@ def _missing(axes: Sequence[str]) -> list[str]:
     return [f"Nothing on {AXES[axis].lower()}: give {HOW_TO_GET[axis]} to have them here." for axis in axes]
 
 
-def _alone(measures: Sequence[Measure], left_out: Sequence[str]) -> list[str]:
-    """Who is on one axis alone, where others are on several."""
+def _on_several(names: Mapping[str, Sequence[str]]) -> set[str]:
+    """Who is on two axes or more; everybody where nobody is."""
+    counts = Counter(name for own in names.values() for name in own)
+    return {name for name, axes in counts.items() if axes > 1} or set(counts)
+
+
+def _is_alone(name: str, axis: str, names: Mapping[str, Sequence[str]], measured: Collection[str]) -> bool:
+    return name in measured or all(name not in own for other, own in names.items() if other != axis)
+
+
+def _alone(names: Mapping[str, Sequence[str]], axes: Axes) -> list[str]:
+    """Who is on one axis alone, where others are on several, or is left there as others share no data of a second."""
     told = []
     for axis, title in AXES.items():
-        known = {name for measure in measures if measure.axis == axis for name in measure.values}
-        names = [name for name in left_out if name in known]
-        if names:
-            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            who = f"{', '.join(names[:3])}{more}"
+        measured = {name for measure in axes.measures.values() if measure.axis == axis for name in measure.values}
+        alone = [name for name in names[axis] if name not in axes.backbones and _is_alone(name, axis, names, measured)]
+        if alone:
+            more = f" and {len(alone) - 3} more" if len(alone) > 3 else ""
+            who = f"{', '.join(alone[:3])}{more}"
             told.append(f"Left out, on {title.lower()} alone: {who}. Backbones go together by their names.")
     return told

@@ -80,13 +80,17 @@ def task_measures(scores: Iterable[TaskScore]) -> tuple[list[Measure], list[str]
     """
     groups: dict[str, dict[str, dict[tuple[str, str], TaskScore]]] = {}
     for score in scores:
-        name = _group(score)
-        if name in TITLES:
-            groups.setdefault(name, {}).setdefault(score.backbone, {})[score.setting, score.dataset] = score
+        if has_measure(score):
+            groups.setdefault(_group(score), {}).setdefault(score.backbone, {})[score.setting, score.dataset] = score
     found = {name: _task_measure(name, groups[name]) for name in TITLES if name in groups}
     apart = [name for name, measure in found.items() if measure is None]
     notes = [f"{TITLES[name]} is not here: no data set and number of shots is one that all have." for name in apart]
     return [measure for measure in found.values() if measure], notes
+
+
+def has_measure(score: TaskScore) -> bool:
+    """Whether a score goes into a measure of tasks; those of fine-tuning do not."""
+    return _group(score) in TITLES
 
 
 def _group(score: TaskScore) -> str:

@@ -1,16 +1,14 @@
 """Two backbones on the same test images of each domain, from the results of runs: paired differences."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from unseen.errors import UserError, did_you_mean
-from unseen.jobs.correctness import correct_of
-from unseen.jobs.kept_labels import labels_place, read_labels
+from unseen.jobs.kept_labels import labelled
 from unseen.jobs.runner import Result
 from unseen.metrics.comparisons import PairedDifference, holm, paired_difference
 from unseen.results.score import shots_name
@@ -38,7 +36,7 @@ def compare_backbones(
     """Compare two backbones on every domain where both have results of the logistic probe with that many shots.
 
     The runs may be one or several. Seeds that both backbones have are compared with each other, as the same seed draws
-    the same samples; which test images are whose is checked by their labels.
+    the same samples; which test images are whose is checked by their labels, and by their names if features had them.
     """
     found = _results(folders, shots)
     names = sorted({backbone for backbone, _ in found})
@@ -51,6 +49,7 @@ def compare_backbones(
     domains = [domain for backbone, domain in found if backbone == first and (second, domain) in found]
     if not domains:
         raise UserError(f"{first} and {second} have no domain in common; run both on the same one")
+    _refuse_other_protocols([found[name, domain] for name in (first, second) for domain in domains])
     pairs = [(domain, *_paired(found[first, domain], found[second, domain], domain)) for domain in domains]
     corrected = holm(np.array([difference.p_value for _, _, difference in pairs]))
     return [
@@ -93,19 +92,21 @@ def _paired(first: _Of, second: _Of, domain: str) -> tuple[int, PairedDifference
     seeds = sorted(first.keys() & second.keys())
     if not seeds:
         raise UserError(f"{domain}: the two backbones were probed with other seeds; run one with those of the other")
-    columns = [list(_columns([of[seed] for seed in seeds])) for of in (first, second)]
-    for (names, y, _), (other_names, other_y, _) in zip(*columns, strict=True):
-        if names != other_names or not np.array_equal(y, other_y):
+    columns = [
+        [labelled(folder / RESULTS, result) for folder, result in (of[seed] for seed in seeds)]
+        for of in (first, second)
+    ]
+    for (labels, _), (others, _) in zip(*columns, strict=True):
+        if not labels.same_images(others):
             raise UserError(f"{domain}: the two backbones were tested on other images; extract both from the same ones")
-    right = [np.concatenate([correct for _, _, correct in column]) for column in columns]
-    labels = np.concatenate([y for _, y, _ in columns[0]])
-    return len(seeds), paired_difference(right[0], right[1], labels)
+    right = [np.concatenate([correct for _, correct in column]) for column in columns]
+    y = np.concatenate([labels.y for labels, _ in columns[0]])
+    return len(seeds), paired_difference(right[0], right[1], y)
 
 
-def _columns(
-    results: Sequence[tuple[Path, Result]],
-) -> Iterator[tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.bool_]]]:
-    """Names of the classes, labels of the test images, and which were right, of each result."""
-    for folder, result in results:
-        names, y = read_labels(labels_place(folder / RESULTS, result.job["test"]))
-        yield names, y, correct_of(result)
+def _refuse_other_protocols(results: Sequence[_Of]) -> None:
+    """Refuse results of probes that were trained in different ways."""
+    protocols = [result.job["protocol"] for of in results for _, result in of.values()]
+    if any(protocol != protocols[0] for protocol in protocols):
+        names = ", ".join(sorted({protocol["name"] for protocol in protocols}))
+        raise UserError(f"these results follow different protocols ({names}); compare runs of the same one")

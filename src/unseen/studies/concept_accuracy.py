@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unseen.jobs.correctness import correct_of
-from unseen.jobs.kept_labels import labels_place, read_labels
+from unseen.jobs.kept_labels import labelled, labels_place
 from unseen.jobs.runner import Result
 from unseen.ontology.levels import Levels
 from unseen.report.run_data import ConceptAccuracy
@@ -28,13 +27,12 @@ def concept_accuracy(folder: Path, results: Iterable[Result], levels: Levels) ->
         job = result.job
         if job["job"] != "LogisticJob" or job["shots"] is not None or "correct" not in result.values:
             continue
-        place = labels_place(folder, job["test"])
-        if not place.is_file():
+        if not labels_place(folder, job["test"]).is_file():
             continue
-        classes, y = read_labels(place)
-        right = np.bincount(y, weights=correct_of(result), minlength=len(classes)).astype(int)
+        labels, hits = labelled(folder, result)
+        right = np.bincount(labels.y[hits], minlength=len(labels.classes))
         domain = RANDOM if DRAW.fullmatch(job["domain"]) else job["domain"]
-        for concept, correct, images in zip(classes, right, np.bincount(y, minlength=len(classes)), strict=True):
+        for concept, correct, images in zip(labels.classes, right, np.bincount(labels.y), strict=True):
             before = sums.get((job["backbone"], domain, concept), (0, 0))
             sums[job["backbone"], domain, concept] = (before[0] + int(correct), before[1] + int(images))
     return [

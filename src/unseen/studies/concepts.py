@@ -28,6 +28,10 @@ from unseen.version import __version__
 STUDY = "concepts"
 SIZE = 224
 """Pixels of an image's side in ImageNet-CoG, but for a few models."""
+USUAL_LAYERS = ("penultimate", "embedding", "output")
+"""Where features come from that are before a classifier, or all that a network gives."""
+UNPOOLED = "features are the class token"
+"""How the catalogue's note begins of a model that the paper did not pool otherwise."""
 OTHER_IMAGES = (
     "The test images of the levels are our own draw under the protocol of ImageNet-CoG, not those its authors drew: "
     "scores may be set beside the published ones, but are not expected to agree to the decimal."
@@ -174,6 +178,9 @@ def _backbone(name: str, place: Place) -> ReportBackbone:
     size = int(spec["transform"]["size"])
     cautions = [f"trained with {model.extra_data}"] if model and model.extra_data else []
     cautions += [f"images of {size} pixels"] if size != SIZE else []
+    cautions += [f"features of the layer {spec['layer']}"] if spec["layer"] not in USUAL_LAYERS else []
+    unpooled = model is not None and model.note.startswith(UNPOOLED)
+    cautions += [f"pooling {spec['pool']}, not the class token"] if unpooled and spec["pool"] != "cls" else []
     return ReportBackbone(name, category, f"{spec['dimension']} features of images of {size} pixels", cautions)
 
 

@@ -7,7 +7,7 @@ paper does not say how it fine-tuned; `reference_protocol` is our choice, and ev
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from unseen.features.batches import Decoder, Piece, decoded, geometry
 from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
-from unseen.jobs.finetune_images import epoch_order
+from unseen.jobs.finetune_images import TESTED, epoch_order, wide_transform
 from unseen.jobs.finetune_job import FinetuneJob
 from unseen.jobs.job import job_key
 from unseen.jobs.runner import Result, read_result, run_jobs
@@ -36,10 +36,6 @@ if TYPE_CHECKING:
 
 CHUNK = 2000
 """Steps whose images one set of worker processes decodes."""
-MARGIN = 256 / 224
-"""Side of the squares that random parts are cut from, relative to what the backbone gets."""
-TESTED = 256
-"""Images tested at once."""
 
 
 def reference_protocol(images: int, *, epochs: int = 30, batch: int = 256, rate: float = 0.01) -> FinetuneProtocol:
@@ -57,17 +53,7 @@ def plan_reference(
 
     spec = backbone.spec
     arithmetic = "float16" if torch.cuda.is_available() else "float32"
-    return FinetuneJob(
-        study,
-        protocol,
-        spec.id,
-        spec.digest or spec.weights,
-        domain,
-        manifest.content_hash,
-        spec.transform.size,
-        seed,
-        arithmetic,
-    )
+    return FinetuneJob(study, protocol, spec.id, spec, domain, manifest.content_hash, seed, arithmetic)
 
 
 def run_reference(
@@ -88,7 +74,7 @@ def run_reference(
         folder: of results; the checkpoint, of twice the network's size, is beside it until the job is done.
         workers: processes that decode images.
     """
-    if manifest.content_hash != job.images or (backbone.spec.digest or backbone.spec.weights) != job.weights:
+    if manifest.content_hash != job.images or backbone.spec != job.spec:
         raise UserError(f"{job.backbone} on {job.domain}: not what this fine-tuning was planned with; plan it again")
     checkpoint = folder.parent / "checkpoints" / f"{job_key(job)}.pt"
 
@@ -183,8 +169,7 @@ class _Images:
 
         size, batch = transform.size, protocol.batch
         if protocol.augment == "crop+flip":
-            side = round(size * MARGIN)
-            transform = replace(transform, size=side, resize=side)
+            transform = wide_transform(transform)
         for first in range(start, protocol.steps, CHUNK):
             steps = range(first, min(first + CHUNK, protocol.steps))
             order = epoch_order(len(self.train), steps.start * batch, steps.stop * batch, seed)

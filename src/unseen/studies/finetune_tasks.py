@@ -35,6 +35,7 @@ from unseen.report.run_data import Domain, RunData
 from unseen.report.task_data import Bins
 from unseen.results.transfer import published_task_scores
 from unseen.studies.run_folder import MADE_BY, RESULTS, VERSION, extend_run, write_run
+from unseen.studies.task_analysis import mean_errors
 from unseen.studies.task_plan import METRICS, STUDY
 from unseen.studies.tasks import TITLE
 from unseen.version import __version__
@@ -221,13 +222,15 @@ def finetuned_results(out: Path, keys: Sequence[str]) -> list[Result]:
 
 
 def finetune_page(data: RunData, results: Sequence[Result], notices: Sequence[str] = ()) -> FinetunePage:
-    """The page of fine-tuning, beside the published calibration errors."""
+    """The page of fine-tuning; beside the published calibration errors, unless a search was cut short."""
+    tuned, short = [_tuned(result) for result in results], short_notices(results)
     return FinetunePage(
         title=f"{data.title}: fine-tuning",
         protocol=", ".join(dict.fromkeys(result.job["protocol"]["name"] for result in results)),
-        tuned=[_tuned(result) for result in results],
-        published=published_task_scores(),
-        notices=[*short_notices(results), *notices],
+        tuned=tuned,
+        published=[] if short else published_task_scores(),
+        means=mean_errors(score for each in tuned for score in each.scores),
+        notices=[*short, *notices],
         provenance=data.provenance,
     )
 

@@ -16,7 +16,7 @@ def leaderboard_with_runs(folders: Sequence[Path], *, shots: str = "all", by: By
     """The leaderboard with the backbones of runs among the published models.
 
     A run has to be of the same concepts (`RunData.published`), and its backbones need a score on IN-1K and on all
-    five levels with the shots asked for. A short form of the protocol is let in with a caution.
+    five levels with the shots asked for.
     """
     if not folders:
         return leaderboard(shots=shots, by=by)
@@ -31,15 +31,10 @@ def leaderboard_with_runs(folders: Sequence[Path], *, shots: str = "all", by: By
     names = [name if name not in taken else f"{name} (yours)" for name in found.models]
     own = Accuracies(tuple(names), found.mean, found.error, found.rounding)
     known = {backbone.name: backbone for backbone in data.backbones}
-    short = {
-        score.backbone: f"a short form of the protocol ({score.protocol})"
-        for score in data.scores
-        if score.probe == "logistic" and score.protocol != PROTOCOL
+    about = {
+        name: Own("yours", tuple(known[original].cautions) if original in known else ())
+        for name, original in zip(names, found.models, strict=True)
     }
-    about = {}
-    for name, original in zip(names, found.models, strict=True):
-        cautions = tuple(known[original].cautions) if original in known else ()
-        about[name] = Own("yours", (*cautions, short[original]) if original in short else cautions)
     return leaderboard(own, about, shots=shots, by=by)
 
 

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -190,7 +191,8 @@ def write_pool(models: Sequence[PoolModel], folds: Sequence[Fold], folder: Path,
 
     `images` is how many a model was trained on, the mean over folds; accuracies are fractions, over all folds.
     """
-    rows = [_row(model, folds, folder) for model in models]
+    jobs = iter(pool_jobs(models, folds))
+    rows = [_row(model, list(islice(jobs, len(folds))), folds, folder) for model in models]
     write_table(table, ["model", "group", "network", "ratio", "lambda", "images", *folds[0].tests], iter(rows))
 
 
@@ -199,8 +201,8 @@ def images_tested(folds: Sequence[Fold]) -> dict[str, int]:
     return {name: sum(len(fold.tests[name]) for fold in folds) for name in folds[0].tests}
 
 
-def _row(model: PoolModel, folds: Sequence[Fold], folder: Path) -> list[object]:
-    results = [read_result(folder, job_key(job)) for job in pool_jobs([model], folds)]
+def _row(model: PoolModel, jobs: Sequence[PoolJob], folds: Sequence[Fold], folder: Path) -> list[object]:
+    results = [read_result(folder, job_key(job)) for job in jobs]
     values = [result.values for result in results if result]
     if len(values) < len(folds):
         raise UserError(f"{folder}: {model.name} has {len(values)} of {len(folds)} results; run the pool to its end")

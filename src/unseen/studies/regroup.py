@@ -52,16 +52,27 @@ def regroup(
     """Stores of some levels' features below `out`, made of the stores of a backbone that are below `folder`.
 
     What is there already is not made again, and a store that has just the concepts of a domain is taken as it is.
+    Stores that were regrouped themselves are no sources.
 
     Args:
         levels: ids of the concepts of each domain.
         most: training images of a concept that is not seen; where it has more, those that the draw puts first.
     """
+    if out.resolve() == folder.resolve():
+        raise UserError(f"{folder}: features are grouped anew into another folder than they are in; give another --out")
     domains = sorted(entry for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
-    stores = [store for domain in domains for store in stores_in(domain) if store.backbone == backbone]
+    stores = [
+        store
+        for domain in domains
+        for store in stores_in(domain)
+        if store.backbone == backbone and "regrouped_from" not in store.about
+    ]
     if not stores:
         raise UserError(f"{folder}: no features of {backbone} in the folders of its domains")
     check_alike(stores)
+    for split in SIDES:
+        if all(store.split != split for store in stores):
+            raise UserError(f"{folder}: no finished {split} features to group anew; finish the extraction")
     found: dict[str, tuple[Place, Place]] = {}
     opened: dict[Path, Features] = {}
     for domain, concepts in levels.items():

@@ -6,6 +6,7 @@ results that an earlier plan left in the folder are not mixed in. A run of level
 
 import json
 import math
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -29,6 +30,8 @@ RESULTS = "results"
 LEVELS = "levels.csv"
 VERSION = "unseen"
 """The label of provenance that may change while a run goes on."""
+TOP1 = "ImageNet top-1 of "
+"""How the label of provenance begins that says a backbone's accuracy on ImageNet, in percent: it may be corrected."""
 MADE_BY = "backbone "
 """How the label of provenance begins that says what a backbone is: weights, layer, preprocessing."""
 
@@ -48,7 +51,8 @@ def extend_run(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunDat
     """Write a run that a folder may have a part of already, and return the whole: all its jobs, domains and backbones.
 
     What both parts say of their protocol, levels, backbones, images and features must be the same. If it is not, the
-    folder stays as it is.
+    folder stays as it is. A reader is told what any part had to tell, and the run is one to set beside published
+    numbers only where all of its parts are.
     """
     if (folder / RUN).is_file():
         refuse_other_run(folder, data.provenance)
@@ -60,7 +64,9 @@ def extend_run(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunDat
             domains=_in_order(domains.values()),
             backbones=list(backbones.values()),
             baseline=old.baseline,
+            notice=_both_notices(old, data),
             provenance={**old.provenance, **data.provenance},
+            published=data.published if data.published == old.published else "",
         )
         keys = [*dict.fromkeys([*old_keys, *keys])]
     write_run(folder, data, keys)
@@ -81,11 +87,22 @@ def add_jobs(folder: Path, keys: Sequence[str], provenance: Mapping[str, str]) -
     return data, every
 
 
+def _both_notices(old: RunData, new: RunData) -> str:
+    """What either part of a run says, each sentence once, without what the older says on a domain the newer has."""
+    known = tuple(f"{domain.name}: " for domain in new.domains)
+    kept = [sentence for sentence in _sentences(old.notice) if not sentence.startswith(known)]
+    return " ".join(dict.fromkeys([*kept, *_sentences(new.notice)]))
+
+
+def _sentences(notice: str) -> list[str]:
+    return re.split(r"(?<=\.) ", notice) if notice else []
+
+
 def refuse_other_run(folder: Path, provenance: Mapping[str, str]) -> None:
     """Refuse to go on in the folder of a run that says otherwise of what both say something of."""
     before = _read(folder)[0].provenance if (folder / RUN).is_file() else {}
     for label, text in provenance.items():
-        if label != VERSION and before.get(label, text) != text:
+        if label != VERSION and not label.startswith(TOP1) and before.get(label, text) != text:
             differ = f"'{before[label]}', not '{text}'"
             raise UserError(f"{folder}: a run with other {label} ({differ}); give another folder (--out)")
 

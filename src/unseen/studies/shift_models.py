@@ -17,18 +17,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from unseen.backbones.classifier import ClassifierSpec
 from unseen.errors import UserError, did_you_mean
 from unseen.features.logits import Logits, read_logits, store_logits
 from unseen.files import write_table
 from unseen.images.shift_sets.shift_set import OpenSet
 from unseen.metrics.class_subset import class_names, lacking_classes, shared_classes, subset_accuracy
-from unseen.studies.shift_plans import ModelPlan, load_model
+from unseen.studies.shift_plans import ModelPlan, check_plan, load_model
 
 if TYPE_CHECKING:
     from unseen.features.one_pass import Progress
     from unseen.features.settings import Settings
 
 OWN, SHARED = "own", "shared"
+REMEDY = "say how classes compare (--mapping), or what the outputs are (--outputs, or the column classes)"
 LOGITS, ACCURACIES, COLUMNS = "logits", "accuracies.csv", "columns.csv"
 Watch = Callable[[str, str], "Callable[[Progress], None]"]
 """Model and test set → what is called as it goes on."""
@@ -83,11 +85,15 @@ def evaluate_models(
         mapping: name → class, for labels and for outputs of models; what is not in it is left out.
         tell: given sentences on how models were loaded.
     """
+    for plan in plans:
+        check_plan(plan)
     columns = table_columns({found.shift_set.name: _labels(found) for found in sets}, scopes, mapping)
     rows = []
     for plan in plans:
-        stores = dict(_store_all(plan, sets, folder / LOGITS, settings, watch, tell))
+        stores = dict(_store_all(plan, sets, columns, folder / LOGITS, settings, watch, tell))
         rows.append(score_model(plan, {name: read_logits(store) for name, store in stores.items()}, columns))
+    if not any(row.accuracy for row in rows):
+        raise UserError(f"no model has outputs for all classes of any column, so nothing is scored; {REMEDY}")
     write_accuracies(rows, columns, folder)
     return rows
 
@@ -137,11 +143,11 @@ def _column(name: str, test_set: str, labels: Sequence[tuple[str, ...]], mapping
 
 
 def score_model(plan: ModelPlan, logits: Mapping[str, Logits], columns: Sequence[Column]) -> Scored:
-    """A model's accuracies from its logits by test set."""
+    """A model's accuracies from its logits by test set; where it has none of a test set, there are gaps."""
     accuracy, images = dict[str, float](), dict[str, int]()
     for column in columns:
-        found = logits[column.test_set]
-        if lacking_classes(found.columns, column.kept, column.classes):
+        found = logits.get(column.test_set)
+        if found is None or lacking_classes(found.columns, column.kept, column.classes):
             continue
         values = torch.from_numpy(np.ascontiguousarray(found.values[: len(found)]))
         subset = subset_accuracy(values, found.image_labels, found.columns, column.kept, column.classes)
@@ -174,16 +180,23 @@ def _cell(accuracy: float | None) -> str:
 def _store_all(
     plan: ModelPlan,
     sets: Sequence[OpenSet],
+    columns: Sequence[Column],
     folder: Path,
     settings: "Settings",
     watch: Watch,
     tell: Callable[[str], None],
 ) -> Iterator[tuple[str, Path]]:
+    """The stores of the test sets of which a column can be scored; of the others nothing is computed."""
     model = load_model(plan, settings.device)
     for sentence in model.notes:
         tell(f"{plan.model}: {sentence}")
+    outputs = model.spec.classes if isinstance(model.spec, ClassifierSpec) else ()
     for found in sets:
         name = found.shift_set.name
+        own = [column for column in columns if column.test_set == name]
+        if all(lacking_classes(outputs, column.kept, column.classes) for column in own):
+            tell(f"{plan.model}: passes {name} over, as it lacks outputs for its classes; {REMEDY}")
+            continue
         told = watch(plan.model, name)
         store = store_logits(found.source, found.manifest, found.shift_set.split, model, folder, settings, watch=told)
         yield name, store

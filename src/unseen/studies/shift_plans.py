@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 OWN, ZERO_SHOT, LINEAR = "own", "zero-shot", "linear"
 IMAGENET, CIFAR = "imagenet-1k", "cifar-10"
+HEADS, OUTPUTS = (OWN, ZERO_SHOT, LINEAR), (IMAGENET, CIFAR)
 TEMPLATES = ("openai", "simple", "name")
 WEIGHTS = ("pretrained", "random")
 OPTIONAL = ("group", "head", "checkpoint", "classes", "templates", "weights")
@@ -56,15 +57,33 @@ def read_plans(path: Path) -> tuple[ModelPlan, ...]:
             model=model,
             backbone=row["backbone"],
             group=row["group"],
-            head=_beside(path, row["head"] or OWN, (OWN, ZERO_SHOT, LINEAR)),
+            head=_beside(path, row["head"] or OWN, HEADS),
             checkpoint=path.parent / row["checkpoint"] if row["checkpoint"] else None,
-            classes=_beside(path, row["classes"] or IMAGENET, (IMAGENET, CIFAR)),
+            classes=_beside(path, row["classes"] or IMAGENET, OUTPUTS),
             templates=_beside(path, row["templates"] or "openai", TEMPLATES),
             weights=row["weights"] or "pretrained",
         )
     if not plans:
         raise UserError(f"{path}: no models in it")
     return tuple(plans.values())
+
+
+def check_plan(plan: ModelPlan) -> None:
+    """Refuse what can be told to be wrong before any model is loaded: words that are not known, files not there."""
+    if plan.weights not in WEIGHTS:
+        raise UserError(f"{plan.model}: weights are {' or '.join(WEIGHTS)}, not '{plan.weights}'")
+    if plan.head == LINEAR and plan.checkpoint is None:
+        raise UserError(f"{plan.model}: a linear head that was fine-tuned needs its checkpoint")
+    if plan.checkpoint is not None and not plan.checkpoint.is_file():
+        raise UserError(f"{plan.model}: the checkpoint {plan.checkpoint} is no file")
+    for what, value, words in (
+        ("head", plan.head, HEADS),
+        ("classes", plan.classes, OUTPUTS),
+        ("templates", plan.templates, TEMPLATES),
+    ):
+        if value not in words and not Path(value).is_file():
+            hint = did_you_mean(Path(value).name, words)
+            raise UserError(f"{plan.model}: {what} '{value}' is none of {', '.join(words)}, and no file{hint}")
 
 
 def load_model(plan: ModelPlan, device: str) -> "Backbone":
@@ -74,8 +93,7 @@ def load_model(plan: ModelPlan, device: str) -> "Backbone":
     from unseen.backbones.own_head import own_head
     from unseen.backbones.zero_shot import template_set, zero_shot
 
-    if plan.weights not in WEIGHTS:
-        raise UserError(f"{plan.model}: weights are {' or '.join(WEIGHTS)}, not '{plan.weights}'")
+    check_plan(plan)
     weights = cast("Literal['pretrained', 'random']", plan.weights)
     if plan.head == OWN:
         classes = tuple(_class_names(plan))
@@ -85,9 +103,7 @@ def load_model(plan: ModelPlan, device: str) -> "Backbone":
         templates = template_set(kind if plan.templates in TEMPLATES else Path(plan.templates))
         names = _class_names(plan)
         return zero_shot(plan.backbone, names, templates, checkpoint=plan.checkpoint, weights=weights, device=device)
-    if plan.head == LINEAR:
-        if plan.checkpoint is None:
-            raise UserError(f"{plan.model}: a linear head that was fine-tuned needs its checkpoint")
+    if plan.head == LINEAR and plan.checkpoint is not None:
         backbone = load_backbone(plan.backbone, weights="random", device=device)
         return fine_tuned(backbone, tuple(_class_names(plan)), plan.checkpoint)
     backbone = load_backbone(plan.backbone, checkpoint=plan.checkpoint, weights=weights, device=device)

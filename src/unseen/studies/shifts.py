@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 PROTOCOL = "shi-2023"
+BELOW = "below the minimum"
 
 
 @dataclass(frozen=True)
@@ -145,14 +146,22 @@ def study_shifts(table: ShiftTable, settings: ShiftSettings | None = None) -> Sh
     for name in (*settings.sizes, *settings.minimum):
         if name not in names:
             raise UserError(f"no test set '{name}' in this fit to have a size or a minimum{did_you_mean(name, names)}")
-    for name in settings.minimum:
+    for name, least in settings.minimum.items():
         if name not in table.id_sets:
             raise UserError(f"a minimum is for an ID test set, and '{name}' is OOD")
+        if table.fraction(least) > 1:
+            raise UserError(
+                f"a minimum of {least:g} on '{name}' is more than any accuracy, which are read as {table.unit}"
+            )
     return ShiftStudy(table, settings, tuple(_fit_ood(table, ood, settings) for ood in table.ood_sets))
 
 
-def rank_pairs(table: ShiftTable) -> list[Comparison]:
-    """Every pair of the table's ID sets by leave-one-out error on its OOD set, over models that have them all."""
+def rank_pairs(table: ShiftTable) -> tuple[list[Comparison], dict[tuple[str, str], str]]:
+    """Every pair of the table's ID sets by leave-one-out error on its OOD set, over models that have them all.
+
+    Returns:
+        The pairs, best first, and those that cannot be fitted, with the reason.
+    """
     if len(table.id_sets) < 2:
         raise UserError("a pair needs at least two ID test sets to choose from")
     (ood,) = table.ood_sets
@@ -160,7 +169,10 @@ def rank_pairs(table: ShiftTable) -> list[Comparison]:
     complete = accuracy[((accuracy > 0) & (accuracy < 1)).all(axis=1)]
     if len(complete) < 4:
         raise UserError(f"{len(complete)} models have accuracies on all of these test sets; a pair needs at least 4")
-    return best_pairs(complete[:, :-1], complete[:, -1], table.id_sets)
+    ranked, passed_over = best_pairs(complete[:, :-1], complete[:, -1], table.id_sets)
+    if not ranked:
+        raise UserError(f"no pair can be fitted: {next(iter(passed_over.values()))}")
+    return ranked, passed_over
 
 
 def _fit_ood(table: ShiftTable, ood: str, settings: ShiftSettings) -> ShiftFit:
@@ -172,8 +184,10 @@ def _fit_ood(table: ShiftTable, ood: str, settings: ShiftSettings) -> ShiftFit:
     fewest = len(names) + 2
     if inside.sum() < fewest:
         sets = ", ".join((*names, ood))
+        below = sum(reason.startswith(BELOW) for reason in left_out.values())
         raise UserError(
             f"{inside.sum()} models of the fit have accuracies on {sets}; {fewest - 1} coefficients need {fewest}"
+            + (f", and {below} models are below the minimum: lower it" if below else "")
         )
     fitted, target, method = x[inside], y[inside], settings.method
     try:
@@ -210,7 +224,7 @@ def _left_out(table: ShiftTable, ood: str, accuracy: Array, settings: ShiftSetti
             if np.isnan(value):
                 reasons[model] = f"no accuracy on {name}"
             elif value < limit:
-                reasons[model] = f"below the minimum on {name}"
+                reasons[model] = f"{BELOW} on {name}"
             elif value in (0, 1):
                 reasons[model] = f"exactly {value:.0%} on {name}, of unknown size"
     return reasons

@@ -180,6 +180,9 @@ def _in_folder(folder: Path, dataset: Dataset, backbones: Sequence[str]) -> dict
         if split in found.setdefault(name, {}):
             raise UserError(f"{folder}: {split} features of {name} made in several ways; keep those you mean")
         found[name][split] = store
+    if own and not found:
+        absent = " and ".join(split for split in splits if split not in own)
+        raise UserError(f"{folder}: features of {', '.join(own)}, but no {absent}; each split needs its own")
     for name in [*found, *(name for name in backbones if name not in found)]:
         lacking = next((split for split in splits if split not in found.get(name, {})), None)
         if lacking:

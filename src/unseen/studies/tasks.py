@@ -30,7 +30,7 @@ from unseen.results.transfer import (
     published_task_scores,
 )
 from unseen.studies.probing import on_gpu
-from unseen.studies.run_folder import RESULTS, VERSION
+from unseen.studies.run_folder import RESULTS, TOP1, VERSION
 from unseen.studies.task_analysis import averages, correlations, mean_errors, ranks
 from unseen.studies.task_features import TaskFeatures
 from unseen.studies.task_plan import METRICS
@@ -39,8 +39,6 @@ from unseen.version import __version__
 TITLE = "Transfer to other tasks"
 PUBLISHED_SIZE = 224
 """Pixels of an image's side in the paper."""
-TOP1 = "ImageNet top-1 of "
-"""How the label of provenance begins that says a backbone's accuracy on ImageNet, in percent."""
 EXACT = (
     "Temperatures are fitted on test data, as in the public code: calibration errors after scaling are better than "
     "a user would see."

@@ -233,5 +233,8 @@ def test_names_patterns_and_what_is_there(tmp_path: Path) -> None:
     folders(tmp_path / "imagenet-r", SYNSETS[:1])
     folders(tmp_path / "imagenet/val", SYNSETS[:1])
     assert [found.name for found in sets_below(tmp_path)] == ["val", "imagenet-r"]
+    for without_files in ("objectnet-1.0/images", "cifar-10.2", "imagenet-a"):
+        (tmp_path / without_files).mkdir(parents=True)
+    assert [found.name for found in sets_below(tmp_path)] == ["val", "imagenet-r"]
     with pytest.raises(UserError, match="no such folder"):
         sets_below(tmp_path / "nowhere")

@@ -40,8 +40,17 @@ def get_sets(names: Sequence[str]) -> tuple[ShiftSet, ...]:
 
 
 def sets_below(root: Path) -> tuple[ShiftSet, ...]:
-    """Those that are below a folder as they are; corruptions are only made where they are asked for by name."""
+    """Those whose files are below a folder; corruptions are only made where they are asked for by name."""
     if not root.is_dir():
         raise UserError(f"{root}: no such folder; give the one that all test sets are below")
     made = "_in-memory"
-    return tuple(found for found in SHIFT_SETS.values() if not found.name.endswith(made) and found.find(root))
+    return tuple(found for found in SHIFT_SETS.values() if not found.name.endswith(made) and _is_below(found, root))
+
+
+def _is_below(found: ShiftSet, root: Path) -> bool:
+    """Whether a layout's files are below the folder itself; what packages bring is only taken by name."""
+    return any(_holds(root / layout.folder, layout.files) for layout in found.layouts)
+
+
+def _holds(place: Path, files: Sequence[str]) -> bool:
+    return place.is_dir() and any(place.iterdir()) and all((place / name).exists() for name in files)
