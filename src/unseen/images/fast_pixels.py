@@ -35,7 +35,8 @@ def resized_fast(pixels: NDArray[np.uint8], size: tuple[int, int], transform: Tr
     """Pixels (h, w, 3), antialiased as PIL does it, to a width and height."""
     import torch
 
-    image = torch.from_numpy(pixels).permute(2, 0, 1)[None]
+    # In this order PyTorch knows that channels are last in memory, and leaves them so: what follows copies rows.
+    image = torch.from_numpy(pixels).unsqueeze(0).permute(0, 3, 1, 2)
     width, height = size
     mode = transform.interpolation
     resized = torch.nn.functional.interpolate(image, (height, width), mode=mode, antialias=True)
