@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from unseen.report.shift_page import GroupLine, Line, ModelPoint, OodPanel, ShiftPage, write_shift_page
+from unseen.report.shift_page import GroupLine, Line, OodPanel, ShiftPage, write_shift_page
+from unseen.results.model_score import ModelScore
 
 HOSTILE = '<img src=x onerror=alert(1)></script><b>"bold"'
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -32,7 +33,7 @@ def a_page(id_sets: tuple[str, ...] = ("val", "web"), bad: str = "resnet") -> Sh
     panels = []
     for ood in ("sketch", bad):
         points = tuple(
-            ModelPoint(ood, f"{bad} {i}", ["plain", bad][i % 2], i < 3, (0.3 + 0.1 * i,) * k, 0.2 + 0.1 * i, 0.25,
+            ModelScore(f"{bad} {i}", ["plain", bad][i % 2], i < 3, (0.3 + 0.1 * i,) * k, 0.2 + 0.1 * i, 0.25,
                        0.1 * i - 0.05, 0.1 * i - 0.07, 0.1 * i - 0.03)
             for i in range(4)
         )  # fmt: skip

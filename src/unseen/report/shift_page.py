@@ -8,26 +8,11 @@ from typing import Any
 from unseen.files import atomic_write
 from unseen.report.render import render
 from unseen.report.section_parts import signed
+from unseen.results.model_score import ModelScore
 
 SCRIPTS = ("plots.js", "table.js", "look.js", "shifts.js")
 COLOURS = 8
 """As many as the style sheet has, --c0 to --c7."""
-
-
-@dataclass(frozen=True)
-class ModelPoint:
-    """A model on an OOD set; accuracies and ρ are fractions, `low` and `high` the ends of the interval of ρ."""
-
-    ood: str
-    model: str
-    group: str
-    in_fit: bool
-    id_accuracy: tuple[float, ...]
-    accuracy: float
-    expected: float
-    rho: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -60,7 +45,7 @@ class OodPanel:
 
     name: str
     record: Mapping[str, Any]
-    points: tuple[ModelPoint, ...]
+    points: tuple[ModelScore, ...]
     lines: tuple[Line, ...]
 
 

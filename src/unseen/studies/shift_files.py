@@ -12,7 +12,7 @@ from unseen.errors import UserError
 from unseen.files import atomic_write, write_table
 from unseen.metrics.robustness import LogitFit, bootstrap_fits, fit_accuracies, interval
 from unseen.metrics.robustness_checks import Comparison
-from unseen.report.shift_page import GroupLine, Line, ModelPoint, OodPanel, ShiftPage, write_shift_page
+from unseen.report.shift_page import GroupLine, Line, OodPanel, ShiftPage, write_shift_page
 from unseen.studies.shift_groups import AVERAGE, GroupScore, group_scores
 from unseen.studies.shifts import PROTOCOL, ShiftFit, ShiftStudy
 from unseen.version import __version__
@@ -153,7 +153,7 @@ def _panel(study: ShiftStudy, fit: ShiftFit) -> OodPanel:
     return OodPanel(
         name=fit.ood,
         record=_fit_record(fit),
-        points=tuple(ModelPoint(**{**asdict(score), "ood": fit.ood}) for score in fit.scores),
+        points=fit.scores,
         lines=tuple(_line(study, fit, place) for place in range(len(fit.fit.names))),
     )
 

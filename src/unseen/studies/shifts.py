@@ -24,6 +24,7 @@ from unseen.metrics.robustness_checks import (
     compare_id_sets,
     held_out_predictions,
 )
+from unseen.results.model_score import ModelScore
 from unseen.studies.shift_table import FitOn, ShiftTable, Unit, shift_table
 
 if TYPE_CHECKING:
@@ -51,21 +52,6 @@ class ShiftSettings:
     resamples: int = 2000
     seed: int = 0
     level: float = 0.95
-
-
-@dataclass(frozen=True)
-class ModelScore:
-    """A model on an OOD set; fractions. `low` and `high` are ends of the interval of ρ."""
-
-    model: str
-    group: str
-    in_fit: bool
-    id_accuracy: tuple[float, ...]
-    accuracy: float
-    expected: float
-    rho: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
