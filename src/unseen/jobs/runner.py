@@ -113,6 +113,9 @@ def each(function: Callable[[J], None], items: Sequence[J], *, workers: int) -> 
             raise UserError(
                 "a worker process was killed, perhaps for want of memory; the same command goes on"
             ) from None
+        except Exception:
+            pool.shutdown(cancel_futures=True)  # jobs that others have under way are finished and kept
+            raise
         except BaseException:
             processes = list((pool._processes or {}).values())  # shutting down forgets them
             pool.shutdown(wait=False, cancel_futures=True)
