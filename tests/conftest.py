@@ -14,6 +14,11 @@ COUNTS = SHARED / "data/imagenet21k_fall11_image_counts.csv"
 os.environ.pop("COLUMNS", None)  # pytest-xdist says 80 in its workers, and commands would believe it
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name a case of bytes after its argument: a packed file holds the time, and workers must agree on names."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.fixture(scope="session")
 def counts_file() -> Path:
     if not COUNTS.is_file():
