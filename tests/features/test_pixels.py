@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from PIL import Image
 
 from unseen.errors import UserError
 from unseen.features import pixels as module
 from unseen.features.pixels import Pixels, decode_pixels
 from unseen.images.arrays import ArrayImages, array_images
 from unseen.images.decode import decode
+from unseen.images.folder import folder_images
 from unseen.images.transform import Transform
 
 CPU = torch.device("cpu")
@@ -38,7 +40,7 @@ def test_the_same_bytes_in_any_order(source: ArrayImages, tmp_path: Path) -> Non
     expected = np.stack([decode(source.read(int(numbers[place])), SHAPE) for place in asked])
     np.testing.assert_array_equal(found.rows(asked).numpy(), expected)
     assert found.on_device() is found  # there is no GPU to move them to
-    resident = Pixels(found.blocks, CPU, found.rows(np.arange(27)))
+    resident = Pixels(found.blocks, found.proportions, CPU, found.rows(np.arange(27)))
     assert torch.equal(resident.rows(asked), found.rows(asked))
 
 
@@ -60,6 +62,29 @@ def test_decoding_goes_on_where_it_was_stopped(source: ArrayImages, tmp_path: Pa
     assert {path: path.stat().st_mtime_ns for path in times} == times
     expected = np.stack([decode(source.read(number), SHAPE) for number in range(30)])
     np.testing.assert_array_equal(found.rows(numbers).numpy(), expected)
+
+
+def test_squashed_images_have_their_proportions(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    folder = tmp_path / "images" / "a"
+    folder.mkdir(parents=True)
+    sizes = [(20 + 3 * number, 31) for number in range(9)]
+    for number, (width, height) in enumerate(sizes):
+        pixels = rng.integers(0, 256, (height, width, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(folder / f"{number}.png")
+    source = folder_images(tmp_path / "images")
+    numbers = np.array([8, 0, 3, 4, 5, 1, 2, 7])
+    squash = Transform(size=16, resize=16, squash=True)
+    for workers in (0, 1):
+        for _ in range(2):  # decoded, then found
+            found = decode_pixels(source, numbers, squash, tmp_path / str(workers), device=CPU, workers=workers)
+            expected = [sizes[number][0] / sizes[number][1] for number in numbers]
+            np.testing.assert_allclose(found.proportions, expected, rtol=1e-6)
+    plain = decode_pixels(source, numbers, Transform(size=16, resize=16), tmp_path / "plain", device=CPU)
+    assert plain.proportions.tolist() == [1.0] * 8
+    next((tmp_path / "0").rglob("*.proportions.npy")).write_bytes(b"")
+    with pytest.raises(UserError, match=r"proportions\.npy: a damaged block"):
+        decode_pixels(source, numbers, squash, tmp_path / "0", device=CPU)
 
 
 def test_other_images_and_shapes_are_kept_apart(source: ArrayImages, tmp_path: Path) -> None:

@@ -231,7 +231,7 @@ def test_every_epoch_has_each_image_once_in_an_order_of_its_own() -> None:
 def test_random_parts_come_from_larger_squares(tmp_path: Path) -> None:
     images = loaded(data(SINGLE), tmp_path)
     assert images.tested.rows(np.array([0])).shape[1] == SIDE
-    assert images.wide.rows(np.array([0])).shape[1] == round(SIDE * 256 / 224)
+    assert images.whole.rows(np.array([0])).shape[1] == round(SIDE * 320 / 224)
     protocol = replace(trial("top1").protocol, augment="crop+flip")
     first, labels = next(images.training(["train", "val"], 0, protocol, 0))
     assert first.shape == (40, 3, SIDE, SIDE)

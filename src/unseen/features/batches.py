@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError
-from unseen.images.decode import decode
+from unseen.images.decode import decode, proportion
 from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
 
@@ -38,12 +38,14 @@ class Batch(NamedTuple):
 
     Attributes:
         pixels: (b, size, size, 3) bytes by geometry, without the damaged images.
+        proportions: (b,) width : height of the images by geometry, for those that squash them.
         damaged: place and reason of the images that are left out, by geometry.
         unreadable: why the images could not be got at all; then there are no pixels.
     """
 
     piece: Piece
     pixels: "dict[Transform, Tensor]"
+    proportions: "dict[Transform, Tensor]"
     damaged: dict[Transform, dict[int, str]]
     unreadable: str = ""
 
@@ -77,20 +79,24 @@ class Decoder:
         piece = self.pieces[number]
         shared = torch.utils.data.get_worker_info() is not None
         pixels = {shape: _block(piece.stop - piece.start, shape.size, shared) for shape in piece.geometries}
+        proportions: dict[Transform, list[float]] = {shape: [] for shape in piece.geometries if shape.squash}
         damaged: dict[Transform, dict[int, str]] = {shape: {} for shape in piece.geometries}
         for place in range(piece.start, piece.stop):
             try:
                 image = self.source.read(int(self.numbers[place]))
             except UserError as error:
-                return Batch(piece, {}, {}, str(error))
+                return Batch(piece, {}, {}, {}, str(error))
             for shape in piece.geometries:
                 row = place - piece.start - len(damaged[shape])
                 try:
                     pixels[shape].numpy()[row] = decode(image, shape, fast=self.fast, exif=self.exif)
+                    if shape.squash:
+                        proportions[shape].append(proportion(image))
                 except UserError as error:
                     damaged[shape][place] = str(error)
         kept = {shape: block[: len(block) - len(damaged[shape])] for shape, block in pixels.items()}
-        return Batch(piece, kept, damaged)
+        shapes = {shape: torch.tensor(values) for shape, values in proportions.items()}
+        return Batch(piece, kept, shapes, damaged)
 
 
 def _block(images: int, size: int, shared: bool) -> "Tensor":

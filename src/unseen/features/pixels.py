@@ -1,16 +1,17 @@
 """Images decoded once and kept as bytes, for work that sees each of them many times.
 
 Forty trainings of 5000 steps see 12.8 million images: decoding them anew each time would take longer than training. A
-folder has blocks of `BLOCK` images, each written whole, so that decoding goes on where it was stopped.
+folder has blocks of `BLOCK` images, each written whole, so that decoding goes on where it was stopped. Beside a block
+of squashed images are their proportions.
 """
 
 import json
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +36,13 @@ class Pixels:
     """(n, side, side, 3) bytes, in blocks on disk or all of them on a GPU.
 
     Attributes:
+        proportions: (n,) width : height of the images where the pixels are squashed ones, and 1 otherwise.
         device: where rows are wanted.
         resident: all pixels on that device, where there is room; None otherwise.
     """
 
     blocks: Sequence[NDArray[np.uint8]]
+    proportions: NDArray[np.float32]
     device: "torch.device"
     resident: "Tensor | None" = None
 
@@ -65,7 +68,7 @@ class Pixels:
         resident = torch.empty((len(self), *self.blocks[0].shape[1:]), dtype=torch.uint8, device=self.device)
         for start, block in zip(range(0, len(self), BLOCK), self.blocks, strict=True):
             resident[start : start + len(block)] = torch.from_numpy(np.array(block))
-        return Pixels(self.blocks, self.device, resident)
+        return replace(self, resident=resident)
 
 
 def decode_pixels(
@@ -100,16 +103,32 @@ def decode_pixels(
                 raise UserError(batch.unreadable)
             for damaged, reason in batch.damaged[shape].items():
                 raise UserError(f"{source.entries[int(numbers[damaged])].id}: {reason}")
-            with atomic_write(paths[place]) as file:
+            if shape.squash:
+                with atomic_write(_beside(paths[place])) as file:
+                    np.save(file, batch.proportions[shape].numpy())
+            with atomic_write(paths[place]) as file:  # last, as it says that the block is done
                 np.save(file, batch.pixels[shape].numpy())
             watch(pieces[place].stop, len(numbers))
-    return Pixels([_read(path, piece, shape.size) for path, piece in zip(paths, pieces, strict=True)], device)
+    counts = [piece.stop - piece.start for piece in pieces]
+    blocks = [
+        _read(path, np.uint8, (count, shape.size, shape.size, 3)) for path, count in zip(paths, counts, strict=True)
+    ]
+    proportions = np.ones(len(numbers), dtype=np.float32)
+    if shape.squash:
+        parts = [_read(_beside(path), np.float32, (count,)) for path, count in zip(paths, counts, strict=True)]
+        proportions = np.concatenate(parts)
+    return Pixels(blocks, proportions, device)
 
 
-def _read(path: Path, piece: Piece, size: int) -> NDArray[np.uint8]:
+def _beside(path: Path) -> Path:
+    """Where the proportions of a block's images are."""
+    return path.with_suffix(".proportions.npy")
+
+
+def _read(path: Path, dtype: type[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     try:
-        block: NDArray[np.uint8] = np.load(path, mmap_mode="r", allow_pickle=False)
-        if block.dtype == np.uint8 and block.shape == (piece.stop - piece.start, size, size, 3):
+        block: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        if block.dtype == dtype and block.shape == shape:
             return block
         reason = f"{block.dtype} of shape {block.shape}"
     except (OSError, ValueError, EOFError) as error:

@@ -109,6 +109,17 @@ def decode(image: Image, transform: Transform, *, fast: bool = False, exif: bool
         raise UserError(f"damaged image ({str(error).rstrip('.') or type(error).__name__})") from None
 
 
+def proportion(image: Image) -> float:
+    """Width : height of an image as it is stored, from its header alone; raises as `decode` does."""
+    try:
+        width, height = _open(image).size
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(f"damaged image ({str(error).rstrip('.') or type(error).__name__})") from None
+    return width / height
+
+
 def _open(image: Image) -> "Picture":
     """A picture of which the header was read.
 

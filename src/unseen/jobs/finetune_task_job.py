@@ -18,7 +18,7 @@ from unseen.probes.many_shot import Calibration, Metric
 from unseen.results.score import Score
 from unseen.results.transfer import FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE, TaskScore
 
-REVISION = 1
+REVISION = 2
 """Raised when fine-tuning gives other numbers for the same input."""
 
 

@@ -5,7 +5,6 @@ from typing import Literal, get_args
 
 import torch
 from torch import Generator, Tensor
-from torch.nn.functional import grid_sample
 
 from unseen.errors import UserError
 
@@ -16,8 +15,13 @@ RATIO = (3 / 4, 4 / 3)
 ATTEMPTS = 10
 
 
-def augmented(pixels: Tensor, size: int, augment: Augment, generator: Generator) -> Tensor:
-    """(b, size, size, 3) bytes from (b, side, side, 3) bytes, side ≥ size, by one of the ways of `Augment`."""
+def augmented(pixels: Tensor, proportions: Tensor, size: int, augment: Augment, generator: Generator) -> Tensor:
+    """(b, size, size, 3) bytes from (b, side, side, 3) bytes, side ≥ size, by one of the ways of `Augment`.
+
+    Args:
+        pixels: for "centre" images as they are tested, or larger; for "crop+flip" whole images squashed to squares.
+        proportions: (b,) width : height of the images before they were squashed; of no effect on "centre".
+    """
     side = pixels.shape[1]
     if pixels.shape[1:] != (side, side, 3) or side < size:
         raise UserError(f"images of {tuple(pixels.shape[1:])} numbers: needed are squares of at least {size} pixels")
@@ -26,49 +30,73 @@ def augmented(pixels: Tensor, size: int, augment: Augment, generator: Generator)
         return pixels[:, start : start + size, start : start + size]
     if augment != "crop+flip":
         raise UserError(f"no augmentation '{augment}'; there are {', '.join(get_args(Augment))}")
-    boxes = random_boxes(len(pixels), side, generator)
+    boxes = side * random_boxes(proportions, generator)
     mirrored = torch.rand(len(pixels), generator=generator) < 0.5
     return crops(pixels, boxes, mirrored, size)
 
 
-def random_boxes(count: int, side: int, generator: Generator) -> Tensor:
-    """(count, 4) top, left, height, width of parts of squares, drawn as torchvision's `RandomResizedCrop` draws them.
+def random_boxes(proportions: Tensor, generator: Generator) -> Tensor:
+    """(b, 4) top, left, height, width of parts of images, as shares of the image's height and width.
 
-    The share of the area is uniform in `SCALE` and the logarithm of width : height in `RATIO`; of ten draws the first
-    that fits into the square is taken, and the whole square if none does.
+    Drawn as torchvision's `RandomResizedCrop` draws them, but not rounded to pixels. The share of the area is uniform
+    in `SCALE` and the logarithm of width : height in `RATIO`. Of ten draws the first that fits into the image is taken;
+    if none does, the largest part in the middle whose proportions are within `RATIO`.
+
+    Args:
+        proportions: (b,) width : height of the images.
     """
-    area = side**2 * torch.empty(count, ATTEMPTS).uniform_(*SCALE, generator=generator)
+    count = len(proportions)
+    area = torch.empty(count, ATTEMPTS).uniform_(*SCALE, generator=generator)
     ratio = torch.empty(count, ATTEMPTS).uniform_(log(RATIO[0]), log(RATIO[1]), generator=generator).exp()
-    width, height = ((area * factor).sqrt().round().long() for factor in (ratio, 1 / ratio))
-    fits = (width <= side) & (height <= side) & (width > 0) & (height > 0)
+    relative = ratio / proportions[:, None]
+    width, height = (area * relative).sqrt(), (area / relative).sqrt()
+    fits = (width <= 1) & (height <= 1)
     first = fits.int().argmax(dim=1, keepdim=True)
-    none = ~fits.any(dim=1)
-    width, height = (sides.gather(1, first)[:, 0].masked_fill(none, side) for sides in (width, height))
-    top, left = ((torch.rand(count, generator=generator) * (side + 1 - sides)).long() for sides in (height, width))
-    return torch.stack([top, left, height, width], dim=1)
+    width, height = (sides.gather(1, first)[:, 0] for sides in (width, height))
+    top, left = (torch.rand(count, generator=generator) * (1 - sides) for sides in (height, width))
+    drawn = torch.stack([top, left, height, width], dim=1)
+    wide, tall = (RATIO[1] / proportions).clamp(max=1), (proportions / RATIO[0]).clamp(max=1)
+    middle = torch.stack([(1 - tall) / 2, (1 - wide) / 2, tall, wide], dim=1)
+    return torch.where(fits.any(dim=1, keepdim=True), drawn, middle)
 
 
 def crops(pixels: Tensor, boxes: Tensor, mirrored: Tensor, size: int) -> Tensor:
-    """Parts of images, (b, size, size, 3) bytes, resized bilinearly without smoothing first.
+    """Parts of images, (b, size, size, 3) bytes, resized bicubically and smoothed where they shrink, as PIL does it.
+
+    Both sides are resized by a product with a matrix of weights: 6·b·size·side·(side + size) flops.
 
     Args:
         pixels: (b, side, side, 3) bytes.
-        boxes: (b, 4) top, left, height, width; `mirrored`: (b,) which are flipped from left to right.
+        boxes: (b, 4) top, left, height, width in pixels and fractions of them.
+        mirrored: (b,) which are flipped from left to right.
     """
-    boxes, mirrored = boxes.to(pixels.device), mirrored.to(pixels.device)
+    boxes, mirrored = boxes.to(pixels.device, torch.float32), mirrored.to(pixels.device)
     top, left, height, width = boxes.T
-    y = _places(top, height, size, pixels.shape[1])
-    x = _places(left, width, size, pixels.shape[2])
-    x = torch.where(mirrored[:, None], x.flip(1), x)
-    grid = torch.stack([x[:, None, :].expand(-1, size, -1), y[:, :, None].expand(-1, -1, size)], dim=3)
-    images = pixels.permute(0, 3, 1, 2).float()
-    found = grid_sample(images, grid, mode="bilinear", align_corners=False)
-    return found.round_().clamp_(0, 255).to(torch.uint8).permute(0, 2, 3, 1)
+    rows = _weights(top, height, size, pixels.shape[1])
+    columns = _weights(left, width, size, pixels.shape[2])
+    columns = torch.where(mirrored[:, None, None], columns.flip(1), columns)
+    planes = pixels.permute(0, 3, 1, 2).float()
+    across = _as_bytes(planes @ columns.mT[:, None])
+    return _as_bytes(rows[:, None] @ across).to(torch.uint8).permute(0, 2, 3, 1)
 
 
-def _places(start: Tensor, length: Tensor, size: int, side: int) -> Tensor:
-    """(b, size) where the pixels of a side are sampled, in units of `grid_sample`; never outside the part."""
-    start, length = start[:, None].float(), length[:, None].float()
-    middle = start + (torch.arange(size, device=start.device) + 0.5) * length / size - 0.5
-    inside = torch.minimum(torch.maximum(middle, start), start + length - 1)
-    return (2 * inside + 1) / side - 1
+def _as_bytes(values: Tensor) -> Tensor:
+    """Whole numbers from 0 to 255, made in place, halves rounded up: PIL does so after the first side too."""
+    return values.add_(0.5).floor_().clamp_(0, 255)
+
+
+def _weights(start: Tensor, length: Tensor, size: int, side: int) -> Tensor:
+    """(b, size, side): what each pixel of a side gives to each of the resized part; none from outside the part.
+
+    A pixel counts by its distance in new pixels, or in old pixels where those are the larger ones: Keys' cubic with
+    a = −½, which is 0 from a distance of 2 on.
+    """
+    start, length = start[:, None, None], length[:, None, None]
+    step = length / size
+    middle = start + (torch.arange(size, device=start.device)[:, None] + 0.5) * step
+    pixel = torch.arange(side, device=start.device)
+    far = ((pixel + 0.5 - middle).abs() / step.clamp(min=1)).clamp(max=2)
+    near = (1.5 * far - 2.5) * far * far + 1
+    weights = torch.where(far < 1, near, ((-0.5 * far + 2.5) * far - 4) * far + 2)
+    weights = weights * ((pixel + 1 > start) & (pixel < start + length))
+    return weights / weights.sum(dim=2, keepdim=True)

@@ -22,7 +22,7 @@ from unseen.features.batches import Decoder, Piece, decoded, geometry
 from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
-from unseen.jobs.finetune_images import TESTED, epoch_order, wide_transform
+from unseen.jobs.finetune_images import TESTED, epoch_order, whole_transform
 from unseen.jobs.finetune_job import FinetuneJob
 from unseen.jobs.job import job_key
 from unseen.jobs.runner import Result, read_result, run_jobs
@@ -169,14 +169,14 @@ class _Images:
 
         size, batch = transform.size, protocol.batch
         if protocol.augment == "crop+flip":
-            transform = wide_transform(transform)
+            transform = whole_transform(transform)
         for first in range(start, protocol.steps, CHUNK):
             steps = range(first, min(first + CHUNK, protocol.steps))
             order = epoch_order(len(self.train), steps.start * batch, steps.stop * batch, seed)
             with closing(self._pixels(self.train[order], transform, batch, device)) as blocks:
-                for step, pixels in zip(steps, blocks, strict=True):
+                for step, (pixels, proportions) in zip(steps, blocks, strict=True):
                     generator = torch.Generator().manual_seed((seed << 32) + step)
-                    chosen = augmented(pixels, size, protocol.augment, generator)
+                    chosen = augmented(pixels, proportions, size, protocol.augment, generator)
                     place = (step - first) * batch
                     yield (
                         normalised(chosen, transform),
@@ -188,13 +188,18 @@ class _Images:
         from unseen.features.forward import normalised
 
         with closing(self._pixels(self.test, transform, TESTED, device)) as blocks:
-            for pixels in blocks:
+            for pixels, _ in blocks:
                 yield normalised(pixels, transform)
 
     def _pixels(
         self, numbers: NDArray[np.int64], transform: Transform, batch: int, device: "torch.device"
-    ) -> "Generator[Tensor, None, None]":
-        """Bytes (b, side, side, 3) on the device, in order; an image that cannot be read or decoded is an error."""
+    ) -> "Generator[tuple[Tensor, Tensor], None, None]":
+        """Bytes (b, side, side, 3) on the device and the images' proportions, in order.
+
+        An image that cannot be read or decoded is an error.
+        """
+        import torch
+
         shape = geometry(transform)
         stops = [min(start + batch, len(numbers)) for start in range(0, len(numbers), batch)]
         pieces = [Piece(0, index * batch, stop, (shape,)) for index, stop in enumerate(stops)]
@@ -205,4 +210,5 @@ class _Images:
                     raise UserError(found.unreadable)
                 for place, reason in found.damaged[shape].items():
                     raise UserError(f"{self.source.entries[int(numbers[place])].id}: {reason}")
-                yield found.pixels[shape].to(device)
+                pixels = found.pixels[shape]
+                yield pixels.to(device), found.proportions.get(shape, torch.ones(len(pixels)))

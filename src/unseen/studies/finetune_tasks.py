@@ -17,7 +17,7 @@ from unseen.backbones.backbone import Backbone, describe
 from unseen.errors import UserError
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.datasets.registry import DATASETS
-from unseen.jobs.finetune_images import TaskImages, wide_transform
+from unseen.jobs.finetune_images import TaskImages, whole_transform
 from unseen.jobs.finetune_task_job import (
     FinetuneTaskJob,
     FinetuneTrialJob,
@@ -101,7 +101,7 @@ def cost(job: FinetuneTaskJob, opened: OpenDataset, out: Path) -> Cost:
     trainings = len(missing(trial_jobs(job), out / RESULTS)) + 1
     transform = job.spec.transform
     trained = sum(split in {"train", "val"} for split in opened.manifest.splits)
-    pixels = len(opened.manifest) * transform.size**2 + trained * wide_transform(transform).size ** 2
+    pixels = len(opened.manifest) * transform.size**2 + trained * whole_transform(transform).size ** 2
     return Cost(trainings, trainings * job.protocol.steps, 3 * pixels)
 
 
