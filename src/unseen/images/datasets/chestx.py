@@ -1,4 +1,7 @@
-"""ChestX-ray8: chest X-rays with exactly one of 7 findings, as CD-FSL chooses them."""
+"""ChestX-ray8: chest X-rays with exactly one of 7 findings, as CD-FSL chooses them.
+
+They are of the later release, ChestX-ray14, which CD-FSL calls by the earlier name.
+"""
 
 from pathlib import Path
 
@@ -32,6 +35,6 @@ DATASET = Dataset(
     counts={"all": 25_848},
     layouts=(Layout("ChestX-Ray8", (LABELS, "images"), read),),
     get="Kaggle, nih-chest-xrays/data: Data_Entry_2017.csv, and the images of its twelve folders in one, images",
-    licence="free to use, with acknowledgement of the NIH Clinical Center",
+    licence="free to use, with link, citation, and acknowledgement of the NIH Clinical Center",
     citation="Wang et al. 2017, ChestX-ray8: Hospital-Scale Chest X-Ray Database and Benchmarks",
 )

@@ -13,7 +13,7 @@ DATASET = Dataset(
     few_shot="cd-fsl",
     counts={"all": 27_000},
     layouts=(Layout("eurosat/2750", (), class_folders),),
-    get="DFKI, EuroSAT (RGB): EuroSAT.zip",
+    get="Hugging Face, torchgeo/eurosat (torchvision's source): EuroSAT.zip, unpacked into the folder eurosat",
     licence="MIT",
     citation="Helber et al. 2019, EuroSAT: A Novel Dataset and Deep Learning Benchmark for Land Use",
 )

@@ -43,6 +43,6 @@ DATASET = Dataset(
     counts={"train": 60_600, "val": 15_150, "test": 25_250},
     layouts=(Layout("food-101", ("images", *(f"meta/{part}.json" for part in PARTS)), read),),
     get="ETH Zürich CVL, Food-101: food-101.tar.gz",
-    licence="research only; photographs belong to Foodspotting's users",
+    licence="scientific fair use; photographs belong to Foodspotting's users",
     citation="Bossard et al. 2014, Food-101 – Mining Discriminative Components with Random Forests",
 )
