@@ -102,6 +102,11 @@ def assert_honest(found: LogisticPath, X: Tensor, y: Tensor, tol: float = 1e-6) 
         assert norm <= 1.001 * tol
 
 
+def assert_no_higher(ours: Tensor | float, theirs: float) -> None:
+    """An objective is as low as another optimiser's, to a part in 100,000 of itself, however small it is."""
+    assert 0 < float(ours) <= theirs * (1 + 1e-5)
+
+
 @pytest.mark.parametrize(
     ("n", "d", "c", "noise"),
     [(60, 8, 3, 2.0), (40, 120, 5, 1.0), (200, 30, 10, 1.5), (500, 5, 4, 3.0), (130, 64, 10, 0.2)],
@@ -114,7 +119,7 @@ def test_the_same_objective_as_scikit_learn(n: int, d: int, c: int, noise: float
     weights, biases = by_scikit_learn(X, y, WHOLE)
     for i, penalty in enumerate(WHOLE.tolist()):
         theirs = objective(X, y, weights[i], biases[i], penalty)
-        assert abs(float(found.objective[i]) - theirs) <= 1e-6 * n * math.log(c)
+        assert_no_higher(found.objective[i], theirs)
 
 
 def test_the_same_weights_as_scikit_learn_where_they_are_well_determined() -> None:
@@ -137,7 +142,7 @@ def test_real_features_on_their_own_scale() -> None:
     weights, biases = by_scikit_learn(X, y, WHOLE[some], "newton-cholesky")
     for i, penalty in enumerate(WHOLE[some].tolist()):
         theirs = objective(X, y, weights[i], biases[i], penalty)
-        assert abs(float(found.objective[some][i]) - theirs) <= 1e-6 * len(X) * math.log(10)
+        assert_no_higher(found.objective[some][i], theirs)
 
 
 @pytest.mark.parametrize("penalty", [1e-6, 1e-2, 1.0, 1e3])
@@ -146,13 +151,13 @@ def test_two_classes_have_two_columns(penalty: float, noise: float) -> None:
     X, y = problem(80, 6, 2, noise)
     found = logistic_path(X, y, torch.tensor([penalty]))
     assert_honest(found, X, y)
-    assert abs(float(found.objective[0]) - by_scipy(X, y, 2, float(found.penalties[0]))) <= 1e-6 * 80 * math.log(2)
+    assert_no_higher(found.objective[0], by_scipy(X, y, 2, float(found.penalties[0])))
     torch.testing.assert_close(found.weights[0, :, 0], -found.weights[0, :, 1], rtol=1e-4, atol=1e-6)
     # scikit-learn's one vector is the difference of ours, at half the penalty.
     single = LogisticRegression(C=2 / penalty, tol=1e-10, max_iter=20000).fit(X.numpy(), y.numpy())
     half = torch.tensor(single.coef_[0] / 2)
     theirs = objective(X, y, torch.stack([-half, half], 1), torch.tensor([0.0, single.intercept_[0]]), penalty)
-    assert abs(float(found.objective[0]) - theirs) <= 1e-6 * 80 * math.log(2)
+    assert_no_higher(found.objective[0], theirs)
 
 
 @pytest.mark.parametrize(("n", "d", "c"), [(90, 10, 4), (30, 50, 3)])
@@ -172,8 +177,8 @@ def test_several_labels_a_sample_are_a_problem_a_class(n: int, d: int, c: int) -
             ours = objective(
                 X, column, found.weights[i, :, label : label + 1], found.bias[i, label : label + 1], penalty
             )
-            assert abs(ours - theirs) <= 1e-6 * n * math.log(2)
-            assert abs(float(alone.objective[i]) - theirs) <= 1e-6 * n * math.log(2)
+            assert_no_higher(ours, theirs)
+            assert_no_higher(alone.objective[i], theirs)
 
 
 @pytest.mark.parametrize("block", [2, 100])
@@ -205,6 +210,12 @@ def test_separable_classes_under_a_tiny_penalty() -> None:
     assert ((X @ found.weights[0] + found.bias[0]).argmax(1) == y).all()
     assert float(found.objective[0]) < 1e-4 * 200 * math.log(4)
     assert (found.objective.diff() > 0).all()  # the optimum rises with the penalty
+    # Balance: the loss pulls as much as the penalty, whose pull is 1e-11 of the loss's at zero weights.
+    for i, penalty in enumerate(WHOLE.tolist()):
+        residual = loss_and_residual((X @ found.weights[i] + found.bias[i]).numpy(), y.numpy())[1]
+        loss_pull = X.T.numpy() @ residual
+        penalty_pull = penalty * found.weights[i].numpy()
+        assert np.linalg.norm(loss_pull + penalty_pull) < 0.01 * np.linalg.norm(penalty_pull)
 
 
 @settings(max_examples=5, deadline=None)
@@ -266,7 +277,7 @@ def test_one_dimension_and_one_sample_a_class() -> None:
     found = logistic_path(X, y, WHOLE)
     assert_honest(found, X, y)
     for i in (0, 6, 11):
-        assert abs(float(found.objective[i]) - by_scipy(X, y, 4, float(WHOLE[i]))) <= 1e-6 * 4 * math.log(4)
+        assert_no_higher(found.objective[i], by_scipy(X, y, 4, float(WHOLE[i])))
 
 
 def test_types_and_layout_do_not_matter() -> None:
@@ -295,6 +306,9 @@ def test_single_precision_is_close_and_says_what_it_reached() -> None:
     for i, penalty in enumerate(WHOLE.tolist()):
         norm = gradient_norm(X, y, single.weights[i], single.bias[i], penalty)
         assert norm <= 1.2e-5
+    separable = logistic_path(*problem(200, 40, 4, 0.05), WHOLE, dtype=torch.float32)
+    assert separable.converged[-1]
+    assert not separable.converged[0]  # its gradient is below rounding, and too large beside its loss
     too_much = logistic_path(X, y, MIDDLE, dtype=torch.float32, tol=1e-12)
     assert not too_much.converged.any()
     assert (too_much.iterations < 1000).all()

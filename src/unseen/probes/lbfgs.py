@@ -32,6 +32,7 @@ class Minimum:
         objective: (p,) summed loss and penalty.
         gradient_norm: (p,), float64, by the norm that was given.
         iterations: (p,).
+        converged: (p,) whether the norm was small enough.
     """
 
     coefs: Tensor
@@ -39,6 +40,34 @@ class Minimum:
     objective: Tensor
     gradient_norm: Tensor
     iterations: Tensor
+    converged: Tensor
+
+
+@dataclass(frozen=True)
+class StopRule:
+    """When a gradient is small enough: its norm at most  floor + targetₚ · min(1, lossₚ / small_lossₚ).
+
+    Where classes can be separated, loss and gradient fall together towards 0 as the weights grow: a norm that is small
+    beside the first one then says little, and has to be small beside the loss.
+
+    Attributes:
+        targets: (p,) norms.
+        small_losses: (p,) summed losses below which targets fall in proportion.
+        floor: the norm that rounding leaves.
+    """
+
+    targets: Tensor
+    small_losses: Tensor
+    floor: float
+
+    def limits(self, losses: Tensor) -> Tensor:
+        """(p,) norms to stop at, for the summed losses of where the problems are."""
+        losses = losses.double()
+        return self.floor + self.targets * torch.where(losses < self.small_losses, losses / self.small_losses, 1.0)
+
+    def select(self, chosen: Tensor) -> "StopRule":
+        """For some of the problems."""
+        return StopRule(self.targets[chosen], self.small_losses[chosen], self.floor)
 
 
 @dataclass(frozen=True)
@@ -143,19 +172,18 @@ def minimise(
     coefs: Tensor,
     *,
     norm: Callable[[Tensor], Tensor],
-    targets: Tensor,
+    rule: StopRule,
     limits: Tensor,
     patience: int,
 ) -> Minimum:
-    """Follow L-BFGS from `coefs` until each problem's gradient norm is at its target.
+    """Follow L-BFGS from `coefs` until each problem's gradient is small enough by the rule.
 
     Problems that are done leave the batch and cost no more. One is also done after its limit of iterations, and where
     rounding is in the way: after `patience` iterations without a new smallest norm, or when no step descends.
 
     Args:
         coefs: (p, r + 1, k) in the type of the problems' features.
-        norm: of (p, r + 1, k) gradients, as (p,).
-        targets: (p,) norms.
+        norm: of (p, r + 1, k) gradients, as (p,), in float64.
         limits: (p,) numbers of iterations.
     """
     coefs = problems.without_common_part(coefs)
@@ -164,29 +192,33 @@ def minimise(
         coefs=torch.empty_like(point.coefs),
         scores=torch.empty_like(point.scores),
         objective=torch.empty_like(point.loss),
-        gradient_norm=torch.empty_like(targets),
+        gradient_norm=torch.empty_like(rule.targets),
         iterations=torch.zeros_like(limits),
+        converged=torch.zeros_like(limits, dtype=torch.bool),
     )
     scaling = problems.scaling(point.residual)
     memory = Curvature(coefs)
     index = torch.arange(len(coefs), device=coefs.device)
     stuck = torch.zeros_like(index, dtype=torch.bool)
-    smallest, since = torch.full_like(targets, torch.inf), torch.zeros_like(index)
+    smallest, since = torch.full_like(rule.targets, torch.inf), torch.zeros_like(index)
     iteration = 0
     while True:
         norms = norm(point.gradient)
         since = torch.where(norms < smallest, 0, since + 1)
         smallest = torch.minimum(norms, smallest)
-        done = (norms <= targets[index]) | (iteration >= limits[index]) | (since >= patience) | stuck
+        met = norms <= rule.limits(point.loss)
+        done = met | (iteration >= limits[index]) | (since >= patience) | stuck
         if done.any():
             where, last = index[done], point.select(done)
             found.coefs[where], found.scores[:, where] = last.coefs, last.scores
             found.objective[where] = last.loss + problems.select(done).penalty(last.coefs)
             found.gradient_norm[where], found.iterations[where] = norms[done], iteration
+            found.converged[where] = met[done]
             if done.all():
                 return found
             index, since, smallest = index[~done], since[~done], smallest[~done]
             point, problems, scaling = point.select(~done), problems.select(~done), scaling[~done]
+            rule = rule.select(~done)
             memory.select(~done)
         new, stuck = _search_line(problems, point, _direction(problems, point, scaling, memory))
         memory.push((new.coefs - point.coefs) / scaling, (new.gradient - point.gradient) * scaling)

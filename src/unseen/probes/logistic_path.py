@@ -13,7 +13,7 @@ from torch import Tensor
 
 from unseen.errors import UserError
 from unseen.probes.arrays import checked_features, checked_labels
-from unseen.probes.lbfgs import Minimum, minimise
+from unseen.probes.lbfgs import Minimum, StopRule, minimise
 from unseen.probes.logistic_objective import (
     Eigenbasis,
     Problems,
@@ -34,6 +34,9 @@ SINGLE_TOL = 3e-7
 
 ROUNDING = {torch.float32: 1e-8, torch.float64: 1e-15}
 """Gradient norms of the mean loss, over features of unit variance, that are as good as 0."""
+
+SMALL_LOSS = 0.001
+"""The share of the loss at zero weights below which the gradient must be small beside the loss itself."""
 
 PATIENCE = {torch.float32: 20, torch.float64: 200}
 """Iterations without a new smallest gradient norm after which rounding is taken to be the reason."""
@@ -81,23 +84,23 @@ def logistic_path(
     each class is a problem of its own,  Σᵢ [log(1 + exp zᵢ) − yᵢ zᵢ] + ½ λ‖w‖²,  zᵢ = wᵀxᵢ + b.
 
     A problem has converged when the 2-norm of its gradient is at most `tol` times that at zero weights and the biases
-    that are best there (or is at rounding error). The gradient is that by the weights and biases for (x − μ)/σ, with μ
-    the mean of the features and σ the root mean square of ‖x − μ‖, so that the rule does not depend on their origin
-    and unit. What it promises for weights depends on the problem: where classes can be separated and λ is tiny, the
-    loss is nearly 0 long before the weights are at their optimum.
+    that are best there (or is at rounding error). Where the loss L has fallen below a thousandth of the loss L₀ there,
+    it is at most `tol`·1000·L/L₀ times that: classes that can be separated have next to no gradient long before the
+    weights are at their optimum. The gradient is that by the weights and biases for (x − μ)/σ, with μ the mean of the
+    features and σ the root mean square of ‖x − μ‖, so that the rule does not depend on their origin and unit.
 
     The path is walked from the strongest penalty to the weakest. Each optimum starts from an extrapolation of its
     neighbours' in log λ (of the orders 0 to 3, the one of lowest objective) and is found by L-BFGS, preconditioned in
     the eigenbasis of the features (`logistic_objective`): first in float32, at twice the speed, then from there in
     float64, where most problems only have their gradient confirmed. An iteration is 4·n·d·c flops a penalty; the
     eigendecomposition about 4·n·d² + 10·d³ once (the smaller of n and d in place of one d). Memory: the features in
-    float64 and float32, at most 28·n·d bytes, and 10 pairs of weights and 20·n·c bytes a penalty of the block.
+    float64 and float32, at most 28·n·d bytes, and 10 pairs of weights and 36·n·c bytes a penalty of the block.
 
     Args:
         X: (n, d) features of any real type; not modified.
         y: (n,) class indices, every one of [0, c) present; or (n, c) of 0 and 1, both present in every column.
         penalties: (p,) positive, in any order.
-        tol: see above; with `dtype` float32 rounding is at about 3e-7.
+        tol: see above; with `dtype` float32 rounding is at about 3e-7, so that separable classes do not converge.
         max_iterations: for one penalty; where they do not suffice, `converged` says so.
         block: how many penalties are solved together; 1 on a CPU and 5 on a GPU unless given. Optima do not depend on
             it beyond `tol`.
@@ -128,6 +131,7 @@ class _Task:
         features: of the basis, in each precision to be used, in that order.
         labels: (n,) indices or (n, q, 1) of 0 and 1.
         zero: (q, r + 1, k) coefficients: no weights, and the biases that are best then.
+        zero_losses: (q,) summed losses there.
         zero_norms: (q,) norms of the gradient of the summed loss there.
     """
 
@@ -135,13 +139,24 @@ class _Task:
     features: tuple[Tensor, ...]
     labels: Tensor
     zero: Tensor
+    zero_losses: Tensor
     zero_norms: Tensor
     tol: float
     max_iterations: int
 
-    def targets(self, tol: float, precision: torch.dtype) -> Tensor:
-        """(q,) norms of the summed gradient to stop at."""
-        return tol * self.zero_norms + ROUNDING[precision] * len(self.labels)
+    def floor(self, precision: torch.dtype) -> float:
+        """The norm of the summed gradient that rounding leaves."""
+        return ROUNDING[precision] * len(self.labels)
+
+    def rules(self, penalties: int) -> list[StopRule]:
+        """When the problems of some penalties are solved, for each precision to be used.
+
+        Single precision is left where double can take over: it cannot tell how a small loss falls further.
+        """
+        norms, losses = self.zero_norms.repeat(penalties), SMALL_LOSS * self.zero_losses.repeat(penalties)
+        handover = StopRule(max(self.tol, SINGLE_TOL) * norms, torch.zeros_like(losses), self.floor(torch.float32))
+        last = StopRule(self.tol * norms, losses, self.floor(torch.float64))
+        return [*[handover] * (len(self.features) - 1), last]
 
     def problems(self, features: Tensor, penalties: Tensor) -> Problems:
         """All problems of some penalties, in the precision of `features`."""
@@ -165,12 +180,13 @@ def _prepare(X: Tensor, labels: Tensor, strongest: float, tol: float, max_iterat
     # Under penalties so strong that weights nearly vanish, they would vanish altogether in single precision.
     single = strongest < 1e12 * len(X)
     double = dtype == torch.float64 or not single
-    residual = loss_and_residual(bias[:, 0].expand(len(X), -1, -1), labels)[1]
+    losses, residual = loss_and_residual(bias[:, 0].expand(len(X), -1, -1), labels)
     return _Task(
         basis=basis,
         features=(basis.features.float(),) * single + (basis.features,) * double,
         labels=labels,
         zero=torch.cat([bias.new_zeros(len(bias), len(basis.curvature) - 1, bias.shape[2]), bias], dim=1),
+        zero_losses=losses,
         zero_norms=basis.gradient_norm(loss_gradient(basis.features, residual)),
         tol=tol,
         max_iterations=max_iterations,
@@ -179,7 +195,7 @@ def _prepare(X: Tensor, labels: Tensor, strongest: float, tol: float, max_iterat
 
 @dataclass(frozen=True)
 class _Neighbour:
-    """A point of the path: log λ, (q, r + 1, k) coefficients in float64 and (n, q, k) scores in float32."""
+    """A point of the path: log λ, (q, r + 1, k) coefficients and (n, q, k) scores, in the last precision used."""
 
     position: float
     coefs: Tensor
@@ -187,7 +203,7 @@ class _Neighbour:
 
 
 def _neighbours(found: Minimum, penalties: Tensor) -> list[_Neighbour]:
-    coefs, scores = found.coefs.double().chunk(len(penalties)), found.scores.float().chunk(len(penalties), dim=1)
+    coefs, scores = found.coefs.chunk(len(penalties)), found.scores.chunk(len(penalties), dim=1)
     return [_Neighbour(*each) for each in zip(penalties.log().tolist(), coefs, scores, strict=True)]
 
 
@@ -196,8 +212,8 @@ def _start(task: _Task, penalty: float, neighbours: Sequence[_Neighbour]) -> Ten
 
     Scores are extrapolated with the coefficients, so that comparing objectives needs no product with the features.
     """
-    best, lowest = task.zero, torch.full_like(task.zero_norms, torch.inf)
-    labels = task.labels if task.labels.ndim == 1 else task.labels.float()
+    best, lowest = task.zero.to(task.features[-1]), torch.full_like(task.zero_norms, torch.inf)
+    labels = task.labels if task.labels.ndim == 1 else task.labels.to(best)
     half = penalty / task.basis.scale**2 / 2
     for order in range(1, len(neighbours) + 1):
         last = neighbours[-order:]
@@ -220,13 +236,12 @@ def extrapolation_weights(positions: Sequence[float], at: float) -> list[float]:
 def _solve(task: _Task, penalties: Tensor, coefs: Tensor) -> Minimum:
     """The optima of some penalties, one precision after the other."""
     iterations = torch.zeros(len(coefs), dtype=torch.long, device=coefs.device)
-    for features in task.features:
-        tol = task.tol if features is task.features[-1] else max(task.tol, SINGLE_TOL)
+    for features, rule in zip(task.features, task.rules(len(penalties)), strict=True):
         found = minimise(
             task.problems(features, penalties),
             coefs.to(features),
             norm=task.basis.gradient_norm,
-            targets=task.targets(tol, features.dtype).repeat(len(penalties)),
+            rule=rule,
             limits=task.max_iterations - iterations,
             patience=PATIENCE[features.dtype],
         )
@@ -245,7 +260,7 @@ def _collect(task: _Task, parts: Sequence[Minimum], path: Tensor, place: Tensor,
 
     weights, bias = task.basis.to_weights(ordered([part.coefs for part in parts]).double())
     norms = ordered([part.gradient_norm for part in parts])
-    nothing_to_learn = task.zero_norms <= task.targets(0.0, torch.float64)
+    nothing_to_learn = task.zero_norms <= task.floor(torch.float64)
     return LogisticPath(
         weights=weights.movedim(1, 2).flatten(2).to(dtype),  # either q or k is 1
         bias=bias.flatten(1).to(dtype),
@@ -253,7 +268,7 @@ def _collect(task: _Task, parts: Sequence[Minimum], path: Tensor, place: Tensor,
         objective=ordered([part.objective for part in parts]).sum(1).to(dtype),
         gradient_norm=torch.where(nothing_to_learn, 0, norms / task.zero_norms).amax(1),
         iterations=ordered([part.iterations for part in parts]).amax(1),
-        converged=(nothing_to_learn | (norms <= task.targets(task.tol, torch.float64))).all(1),
+        converged=(nothing_to_learn | ordered([part.converged for part in parts])).all(1),
     )
 
 
