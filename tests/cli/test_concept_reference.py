@@ -93,7 +93,7 @@ def test_killed_it_goes_on_to_the_same_scores(tiny: TinyImageNet, run: Path, tmp
     command = [sys.executable, "-c", code, *map(str, ("finetune-concepts", run, *options))]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
-    while len(results(run)) == len(probed) and process.poll() is None and time.monotonic() < deadline:
+    while "not finished" not in read_run(run).notice and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.002)
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -130,6 +130,19 @@ def test_other_images_weights_and_epochs_are_refused(tiny: TinyImageNet, run: Pa
     answer = unseen(*words[:-1], 2, "--splits", tiny.splits)
     assert answer.code == 2
     assert "other fine-tuning" in answer.err
+
+
+def test_a_rate_that_diverges_can_be_followed_by_another(tiny: TinyImageNet, run: Path, unseen: Unseen) -> None:
+    kept = (run / RUN).read_bytes()
+    options = ("--domains", "l1", "--batch", 8, "--workers", 0, "--epochs", 4)
+    words = ("finetune-concepts", run, *place(tiny), *options)
+    answer = unseen(*words, "--rate", 1e30)
+    assert answer.code == 2
+    assert "diverged at rate 1e+30; give a smaller --rate" in answer.err
+    assert (run / RUN).read_bytes() == kept
+    assert unseen(*words, "--rate", 0.1).code == 0
+    assert list(tuned(run)) == ["l1"]
+    assert "other fine-tuning" in unseen(*words, "--rate", 0.01).err
 
 
 def test_mistakes_are_named(tiny: TinyImageNet, run: Path, tmp_path: Path, unseen: Unseen) -> None:

@@ -11,12 +11,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from unseen.cli.finetune_tasks import finetune
-from unseen.cli.main import app
-
-if not any(command.name == "finetune" for command in app.registered_commands):
-    app.command("finetune")(finetune)
-
 Unseen = Callable[..., tuple[int, str, str]]
 CODE = """
 from torch import nn
@@ -32,15 +26,7 @@ def small():
 def pixels():
     return nn.Flatten(), Transform(size=8, resize=8)
 """
-COMMAND = """
-import sys
-from unseen.cli.main import app, run
-from unseen.cli.finetune_tasks import finetune
-if not any(command.name == "finetune" for command in app.registered_commands):
-    app.command("finetune")(finetune)
-sys.argv[0] = "unseen"
-run()
-"""
+COMMAND = "from unseen.cli.main import run; run()"
 
 
 @pytest.fixture
@@ -139,3 +125,117 @@ def test_data_that_nobody_split(unseen: Unseen, tmp_path: Path, backbone: str, m
     assert code == 2
     assert "left out: digits: its images are not split" in error
     assert "nothing to fine-tune on" in error
+
+
+def test_what_fails_does_not_stop_the_others(
+    unseen: Unseen, tmp_path: Path, backbone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dataclasses import replace
+
+    from PIL import Image
+
+    from unseen.images.datasets import registry
+    from unseen.images.datasets.dataset import Layout
+    from unseen.images.datasets.digits import DATASET
+    from unseen.images.datasets.folders import class_folders
+
+    for label in ("a", "b"):
+        (tmp_path / "images/pictures" / label).mkdir(parents=True)
+        for number in range(15):
+            Image.new("RGB", (9, 9), (9 * number, 0, 0)).save(tmp_path / f"images/pictures/{label}/{number:02d}.png")
+    damaged = tmp_path / "images/pictures/b/07.png"
+    sound = damaged.read_bytes()
+    damaged.write_bytes(b"not an image")
+    counts, layouts = {"train": 18, "val": 6, "test": 6}, (Layout("pictures", (), class_folders),)
+    pictures = replace(DATASET, name="pictures", title="Pictures", classes=2, counts=counts, layouts=layouts)
+    monkeypatch.setitem(registry.DATASETS, "pictures", pictures)
+    out = tmp_path / "run"
+    words = ("finetune", "--backbone", backbone, "--out", out, "--datasets", "pictures,digits", "--workers", 1)
+    options = ("--images", tmp_path / "images", "--trials", 1, "--steps", 2)
+    answer = unseen(*words, *options)
+    assert answer.code == 2
+    said = [line for line in answer.err.splitlines() if line.startswith("unseen:")]
+    assert len(said) == 1
+    assert "1 of 2 fine-tunings failed" in said[0]
+    assert "b/07.png: not an image" in said[0]
+    assert set(pd.read_csv(out / "fine-tuning.csv")["dataset"]) == {"digits"}
+    assert "b/07.png: not an image" in (out / "fine-tuning.html").read_text()
+
+    damaged.write_bytes(sound)
+    answer = unseen(*words, *options)
+    assert answer.code == 0, answer.err
+    assert set(pd.read_csv(out / "fine-tuning.csv")["dataset"]) == {"digits", "pictures"}
+    assert "not an image" not in (out / "fine-tuning.html").read_text()
+    assert "not an image" not in (out / "run.json").read_text()
+    assert not [*out.glob("pixels/*")]
+
+
+def test_images_of_one_backbone_are_gone_before_those_of_the_next_are_there(
+    unseen: Unseen, tmp_path: Path, backbone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A GPU may have room for the images of one geometry and not for two."""
+    import weakref
+
+    from unseen.jobs import finetune_images
+
+    loaded: list[weakref.ref[object]] = []
+    load = finetune_images.load_task_images
+
+    def watched(*args: object, **options: object) -> object:
+        assert all(images() is None for images in loaded)
+        images = load(*args, **options)  # type: ignore[arg-type]
+        loaded.append(weakref.ref(images))
+        return images
+
+    monkeypatch.setattr(finetune_images, "load_task_images", watched)
+    (tmp_path / "own.py").write_text(CODE + CODE[CODE.index("def small") :].replace("small", "large", 1))
+    other = backbone.replace(":small", ":large")
+    words = ("finetune", "--backbone", backbone, "--backbone", other, "--out", tmp_path / "run", "--datasets", "digits")
+    answer = unseen(*words, "--workers", 1, "--trials", 1, "--steps", 1)
+    assert answer.code == 0, answer.err
+    assert len(loaded) == 2
+
+
+def test_a_gpu_without_memory_is_a_sentence(
+    unseen: Unseen, tmp_path: Path, backbone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    from unseen.jobs import finetune_images
+
+    def failing(error: Exception) -> Callable[..., None]:
+        def load(*_: object, **__: object) -> None:
+            raise error
+
+        return load
+
+    words = ("finetune", "--backbone", backbone, "--out", tmp_path / "run", "--datasets", "digits", "--trials", 1)
+    full = torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate 20 GiB.")
+    monkeypatch.setattr(finetune_images, "load_task_images", failing(full))
+    answer = unseen(*words)
+    assert answer.code == 2
+    assert answer.err.splitlines()[-1].startswith("unseen: the GPU has not enough memory for this")
+    monkeypatch.setattr(finetune_images, "load_task_images", failing(RuntimeError("a mistake of ours")))
+    with pytest.raises(RuntimeError, match="a mistake of ours"):
+        unseen(*words)
+
+
+def test_what_a_checkpoint_had_does_not_count_as_speed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from unseen.cli import finetune_tasks
+
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    progress = finetune_tasks._Progress(20_000)
+    now = 100.0
+    progress.trained("task", "setting 1", 4500)  # of which 4000 were done before
+    now = 200.0
+    progress.trained("task", "setting 1", 5000)
+    now = 300.0  # what is between two trainings is not their time
+    progress.trained("task", "setting 2", 500)
+    now = 400.0
+    progress.trained("task", "setting 2", 1000)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "task, setting 1, step 5,000: 5.0 steps a second, 50 min left"  # 15,000 steps
+    assert lines[-1] == "task, setting 2, step 1,000: 5.0 steps a second, 47 min left"  # 14,000 steps

@@ -1,7 +1,11 @@
 """Images decoded once: the same bytes as decoding each time, in any order, stopped and gone on with."""
 
+import contextlib
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,10 +19,18 @@ from unseen.features.pixels import Pixels, decode_pixels
 from unseen.images.arrays import ArrayImages, array_images
 from unseen.images.decode import decode
 from unseen.images.folder import folder_images
+from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
 
 CPU = torch.device("cpu")
 SHAPE = Transform(size=10, resize=12)
+
+
+def decode_all(
+    source: ImageSource, numbers: NDArray[np.int64], shape: Transform, folder: Path, **options: Any
+) -> Pixels:
+    [found] = decode_pixels(source, numbers, [(shape, len(numbers))], folder, **{"device": CPU, **options})
+    return found
 
 
 @pytest.fixture(autouse=True)
@@ -34,13 +46,14 @@ def source() -> ArrayImages:
 
 def test_the_same_bytes_in_any_order(source: ArrayImages, tmp_path: Path) -> None:
     numbers = np.array([*range(29, 2, -1)])
-    found = decode_pixels(source, numbers, SHAPE, tmp_path, device=CPU)
+    found = decode_all(source, numbers, SHAPE, tmp_path)
     assert len(found) == 27
     asked = np.array([26, 0, 7, 6, 13, 14, 0])
     expected = np.stack([decode(source.read(int(numbers[place])), SHAPE) for place in asked])
     np.testing.assert_array_equal(found.rows(asked).numpy(), expected)
     assert found.on_device() is found  # there is no GPU to move them to
-    resident = Pixels(found.blocks, found.proportions, CPU, found.rows(np.arange(27)))
+    resident = Pixels((), found.proportions, CPU, found.rows(np.arange(27)))
+    assert len(resident) == 27
     assert torch.equal(resident.rows(asked), found.rows(asked))
 
 
@@ -53,11 +66,11 @@ def test_decoding_goes_on_where_it_was_stopped(source: ArrayImages, tmp_path: Pa
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        decode_pixels(source, numbers, SHAPE, tmp_path, device=CPU, watch=stop)
+        decode_all(source, numbers, SHAPE, tmp_path, watch=stop)
     times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.npy")}
     assert len(times) == 2
     rest: list[int] = []
-    found = decode_pixels(source, numbers, SHAPE, tmp_path, device=CPU, watch=lambda done, _: rest.append(done))
+    found = decode_all(source, numbers, SHAPE, tmp_path, watch=lambda done, _: rest.append(done))
     assert rest == [21, 28, 30]
     assert {path: path.stat().st_mtime_ns for path in times} == times
     expected = np.stack([decode(source.read(number), SHAPE) for number in range(30)])
@@ -77,29 +90,126 @@ def test_squashed_images_have_their_proportions(tmp_path: Path) -> None:
     squash = Transform(size=16, resize=16, squash=True)
     for workers in (0, 1):
         for _ in range(2):  # decoded, then found
-            found = decode_pixels(source, numbers, squash, tmp_path / str(workers), device=CPU, workers=workers)
+            found = decode_all(source, numbers, squash, tmp_path / str(workers), workers=workers)
             expected = [sizes[number][0] / sizes[number][1] for number in numbers]
             np.testing.assert_allclose(found.proportions, expected, rtol=1e-6)
-    plain = decode_pixels(source, numbers, Transform(size=16, resize=16), tmp_path / "plain", device=CPU)
+    plain = decode_all(source, numbers, Transform(size=16, resize=16), tmp_path / "plain")
     assert plain.proportions.tolist() == [1.0] * 8
     next((tmp_path / "0").rglob("*.proportions.npy")).write_bytes(b"")
     with pytest.raises(UserError, match=r"proportions\.npy: a damaged block"):
-        decode_pixels(source, numbers, squash, tmp_path / "0", device=CPU)
+        decode_all(source, numbers, squash, tmp_path / "0")
 
 
 def test_other_images_and_shapes_are_kept_apart(source: ArrayImages, tmp_path: Path) -> None:
     for numbers in (np.arange(7), np.arange(7)[::-1].copy()):
         for shape in (SHAPE, Transform(size=8, resize=12)):
-            decode_pixels(source, numbers, shape, tmp_path, device=CPU)
+            decode_all(source, numbers, shape, tmp_path)
     assert len([*tmp_path.iterdir()]) == 4
     # How a backbone normalises pixels changes none of them.
-    decode_pixels(source, np.arange(7), Transform(size=10, resize=12, mean=(0, 0, 0)), tmp_path, device=CPU)
+    decode_all(source, np.arange(7), Transform(size=10, resize=12, mean=(0, 0, 0)), tmp_path)
     assert len([*tmp_path.iterdir()]) == 4
+
+
+def test_two_geometries_are_decoded_from_one_reading(source: ArrayImages, tmp_path: Path) -> None:
+    read: list[int] = []
+
+    @dataclass(frozen=True)
+    class Counted:
+        @property
+        def entries(self) -> object:
+            return source.entries
+
+        def read(self, number: int) -> NDArray[np.uint8] | bytes:
+            read.append(number)
+            return source.read(number)
+
+    counted: Any = Counted()
+    squash = Transform(size=16, resize=16, squash=True)
+    numbers = np.arange(30)[::-1].copy()
+
+    def stop(done: int, _: int) -> None:
+        if done == 7:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        decode_pixels(counted, numbers, [(SHAPE, 30), (squash, 17)], tmp_path, device=CPU, watch=stop)
+    tested, whole = decode_pixels(counted, numbers, [(SHAPE, 30), (squash, 17)], tmp_path, device=CPU)
+    assert read == numbers.tolist()
+    assert (len(tested), len(whole)) == (30, 17)
+    for found, shape, count in ((tested, SHAPE, 30), (whole, squash, 17)):
+        expected = np.stack([decode(source.read(int(number)), shape) for number in numbers[:count]])
+        np.testing.assert_array_equal(found.rows(np.arange(count)).numpy(), expected)
+    np.testing.assert_allclose(whole.proportions, np.full(17, 21 / 17), rtol=1e-6)
+    next(tmp_path.glob(f"*/{14:09d}.proportions.npy")).with_name(f"{14:09d}.npy").unlink()
+    read.clear()
+    again = decode_pixels(counted, numbers, [(SHAPE, 30), (squash, 17)], tmp_path, device=CPU)[1]
+    assert torch.equal(again.rows(np.arange(17)), whole.rows(np.arange(17)))
+    assert read == numbers[14:21].tolist()  # the block that is not there
+
+
+@pytest.fixture
+def few_files() -> Iterator[None]:
+    """A process that may open five more files than it has open."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    highest = max(int(path.name) for path in Path("/dev/fd").iterdir())
+    gaps = [os.open(os.devnull, os.O_RDONLY)]
+    while gaps[-1] <= highest:
+        gaps.append(os.open(os.devnull, os.O_RDONLY))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (gaps[-1] + 5, before[1]))
+    os.close(gaps.pop())
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    for number in gaps:
+        os.close(number)
+
+
+@pytest.mark.usefixtures("few_files")
+def test_files_are_not_kept_open(source: ArrayImages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BLOCK", 1)
+    numbers = np.arange(30)
+    squash = Transform(size=10, resize=10, squash=True)
+    for shape in (SHAPE, squash):
+        found = decode_all(source, numbers, shape, tmp_path)
+        expected = np.stack([decode(source.read(number), shape) for number in range(30)])
+        np.testing.assert_array_equal(found.rows(numbers).numpy(), expected)
+
+
+@pytest.mark.usefixtures("few_files")
+def test_too_many_open_files_are_no_damage(source: ArrayImages, tmp_path: Path) -> None:
+    decode_all(source, np.arange(30), SHAPE, tmp_path)
+    taken: list[int] = []
+    with contextlib.suppress(OSError):
+        while True:
+            taken.append(os.open(os.devnull, os.O_RDONLY))
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            decode_all(source, np.arange(30), SHAPE, tmp_path)
+    finally:
+        for number in taken:
+            os.close(number)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_on_a_gpu_they_are_the_same(source: ArrayImages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers, asked = np.arange(30), np.array([26, 0, 7, 6, 13, 14, 0])
+    host = decode_all(source, numbers, SHAPE, tmp_path)
+    streamed = decode_all(source, numbers, SHAPE, tmp_path, device=torch.device("cuda"))
+    resident = streamed.on_device()
+    assert resident.resident is not None
+    assert not resident.blocks
+    assert len(resident) == 30
+    assert resident.on_device() is resident
+    for found in (streamed, resident):
+        assert found.rows(asked).is_cuda
+        assert torch.equal(found.rows(asked).cpu(), host.rows(asked))
+    monkeypatch.setattr(module, "SHARE", 0.0)
+    assert streamed.on_device() is streamed
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x93NUMPY nonsense", "object", "shape"])
 def test_a_damaged_block_is_named(source: ArrayImages, tmp_path: Path, damage: bytes | str) -> None:
-    decode_pixels(source, np.arange(30), SHAPE, tmp_path, device=CPU)
+    decode_all(source, np.arange(30), SHAPE, tmp_path)
     block = next(tmp_path.rglob("000000007.npy"))
     if isinstance(damage, bytes):
         block.write_bytes(damage)
@@ -107,7 +217,7 @@ def test_a_damaged_block_is_named(source: ArrayImages, tmp_path: Path, damage: b
         wrong = np.array([{}, []], dtype=object) if damage == "object" else np.zeros((3, 10, 10, 3), np.uint8)
         np.save(block, wrong, allow_pickle=True)
     with pytest.raises(UserError, match=r"000000007\.npy: a damaged block of pixels .* delete it"):
-        decode_pixels(source, np.arange(30), SHAPE, tmp_path, device=CPU)
+        decode_all(source, np.arange(30), SHAPE, tmp_path)
 
 
 @dataclass(frozen=True)
@@ -132,4 +242,4 @@ class Broken:
 @pytest.mark.parametrize(("gone", "message"), [(True, "the place is gone"), (False, "00000009: not an image")])
 def test_an_image_that_cannot_be_read_is_named(source: ArrayImages, tmp_path: Path, gone: bool, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        decode_pixels(Broken(source, gone), np.arange(30), SHAPE, tmp_path, device=CPU)  # type: ignore[arg-type]
+        decode_all(Broken(source, gone), np.arange(30), SHAPE, tmp_path)  # type: ignore[arg-type]

@@ -130,7 +130,8 @@ def test_a_task_is_a_plain_loop_with_the_best_setting(tmp_path: Path, monkeypatc
     settings = (trial("top1", 0.2, 60).protocol, trial("top1", 0.05, 60).protocol, trial("top1", 0.05, 60).protocol)
     monkeypatch.setattr(FinetuneGrid, "settings", property(lambda _: settings))
     job = replace(task("top1"), protocol=finetune_grid(trials=3, steps=STEPS))
-    tried = [{"validation": None}, {"validation": 0.6, "temperature": 2.0}, {"validation": 0.6, "temperature": 9.0}]
+    known = {"validation": 0.6, "unbounded_temperature": False}
+    tried = [{"validation": None}, known | {"temperature": 2.0}, known | {"temperature": 9.0}]
     found = run_task(job, tried, backbone(), loaded(opened, tmp_path), tmp_path / "c.pt", CPU, lambda _: None)
     model = plain_loop(opened, ["train", "val"], numbers(opened, ["train", "val"]), several=False)
     y = numbers(opened, ["test"])
@@ -149,8 +150,42 @@ def test_a_task_is_a_plain_loop_with_the_best_setting(tmp_path: Path, monkeypatc
     assert all((sure is None) == (count == 0) for sure, count in zip(bins["confidence"], bins["counts"], strict=True))
 
 
+def test_where_the_best_diverges_with_more_images_the_next_best_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = data(SINGLE)
+    wild, calm = trial("top1", 1e30, 60).protocol, trial("top1", 0.05, 60).protocol
+    monkeypatch.setattr(FinetuneGrid, "settings", property(lambda _: (calm, wild, wild, calm)))
+    images, job = loaded(opened, tmp_path), task("top1")
+    tried = [
+        {"validation": value, "temperature": value, "unbounded_temperature": False} for value in (0.6, 0.7, 0.9, 0.5)
+    ]
+    found = run_task(job, tried, backbone(), images, tmp_path / "whole.pt", CPU, lambda _: None)
+    assert (found["passed_over"], found["chosen"], found["temperatures"]) == ([2, 1], 0, [0.6])
+    model = plain_loop(opened, ["train", "val"], numbers(opened, ["train", "val"]), several=False)
+    with torch.no_grad():
+        right = model(pictures(opened, ["test"])).argmax(dim=1) == numbers(opened, ["test"])
+    assert found["top1"] == pytest.approx(right.double().mean().item())
+    steps: list[int] = []
+
+    def stop(step: int) -> None:  # in the middle of the third, the first that does not diverge
+        steps.append(step)
+        if step == 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_task(job, tried, backbone(), images, tmp_path / "c.pt", CPU, stop)
+    before = len(steps)
+    assert run_task(job, tried, backbone(), images, tmp_path / "c.pt", CPU, steps.append) == found
+    assert steps[-5:] == [8, 9, 10, 11, 12]
+    assert len(steps) - before < before  # from the checkpoint on
+    monkeypatch.setattr(FinetuneGrid, "settings", property(lambda _: (wild,) * 4))
+    with pytest.raises(UserError, match="every setting diverged when it was trained with validation images too"):
+        run_task(job, tried, backbone(), images, tmp_path / "d.pt", CPU, lambda _: None)
+
+
 def test_several_classes_are_binary_classifiers(tmp_path: Path) -> None:
-    opened = data(SEVERAL, "map11")
+    opened = data(SEVERAL, "map-11-point")
     images = loaded(opened, tmp_path)
     job = trial("map-11-point")
     found = run_trial(job, backbone(), images, tmp_path / "c.pt", CPU, lambda _: None)

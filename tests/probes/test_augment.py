@@ -97,3 +97,16 @@ def test_nonsense_is_refused() -> None:
         augmented(pictures(1, 12), SQUARE[:1], 16, "centre", torch.Generator())
     with pytest.raises(UserError, match="no augmentation 'mixup'; there are crop"):
         augmented(pictures(1, 20), SQUARE[:1], 16, "mixup", torch.Generator())  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_on_a_gpu_parts_are_the_same() -> None:
+    pixels, proportions = pictures(16, 48), torch.linspace(0.5, 2.0, 16)
+    here, there = (
+        augmented(place, proportions, 32, "crop+flip", torch.Generator().manual_seed(3))
+        for place in (pixels, pixels.cuda())
+    )
+    assert there.is_cuda
+    different = (here.int() - there.cpu().int()).abs()
+    assert int(different.max()) <= 1  # sums in another order round otherwise
+    assert float((different > 0).float().mean()) < 0.01

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from unseen.errors import UserError
-from unseen.probes.finetune import FinetuneProtocol, finetune, predict, with_head
+from unseen.probes.finetune import FinetuneProtocol, _step, finetune, predict, with_head
 
 CPU = torch.device("cpu")
 PROTOCOL = FinetuneProtocol("test", steps=23, batch=8, rate=0.05, decay=1e-3)
@@ -186,6 +187,76 @@ def test_divergence_ends_it(tmp_path: Path) -> None:
     assert len(done.losses) < 50
 
 
+class Loud(nn.Module):
+    """A linear network whose loss is infinite for an input that begins with 1, though its gradients are finite."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(6, 3)
+
+    def forward(self, X: Tensor) -> Tensor:
+        return self.linear(X) + X[:, :1].eq(1) * torch.tensor([-3e38, 0.0, 3e38])
+
+
+def loud_network() -> nn.Module:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return Loud()
+
+
+def test_a_loss_that_is_not_finite_for_once_is_no_divergence(tmp_path: Path) -> None:
+    loud, path = {3, 12}, tmp_path / "checkpoint.pt"
+
+    def some(start: int) -> Iterator[tuple[Tensor, Tensor]]:
+        for step, (X, y) in enumerate(batches(start), start=start):
+            yield torch.ones_like(X) if step in loud else X, y.clamp(max=1)
+
+    model, plain = loud_network(), loud_network()
+    done = finetune(model, some, PROTOCOL, device=CPU, every=5)
+    assert done.finished
+    assert done.skipped == 2
+    optimiser = torch.optim.SGD(plain.parameters(), lr=0.05, momentum=0.9, weight_decay=1e-3, nesterov=True)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, T_max=23)
+    losses = []
+    for _, (X, y) in zip(range(23), some(0), strict=False):
+        loss = nn.functional.cross_entropy(plain(X), y)
+        losses.append(float(loss.detach()))
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        schedule.step()
+    finite = [[loss for loss in losses[start : start + 5] if isfinite(loss)] for start in range(0, 23, 5)]
+    assert list(map(len, finite)) == [4, 5, 4, 5, 3]
+    assert done.losses == pytest.approx([sum(part) / len(part) for part in finite], rel=1e-5)
+
+    def stop(step: int) -> None:
+        if step == 10:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        finetune(loud_network(), some, PROTOCOL, device=CPU, every=5, checkpoint=path, watch=stop)
+    assert finetune(loud_network(), some, PROTOCOL, device=CPU, every=5, checkpoint=path) == done
+    loud = {14}  # the last before a check
+    assert not finetune(loud_network(), some, PROTOCOL, device=CPU, every=5).finished
+
+
+def test_numbers_that_overflow_16_bits_leave_weights_and_statistics_alone() -> None:
+    model = network(0.0).train()
+    scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.05)
+    statistics = [buffer for buffer in model.buffers() if buffer.is_floating_point()]
+    X, y = next(batches(0))
+    before = weights(model)
+    loss = _step(model, optimiser, scaler, statistics, 1e6 * X, y)
+    assert not loss.isfinite()
+    kept = {name for name, value in weights(model).items() if torch.equal(value, before[name])}
+    assert {name for name in before if name not in kept} <= {"0.1.num_batches_tracked"}
+    assert _step(model, optimiser, scaler, statistics, X, y).isfinite()
+    assert all(value.isfinite().all() for value in weights(model).values())
+    changed = {name for name, value in weights(model).items() if not torch.equal(value, before[name])}
+    assert changed == set(before)
+
+
 @pytest.mark.parametrize(
     "change", [{"steps": 0}, {"batch": 0}, {"rate": 0.0}, {"decay": -1.0}, {"momentum": 1.0}, {"warmup": 23}]
 )
@@ -210,3 +281,86 @@ def test_the_head_depends_on_its_seed_and_predictions_on_nothing_random() -> Non
     X = torch.randn(10, 6)
     parts = predict(model, torch.split(X, 3), device=CPU)
     assert torch.allclose(parts, model.eval()(X), atol=1e-6)
+
+
+GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+CUDA = torch.device("cuda")
+LOUD = 7
+"""A step whose pictures are too bright for 16 bits, where that is asked for."""
+
+
+def convolutions() -> nn.Module:
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        body = nn.Sequential(
+            *(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU()),
+            *(nn.Conv2d(8, 8, 3, groups=8), nn.BatchNorm2d(8), nn.ReLU()),  # a side of length 1 among the weights
+            *(nn.Conv2d(8, 16, 1), nn.BatchNorm2d(16), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()),
+        )
+    return with_head(body, 16, 3, seed=1)
+
+
+def pictures(start: int, loud: int | None = None) -> Iterator[tuple[Tensor, Tensor]]:
+    step = start
+    while True:
+        generator = torch.Generator().manual_seed(step)
+        y = torch.randint(3, (16,), generator=generator)
+        X = torch.randn(16, 3, 12, 12, generator=generator)
+        X[torch.arange(16), y] += 1
+        yield (1e6 * X if step == loud else X), y
+        step += 1
+
+
+@GPU
+def test_on_a_gpu_losses_are_those_of_the_cpu() -> None:
+    here, there = convolutions(), convolutions()
+    expected = finetune(here, pictures, PROTOCOL, device=CPU, every=5)
+    found = finetune(there, pictures, PROTOCOL, device=CUDA, every=5)
+    assert found.finished
+    assert found.skipped == 0
+    assert found.losses == pytest.approx(expected.losses, abs=0.05)
+    X, _ = next(pictures(99))
+    torch.testing.assert_close(predict(there, [X], device=CUDA), predict(here, [X], device=CPU), atol=0.2, rtol=0.1)
+
+
+@GPU
+def test_on_a_gpu_it_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.pt"
+
+    def stop(step: int) -> None:
+        if step == 15:
+            raise KeyboardInterrupt
+
+    expected = finetune(convolutions(), pictures, PROTOCOL, device=CUDA, every=5)
+    with pytest.raises(KeyboardInterrupt):
+        finetune(convolutions(), pictures, PROTOCOL, device=CUDA, every=5, checkpoint=path, watch=stop)
+    assert torch.load(path, weights_only=True)["step"] == 10
+    rest: list[int] = []
+    model = convolutions()
+    found = finetune(model, pictures, PROTOCOL, device=CUDA, every=5, checkpoint=path, watch=rest.append)
+    assert rest == [15, 20, 23]
+    assert found.losses == pytest.approx(expected.losses, abs=0.01)
+    assert all(p.is_contiguous(memory_format=torch.channels_last) for p in model.parameters() if p.ndim == 4)
+
+
+@GPU
+@pytest.mark.parametrize("loud", [0, LOUD])
+def test_on_a_gpu_an_overflow_is_passed_over(loud: int) -> None:
+    model = convolutions()
+    done = finetune(model, lambda start: pictures(start, loud), PROTOCOL, device=CUDA, every=5)
+    assert done.finished
+    assert done.skipped == 1
+    assert all(value.isfinite().all() for value in weights(model).values())
+    X, y = next(pictures(99))
+    scores = predict(model, [X], device=CUDA)
+    assert (scores.argmax(dim=1) == y).float().mean() > 0.6
+
+
+@GPU
+def test_on_a_gpu_the_callers_random_numbers_are_left_alone() -> None:
+    torch.manual_seed(5)
+    expected = torch.rand(3), torch.rand(3, device=CUDA)
+    torch.manual_seed(5)
+    finetune(convolutions(), pictures, replace(PROTOCOL, steps=2), device=CUDA)
+    assert torch.equal(torch.rand(3), expected[0])
+    assert torch.equal(torch.rand(3, device=CUDA), expected[1])

@@ -13,11 +13,11 @@ from unseen.probes.finetune import FinetuneProtocol
 from unseen.probes.finetune_grid import (
     ShownOrNot,
     at_edges,
-    best_trial,
     calibration,
     class_scores,
     finetune_grid,
     log_spaced,
+    ranked_trials,
 )
 from unseen.probes.many_shot import Labels, metric_value
 
@@ -79,10 +79,10 @@ def test_log_spaced_is_numpys() -> None:
 
 
 def test_the_best_is_the_first_of_the_greatest() -> None:
-    assert best_trial([0.1, None, 0.7, 0.7, 0.2]) == 2
-    assert best_trial([None, 0.0]) == 1
+    assert ranked_trials([0.1, None, 0.7, 0.7, 0.2]) == [2, 3, 4, 0]
+    assert ranked_trials([None, 0.0]) == [1]
     with pytest.raises(UserError, match="all 3 trainings diverged"):
-        best_trial([None, None, None])
+        ranked_trials([None, None, None])
 
 
 def test_ends_of_the_grid() -> None:
@@ -130,7 +130,7 @@ def test_average_precision_at_eleven_recalls() -> None:
 def test_calibration_is_a_plain_sum_over_bins() -> None:
     rng = np.random.default_rng(1)
     scores, y = 3 * rng.normal(size=(200, 4)), rng.integers(0, 4, 200)
-    found = calibration(torch.from_numpy(scores).float(), torch.from_numpy(y), 2.5, bins=15)
+    found = calibration(torch.from_numpy(scores).float(), torch.from_numpy(y), 2.5, bins=15, unbounded=False)
     for error, temperature in ((found.error, 1.0), (found.scaled_error, 2.5)):
         powers = np.exp(scores.astype(np.float32).astype(float) / temperature)
         shares = powers / powers.sum(axis=1, keepdims=True)

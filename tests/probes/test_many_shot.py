@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
+from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
 from torch import Tensor
@@ -20,6 +21,7 @@ from unseen.probes.many_shot import (
     ERICSSON_2021_EXACT,
     PROTOCOLS,
     Labels,
+    ManyShotProtocol,
     Metric,
     equal_folds,
     many_shot,
@@ -190,3 +192,38 @@ def test_what_does_not_converge_is_reported() -> None:
     found = many_shot(tensors(data(overlap=2.5)), "top1", replace(FEW, max_iterations=1))
     assert not all(found.converged)
     assert not found.refit_converged
+
+
+def test_the_choice_does_not_depend_on_the_tolerance_where_classes_can_be_separated() -> None:
+    digits = load_digits()
+    order = np.random.default_rng(0).permutation(len(digits.data))
+    X, y = torch.tensor(digits.data[order]), torch.tensor(digits.target[order])
+    parts = [(X[rows], Labels(y[rows])) for rows in (slice(1151), slice(1151, 1438), slice(1438, None))]
+    few = replace(ERICSSON_2021, steps=12)
+    found, strict = (many_shot(parts, "top1", replace(few, tol=tol)) for tol in (few.tol, few.tol / 1000))
+    assert all(found.converged)
+    assert found.validation == strict.validation
+    assert found.score == strict.score
+    assert found.calibration is not None
+    assert strict.calibration is not None
+    assert found.calibration.temperatures == pytest.approx(strict.calibration.temperatures, rel=1e-2)
+
+
+def test_a_temperature_without_an_optimum_is_said() -> None:
+    sure = many_shot(tensors(data(overlap=0.01)), "top1", FEW)
+    assert sure.calibration is not None
+    assert max(sure.validation) == 1
+    assert sure.calibration.unbounded
+    unsure = many_shot(tensors(data()), "top1", FEW)
+    assert unsure.calibration is not None
+    assert not unsure.calibration.unbounded
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("protocol", [FEW, replace(FEW, temperature="test-folds")])
+def test_a_gpu_gives_the_same_with_labels_that_are_not_on_it(protocol: ManyShotProtocol) -> None:
+    parts = tensors(data())
+    here = many_shot(parts, "top1", protocol)
+    there = many_shot([(X.cuda(), labels) for X, labels in parts], "top1", protocol)
+    assert there.validation == pytest.approx(here.validation, abs=0.02)
+    assert there.score == pytest.approx(here.score, abs=0.02)

@@ -31,6 +31,7 @@ PROTOCOL = FinetuneProtocol("quick", steps=40, batch=16, rate=0.05, decay=1e-4)
 def backbone() -> Backbone:
     torch.manual_seed(0)
     module = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    module.append(nn.Dropout(0.1))
     return Backbone(Spec("tiny", "seed 0", "output", "none", 8, 0, Transform(size=14, resize=14)), module)
 
 
@@ -53,7 +54,7 @@ def test_it_learns_and_is_done_once(images: tuple[ArrayImages, Manifest], tmp_pa
     steps: list[int] = []
     result = run_reference(job, backbone(), source, manifest, tmp_path / "results", every=10, watch=steps.append)
     assert steps == [10, 20, 30, 40]
-    assert result.values["finished"]
+    assert result.values["skipped"] == 0
     assert result.values["losses"][-1] < result.values["losses"][0]
     assert result.values["top1"] >= 0.8
     assert result.values["top5"] == 1.0
@@ -85,6 +86,15 @@ def test_interrupted_it_ends_the_same(images: tuple[ArrayImages, Manifest], tmp_
     resumed = run_reference(job, backbone(), source, manifest, folder, every=6, watch=rest.append)
     assert rest == [18, 24]
     assert resumed.values == whole.values
+
+
+def test_a_training_that_diverges_is_no_reference(images: tuple[ArrayImages, Manifest], tmp_path: Path) -> None:
+    source, manifest = images
+    for rate in (1e30, 1e10):
+        job = plan_reference("concepts", backbone(), "l1", manifest, replace(PROTOCOL, rate=rate))
+        with pytest.raises(UserError, match=r"tiny on l1: fine-tuning diverged at rate 1e\+\d0; give a smaller --rate"):
+            run_reference(job, backbone(), source, manifest, tmp_path / "results", every=1)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
 def test_other_images_or_weights_are_refused(images: tuple[ArrayImages, Manifest], tmp_path: Path) -> None:

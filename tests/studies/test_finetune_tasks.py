@@ -21,7 +21,7 @@ from unseen.jobs.finetune_images import TaskImages, load_task_images
 from unseen.jobs.finetune_task_job import FinetuneTaskJob, short_notices, trial_jobs
 from unseen.jobs.job import job_key
 from unseen.jobs.runner import Result, read_result
-from unseen.probes.finetune_grid import FinetuneGrid, best_trial, finetune_grid
+from unseen.probes.finetune_grid import FinetuneGrid, finetune_grid, ranked_trials
 from unseen.report.finetune_page import finetune_sections, finetune_tables, write_finetune_page
 from unseen.results.transfer import published_task_scores
 from unseen.studies.finetune_tasks import (
@@ -86,7 +86,7 @@ def test_it_is_done_once_and_the_backbone_is_left_alone(
     job, model = plan(opened), backbone()
     before = {name: value.clone() for name, value in model.module.state_dict().items()}
     assert cost(job, opened, tmp_path).trainings == 5
-    assert cost(job, opened, tmp_path).bytes == 3 * (120 * 7**2 + 90 * 8**2)
+    assert cost(job, opened, tmp_path).bytes == 3 * (120 * 7**2 + 90 * 10**2)
     names = list(run_finetuning(job, model, images, tmp_path, device=CPU))
     assert names == [*(f"setting {number} of 4" for number in (1, 2, 3, 4)), "the best"]
     assert all(torch.equal(value, before[name]) for name, value in model.module.state_dict().items())
@@ -95,7 +95,7 @@ def test_it_is_done_once_and_the_backbone_is_left_alone(
     scores = [read_result(tmp_path / "results", job_key(trial)) for trial in trial_jobs(job)]
     validation = [score.values["validation"] for score in scores if score]
     assert result.values["validation"] == validation
-    assert result.values["chosen"] == best_trial(validation)
+    assert result.values["chosen"] == ranked_trials(validation)[0]
     assert validation[result.values["chosen"]] > 0.5
     assert result.values["top1"] > 0.5  # of three classes
     assert is_done(job, tmp_path)
@@ -184,6 +184,31 @@ def test_settings_that_diverged_are_passed_over(
     alone = plan(opened, trials=1)
     with pytest.raises(UserError, match="all 1 trainings diverged"):
         list(run_finetuning(alone, backbone(), images, tmp_path, device=CPU))
+
+
+def test_what_was_passed_over_and_how_it_was_computed_are_on_the_page(
+    opened: OpenDataset, images: TaskImages, tmp_path: Path
+) -> None:
+    job = plan(opened, trials=3, steps=4)
+    list(run_finetuning(job, backbone(), images, tmp_path, device=CPU))
+    result, run = result_of(job, tmp_path), finetune_run([backbone()], [opened])
+    worst = ranked_trials(result.values["validation"])[-1]
+    rate = job.protocol.settings[worst].rate
+    page = finetune_page(run, [replace(result, values=result.values | {"passed_over": [worst]})])
+    assert page.timings["tiny"][0] == 5  # three trials, what diverged and what did not
+    sentences = finetune_sections(page)[0].sentences
+    assert any(f"rate {rate:g}" in said and "was passed over: it diverged" in said for said in sentences)
+    assert not any("passed over" in said for said in finetune_sections(finetune_page(run, [result]))[0].sentences)
+    assert page.provenance["arithmetic of fine-tuning"] == "All numbers in 32 bits, on a CPU"
+    other = replace(
+        result,
+        job=result.job | {"arithmetic": "float16", "backbone": "other"},
+        values=result.values | {"device": "cuda"},
+    )
+    assert finetune_page(run, [result, other]).provenance["arithmetic of fine-tuning"] == (
+        "All numbers in 32 bits, on a CPU: tiny on digits; "
+        "Products in 16 bits, weights and updates in 32, on a GPU: other on digits"
+    )
 
 
 def test_names_are_only_text_on_the_page(opened: OpenDataset, images: TaskImages, tmp_path: Path) -> None:

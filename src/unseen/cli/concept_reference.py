@@ -211,20 +211,25 @@ def _show(plan: Sequence[Training], run: Path) -> None:
 
 
 def _train(plan: Sequence[Training], run: Path, about: str, workers: int) -> "RunData":
-    """Write the trainings into the run, train what is missing, and return the run with its scores."""
+    """Train what is missing, and return the run with the trainings and their scores.
+
+    They are written into the run when the first of them has a result: from then on another rate or number of epochs
+    would be another reference under the same name, and is refused. A first one that diverged leaves the run as it was.
+    """
     from copy import deepcopy
     from dataclasses import replace
 
     from unseen.jobs.job import job_key
     from unseen.studies.finetune_reference import run_reference
-    from unseen.studies.run_folder import RESULTS, add_jobs, with_scores
+    from unseen.studies.run_folder import RESULTS, add_jobs, refuse_other_run, with_scores
 
-    # Another number of epochs would be another reference under the same name: refused.
-    data, keys = add_jobs(run, [job_key(training.job) for training in plan], {"fine-tuning": about})
+    provenance = {"fine-tuning": about}
+    refuse_other_run(run, provenance)
     for training in plan:
         job, backbone = training.job, training.backbone
         fresh = replace(backbone, module=deepcopy(backbone.module))
         run_reference(job, fresh, training.source, training.manifest, run / RESULTS, workers=workers, watch=_watch(job))
+        data, keys = add_jobs(run, [job_key(each.job) for each in plan], provenance)
     return with_scores(run, data, keys)
 
 

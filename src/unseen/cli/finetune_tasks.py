@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import torch
 
     from unseen.images.datasets.open_dataset import OpenDataset
-    from unseen.report.run_data import RunData
     from unseen.studies.finetune_tasks import Planned
 
 PAGE = "fine-tuning.html"
@@ -42,7 +41,12 @@ def finetune(
     trials: Annotated[int, typer.Option(help="How many of the grid's 40 settings to try.")] = 40,
     steps: Annotated[int, typer.Option(help="Steps of each training, of the protocol's 5000.")] = 5000,
     seed: Annotated[
-        int, typer.Option(min=0, max=2**31 - 1, help="Of the new layer, the order of images and their augmentation.")
+        int,
+        typer.Option(
+            min=0,
+            max=2**31 - 1,
+            help="Of the new layer, the order of images and their augmentation; it takes the place of an earlier seed.",
+        ),
     ] = 0,
     checkpoint: CheckpointOption = None,
     pool: PoolOption = None,
@@ -60,7 +64,7 @@ def finetune(
     the last checkpoint; run again with more settings, it keeps those that were tried.
     """
     from unseen.probes.finetune_grid import finetune_grid
-    from unseen.studies.finetune_tasks import Planned, finetune_run, is_done, plan_finetuning
+    from unseen.studies.finetune_tasks import Planned, cost, finetune_run, is_done, plan_finetuning
     from unseen.studies.run_folder import refuse_other_run
 
     grid, place, count = finetune_grid(trials=trials, steps=steps), _device(device), processes(workers)
@@ -76,13 +80,14 @@ def finetune(
         note(grid.short)
     if dry_run:
         return
-    run = finetune_run(loaded, opened, absent)
-    refuse_other_run(out, run.provenance)
-    progress = _Progress(plan, out)
-    for data in opened:
-        todo = [item for item in plan if item.opened is data and not is_done(item.job, out)]
-        _tune(data, todo, out, place, count, progress)
-    _finish(plan, run, out, absent)
+    refuse_other_run(out, finetune_run(loaded, opened).provenance)
+    progress = _Progress(sum(cost(item.job, item.opened, out).steps for item in plan))
+    failed = [line for data in opened for line in _tune(data, plan, out, place, count, progress)]
+    done = [item for item in plan if is_done(item.job, out)]
+    if done:
+        _finish(done, out, absent, failed)
+    if failed:
+        raise UserError(f"{len(failed)} of {len(plan)} fine-tunings failed: {'; '.join(failed)}")
 
 
 def _open(names: Sequence[str], images: Path | None) -> "tuple[list[OpenDataset], list[str]]":
@@ -133,14 +138,16 @@ def _show_plan(plan: "Sequence[Planned]", device: "torch.device", out: Path) -> 
 
 
 class _Progress:
-    """Prints, every few seconds, how far all trainings together are."""
+    """Prints, every few seconds, how far all trainings together are.
 
-    def __init__(self, plan: "Sequence[Planned]", out: Path) -> None:
-        from unseen.studies.finetune_tasks import cost
+    The rate is that of steps from one check of a training to the next: where it began, at its start or at a checkpoint,
+    is not known.
+    """
 
-        self._left = sum(cost(item.job, item.opened, out).steps for item in plan)
-        self._steps, self._at = 0, ("", "", 0)
-        self._start = self._last = time.monotonic()
+    def __init__(self, steps: int) -> None:
+        self._left, self._timed, self._seconds = steps, 0, 0.0
+        self._at = ("", "", 0)
+        self._checked = self._last = time.monotonic()
 
     def decoded(self, done: int, images: int) -> None:
         """Some images are decoded."""
@@ -150,54 +157,84 @@ class _Progress:
 
     def trained(self, task: str, training: str, step: int) -> None:
         """A training is at a step."""
-        before = self._at[2] if self._at[:2] == (task, training) else 0
-        self._steps, self._at = self._steps + step - before, (task, training, step)
-        now = time.monotonic()
-        if now - self._last > SECONDS_BETWEEN_LINES:
-            rate = self._steps / (now - self._start)
-            left = duration(max(self._left - self._steps, 0) / rate)
+        now, going_on = time.monotonic(), self._at[:2] == (task, training) and step > self._at[2]
+        steps = step - self._at[2] if going_on else step
+        self._left -= steps
+        if going_on:
+            self._timed, self._seconds = self._timed + steps, self._seconds + now - self._checked
+        self._at, self._checked = (task, training, step), now
+        if self._timed and now - self._last > SECONDS_BETWEEN_LINES:
+            rate = self._timed / self._seconds
+            left = duration(max(self._left, 0) / rate)
             note(f"{task}, {training}, step {step:,}: {rate:,.1f} steps a second, {left} left")
             self._last = now
 
 
 def _tune(
     data: "OpenDataset",
-    todo: "Sequence[Planned]",
+    plan: "Sequence[Planned]",
     out: Path,
     device: "torch.device",
     workers: int,
     progress: _Progress,
-) -> None:
-    """Train what is left to do on a data set; its decoded images are there until all of it is done."""
+) -> list[str]:
+    """Train what is left to do on a data set, and return a line on each fine-tuning that failed, which is printed too.
+
+    Decoded images are there until all of it is done.
+    """
     import shutil
+
+    from unseen.studies.finetune_tasks import PIXELS, is_done
+
+    folder = out / PIXELS / data.dataset.name
+    failed = []
+    for item in plan:
+        if item.opened is data and not is_done(item.job, out):
+            try:
+                _tune_one(item, folder, out, device, workers, progress)
+            except UserError as error:  # of one backbone or data set; the others are done all the same
+                failed.append(f"{data.dataset.name}, {item.job.backbone}: {error}")
+                note(failed[-1])
+    if not failed:
+        shutil.rmtree(folder, ignore_errors=True)
+    return failed
+
+
+def _tune_one(
+    item: "Planned", folder: Path, out: Path, device: "torch.device", workers: int, progress: _Progress
+) -> None:
+    """Fine-tune one backbone; its images leave the device's memory at the end."""
     from functools import partial
 
     from unseen.jobs.finetune_images import load_task_images
-    from unseen.studies.finetune_tasks import PIXELS, run_finetuning
+    from unseen.studies.finetune_tasks import run_finetuning
 
-    folder = out / PIXELS / data.dataset.name
-    for item in todo:
-        task = f"{data.dataset.name}, {item.job.backbone}"
-        transform = item.job.spec.transform
-        pictures = load_task_images(data, transform, folder, device=device, workers=workers, watch=progress.decoded)
-        watch = partial(progress.trained, task)
-        for training in run_finetuning(item.job, item.backbone, pictures, out, device=device, watch=watch):
-            note(f"{task}: {training} done")
-    shutil.rmtree(folder, ignore_errors=True)
+    task, transform = f"{item.job.domain}, {item.job.backbone}", item.job.spec.transform
+    pictures = load_task_images(item.opened, transform, folder, device=device, workers=workers, watch=progress.decoded)
+    watch = partial(progress.trained, task)
+    for training in run_finetuning(item.job, item.backbone, pictures, out, device=device, watch=watch):
+        note(f"{task}: {training} done")
 
 
-def _finish(plan: "Sequence[Planned]", run: "RunData", out: Path, absent: Sequence[str]) -> None:
-    """Write the run, page and table, and print them in short."""
+def _finish(done: "Sequence[Planned]", out: Path, absent: Sequence[str], failed: Sequence[str]) -> None:
+    """Write what is done into the run, with page and table, and print them in short.
+
+    Args:
+        absent: sentences on data sets that were left out, which the run keeps.
+        failed: lines on what failed, for the page alone: the next time it may not.
+    """
     from dataclasses import asdict
 
     import pandas as pd
 
     from unseen.report.finetune_page import findings, finetune_tables, write_finetune_page
     from unseen.results.tables import write_table
-    from unseen.studies.finetune_tasks import finetune_page, finetuned_results, record_finetunings
+    from unseen.studies.finetune_tasks import finetune_page, finetune_run, finetuned_results, record_finetunings
 
-    data, keys = record_finetunings(out, run, [item.job for item in plan])
-    page = finetune_page(data, finetuned_results(out, keys), absent)
+    backbones = list({item.job.backbone: item.backbone for item in done}.values())
+    opened = list({item.job.domain: item.opened for item in done}.values())
+    data, keys = record_finetunings(out, finetune_run(backbones, opened, absent), [item.job for item in done])
+    page = finetune_page(data, finetuned_results(out, keys), [*absent, *(f"Failed: {line}." for line in failed)])
     write_finetune_page(page, out / PAGE)
     scores = pd.DataFrame([asdict(score) for each in page.tuned for score in each.scores])
     write_table(scores.drop(columns="published"), out / TABLE)

@@ -108,6 +108,13 @@ def run() -> None:
         _fail(f"{getattr(error, 'filename', None) or 'a file'}: {getattr(error, 'strerror', None) or error}")
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
+    except RuntimeError as error:
+        if type(error).__name__ != "OutOfMemoryError":  # PyTorch's, which is slow to import
+            raise
+        _fail(
+            "the GPU has not enough memory for this; end what else runs on it, or ask for less at a time (--batch or "
+            "--size, where the command has them); stopped, the same command goes on from what is done"
+        )
     if code == INTERRUPTED:
         typer.echo("unseen: interrupted; the same command goes on from what is done", err=True)
     sys.exit(code if isinstance(code, int) else 0)

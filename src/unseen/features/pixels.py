@@ -2,14 +2,17 @@
 
 Forty trainings of 5000 steps see 12.8 million images: decoding them anew each time would take longer than training. A
 folder has blocks of `BLOCK` images, each written whole, so that decoding goes on where it was stopped. Beside a block
-of squashed images are their proportions.
+of squashed images are their proportions. A block's file is open only while something is read from it, as a data set has
+more of them than a process may hold open.
 """
 
 import json
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from hashlib import sha256
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError
-from unseen.features.batches import Decoder, Piece, decoded, geometry
+from unseen.features.batches import Batch, Decoder, Piece, decoded, geometry
+from unseen.features.device_memory import free_bytes, sent
 from unseen.files import atomic_write
 from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
@@ -31,93 +35,151 @@ SHARE = 0.5
 """Of a GPU's free memory, that pixels may take."""
 
 
+@dataclass(frozen=True)
+class Block:
+    """A file of (images, side, side, 3) bytes, which begin at `offset`."""
+
+    path: Path
+    images: int
+    side: int
+    offset: int
+
+    def read(self, start: int = 0, images: int | None = None) -> NDArray[np.uint8]:
+        """Some images of the block, by default all."""
+        shape = (self.images - start if images is None else images, self.side, self.side, 3)
+        size = self.side * self.side * 3
+        found = np.fromfile(self.path, np.uint8, shape[0] * size, offset=self.offset + start * size)
+        return found.reshape(shape)
+
+
 @dataclass(frozen=True, eq=False)
 class Pixels:
     """(n, side, side, 3) bytes, in blocks on disk or all of them on a GPU.
 
     Attributes:
+        blocks: of `BLOCK` images but for the last; none where all pixels are on the device.
         proportions: (n,) width : height of the images where the pixels are squashed ones, and 1 otherwise.
         device: where rows are wanted.
         resident: all pixels on that device, where there is room; None otherwise.
     """
 
-    blocks: Sequence[NDArray[np.uint8]]
+    blocks: Sequence[Block]
     proportions: NDArray[np.float32]
     device: "torch.device"
     resident: "Tensor | None" = None
 
     def __len__(self) -> int:
-        return sum(map(len, self.blocks))
+        return len(self.proportions)
 
     def rows(self, numbers: NDArray[np.int64]) -> "Tensor":
         """(b, side, side, 3) bytes on the device, of images by their place."""
         import torch
 
         if self.resident is not None:
-            return self.resident[torch.from_numpy(numbers).to(self.device)]
-        found = np.stack([self.blocks[number // BLOCK][number % BLOCK] for number in numbers.tolist()])
-        return torch.from_numpy(found).to(self.device)
+            return self.resident[sent(torch.from_numpy(numbers), self.device)]
+        places = (divmod(number, BLOCK) for number in numbers.tolist())
+        found = np.concatenate([self.blocks[block].read(row, 1) for block, row in places])
+        return sent(torch.from_numpy(found), self.device)
 
     def on_device(self) -> "Pixels":
         """The same pixels, moved to the GPU as a whole if that takes no more than `SHARE` of its free memory."""
         import torch
 
-        size = sum(block.nbytes for block in self.blocks)
-        if self.device.type != "cuda" or size > SHARE * torch.cuda.mem_get_info(self.device)[0]:
+        if self.device.type != "cuda" or self.resident is not None:
             return self
-        resident = torch.empty((len(self), *self.blocks[0].shape[1:]), dtype=torch.uint8, device=self.device)
+        shape = (len(self), self.blocks[0].side, self.blocks[0].side, 3)
+        if prod(shape) > SHARE * free_bytes(self.device):
+            return self
+        resident = torch.empty(shape, dtype=torch.uint8, device=self.device)
         for start, block in zip(range(0, len(self), BLOCK), self.blocks, strict=True):
-            resident[start : start + len(block)] = torch.from_numpy(np.array(block))
-        return replace(self, resident=resident)
+            resident[start : start + block.images] = sent(torch.from_numpy(block.read()), self.device)
+        return replace(self, blocks=(), resident=resident)
 
 
 def decode_pixels(
     source: ImageSource,
     numbers: NDArray[np.int64],
-    transform: Transform,
+    wanted: Sequence[tuple[Transform, int]],
     folder: Path,
     *,
     device: "torch.device",
     workers: int = 0,
     watch: Callable[[int, int], None] = lambda _, __: None,
-) -> Pixels:
-    """The images of a source at some places, in that order; an image that cannot be read or decoded is an error.
+) -> list[Pixels]:
+    """The images of a source at some places, in that order; one that cannot be read or decoded is an error.
 
     Args:
-        transform: of which the geometry is done, and neither the normalisation nor the order of channels.
-        folder: below it, what is asked for has a folder of its own, named by the hash of ids and geometry.
+        wanted: each transform, and how many of the first images it is wanted of; an image is read once for all. Of a
+            transform the geometry is done, and neither the normalisation nor the order of channels.
+        folder: below it, the images of each geometry have a folder of their own, named by the hash of ids and geometry.
         workers: processes that decode; 0 for none but this.
         watch: called with the images done and in all after every block.
     """
-    shape = geometry(transform)
     ids = [source.entries[number].id for number in numbers.tolist()]
-    key = sha256(json.dumps([asdict(shape), ids]).encode()).hexdigest()[:32]
-    starts = range(0, len(numbers), BLOCK)
-    pieces = [Piece(0, start, min(start + BLOCK, len(numbers)), (shape,)) for start in starts]
-    paths = [folder / key / f"{start:09d}.npy" for start in starts]
-    todo = [place for place, path in enumerate(paths) if not path.is_file()]
-    decoder = Decoder(source, numbers, [pieces[place] for place in todo], fast=False, exif=False)
+    sets = {shape: _Kept(shape, folder, ids[:count]) for shape, count in ((geometry(t), n) for t, n in wanted)}
+    todo = []
+    for start in range(0, len(numbers), BLOCK):
+        missing = tuple(
+            shape for shape, kept in sets.items() if start in kept.starts and not kept.path(start).is_file()
+        )
+        if missing:
+            todo.append(Piece(0, start, min(start + BLOCK, len(numbers)), missing))
+    decoder = Decoder(source, numbers, todo, fast=False, exif=False)
     with closing(decoded(decoder, workers=workers if todo else 0, device=device)) as batches:
-        for place, batch in zip(todo, batches, strict=True):
+        for piece, batch in zip(todo, batches, strict=True):
             if batch.unreadable:
                 raise UserError(batch.unreadable)
-            for damaged, reason in batch.damaged[shape].items():
-                raise UserError(f"{source.entries[int(numbers[damaged])].id}: {reason}")
-            if shape.squash:
-                with atomic_write(_beside(paths[place])) as file:
-                    np.save(file, batch.proportions[shape].numpy())
-            with atomic_write(paths[place]) as file:  # last, as it says that the block is done
-                np.save(file, batch.pixels[shape].numpy())
-            watch(pieces[place].stop, len(numbers))
-    counts = [piece.stop - piece.start for piece in pieces]
-    blocks = [
-        _read(path, np.uint8, (count, shape.size, shape.size, 3)) for path, count in zip(paths, counts, strict=True)
-    ]
-    proportions = np.ones(len(numbers), dtype=np.float32)
-    if shape.squash:
-        parts = [_read(_beside(path), np.float32, (count,)) for path, count in zip(paths, counts, strict=True)]
-        proportions = np.concatenate(parts)
-    return Pixels(blocks, proportions, device)
+            for shape in piece.geometries:
+                for damaged, reason in batch.damaged[shape].items():
+                    raise UserError(f"{ids[damaged]}: {reason}")
+                sets[shape].write(batch, piece.start)
+            watch(piece.stop, len(numbers))
+    return [sets[geometry(transform)].open(device) for transform, _ in wanted]
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """The files of images of one geometry."""
+
+    shape: Transform
+    folder: Path
+    ids: Sequence[str]
+
+    @cached_property
+    def key(self) -> str:
+        return sha256(json.dumps([asdict(self.shape), list(self.ids)]).encode()).hexdigest()[:32]
+
+    @property
+    def starts(self) -> range:
+        """Where blocks begin."""
+        return range(0, len(self.ids), BLOCK)
+
+    def count(self, start: int) -> int:
+        """Images of the block that begins there."""
+        return min(BLOCK, len(self.ids) - start)
+
+    def path(self, start: int) -> Path:
+        return self.folder / self.key / f"{start:09d}.npy"
+
+    def write(self, batch: Batch, start: int) -> None:
+        """Write a block; of the batch there may be more images than are wanted."""
+        path, count = self.path(start), self.count(start)
+        if self.shape.squash:
+            with atomic_write(_beside(path)) as file:
+                np.save(file, batch.proportions[self.shape].numpy()[:count])
+        with atomic_write(path) as file:  # last, as it says that the block is done
+            np.save(file, batch.pixels[self.shape].numpy()[:count])
+
+    def open(self, device: "torch.device") -> Pixels:
+        """All of them, when all are written."""
+        side, squash = self.shape.size, self.shape.squash
+        blocks, proportions = [], [np.ones(0 if squash else len(self.ids), dtype=np.float32)]
+        for start in self.starts:
+            path, count = self.path(start), self.count(start)
+            blocks.append(Block(path, count, side, _open(path, np.uint8, (count, side, side, 3)).offset))
+            if squash:
+                proportions.append(np.array(_open(_beside(path), np.float32, (count,))))
+        return Pixels(blocks, np.concatenate(proportions), device)
 
 
 def _beside(path: Path) -> Path:
@@ -125,12 +187,16 @@ def _beside(path: Path) -> Path:
     return path.with_suffix(".proportions.npy")
 
 
-def _read(path: Path, dtype: type[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+def _open(path: Path, dtype: type[Any], shape: tuple[int, ...]) -> "np.memmap[Any, Any]":
+    """An array of a file, not read yet; the file is open as long as the array is there.
+
+    What the system says of the file itself (no more files may be open, the disk fails) is no damage, and passed on.
+    """
     try:
-        block: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-        if block.dtype == dtype and block.shape == shape:
-            return block
-        reason = f"{block.dtype} of shape {block.shape}"
-    except (OSError, ValueError, EOFError) as error:
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+        if isinstance(found, np.memmap) and found.dtype == dtype and found.shape == shape:
+            return found
+        reason = f"{found.dtype} of shape {found.shape}"
+    except (ValueError, EOFError) as error:
         reason = str(error)
     raise UserError(f"{path}: a damaged block of pixels ({reason}); delete it to have it decoded again")

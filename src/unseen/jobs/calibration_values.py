@@ -16,6 +16,7 @@ def calibration_values(found: Calibration | None) -> dict[str, Any]:
         "ece": found.error,
         "scaled_ece": found.scaled_error,
         "temperatures": list(found.temperatures),
+        "unbounded_temperature": found.unbounded,
         "reliability": {"before": _bins(found.before), "after": _bins(found.after)},
     }
 

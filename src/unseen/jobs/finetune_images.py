@@ -116,13 +116,11 @@ def load_task_images(
         for split, part, stop in zip(SPLIT_WORDS, parts, stops.tolist(), strict=True)
     }
 
-    def pixels(numbers: NDArray[np.int64], shape: Transform) -> Pixels:
-        found = decode_pixels(opened.source, numbers, shape, folder, device=device, workers=workers, watch=watch)
-        return found.on_device()
-
-    tested = pixels(np.concatenate(parts), transform)
-    whole = pixels(np.concatenate(parts[:2]), whole_transform(transform))
-    return TaskImages(transform, tested, whole, labels, places, len(opened.classes))
+    wanted = [(transform, int(stops[2])), (whole_transform(transform), int(stops[1]))]
+    tested, whole = decode_pixels(
+        opened.source, np.concatenate(parts), wanted, folder, device=device, workers=workers, watch=watch
+    )
+    return TaskImages(transform, tested.on_device(), whole.on_device(), labels, places, len(opened.classes))
 
 
 def task_labels(opened: OpenDataset) -> Labels:

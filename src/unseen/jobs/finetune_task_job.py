@@ -12,7 +12,7 @@ from unseen.backbones.backbone import Spec
 from unseen.jobs.calibration_values import calibration_values
 from unseen.jobs.measured import measured
 from unseen.jobs.runner import Result
-from unseen.probes.finetune import FinetuneProtocol
+from unseen.probes.finetune import Finetuned, FinetuneProtocol
 from unseen.probes.finetune_grid import FinetuneGrid, at_edges
 from unseen.probes.many_shot import Calibration, Metric
 from unseen.results.score import Score
@@ -78,7 +78,8 @@ def task_values(
     chosen: int,
     validation: Sequence[float | None],
     calibrated: Calibration | None,
-    losses: Sequence[float],
+    training: Finetuned,
+    passed_over: Sequence[int],
 ) -> dict[str, Any]:
     """What is kept of a task, as JSON.
 
@@ -86,6 +87,8 @@ def task_values(
         chosen: place of the setting that was trained again.
         validation: score of every setting; None where training diverged.
         calibrated: None where images have several classes.
+        training: with that setting.
+        passed_over: places of better settings that diverged when they were trained again, the best first.
     """
     setting = job.protocol.settings[chosen]
     values: dict[str, Any] = {
@@ -94,7 +97,9 @@ def task_values(
         "setting": asdict(setting),
         "edges": at_edges(setting),
         "validation": list(validation),
-        "losses": list(losses),
+        "passed_over": list(passed_over),
+        "losses": list(training.losses),
+        "skipped": training.skipped,
     }
     return values | calibration_values(calibrated)
 

@@ -41,12 +41,15 @@ def run_trial(
 
     model, done = _trained(job_key(job), job.protocol, job, backbone, images, ("train",), checkpoint, device, watch)
     scores = _scores(model, images, "val", device) if done.finished else None
-    values: dict[str, Any] = {"losses": list(done.losses), "device": device.type}
+    values: dict[str, Any] = {"losses": list(done.losses), "skipped": done.skipped, "device": device.type}
     if scores is None:  # numbers that are not finite mean the same, and JSON has none for the losses
         return values | {"validation": None, "losses": []}
     labels = images.labels_of("val")
     values["validation"] = metric_value(scores, labels, job.metric)
-    return values if labels.multi_label else values | {"temperature": fit_temperature(scores, labels.y).temperature}
+    if labels.multi_label:
+        return values
+    fit = fit_temperature(scores, labels.y)
+    return values | {"temperature": fit.temperature, "unbounded_temperature": fit.limit is not None}
 
 
 def run_task(
@@ -58,26 +61,37 @@ def run_task(
     device: "torch.device",
     watch: Watch,
 ) -> dict[str, Any]:
-    """The values of a task, from those of its trials in the order of its grid."""
-    from unseen.probes.finetune_grid import best_trial, calibration
+    """The values of a task, from those of its trials in the order of its grid.
+
+    The best setting is trained again; where that diverges, with more images than before, the next best.
+
+    Args:
+        checkpoint: each setting that is trained again has one, named after it and the setting's place.
+    """
+    from unseen.probes.finetune_grid import calibration, ranked_trials
     from unseen.probes.many_shot import metric_value
 
     validation = [trial["validation"] for trial in trials]
-    chosen = best_trial(validation)
-    setting = job.protocol.settings[chosen]
-    model, done = _trained(job_key(job), setting, job, backbone, images, ("train", "val"), checkpoint, device, watch)
-    scores = _scores(model, images, "test", device) if done.finished else None
-    if scores is None:
-        raise UserError(
-            f"{job.backbone} on {job.domain}: the setting that was best on validation images diverged when it was "
-            f"trained with them (rate {setting.rate:g}, decay {setting.decay:g}); try another seed (--seed)"
-        )
+    ranked = ranked_trials(validation)
     labels = images.labels_of("test")
-    calibrated = (
-        None if labels.multi_label else calibration(scores, labels.y, trials[chosen]["temperature"], job.protocol.bins)
+    for passed, chosen in enumerate(ranked):
+        place = checkpoint.with_stem(f"{checkpoint.stem}-{chosen}")
+        setting = job.protocol.settings[chosen]
+        model, done = _trained(job_key(job), setting, job, backbone, images, ("train", "val"), place, device, watch)
+        scores = _scores(model, images, "test", device) if done.finished else None
+        if scores is None:
+            continue
+        calibrated = None
+        if not labels.multi_label:
+            temperature, unbounded = (trials[chosen][name] for name in ("temperature", "unbounded_temperature"))
+            calibrated = calibration(scores, labels.y, temperature, job.protocol.bins, unbounded=unbounded)
+        score = metric_value(scores, labels, job.metric)
+        values = task_values(job, score, chosen, validation, calibrated, done, ranked[:passed])
+        return values | {"device": device.type}
+    raise UserError(
+        f"{job.backbone} on {job.domain}: every setting diverged when it was trained with validation images too; "
+        "try more settings (--trials) or another seed (--seed)"
     )
-    score = metric_value(scores, labels, job.metric)
-    return task_values(job, score, chosen, validation, calibrated, done.losses) | {"device": device.type}
 
 
 def _trained(
@@ -92,16 +106,12 @@ def _trained(
     watch: Watch,
 ) -> "tuple[nn.Module, Finetuned]":
     """A copy of the backbone with a new layer, trained on some splits, from its checkpoint on where there is one."""
-    import torch
-
     from unseen.probes.finetune import finetune, with_head
     from unseen.probes.finetune_grid import ShownOrNot
 
     model = with_head(deepcopy(backbone.module), job.spec.dimension, images.classes, seed=job.seed)
     if images.labels.multi_label:
         model = ShownOrNot(model)
-    if device.type == "cuda":  # as the images are in memory, so that convolutions need not turn them around
-        model = model.to(memory_format=torch.channels_last)
     done = finetune(
         model,
         lambda start: images.training(splits, start, protocol, job.seed),

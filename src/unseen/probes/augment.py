@@ -7,6 +7,7 @@ import torch
 from torch import Generator, Tensor
 
 from unseen.errors import UserError
+from unseen.features.device_memory import sent
 
 Augment = Literal["crop+flip", "centre"]
 """A random part of the image, resized, and mirrored or not; or the centre, as it is tested."""
@@ -70,7 +71,7 @@ def crops(pixels: Tensor, boxes: Tensor, mirrored: Tensor, size: int) -> Tensor:
         boxes: (b, 4) top, left, height, width in pixels and fractions of them.
         mirrored: (b,) which are flipped from left to right.
     """
-    boxes, mirrored = boxes.to(pixels.device, torch.float32), mirrored.to(pixels.device)
+    boxes, mirrored = sent(boxes.float(), pixels.device), sent(mirrored, pixels.device)
     top, left, height, width = boxes.T
     rows = _weights(top, height, size, pixels.shape[1])
     columns = _weights(left, width, size, pixels.shape[2])

@@ -6,7 +6,7 @@ then equal to the bit; a GPU adds some sums in an order of its own.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import cos, isfinite, pi
 from pathlib import Path
@@ -17,10 +17,11 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from unseen.errors import UserError
+from unseen.features.device_memory import sent
 from unseen.files import atomic_write
 from unseen.probes.augment import Augment
 
-FORMAT = 1
+FORMAT = 2
 Batches = Callable[[int], Iterator[tuple[Tensor, Tensor]]]
 """The batches from a step on, in order: inputs (b, …) and class indices (b,), on any device."""
 
@@ -57,12 +58,15 @@ class Finetuned:
     """How a training went; the network itself was changed in place.
 
     Attributes:
-        losses: mean cross-entropy of each stretch of steps from one check to the next.
-        finished: False where a loss was not finite: training diverged and ended there.
+        losses: mean cross-entropy of each stretch of steps from one check to the next, of the finite ones.
+        finished: False where the last loss before a check was not finite: training diverged and ended there.
+        skipped: steps whose loss was not finite. On a GPU a product that overflows 16 bits makes such a loss, and the
+            step leaves the weights as they are; training goes on.
     """
 
     losses: tuple[float, ...]
     finished: bool
+    skipped: int = 0
 
 
 def with_head(backbone: nn.Module, dimension: int, classes: int, *, seed: int) -> nn.Module:
@@ -87,7 +91,8 @@ def finetune(
 ) -> Finetuned:
     """Train a network on the mean cross-entropy of each batch, from its checkpoint on where there is one.
 
-    On a GPU products are in float16 and weights in float32, with the loss scaled so that small gradients survive.
+    On a GPU products are in float16 and weights in float32, with the loss scaled so that small gradients survive; a
+    step whose numbers overflow is passed over.
 
     Args:
         model: changed in place, and left on the device in evaluation mode.
@@ -96,51 +101,83 @@ def finetune(
         watch: called with the number of steps done, at every check.
     """
     _refuse_nonsense(protocol, model, every)
+    on_gpu = device.type == "cuda"
     model.to(device).train()
+    if on_gpu:  # as images are in its memory, so that convolutions need not turn them around
+        model.to(memory_format=torch.channels_last)
+    optimiser = _sgd(model, protocol, fused=on_gpu)
+    scaler = torch.amp.GradScaler(device.type, enabled=on_gpu)
+    what = {"protocol": asdict(protocol), "seed": seed, "every": every, "identity": identity}
+    state = _State(model, optimiser, scaler, json.dumps(what, sort_keys=True))
+    step, losses, skipped = state.load(checkpoint, device) if checkpoint else (0, [], 0)
+    # In 32 bits there is nothing to keep: a loss that is not finite has spoilt the weights.
+    statistics = [buffer for buffer in model.buffers() if on_gpu and buffer.is_floating_point()]
+    coming, finished = batches(step), True
+    with torch.random.fork_rng(devices=[device] if on_gpu else []):
+        while finished and step < protocol.steps:
+            stretch = range(step, min(step + every, protocol.steps))
+            total, sound, loss = (torch.zeros((), device=device) for _ in range(3))
+            for number in stretch:
+                inputs, labels = next(coming)
+                torch.manual_seed((seed << 32) + number)  # after the batch, as making it may draw from the same numbers
+                for group in optimiser.param_groups:
+                    group["lr"] = protocol.rate_at(number)
+                loss = _step(model, optimiser, scaler, statistics, inputs.to(device), sent(labels, device))
+                total += torch.where(loss.isfinite(), loss, 0.0)
+                sound += loss.isfinite()
+            losses.append(float(total / sound))
+            skipped += len(stretch) - int(sound)
+            step, finished = stretch.stop, isfinite(float(loss))
+            watch(step)
+            if checkpoint and finished:
+                state.save(checkpoint, step, losses, skipped)
+    model.eval()
+    return Finetuned(tuple(losses), finished, skipped)
+
+
+def _sgd(model: nn.Module, protocol: FinetuneProtocol, *, fused: bool) -> torch.optim.SGD:
+    """The optimiser; a fused one leaves it to the device to pass over a step whose gradients are not finite."""
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimiser = torch.optim.SGD(
-        [parameter for parameter in model.parameters() if parameter.requires_grad],
+        parameters,
         lr=protocol.rate,
         momentum=protocol.momentum,
         weight_decay=protocol.decay,
         nesterov=protocol.nesterov and protocol.momentum > 0,
+        fused=fused,
     )
-    scaler = torch.amp.GradScaler(device.type, enabled=device.type == "cuda")
-    what = {"protocol": asdict(protocol), "seed": seed, "every": every, "identity": identity}
-    state = _State(model, optimiser, scaler, json.dumps(what, sort_keys=True))
-    step, losses = state.load(checkpoint, device) if checkpoint else (0, [])
-    coming = batches(step)
-    with torch.random.fork_rng():
-        while step < protocol.steps:
-            stretch = range(step, min(step + every, protocol.steps))
-            total = torch.zeros((), device=device)
-            for number in stretch:
-                torch.manual_seed((seed << 32) + number)
-                inputs, labels = next(coming)
-                for group in optimiser.param_groups:
-                    group["lr"] = protocol.rate_at(number)
-                total += _step(model, optimiser, scaler, inputs.to(device), labels.to(device))
-            losses.append(float(total) / len(stretch))
-            step = stretch.stop
-            watch(step)
-            if not isfinite(losses[-1]):
-                break
-            if checkpoint:
-                state.save(checkpoint, step, losses)
-    model.eval()
-    return Finetuned(tuple(losses), finished=isfinite(losses[-1]))
+    if protocol.momentum > 0:
+        for parameter in parameters:  # of a first step that is passed over, a fused one would keep what memory held
+            optimiser.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
+    return optimiser
 
 
 def _step(
-    model: nn.Module, optimiser: torch.optim.Optimizer, scaler: torch.amp.GradScaler, inputs: Tensor, labels: Tensor
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    scaler: torch.amp.GradScaler,
+    statistics: Sequence[Tensor],
+    inputs: Tensor,
+    labels: Tensor,
 ) -> Tensor:
-    """One update; returns the loss before it, without waiting for the device."""
+    """One update; returns the loss before it. Nothing here waits for a GPU, as the optimiser is a fused one there.
+
+    Args:
+        scaler: passes over an update whose gradients are not finite.
+        statistics: of the network, running ones, that a loss which is not finite leaves as they were: one batch
+            would spoil them for good.
+    """
+    before = [buffer.clone() for buffer in statistics]
     optimiser.zero_grad(set_to_none=True)
     with torch.autocast(inputs.device.type, dtype=torch.float16, enabled=scaler.is_enabled()):
         loss = cross_entropy(model(inputs), labels)
     scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
     scaler.step(optimiser)
     scaler.update()
-    return loss.detach().float()
+    loss = loss.detach().float()
+    for buffer, old in zip(statistics, before, strict=True):
+        torch.where(loss.isfinite(), buffer, old, out=buffer)
+    return loss
 
 
 @torch.inference_mode()
@@ -165,12 +202,13 @@ class _State:
     scaler: torch.amp.GradScaler
     identity: str
 
-    def save(self, path: Path, step: int, losses: list[float]) -> None:
+    def save(self, path: Path, step: int, losses: list[float], skipped: int) -> None:
         record = {
             "format": FORMAT,
             "identity": self.identity,
             "step": step,
             "losses": losses,
+            "skipped": skipped,
             "model": self.model.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "scaler": self.scaler.state_dict(),
@@ -178,18 +216,18 @@ class _State:
         with atomic_write(path) as file:
             torch.save(record, file)
 
-    def load(self, path: Path, device: torch.device) -> tuple[int, list[float]]:
-        """The step to go on from and the losses so far: 0 and none where there is no checkpoint."""
+    def load(self, path: Path, device: torch.device) -> tuple[int, list[float], int]:
+        """The step to go on from, the losses and skipped steps so far: none where there is no checkpoint."""
         if not path.exists():
-            return 0, []
+            return 0, [], 0
         try:
             record: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
-            found, step, losses = record["identity"], int(record["step"]), list(record["losses"])
-            if record["format"] == FORMAT and found == self.identity:
+            if record["format"] == FORMAT and record["identity"] == self.identity:
+                step, losses, skipped = int(record["step"]), list(record["losses"]), int(record["skipped"])
                 self.model.load_state_dict(record["model"])
                 self.optimiser.load_state_dict(record["optimiser"])
                 self.scaler.load_state_dict(record["scaler"])
-                return step, losses
+                return step, losses, skipped
         except Exception as error:  # a damaged file fails in many ways
             reason = next(iter(str(error).splitlines()), type(error).__name__)
             raise UserError(f"{path}: damaged checkpoint ({reason}); delete it to start again") from None

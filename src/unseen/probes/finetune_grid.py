@@ -91,15 +91,15 @@ def log_spaced(least: float, greatest: float, count: int) -> tuple[float, ...]:
     return tuple(float(f"{10 ** (first + (last - first) * place / (count - 1)):.12g}") for place in range(count))
 
 
-def best_trial(validation: Sequence[float | None]) -> int:
-    """The place of the greatest score, the first of equal ones; None is a training that diverged."""
+def ranked_trials(validation: Sequence[float | None]) -> list[int]:
+    """Places by score, the greatest first and of equal ones the first; None is a training that diverged, left out."""
     known = [place for place, value in enumerate(validation) if value is not None]
     if not known:
         raise UserError(
             f"all {len(validation)} trainings diverged, so there is none to choose; try more settings (--trials), "
             f"or look at the backbone's preprocessing"
         )
-    return max(known, key=lambda place: (validation[place], -place))
+    return sorted(known, key=lambda place: (-(validation[place] or 0), place))
 
 
 def at_edges(setting: FinetuneProtocol) -> list[Edge]:
@@ -134,8 +134,13 @@ def class_scores(outputs: Tensor) -> Tensor:
     return outputs[:, 1] - outputs[:, 0] if outputs.ndim == 3 else outputs
 
 
-def calibration(scores: Tensor, y: Tensor, temperature: float, bins: int) -> Calibration:
-    """How far confidence is from accuracy, before and after division of the (n, c) scores by a temperature."""
+def calibration(scores: Tensor, y: Tensor, temperature: float, bins: int, *, unbounded: bool) -> Calibration:
+    """How far confidence is from accuracy, before and after division of the (n, c) scores by a temperature.
+
+    Args:
+        unbounded: whether the temperature is the end of the range searched.
+    """
     exact = scores.double()
     before, after = (reliability_bins((exact / scale).softmax(dim=1), y, bins) for scale in (1.0, temperature))
-    return Calibration(before.calibration_error, after.calibration_error, (temperature,), before, after)
+    errors = before.calibration_error, after.calibration_error
+    return Calibration(*errors, (temperature,), before, after, unbounded)

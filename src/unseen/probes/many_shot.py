@@ -19,7 +19,7 @@ from unseen.metrics.average_precision import average_precision_11_point
 from unseen.metrics.calibration import ReliabilityBins, fit_temperature, reliability_bins
 from unseen.probes.logistic_path import LogisticPath, logistic_path
 
-REVISION = 1
+REVISION = 2
 """Raised when the probe gives other numbers for the same input."""
 Metric = Literal["top1", "mean-per-class", "map-11-point"]
 REFIT_STEP = 4
@@ -80,6 +80,9 @@ class Labels:
     def multi_label(self) -> bool:
         return self.y.ndim == 2
 
+    def to(self, device: torch.device) -> "Labels":
+        return Labels(self.y.to(device), None if self.ignored is None else self.ignored.to(device))
+
 
 @dataclass(frozen=True)
 class Calibration:
@@ -89,6 +92,8 @@ class Calibration:
         error, scaled_error: expected calibration error before and after temperature scaling.
         temperatures: one, or one for each fold.
         before, after: the bins of the reliability diagram; of folds, all samples that were scored, together.
+        unbounded: whether a temperature is the end of the range searched: where all samples it is fitted to are
+            predicted correctly, the best would be 0.
     """
 
     error: float
@@ -96,6 +101,7 @@ class Calibration:
     temperatures: tuple[float, ...]
     before: ReliabilityBins
     after: ReliabilityBins
+    unbounded: bool
 
 
 @dataclass(frozen=True)
@@ -137,10 +143,10 @@ def many_shot(
     and validation data. The costs of a fit are those of `logistic_path`.
 
     Args:
-        parts: (n, d) features and labels of training, validation and test data, on one device.
+        parts: (n, d) features and labels of training, validation and test data; labels go where the features are.
         metric: greater is better; `map-11-point` for labels of several classes, and only for them.
     """
-    (X, train), (X_val, val), (X_test, test) = parts
+    (X, train), (X_val, val), (X_test, test) = ((X, labels.to(X.device)) for X, labels in parts)
     if (metric == "map-11-point") != train.multi_label:
         raise UserError(f"the metric {metric} does not go with labels of shape {tuple(train.y.shape)}")
     penalties = protocol.penalties
@@ -196,19 +202,27 @@ def _calibration(
     scores, y = test
     before = reliability_bins(scores.softmax(dim=1), y, protocol.bins)
     if protocol.temperature == "validation":
-        temperature = fit_temperature(*validation).temperature
-        after = reliability_bins((scores / temperature).softmax(dim=1), y, protocol.bins)
-        return Calibration(before.calibration_error, after.calibration_error, (temperature,), before, after)
+        fit = fit_temperature(*validation)
+        after = reliability_bins((scores / fit.temperature).softmax(dim=1), y, protocol.bins)
+        errors = before.calibration_error, after.calibration_error
+        return Calibration(*errors, (fit.temperature,), before, after, fit.limit is not None)
     folds = equal_folds(len(y), protocol.folds)
-    temperatures, errors, scaled, labels = [], [], [], []
+    fits, fold_errors, scaled, labels = [], [], [], []
     for number, fold in enumerate(folds):
         rest = torch.cat([other for place, other in enumerate(folds) if place != number])
-        temperatures.append(fit_temperature(scores[fold], y[fold]).temperature)
-        scaled.append((scores[rest] / temperatures[-1]).softmax(dim=1))
+        fits.append(fit_temperature(scores[fold], y[fold]))
+        scaled.append((scores[rest] / fits[-1].temperature).softmax(dim=1))
         labels.append(y[rest])
-        errors.append(reliability_bins(scaled[-1], labels[-1], protocol.bins).calibration_error)
+        fold_errors.append(reliability_bins(scaled[-1], labels[-1], protocol.bins).calibration_error)
     after = reliability_bins(torch.cat(scaled), torch.cat(labels), protocol.bins)
-    return Calibration(before.calibration_error, sum(errors) / len(errors), tuple(temperatures), before, after)
+    return Calibration(
+        error=before.calibration_error,
+        scaled_error=sum(fold_errors) / len(folds),
+        temperatures=tuple(fit.temperature for fit in fits),
+        before=before,
+        after=after,
+        unbounded=any(fit.limit is not None for fit in fits),
+    )
 
 
 def equal_folds(samples: int, folds: int) -> list[Tensor]:

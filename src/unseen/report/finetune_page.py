@@ -5,10 +5,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from unseen.files import atomic_write
+from unseen.report.durations import duration
 from unseen.report.render import render
 from unseen.report.sections import Plot, Section, Series
 from unseen.report.task_data import Bins
 from unseen.report.task_page import SCRIPTS, SHEETS
+from unseen.report.task_sections import temperature_sentences
 from unseen.report.task_tables import Cell, Row, Table, best_two
 from unseen.results.published import TABLES
 from unseen.results.transfer import FINETUNED_ECE, FINETUNED_SCALED_ECE, SOURCE, TaskScore
@@ -42,9 +44,12 @@ class Tuned:
         title: of the data set.
         scores: its metric on test images first, then calibration errors where images have one class.
         chosen: place in `tried` of the setting that was trained again.
+        passed_over: places of better ones that diverged when they were trained again.
         edges: ends of the grid that this setting is at.
         seconds: of all trainings.
+        arithmetic: how exact the numbers are and where they were computed, in words.
         before, after: temperature scaling.
+        unbounded: whether the temperature is the end of its range, as where all validation images are right.
     """
 
     backbone: str
@@ -56,9 +61,12 @@ class Tuned:
     chosen: int
     edges: Sequence[str]
     seconds: float
+    arithmetic: str
+    passed_over: Sequence[int] = ()
     temperatures: Sequence[float] = ()
     before: Bins | None = None
     after: Bins | None = None
+    unbounded: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,7 +101,7 @@ class FinetunePage:
         found: dict[str, tuple[int, float]] = {}
         for each in self.tuned:
             trainings, seconds = found.get(each.backbone, (0, 0.0))
-            found[each.backbone] = (trainings + len(each.tried) + 1, seconds + each.seconds)
+            found[each.backbone] = (trainings + len(each.tried) + len(each.passed_over) + 1, seconds + each.seconds)
         return found
 
 
@@ -104,7 +112,7 @@ def write_finetune_page(page: FinetunePage, path: Path) -> None:
         "tasks.html.j2",
         sheets=SHEETS,
         scripts=SCRIPTS,
-        filters={"duration": lambda seconds: f"{seconds:.1f} s" if seconds < 60 else f"{seconds / 60:.1f} min"},
+        filters={"duration": duration},
         values={
             "page": page,
             "sections": sections,
@@ -143,21 +151,28 @@ def finetune_sections(page: FinetunePage) -> list[Section]:
         "images by the network that was chosen, before it was trained on them. Published errors are means over ten "
         "data sets."
     )
-    return [grid, Section("fine-tuned-calibration", "Calibration", [], plots, note)]
+    without = [f"{each.title} ({each.backbone})" for each in page.tuned if each.unbounded]
+    return [grid, Section("fine-tuned-calibration", "Calibration", temperature_sentences(without), plots, note)]
 
 
 def _edge_sentences(page: FinetunePage) -> Iterator[str]:
     for each in page.tuned:
         best, of = each.tried[each.chosen], f"{each.title} ({each.backbone})"
-        yield (
-            f"{of}: rate {best.rate:g}, decay {best.decay:g} divided by the rate, {AUGMENTS[best.augment]}; "
-            f"{100 * (best.value or 0):.2f}% on validation images."
-        )
+        yield f"{of}: {_setting(best)}; {100 * (best.value or 0):.2f}% on validation images."
+        for better in (each.tried[place] for place in each.passed_over):
+            yield (
+                f"{of}: {_setting(better)}, with {100 * (better.value or 0):.2f}% the better choice, was passed over: "
+                f"it diverged when it was trained again, on training and validation images."
+            )
         if each.edges:
             yield f"{of}: the setting is at an end of the grid ({', '.join(each.edges)}); one beyond may be better."
         diverged = sum(tried.value is None for tried in each.tried)
         if diverged:
             yield f"{of}: {diverged} of {len(each.tried)} settings diverged."
+
+
+def _setting(tried: Tried) -> str:
+    return f"rate {tried.rate:g}, decay {tried.decay:g} divided by the rate, {AUGMENTS[tried.augment]}"
 
 
 def _grid_plot(page: FinetunePage, each: Tuned) -> Plot:

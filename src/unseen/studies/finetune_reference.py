@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
 from unseen.features.batches import Decoder, Piece, decoded, geometry
+from unseen.features.device_memory import sent
 from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
@@ -125,13 +126,18 @@ def _fine_tuned(
         identity=job_key(job),
         watch=watch,
     )
-    scores = predict(model, images.testing(transform, device), device=device)
+    scores = predict(model, images.testing(transform, device), device=device) if done.finished else None
+    if scores is None or not bool(scores.isfinite().all()):
+        checkpoint.unlink(missing_ok=True)  # of no use: from it, the same would happen again
+        raise UserError(
+            f"{job.backbone} on {job.domain}: fine-tuning diverged at rate {job.protocol.rate:g}; give a smaller --rate"
+        )
     y = torch.from_numpy(images.test_y)
     return {
         "top1": float(top_k_accuracy(scores, y)),
         "top5": float(top_k_accuracy(scores, y, 5)),
         "losses": list(done.losses),
-        "finished": done.finished,
+        "skipped": done.skipped,
         "device": device.type,
     }
 
@@ -211,4 +217,4 @@ class _Images:
                 for place, reason in found.damaged[shape].items():
                     raise UserError(f"{self.source.entries[int(numbers[place])].id}: {reason}")
                 pixels = found.pixels[shape]
-                yield pixels.to(device), found.proportions.get(shape, torch.ones(len(pixels)))
+                yield sent(pixels, device), found.proportions.get(shape, torch.ones(len(pixels)))

@@ -36,7 +36,7 @@ from unseen.report.task_data import Bins
 from unseen.results.transfer import published_task_scores
 from unseen.studies.run_folder import MADE_BY, RESULTS, VERSION, extend_run, write_run
 from unseen.studies.task_analysis import mean_errors
-from unseen.studies.task_plan import METRICS, STUDY
+from unseen.studies.task_plan import STUDY
 from unseen.studies.tasks import TITLE
 from unseen.version import __version__
 
@@ -47,6 +47,8 @@ CHECKPOINTS = "checkpoints"
 PIXELS = "pixels"
 SAMPLE = 8
 """Images that a step is measured with on a CPU."""
+ARITHMETIC = {"float16": "Products in 16 bits, weights and updates in 32", "float32": "All numbers in 32 bits"}
+DEVICES = {"cuda": "GPU", "cpu": "CPU"}
 Watch = Callable[[str, int], None]
 """Called with the name of a training and the steps of it that are done."""
 
@@ -83,7 +85,7 @@ def plan_finetuning(
         backbone.spec,
         opened.dataset.name,
         opened.manifest.content_hash,
-        METRICS[opened.dataset.metric],
+        opened.dataset.metric,
         arithmetic,
         seed,
     )
@@ -111,14 +113,16 @@ def step_seconds(backbone: Backbone, batch: int, device: "torch.device") -> floa
 
     from unseen.probes.finetune import FinetuneProtocol, finetune, with_head
 
-    images = batch if device.type == "cuda" else min(batch, SAMPLE)
+    on_gpu = device.type == "cuda"
+    images = batch if on_gpu else min(batch, SAMPLE)
     size = backbone.spec.transform.size
-    inputs, labels = torch.zeros(images, 3, size, size), torch.arange(images) % 2
+    inputs = torch.zeros(images, size, size, 3, device=device).permute(0, 3, 1, 2)  # as training images are in memory
+    labels = torch.arange(images) % 2
     model = with_head(deepcopy(backbone.module), backbone.spec.dimension, 2, seed=0)
     threads, seconds = torch.get_num_threads(), 0.0
     torch.set_num_threads(1)
     try:
-        for steps in (1, 3):  # the first time a device sets itself up
+        for steps in (5, 20) if on_gpu else (1, 3):  # the first time a device sets itself up
             start = time.perf_counter()
             protocol = FinetuneProtocol("measured", steps, images, rate=1e-4, decay=0.0)
             finetune(model, lambda _: repeat((inputs, labels)), protocol, device=device)
@@ -141,7 +145,8 @@ def run_finetuning(
 
     Args:
         backbone: what the job was planned with; its module is left as it is.
-        out: folder of the run; a checkpoint in it, of twice the network's size, is there while a training lasts.
+        out: folder of the run; a checkpoint in it, of twice the network's size, is there while a training lasts, and
+            one of each setting that diverged when it was trained again, until another did not.
     """
     if backbone.spec != job.spec:
         raise UserError(f"{job.backbone} on {job.domain}: not what this fine-tuning was planned with; plan it again")
@@ -162,12 +167,13 @@ def run_finetuning(
         checkpoint_path(out, trial).unlink(missing_ok=True)
         yield names[job_key(trial)]
     for task in run_jobs([job], results, values):
-        checkpoint_path(out, task).unlink(missing_ok=True)
+        for path in (out / CHECKPOINTS).glob(f"{checkpoint_path(out, task).stem}*"):
+            path.unlink(missing_ok=True)
         yield "the best"
 
 
 def checkpoint_path(out: Path, job: FinetuneTrialJob | FinetuneTaskJob) -> Path:
-    """Where a training saves how far it is."""
+    """Where a trial saves how far it is; of a task, what the names of such files begin with."""
     return out / CHECKPOINTS / f"{job_key(job)}.pt"
 
 
@@ -231,8 +237,18 @@ def finetune_page(data: RunData, results: Sequence[Result], notices: Sequence[st
         published=[] if short else published_task_scores(),
         means=mean_errors(score for each in tuned for score in each.scores),
         notices=[*short, *notices],
-        provenance=data.provenance,
+        provenance={**data.provenance, "arithmetic of fine-tuning": _arithmetic(tuned)},
     )
+
+
+def _arithmetic(tuned: Sequence[Tuned]) -> str:
+    """How exact the numbers of all trainings are, and where they were computed; by data set where that differs."""
+    found: dict[str, list[str]] = {}
+    for each in tuned:
+        found.setdefault(each.arithmetic, []).append(f"{each.backbone} on {each.dataset}")
+    if len(found) == 1:
+        return next(iter(found))
+    return "; ".join(f"{arithmetic}: {', '.join(of)}" for arithmetic, of in found.items())
 
 
 def _tuned(result: Result) -> Tuned:
@@ -251,9 +267,12 @@ def _tuned(result: Result) -> Tuned:
                 for setting, value in zip(grid.settings, values["validation"], strict=True)
             ],
             chosen=range(grid.trials).index(values["chosen"]),  # an error where there is no such place
+            passed_over=[range(grid.trials).index(place) for place in values.get("passed_over", ())],
             edges=values["edges"],
+            arithmetic=f"{ARITHMETIC[job['arithmetic']]}, on a {DEVICES.get(values['device'], values['device'])}",
             seconds=values["trial_seconds"] + result.seconds,
             temperatures=values.get("temperatures", ()),
+            unbounded=values.get("unbounded_temperature", False),
             before=bins.get("before"),
             after=bins.get("after"),
         )
