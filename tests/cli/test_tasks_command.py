@@ -1,14 +1,19 @@
 """`unseen tasks`, from images to the page, on the digits that come with scikit-learn."""
 
+import io
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from unseen.cli.main import app
 from unseen.cli.tasks import tasks
+from unseen.images.datasets.registry import DATASETS
 from unseen.probes.many_shot import ERICSSON_2021
 from unseen.studies.task_features import find_task_features
 from unseen.studies.task_plan import task_jobs
@@ -64,6 +69,9 @@ def test_from_images_to_the_page(unseen: Unseen, tmp_path: Path, backbone: str) 
     assert "dtd: not there" in page
     assert "saw images of 8 pixels; the published models saw 224" in page
     assert "digits of scikit-learn" in page
+    assert "Every fit reached its optimum." in said
+    stores = [json.loads(path.read_text()) for path in (out / "features/digits").glob("*/manifest.json")]
+    assert [store["provenance"]["source"]["split seed"] for store in stores] == ["0"] * 3
 
     before = results(out)
     assert len(before) == 4
@@ -85,12 +93,17 @@ def test_from_images_to_the_page(unseen: Unseen, tmp_path: Path, backbone: str) 
     assert "a run with other protocol" in error
 
 
-def test_own_features(unseen: Unseen, tmp_path: Path) -> None:
+def write_features(folder: Path, **images: int) -> None:
+    """Features of six classes, so many images of each in a split."""
     rng = np.random.default_rng(0)
-    (tmp_path / "features/pets").mkdir(parents=True)
-    for name, count in (("train", 40), ("val", 20), ("test", 25)):
+    folder.mkdir(parents=True, exist_ok=True)
+    for split, count in images.items():
         y = np.arange(6).repeat(count)
-        np.savez(tmp_path / "features/pets" / f"{name}.npz", X=np.eye(6)[y] + 0.4 * rng.normal(size=(len(y), 6)), y=y)
+        np.savez(folder / f"{split}.npz", X=np.eye(6)[y] + 0.4 * rng.normal(size=(len(y), 6)), y=y)
+
+
+def test_own_features(unseen: Unseen, tmp_path: Path) -> None:
+    write_features(tmp_path / "features/pets", train=40, val=20, test=25)
     out = tmp_path / "run"
     options = ("tasks", "--features", tmp_path / "features", "--out", out, "--workers", 1, "--backbone", "mine")
     code, said, _ = unseen(*options, "--dry-run")
@@ -98,7 +111,7 @@ def test_own_features(unseen: Unseen, tmp_path: Path) -> None:
     assert "4 jobs" in said
 
     # Stopped after the first of its jobs, a run goes on with the others.
-    found = find_task_features(tmp_path / "features", [], ["mine"])
+    found = find_task_features(tmp_path / "features", [], ["mine"]).features
     running = run_tasks(task_jobs(found, ERICSSON_2021)[::-1], found, out / "results", 1)
     next(running)
     running.close()
@@ -112,6 +125,89 @@ def test_own_features(unseen: Unseen, tmp_path: Path) -> None:
     assert table.loc[table["setting"] == "linear", "metric"].item() == "mean-per-class"
     # The paper's models stand beside it, as its few-shot scores on Pets are published.
     assert "among the paper's models, mine ranks" in said.lower()
+
+
+def test_one_bad_data_set_stops_no_other(unseen: Unseen, tmp_path: Path) -> None:
+    folder, out = tmp_path / "features", tmp_path / "run"
+    for name in ("dtd", "pets"):
+        write_features(folder / name, train=4, val=3, test=3)
+    y = np.zeros(9, dtype=np.int64)
+    np.savez(folder / "dtd/val.npz", X=np.eye(6)[y], y=y)
+    options = ("tasks", "--features", folder, "--out", out, "--workers", 1, "--backbone", "mine", "--datasets")
+    code, _, notes = unseen(*options, "dtd,pets", "--dry-run")
+    assert code == 0
+    assert "left out: dtd: features by mine: no validation image of 1 and 4 more classes" in notes
+    code, _, notes = unseen(*options, "dtd,pets")
+    assert code == 0
+    assert "left out: dtd: features by mine: no validation image of 1 and 4 more classes" in notes
+    assert set(pd.read_csv(out / "scores.csv")["dataset"]) == {"pets"}
+    assert "no validation image of 1" in (out / "report.html").read_text()
+
+    # Mended, the same command takes it, in the same folder, and the page no longer says that it is left out.
+    write_features(folder / "dtd", val=3)
+    code, _, notes = unseen(*options, "dtd,pets")
+    assert code == 0
+    assert "left out" not in notes
+    assert set(pd.read_csv(out / "scores.csv")["dataset"]) == {"dtd", "pets"}
+    assert "no validation image of 1" not in (out / "report.html").read_text()
+
+
+def write_pictures(root: Path) -> None:
+    """Textures and pets, two classes each; the only validation image of one texture is damaged."""
+    picture = io.BytesIO()
+    Image.fromarray(np.zeros((9, 9, 3), np.uint8)).save(picture, "JPEG")
+    for part in ("train", "val", "test"):
+        images = [f"{name}/{part}.jpg" for name in ("banded", "zigzagged")]
+        (root / "dtd/dtd/labels").mkdir(parents=True, exist_ok=True)
+        (root / f"dtd/dtd/labels/{part}1.txt").write_text("\n".join(images))
+        for image in images:
+            path = root / "dtd/dtd/images" / image
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(b"damaged" if image == "zigzagged/val.jpg" else picture.getvalue())
+    (root / "oxford-iiit-pet/annotations").mkdir(parents=True)
+    (root / "oxford-iiit-pet/images").mkdir()
+    for file, numbers in (("trainval", range(5, 10)), ("test", range(5))):
+        images = [f"{breed}_{number}" for breed in ("Abyssinian", "Beagle") for number in numbers]
+        lines = [f"{image} 1 1 1" for image in images]
+        (root / f"oxford-iiit-pet/annotations/{file}.txt").write_text("\n".join(lines))
+        for image in images:
+            (root / f"oxford-iiit-pet/images/{image}.jpg").write_bytes(picture.getvalue())
+
+
+def test_images_left_out_that_a_class_needs(
+    unseen: Unseen, tmp_path: Path, backbone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = {"dtd": {"train": 2, "val": 2, "test": 2}, "pets": {"train": 8, "val": 2, "test": 10}}
+    for name, of in counts.items():
+        monkeypatch.setitem(DATASETS, name, replace(DATASETS[name], classes=2, counts=of))
+    write_pictures(tmp_path / "data")
+    options = ("tasks", "--backbone", backbone, "--images", tmp_path / "data", "--workers", 1, "--on-error", "report")
+    code, _, notes = unseen(*options, "--datasets", "dtd,pets", "--out", tmp_path / "run")
+    assert code == 0
+    assert "left out: dtd: features by" in notes
+    assert "no validation image of zigzagged; every class needs one" in notes
+    assert set(pd.read_csv(tmp_path / "run/scores.csv")["dataset"]) == {"pets"}
+    code, _, error = unseen(*options, "--datasets", "dtd", "--out", tmp_path / "other")
+    assert code == 2
+    assert "no validation image of zigzagged" in error
+    assert not (tmp_path / "other/run.json").exists()
+
+
+def test_a_constant_at_the_end_of_the_grid_is_said(unseen: Unseen, tmp_path: Path) -> None:
+    # Every constant tells these classes apart, and the weakest of equals is taken.
+    rng = np.random.default_rng(0)
+    (tmp_path / "features/pets").mkdir(parents=True)
+    for split in ("train", "val", "test"):
+        y = np.arange(6).repeat(8)
+        np.savez(tmp_path / f"features/pets/{split}.npz", X=np.eye(6)[y] + 1e-3 * rng.normal(size=(48, 6)), y=y)
+    options = ("--features", tmp_path / "features", "--out", tmp_path / "run", "--workers", 1)
+    code, said, _ = unseen("tasks", *options, "--backbone", "mine")
+    assert code == 0
+    assert "The constant chosen is the weakest of the grid on Oxford-IIIT Pets (mine)" in " ".join(said.split())
+    table = pd.read_csv(tmp_path / "run/scores.csv").set_index("setting")
+    assert table.loc["linear", "edge"] == "weakest"
+    assert table.loc["linear", "penalty"] == pytest.approx(1e-6)
+    assert str(table.loc["linear", "converged"]) == "True"
 
 
 @pytest.mark.parametrize(
@@ -138,7 +234,7 @@ def test_a_partial_copy_is_named(unseen: Unseen, tmp_path: Path, backbone: str) 
     place = tmp_path / "data/eurosat/2750"
     for name in ("Forest", "River"):
         (place / name).mkdir(parents=True)
-        (place / name / f"{name}_1.jpg").write_bytes(b"")
+        (place / name / f"{name}_1.jpg").write_bytes(b"a picture")
     options = ("--images", tmp_path / "data", "--datasets", "eurosat,digits", "--dry-run")
     code, said, notes = unseen("tasks", "--backbone", backbone, "--out", tmp_path / "run", *options)
     assert code == 0

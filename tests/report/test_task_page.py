@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from unseen.report.task_data import Bins, CorrelationTable, Fit, TaskDataset, TaskPage
 from unseen.report.task_page import findings, rank_radars, write_task_page
 from unseen.report.task_sections import task_sections
-from unseen.report.task_tables import best_two, task_tables
+from unseen.report.task_tables import best_two, score_rows, task_tables
 from unseen.results.transfer import TaskScore, imagenet_top1, published_task_scores
 from unseen.studies.task_analysis import averages, correlations, ranks
 
@@ -112,8 +113,38 @@ def test_fits_are_not_silent(stopped: int, edge: str | None, expected: str) -> N
     assert expected in section.sentences
 
 
+def test_the_table_of_scores_says_what_a_fit_is_worth() -> None:
+    rows = {(row["dataset"], row["setting"]): row for row in score_rows(page(stopped=2, edge="weakest"))}
+    assert len(rows) == 7  # the run's own, and none of the paper's
+    for setting in ("linear", "ece", "scaled-ece"):
+        row = rows["cifar10", setting]
+        assert (row["penalty"], row["edge"], row["converged"]) == (1.0, "weakest", False)
+    for key in (("cifar10", "5-shot"), ("digits", "linear"), ("", "imagenet")):
+        assert (rows[key]["penalty"], rows[key]["edge"], rows[key]["converged"]) == (None, None, None)
+    assert all(row["converged"] in {True, None} for row in score_rows(page()))
+
+
+def test_notes_are_on_the_page_without_few_shot_scores_too() -> None:
+    whole = replace(page(), notes=["Left out for a reason."])
+    linear = replace(whole, scores=[score for score in whole.scores if not score.setting.endswith("-shot")])
+    for each, name in ((whole, "few-shot"), (linear, "many-shot")):
+        assert [part.name for part in task_sections(each) if "Left out for a reason." in part.sentences] == [name]
+
+
 def test_reliability_leaves_out_empty_bins() -> None:
     section = next(part for part in task_sections(page()) if part.name == "calibration")
     line = section.plots[0].series[1]
     assert list(line.x) == pytest.approx([20, 90])
     assert list(line.y) == pytest.approx([25, 80])
+
+
+def test_a_temperature_without_an_optimum_is_said() -> None:
+    plain = page()
+    unbounded = replace(plain, fits=[replace(fit, unbounded=True) for fit in plain.fits])
+    said = [
+        [sentence for sentence in part.sentences if "No temperature is best on CIFAR-10 (mine)" in sentence]
+        for each in (plain, unbounded)
+        for part in task_sections(each)
+        if part.name == "calibration"
+    ]
+    assert [len(sentences) for sentences in said] == [0, 1]

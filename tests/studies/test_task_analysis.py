@@ -8,7 +8,16 @@ from unseen.metrics.accuracy_scales import logit as our_logit
 from unseen.metrics.correlation import correlation
 from unseen.results.published import published
 from unseen.results.transfer import TaskScore, imagenet_top1, published_task_scores
-from unseen.studies.task_analysis import CALIBRATED, averages, correlations, mean_errors, ranks, scaled, setting_title
+from unseen.studies.task_analysis import (
+    CALIBRATED,
+    averages,
+    correlations,
+    mean_errors,
+    ranks,
+    scaled,
+    setting_title,
+    without_average,
+)
 
 UNITS = {"ece": 100, "diffusion": 100, "lpips": 1, "squared-error": 1}
 
@@ -64,6 +73,21 @@ def test_averages_are_means_of_logits_over_shared_data_sets() -> None:
     assert order["mine"] == better + 1
 
 
+def test_a_setting_without_a_shared_data_set_is_named() -> None:
+    apart = [
+        TaskScore("one", "digits", "linear", "top1", 0.9),
+        TaskScore("two", "pets", "linear", "top1", 0.8),
+        TaskScore("one", "digits", "5-shot", "top1", 0.7),
+        TaskScore("one", "digits", "ece", "ece", 0.7),
+    ]
+    assert [average.setting for average in averages(apart)] == ["5-shot other"]
+    [sentence] = without_average(apart)
+    assert sentence == "Many-shot, linear: neither averaged nor ranked, as one and two share no data set."
+    both = [*apart, TaskScore("two", "digits", "linear", "top1", 0.6)]
+    assert without_average(both) == []
+    assert without_average([*published_task_scores(), *imagenet_top1()]) == []
+
+
 def test_calibration_errors_compare_only_over_the_papers_ten() -> None:
     assert len(CALIBRATED) == 10
     part = [TaskScore("mine", name, "ece", "ece", 0.05) for name in CALIBRATED[:9]]
@@ -91,6 +115,9 @@ def test_correlations_of_settings() -> None:
 
 def test_scales_and_titles() -> None:
     assert scaled(TaskScore("b", "", "linear", "top1", 0.25)) == pytest.approx(np.log(1 / 3))
-    assert np.isfinite(scaled(TaskScore("b", "", "linear", "top1", 1.0)))
+    values = [0.0, 0.00005, 0.0001, 0.0002, 0.5, 0.9998, 0.9999, 0.99995, 1.0]
+    found = [scaled(TaskScore("b", "", "linear", "top1", value)) for value in values]
+    # What lies beyond the paper's last printed digit reads as that digit, so a perfect score is never below another.
+    assert found == pytest.approx(logit([0.0001, 0.0001, 0.0001, 0.0002, 0.5, 0.9998, 0.9999, 0.9999, 0.9999]))
     assert scaled(TaskScore("b", "", "x", "ami", -0.2)) == -0.2
     assert setting_title("20-shot cd-fsl") == "20-shot, CD-FSL"

@@ -6,13 +6,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from unseen.backbones.backbone import Spec
 from unseen.errors import UserError
 from unseen.features.store import write_store
+from unseen.images.arrays import array_images
+from unseen.images.datasets.listing import SPLITS
+from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.datasets.registry import DATASETS
+from unseen.images.manifest import Manifest
+from unseen.images.source import Entry
+from unseen.images.transform import Transform
 from unseen.jobs.few_shot_job import FewShotJob
 from unseen.jobs.many_shot_job import ManyShotJob
 from unseen.probes.many_shot import ERICSSON_2021
-from unseen.studies.task_features import TaskFeatures, find_task_features
+from unseen.studies.task_features import TaskFeatures, expected_features, find_task_features
 from unseen.studies.task_plan import left_out, possible_shots, task_jobs
 
 
@@ -61,21 +68,68 @@ def test_features_of_several_backbones_are_found(tmp_path: Path) -> None:
             store(tmp_path / "digits", split, backbone)
     store(tmp_path / "eurosat", "all")
     (tmp_path / "notes").mkdir()
-    found = find_task_features(tmp_path, ["digits"], [])
+    found, _ = find_task_features(tmp_path, ["digits"], [])
     assert [(each.backbone, each.dataset.name) for each in found] == [("timm:x", "digits"), ("timm:y", "digits")]
     assert list(found[0].rows.items()) == [("train", 20), ("val", 20), ("test", 20)]
     assert (found[0].classes, found[0].fewest, found[0].dimension) == (5, 12, 4)
-    [other] = find_task_features(tmp_path, ["eurosat"], ["timm:x"])
+    [other] = find_task_features(tmp_path, ["eurosat"], ["timm:x"]).features
     assert list(other.hashes) == ["all"]
-    with pytest.raises(UserError, match="eurosat: no all features of timm:y"):
-        find_task_features(tmp_path, [], ["timm:y"])
+    [digits], [fault] = find_task_features(tmp_path, [], ["timm:y"])
+    assert (digits.backbone, digits.dataset.name) == ("timm:y", "digits")
+    assert fault.startswith("eurosat: ")
+    assert "no all features of timm:y; extract them, or leave the data set out" in fault
+
+
+def own(folder: Path, **labels: list[str]) -> None:
+    """Files of splits with these labels."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for split, words in labels.items():
+        names = sorted(set(words))
+        y = np.array([names.index(word) for word in words])
+        np.savez(folder / f"{split}.npz", X=np.eye(8)[y], y=y, classes=np.array(names))
+
+
+def test_features_that_cannot_be_used_do_not_stop_the_others(tmp_path: Path) -> None:
+    own(tmp_path / "dtd", train=["p", "q"], val=["p", "p"], test=["p", "q"])
+    own(tmp_path / "pets", train=["p", "q"], val=["p", "q"], test=["p", "q"])
+    own(tmp_path / "food101", train=["p"], val=["p"], test=["p"])
+    own(tmp_path / "eurosat", all=["p", "p"])
+    own(tmp_path / "cars", train=["p", "q"], test=["p", "q"])
+    own(tmp_path / "flowers", train=["p", "q"], val=["p", "q"])
+    (tmp_path / "flowers/test.npz").write_bytes(b"PK")
+    found, faults = find_task_features(tmp_path, [], ["mine"])
+    assert [task.dataset.name for task in found] == ["pets"]
+    by_name = {fault.partition(": ")[0]: fault for fault in faults}
+    assert list(by_name) == ["cars", "dtd", "flowers", "food101", "eurosat"]
+    assert by_name["dtd"] == "dtd: features by mine: no validation image of q; every class needs one"
+    assert "all images are of one class (p); two at least are needed" in by_name["food101"]
+    assert "all images are of one class (p)" in by_name["eurosat"]
+    assert "no val; each split needs its own" in by_name["cars"]
+    assert "test.npz" in by_name["flowers"]
+    [fault] = find_task_features(tmp_path, ["pets", "sun397"], []).faults
+    assert fault.startswith("sun397: no features of this data set below")
+    with pytest.raises(UserError, match=r"^dtd: .*no validation image of q.*\(and 1 more that cannot be used\)"):
+        find_task_features(tmp_path, ["dtd", "food101"], [])
+
+
+def test_classes_are_counted_one_by_one_where_images_show_several(tmp_path: Path) -> None:
+    words = ["p", "q", "p+q", "none", "p+q?", "r+q"]
+    own(tmp_path / "voc2007", train=words, val=words, test=words)
+    [found] = find_task_features(tmp_path, [], ["mine"]).features
+    assert (found.classes, found.fewest) == (3, 3)  # r is in one image of each split
+    entries = [Entry(f"{split}/{number}", word) for split in SPLITS for number, word in enumerate(words)]
+    manifest = Manifest(entries, [split for split in SPLITS for _ in words])
+    source = array_images(np.zeros((len(entries), 4, 4), np.uint8), [entry.label for entry in entries])
+    spec = Spec("b", "w", "penultimate", "none", 8, 1, Transform(size=4, resize=4))
+    expected = expected_features(OpenDataset(DATASETS["voc2007"], source, manifest), spec)
+    assert (expected.classes, expected.fewest) == (3, 3)
 
 
 def test_own_files(tmp_path: Path) -> None:
     (tmp_path / "pets").mkdir()
     for split in ("train", "val", "test"):
         np.savez(tmp_path / "pets" / f"{split}.npz", X=np.eye(4), y=np.arange(4))
-    [found] = find_task_features(tmp_path, [], ["mine"])
+    [found] = find_task_features(tmp_path, [], ["mine"]).features
     assert (found.backbone, found.dataset.name, found.classes) == ("mine", "pets", 4)
     with pytest.raises(UserError, match="features of one backbone"):
         find_task_features(tmp_path, [], ["mine", "other"])
@@ -93,7 +147,7 @@ def test_features_that_are_not_there(tmp_path: Path) -> None:
         store(tmp_path / "digits", split)
     with pytest.raises(UserError, match="no val features of timm:x"):
         find_task_features(tmp_path, [], [])
-    with pytest.raises(UserError, match=r"no features of the data set digit.*did you mean digits"):
+    with pytest.raises(UserError, match=r"digit: no features of this data set.*did you mean digits"):
         find_task_features(tmp_path, ["digit"], [])
     store(tmp_path / "digits", "val")
     (tmp_path / "digits/timm-x-val").rename(tmp_path / "digits/first")

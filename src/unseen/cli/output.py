@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from unseen.report.durations import duration as duration  # noqa: PLC0414 - commands take it from here
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -94,10 +96,3 @@ def _track_on_terminal(items: Iterable[T], what: str, total: int | None) -> Iter
         for done, item in enumerate(items, start=1):
             yield item
             progress.update(task, completed=done, rate=f"{done / (time.monotonic() - start):.1f} a second,")
-
-
-def duration(seconds: float) -> str:
-    """Seconds as a person would say them."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -12,7 +12,6 @@ from unseen.cli.datasets import dataset_names
 from unseen.cli.extract import (
     BatchOption,
     CheckpointOption,
-    DeviceOption,
     ExifOption,
     FastOption,
     LayerOption,
@@ -20,6 +19,7 @@ from unseen.cli.extract import (
     PoolOption,
     PrecisionOption,
     SizeOption,
+    StudyDeviceOption,
     WeightsOption,
     extraction_settings,
     load_backbones,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from unseen.images.datasets.open_dataset import OpenDataset
     from unseen.probes.many_shot import ManyShotProtocol
     from unseen.report.task_data import TaskPage
-    from unseen.studies.task_features import TaskFeatures
+    from unseen.studies.task_features import Found, TaskFeatures
 
 FEATURES = "features"
 
@@ -60,7 +60,7 @@ def tasks(
     layer: LayerOption = None,
     size: SizeOption = None,
     weights: WeightsOption = "pretrained",
-    device: DeviceOption = None,
+    device: StudyDeviceOption = None,
     precision: PrecisionOption = None,
     batch: BatchOption = 128,
     on_error: OnErrorOption = "fail",
@@ -85,7 +85,8 @@ def tasks(
     if features is not None:
         if images is not None:
             raise UserError("give images (--images) or features (--features), not both")
-        found = find_task_features(features, names, backbone or [])
+        found, faults = find_task_features(features, names, backbone or [])
+        missing = leave_out(faults)
         if dry_run:
             return _show_features(found, chosen)
     else:
@@ -97,7 +98,8 @@ def tasks(
         show_plan(opened, loaded, settings, chosen, out, count)
         if dry_run:
             return None
-        found = extract_features(opened, loaded, settings, out)
+        found, faults = extract_features(opened, loaded, settings, out)
+        missing += leave_out(faults)
     page = probe_tasks(found, chosen, top1, missing, out, count)
     return _finish(page, out)
 
@@ -109,17 +111,24 @@ def open_datasets(names: Sequence[str], images: Path | None) -> "tuple[list[Open
 
     if images is not None and not images.is_dir():
         raise UserError(f"{images}: no such folder; give the one that all data sets are below")
-    opened, missing = [], []
+    opened, faults = [], []
     for name in names or DATASETS:
         try:
             opened.append(open_dataset(DATASETS[name], images))
         except UserError as error:
-            missing.append(f"{error}.")
-            note(f"left out: {error}")
+            faults.append(str(error))
+    missing = leave_out(faults)
     if not opened:
         raise UserError("none of the data sets is there; unseen doctor --images FOLDER says how to get them")
     # Of data sets that nobody asked for by name, the page need not say that they are not there.
     return opened, missing if names else []
+
+
+def leave_out(faults: Sequence[str]) -> list[str]:
+    """Print a line on each data set that is passed over; the same as sentences for the page."""
+    for fault in faults:
+        note(f"left out: {fault}")
+    return [f"{fault}." for fault in faults]
 
 
 def show_plan(
@@ -157,15 +166,16 @@ def show_plan(
 
 def extract_features(
     opened: "Sequence[OpenDataset]", backbones: "Sequence[Backbone]", settings: "Settings", out: Path
-) -> "list[TaskFeatures]":
-    """Extract what is missing; all features of the study."""
-    from unseen.studies.task_features import extract_dataset
+) -> "Found":
+    """Extract what is missing; all features of the study, and what is wrong with those that cannot be used."""
+    from unseen.studies.task_features import Found, extract_dataset
 
-    return [
-        features
-        for each in opened
-        for features in extract_dataset(each, backbones, out / FEATURES, settings, watch_domain)
-    ]
+    parts = [extract_dataset(each, backbones, out / FEATURES, settings, watch_domain) for each in opened]
+    faults = [fault for part in parts for fault in part.faults]
+    features = [each for part in parts for each in part.features]
+    if not features:
+        raise UserError(faults[0])
+    return Found(features, faults)
 
 
 def probe_tasks(
@@ -196,23 +206,22 @@ def probe_tasks(
 
 def _finish(page: "TaskPage", out: Path) -> None:
     """Write page and table, and print them in short."""
-    from dataclasses import asdict
-
     import pandas as pd
 
     from unseen.report.task_page import findings, write_task_page
-    from unseen.report.task_tables import task_tables
+    from unseen.report.task_sections import fit_sentences
+    from unseen.report.task_tables import score_rows, task_tables
     from unseen.results.tables import write_table
 
     write_task_page(page, out / REPORT)
-    write_table(pd.DataFrame([asdict(score) for score in page.scores if not score.published]), out / "scores.csv")
+    write_table(pd.DataFrame(score_rows(page)), out / "scores.csv")
     for table in task_tables(page):
         own = [row for row in table.rows if not row.published]
         if table.section != "correlations" and own:
             rows = [(row.name, *(cell.text for cell in row.cells)) for row in own]
             print_table(table.caption, ("backbone", *table.columns), rows, table.columns)
             console().print()
-    for sentence in (*page.notices, *findings(page), *page.notes):
+    for sentence in (*page.notices, *findings(page), *fit_sentences(page), *page.notes):
         console().print(sentence)
     console().print(f"\nReport: {out / REPORT}\nScores: {out / 'scores.csv'}")
 

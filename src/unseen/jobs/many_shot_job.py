@@ -4,16 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from unseen.errors import UserError
 from unseen.features.features import Features
+from unseen.images.datasets.listing import SPLITS
 from unseen.images.datasets.multi_label import class_names, targets
+from unseen.images.datasets.open_dataset import check_classes
 from unseen.jobs.calibration_values import calibration_values
 from unseen.jobs.feature_pair import on_device
 from unseen.jobs.measured import measured
 from unseen.jobs.runner import Result
-from unseen.jobs.task_features import check_classes
+from unseen.jobs.task_features import split_labels
 from unseen.probes.many_shot import REVISION, Labels, ManyShot, ManyShotProtocol, Metric, many_shot
 from unseen.results.score import Score
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 ITERATIONS = 40
 """How many iterations a fit of the path takes, for estimates of time; the refit takes as many as ten of these fits."""
 REFIT_FITS = 10
-SPLITS = ("train", "val", "test")
 
 
 @dataclass(frozen=True)
@@ -56,8 +54,12 @@ def run_many_shot(job: ManyShotJob, parts: Sequence[Features], device: "torch.de
     Args:
         parts: training, validation and test features with labels that are indices into one list of classes.
     """
-    where = f"{job.domain} by {job.backbone}"
-    labels = _labels(parts, job.metric, where)
+    import torch
+
+    several = job.metric == "map-11-point"
+    words = split_labels(dict(zip(SPLITS, parts, strict=True)))
+    check_classes(words, f"{job.domain} by {job.backbone}", "every class needs one", several=several)
+    labels = _several_labels(parts) if several else [Labels(torch.from_numpy(part.y)) for part in parts]
     found = many_shot(
         [(on_device(part.X, device, copies=8), label) for part, label in zip(parts, labels, strict=True)],
         job.metric,
@@ -80,21 +82,13 @@ def many_shot_values(found: ManyShot, metric: Metric) -> dict[str, Any]:
     return values | calibration_values(found.calibration)
 
 
-def _labels(parts: Sequence[Features], metric: Metric, where: str) -> list[Labels]:
+def _several_labels(parts: Sequence[Features]) -> list[Labels]:
+    """What images show, where that is several classes."""
     import torch
 
-    if metric != "map-11-point":
-        check_classes(dict(zip(SPLITS, parts, strict=True)), where)
-        return [Labels(torch.from_numpy(part.y)) for part in parts]
     words = parts[0].classes
     classes = class_names(words)
-    if len(classes) < 2:
-        raise UserError(f"{where}: images show one class only ({', '.join(classes)}); two at least are needed")
     found = [targets([words[index] for index in part.y.tolist()], classes) for part in parts]
-    for split, part in zip(SPLITS, found, strict=True):
-        empty = np.flatnonzero(~part.positives.any(axis=0))
-        if len(empty):
-            raise UserError(f"{where}: no image of {split} shows {classes[empty[0]]}; every class needs one")
     # In training, what is difficult to recognise counts as not shown; in scoring it counts neither way.
     return [Labels(torch.from_numpy(part.positives), torch.from_numpy(part.ignored)) for part in found]
 

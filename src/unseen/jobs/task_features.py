@@ -8,7 +8,6 @@ import numpy as np
 
 from unseen.errors import UserError
 from unseen.features.features import Features
-from unseen.images.datasets.open_dataset import SPLIT_WORDS
 from unseen.jobs.feature_pair import Load, load_unchanged
 
 
@@ -42,19 +41,6 @@ def align_splits(parts: Sequence[Features], where: str) -> tuple[Features, ...]:
     return tuple(relabelled(part) for part in parts)
 
 
-def check_classes(parts: Mapping[str, Features], where: str) -> None:
-    """Refuse aligned splits of which one lacks a class that another has, or that have a single class.
-
-    Args:
-        parts: by the names of the splits.
-    """
-    classes = next(iter(parts.values())).classes
-    if len(classes) < 2:
-        raise UserError(f"{where}: all images are of one class ({classes[0]}); two at least are needed")
-    for split, part in parts.items():
-        empty = np.flatnonzero(np.bincount(part.y, minlength=len(classes)) == 0)
-        if len(empty):
-            more = f" and {len(empty) - 1} more classes" if len(empty) > 1 else ""
-            raise UserError(
-                f"{where}: no {SPLIT_WORDS[split]} image of {classes[empty[0]]}{more}; every class needs one"
-            )
+def split_labels(parts: Mapping[str, Features]) -> dict[str, set[str]]:
+    """The distinct labels of each split, by name."""
+    return {split: {part.classes[index] for index in np.unique(part.y)} for split, part in parts.items()}

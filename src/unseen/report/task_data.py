@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from unseen.metrics.correlation import Correlation
 from unseen.results.transfer import TaskScore
 
+SHOTS = (5, 20, 50)
+"""Images of a class to learn from, by setting of the few-shot episodes."""
+
 
 @dataclass(frozen=True)
 class TaskDataset:
@@ -34,6 +37,7 @@ class Fit:
         edge: the end of the grid that the penalty is at, or None.
         stopped: fits that did not reach their optimum, the refit among them.
         before, after: temperature scaling; None where images have several classes.
+        unbounded: whether a temperature is the end of its range, as where all validation images are right.
     """
 
     backbone: str
@@ -44,6 +48,7 @@ class Fit:
     before: Bins | None = None
     after: Bins | None = None
     temperatures: Sequence[float] = ()
+    unbounded: bool = False
 
 
 @dataclass(frozen=True)

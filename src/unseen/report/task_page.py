@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from unseen.files import atomic_write
+from unseen.report.durations import duration
 from unseen.report.render import render
 from unseen.report.task_data import TaskPage
 from unseen.report.task_sections import COLOURS, PUBLISHED, SELF_SUPERVISED, task_sections
@@ -44,7 +45,7 @@ def write_task_page(page: TaskPage, path: Path) -> None:
         "tasks.html.j2",
         sheets=SHEETS,
         scripts=SCRIPTS,
-        filters={"duration": _duration},
+        filters={"duration": duration},
         values={
             "page": page,
             "sections": sections,
@@ -113,7 +114,3 @@ def rank_radars(page: TaskPage) -> list[Radar]:
             )
         )
     return found
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds / 60:.1f} min"

@@ -1,11 +1,12 @@
 """Sections of the task study's page: many shots, few shots, calibration, correlations with ImageNet."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from unseen.metrics.accuracy_scales import logit
 from unseen.report.sections import Plot, Section, Series, Ticks
-from unseen.report.task_data import Average, Bins, TaskPage
-from unseen.report.task_tables import SHOTS, minus
+from unseen.report.task_data import SHOTS, Average, Bins, TaskPage
+from unseen.report.task_tables import minus
 from unseen.results.transfer import ECE, IMAGENET, LINEAR, SCALED_ECE, TaskScore
 
 COLOURS = 8
@@ -19,7 +20,10 @@ MARGIN = 0.1
 def task_sections(page: TaskPage) -> list[Section]:
     """The sections that the run has numbers for."""
     found = (many_shot_section(page), few_shot_section(page), calibration_section(page), correlation_section(page))
-    return [section for section in found if section]
+    sections = [section for section in found if section]
+    if sections and not any(section.name == "few-shot" for section in sections):
+        sections[0] = replace(sections[0], sentences=[*sections[0].sentences, *page.notes])
+    return sections
 
 
 def many_shot_section(page: TaskPage) -> Section | None:
@@ -48,10 +52,11 @@ def many_shot_section(page: TaskPage) -> Section | None:
         "fit that is scored is on training and validation data. Scores are top-1, mean per-class accuracy or 11-point "
         "mean average precision, as is usual for each data set. The paper's appendix prints no such scores."
     )
-    return Section("many-shot", "Many-shot, linear", list(_fit_sentences(page)), [plot], note)
+    return Section("many-shot", "Many-shot, linear", list(fit_sentences(page)), [plot], note)
 
 
-def _fit_sentences(page: TaskPage) -> Iterator[str]:
+def fit_sentences(page: TaskPage) -> Iterator[str]:
+    """Whether a constant is at an end of the grid, and whether fits reached their optimum."""
     titles = {dataset.name: dataset.title for dataset in page.datasets}
     for edge in ("weakest", "strongest"):
         at = [f"{titles[fit.dataset]} ({fit.backbone})" for fit in page.fits if fit.edge == edge]
@@ -159,6 +164,18 @@ def _calibration_sentences(page: TaskPage) -> Iterator[str]:
             before, after = (100 * sum(of) / len(of) for of in errors.values())
             sets = f"{len(errors[ECE])} data set{'s' if len(errors[ECE]) > 1 else ''}"
             yield f"{name}: expected calibration error {before:.2f}% over {sets}, {after:.2f}% after scaling."
+    titles = {dataset.name: dataset.title for dataset in page.datasets}
+    yield from temperature_sentences([f"{titles[fit.dataset]} ({fit.backbone})" for fit in page.fits if fit.unbounded])
+
+
+def temperature_sentences(without: Sequence[str]) -> list[str]:
+    """What to make of data sets on which a temperature is the end of its range."""
+    if not without:
+        return []
+    return [
+        f"No temperature is best on {', '.join(without)}, where the images it is fitted to are all predicted "
+        "correctly, or no better than by chance: scaling says nothing there."
+    ]
 
 
 def correlation_section(page: TaskPage) -> Section | None:

@@ -1,10 +1,10 @@
 """Tables of the task study: a row a backbone, the best and the second best of each column marked, as in the paper."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from unseen.metrics.catalogue import METRICS
-from unseen.report.task_data import CorrelationTable, Pair, TaskPage
+from unseen.report.task_data import SHOTS, CorrelationTable, Pair, TaskPage
 from unseen.results.transfer import (
     ECE,
     FINETUNED,
@@ -15,7 +15,7 @@ from unseen.results.transfer import (
     TaskScore,
 )
 
-SHOTS = (5, 20, 50)
+NO_FIT: dict[str, object] = {"penalty": None, "edge": None, "converged": None}
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,22 @@ def task_tables(page: TaskPage) -> list[Table]:
     tuned = _by_dataset(page, titles, FINETUNED, "many-shot", "Fine-tuned, each data set's own metric, percent")
     correlated = [table for each in page.correlations for table in correlation_tables(each)]
     return [table for table in (linear, tuned, *few, *calibration, *correlated) if table.rows]
+
+
+def score_rows(page: TaskPage) -> list[dict[str, object]]:
+    """The run's own scores as a table for other programs, and of those of a linear probe what its fit is worth.
+
+    These are the penalty, the end of the grid that it is at, if any, and whether all fits reached their optimum.
+    """
+    fits = {(fit.backbone, fit.dataset): fit for fit in page.fits}
+    rows: list[dict[str, object]] = []
+    for score in page.scores:
+        if score.published:
+            continue
+        fit = fits.get((score.backbone, score.dataset)) if score.setting in {LINEAR, ECE, SCALED_ECE} else None
+        rested = {"penalty": fit.penalty, "edge": fit.edge, "converged": not fit.stopped} if fit else NO_FIT
+        rows.append(asdict(score) | rested)
+    return rows
 
 
 def _by_dataset(page: TaskPage, titles: Mapping[str, str], setting: str, section: str, caption: str) -> Table:

@@ -4,7 +4,7 @@ An increase from 98 to 99% means more than one from 50 to 51%, so every metric t
 before it is averaged or correlated.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -42,7 +42,10 @@ CALIBRATED = tuple(
 )
 """The data sets that the paper's calibration errors are means over."""
 LEAST_SHARE = 1e-4
-"""A share of exactly 0 or 1 is read as this far from it, as its logit would be infinite."""
+"""A share nearer than this to 0 or 1 is read as this far from it, as the logit goes to infinity there.
+
+It is the last digit that the paper prints, so no number is read as better than one that it would print the same.
+"""
 
 
 def scaled(score: TaskScore) -> float:
@@ -58,26 +61,43 @@ def averages(scores: Iterable[TaskScore]) -> list[Average]:
     """The mean of each setting over data sets, few-shot settings by family of data sets, as far as they compare.
 
     A mean is over the data sets that every backbone has, of those backbones that have any of the setting: means over
-    different data sets would not compare. Of calibration errors only means over the paper's data sets (`mean_errors`)
-    are taken, as it prints no others.
+    different data sets would not compare. Where they share none there is no mean; `without_average` says so.
+    Of calibration errors only means over the paper's data sets (`mean_errors`) are taken, as it prints no others.
     """
-    cells: dict[str, dict[str, dict[str, float]]] = {}
-    metrics: dict[str, str] = {}
-    for score in scores:
-        if score.metric == "ece" and score.dataset:
-            continue
-        place = _setting(score)
-        cells.setdefault(place, {}).setdefault(score.backbone, {})[score.dataset] = scaled(score)
-        metrics[place] = score.metric
     found = []
-    for setting in sorted(cells, key=_order):
-        by_backbone = cells[setting]
-        shared = [name for name in ("", *DATASETS) if all(name in of for of in by_backbone.values())]
+    for setting, by_backbone in _by_setting(scores).items():
+        shared = _shared(by_backbone)
         if shared:
-            values = {name: float(np.mean([of[dataset] for dataset in shared])) for name, of in by_backbone.items()}
-            better = METRICS[metrics[setting]].higher_is_better
-            found.append(Average(setting, setting_title(setting), list(filter(None, shared)), values, better))
+            values = {
+                name: float(np.mean([scaled(of[dataset]) for dataset in shared])) for name, of in by_backbone.items()
+            }
+            metric = next(iter(by_backbone.values()))[shared[0]].metric
+            title, datasets = setting_title(setting), list(filter(None, shared))
+            found.append(Average(setting, title, datasets, values, METRICS[metric].higher_is_better))
     return found
+
+
+def without_average(scores: Iterable[TaskScore]) -> list[str]:
+    """A sentence on each setting that `averages` has nothing to say of."""
+    return [
+        f"{setting_title(setting)}: neither averaged nor ranked, as {' and '.join(by_backbone)} share no data set."
+        for setting, by_backbone in _by_setting(scores).items()
+        if not _shared(by_backbone)
+    ]
+
+
+def _by_setting(scores: Iterable[TaskScore]) -> dict[str, dict[str, dict[str, TaskScore]]]:
+    """Setting, in the order of pages → backbone → data set → score."""
+    cells: dict[str, dict[str, dict[str, TaskScore]]] = {}
+    for score in scores:
+        if score.metric != "ece" or not score.dataset:
+            cells.setdefault(_setting(score), {}).setdefault(score.backbone, {})[score.dataset] = score
+    return {setting: cells[setting] for setting in sorted(cells, key=_order)}
+
+
+def _shared(by_backbone: Mapping[str, Mapping[str, TaskScore]]) -> list[str]:
+    """The data sets that every backbone has a score of."""
+    return [name for name in ("", *DATASETS) if all(name in of for of in by_backbone.values())]
 
 
 def mean_errors(scores: Iterable[TaskScore]) -> list[TaskScore]:

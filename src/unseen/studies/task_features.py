@@ -5,9 +5,10 @@ backbone or several; or features of the user's own: `train`, `val` and `test` (o
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,13 +21,12 @@ from unseen.features.readers import read_features
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST, read_store
 from unseen.images.datasets.dataset import Dataset
-from unseen.images.datasets.listing import ALL
-from unseen.images.datasets.open_dataset import OpenDataset
+from unseen.images.datasets.listing import ALL, SPLITS
+from unseen.images.datasets.multi_label import class_names, shown_classes
+from unseen.images.datasets.open_dataset import OpenDataset, check_classes
 from unseen.images.datasets.registry import DATASETS
-from unseen.jobs.task_features import align_splits
+from unseen.jobs.task_features import align_splits, split_labels
 from unseen.studies.concept_features import OWN, SUFFIXES, read_about
-
-SPLITS = ("train", "val", "test")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class TaskFeatures:
     Attributes:
         hashes, places: by split; empty where features are still to be made.
         rows: images by split.
-        classes: how many; where an image has several, the distinct combinations of them.
+        classes: how many; where an image has several, the single ones.
         fewest: images, of all splits together, of the class that has the fewest.
         made: what tells them from features made in another way; empty where they are still to be made.
         size: side of the images that the backbone saw, in pixels; None where features do not say.
@@ -54,6 +54,13 @@ class TaskFeatures:
     size: int | None = None
 
 
+class Found(NamedTuple):
+    """Features to work on, and for each data set that has others a line on what is wrong, its name first."""
+
+    features: list[TaskFeatures]
+    faults: list[str]
+
+
 def splits_of(dataset: Dataset) -> tuple[str, ...]:
     """The splits that a data set has, in order."""
     return SPLITS if dataset.test is not None else (ALL,)
@@ -61,7 +68,7 @@ def splits_of(dataset: Dataset) -> tuple[str, ...]:
 
 def expected_features(opened: OpenDataset, spec: Spec) -> TaskFeatures:
     """Features that are still to be made, as far as planning needs to know them."""
-    counts = Counter(entry.label for entry in opened.manifest.entries)
+    counts = _images_of_classes(Counter(entry.label for entry in opened.manifest.entries), opened.dataset)
     rows = Counter(opened.manifest.splits)
     return TaskFeatures(
         backbone=spec.id,
@@ -75,13 +82,24 @@ def expected_features(opened: OpenDataset, spec: Spec) -> TaskFeatures:
     )
 
 
+def _images_of_classes(labels: Mapping[str, int], dataset: Dataset) -> dict[str, int]:
+    """Class → images that show it, from how many images have each label."""
+    if not dataset.multi_label:
+        return dict(labels)
+    counts = dict.fromkeys(class_names(labels), 0)
+    for label, images in labels.items():
+        for name in shown_classes(label):
+            counts[name] += images
+    return counts
+
+
 def extract_dataset(
     opened: OpenDataset,
     backbones: Sequence[Backbone],
     folder: Path,
     settings: Settings,
     watch: Callable[[str, str], Callable[[Progress], None]],
-) -> list[TaskFeatures]:
+) -> Found:
     """Extract what is missing of a data set, one pass over its images for all backbones.
 
     Args:
@@ -101,18 +119,34 @@ def extract_dataset(
         )
         for split in splits_of(dataset)
     }
-    return [
-        features_at(backbone.spec.id, dataset, {split: found[number] for split, found in stores.items()})
+    return _usable(
+        (backbone.spec.id, dataset, {split: found[number] for split, found in stores.items()})
         for number, backbone in enumerate(backbones)
-    ]
+    )
+
+
+def _usable(places: Iterable[tuple[str, Dataset, Mapping[str, Path]]]) -> Found:
+    found, faults = [], []
+    for backbone, dataset, at in places:
+        try:
+            found.append(features_at(backbone, dataset, at))
+        except UserError as error:
+            faults.append(str(error))
+    return Found(found, faults)
 
 
 def features_at(backbone: str, dataset: Dataset, places: Mapping[str, Path]) -> TaskFeatures:
-    """What planning needs of features that are there."""
-    # A store's bytes are not gone through here, as whoever probes them does that.
-    parts = {split: read_store(path) if path.is_dir() else read_features(path) for split, path in places.items()}
-    aligned = align_splits(list(parts.values()), " and ".join(map(str, places.values())))
-    counts = np.bincount(np.concatenate([part.y for part in aligned]), minlength=len(aligned[0].classes))
+    """What planning needs of features that are there; those that nothing can be learned from are an error."""
+    try:
+        # A store's bytes are not gone through here, as whoever probes them does that.
+        parts = {split: read_store(path) if path.is_dir() else read_features(path) for split, path in places.items()}
+        aligned = align_splits(list(parts.values()), " and ".join(map(str, places.values())))
+        labels = split_labels(dict(zip(parts, aligned, strict=True)))
+        check_classes(labels, f"features by {backbone}", "every class needs one", several=dataset.multi_label)
+    except UserError as error:
+        raise UserError(f"{dataset.name}: {error}") from None
+    rows = np.bincount(np.concatenate([part.y for part in aligned]), minlength=len(aligned[0].classes))
+    counts = _images_of_classes(dict(zip(aligned[0].classes, rows.tolist(), strict=True)), dataset)
     return TaskFeatures(
         backbone=backbone,
         dataset=dataset,
@@ -120,7 +154,7 @@ def features_at(backbone: str, dataset: Dataset, places: Mapping[str, Path]) -> 
         places={split: str(path) for split, path in places.items()},
         rows={split: len(part) for split, part in parts.items()},
         classes=len(counts),
-        fewest=int(counts.min()),
+        fewest=min(counts.values()),
         dimension=aligned[0].dimension,
         made=", ".join(_made(part) for part in parts.values()),
         size=_size(aligned[0]),
@@ -137,8 +171,8 @@ def _size(features: Features) -> int | None:
     return int(spec["transform"]["size"]) if isinstance(spec, dict) and "transform" in spec else None
 
 
-def find_task_features(folder: Path, names: Sequence[str], backbones: Sequence[str]) -> list[TaskFeatures]:
-    """Features of data sets below a folder.
+def find_task_features(folder: Path, names: Sequence[str], backbones: Sequence[str]) -> Found:
+    """Features of data sets below a folder; where none of them can be used, that is an error.
 
     Args:
         names: of data sets; empty for all that are there.
@@ -146,20 +180,27 @@ def find_task_features(folder: Path, names: Sequence[str], backbones: Sequence[s
     """
     if not folder.is_dir():
         raise UserError(f"{folder}: no such folder; features are in a folder for each data set below it")
-    there = sorted(entry.name for entry in folder.iterdir() if entry.is_dir() and entry.name in DATASETS)
-    for name in names:
-        if name not in there:
-            hint = did_you_mean(name, there) or f"; there are {', '.join(there) or 'none'}"
-            raise UserError(f"{folder}: no features of the data set {name}{hint}")
-    found = [
-        features_at(backbone, DATASETS[name], places)
-        for name in DATASETS
-        if name in (names or there)
-        for backbone, places in _in_folder(folder / name, DATASETS[name], backbones).items()
-    ]
-    if not found:
+    there = [name for name in DATASETS if (folder / name).is_dir()]
+    features: list[TaskFeatures] = []
+    faults: list[str] = []
+    for name in names or there:
+        try:
+            if name not in there:
+                hint = did_you_mean(name, there) or f"; there are {', '.join(there) or 'none'}"
+                raise UserError(f"no features of this data set below {folder}{hint}")
+            places = _in_folder(folder / name, DATASETS[name], backbones)
+        except UserError as error:
+            faults.append(f"{name}: {error}")
+            continue
+        found = _usable((backbone, DATASETS[name], at) for backbone, at in places.items())
+        features += found.features
+        faults += found.faults
+    if not features and faults:
+        more = f" (and {len(faults) - 1} more that cannot be used)" if len(faults) > 1 else ""
+        raise UserError(f"{faults[0]}{more}")
+    if not features:
         raise UserError(f"{folder}: no features of any data set; each has a folder of its name ({', '.join(DATASETS)})")
-    return found
+    return Found(features, faults)
 
 
 def _in_folder(folder: Path, dataset: Dataset, backbones: Sequence[str]) -> dict[str, dict[str, Path]]:

@@ -16,16 +16,14 @@ from unseen.jobs.few_shot_job import QUERIES, WAYS, FewShotJob
 from unseen.jobs.many_shot_job import ManyShotJob
 from unseen.jobs.runner import missing
 from unseen.jobs.task_work import TaskJob, task_flops
-from unseen.probes.many_shot import ManyShotProtocol, Metric
+from unseen.probes.many_shot import ManyShotProtocol
+from unseen.report.task_data import SHOTS
 from unseen.studies.concept_features import read_about
 from unseen.studies.concept_plan import feature_bytes
 from unseen.studies.probing import on_gpu
 from unseen.studies.task_features import TaskFeatures, splits_of
 
 STUDY = "tasks"
-SHOTS = (5, 20, 50)
-METRICS: dict[str, Metric] = {"top1": "top1", "mean-per-class": "mean-per-class", "map11": "map-11-point"}
-"""The catalogue's name of a data set's metric."""
 OTHER_WORK = 3.0
 """What a fit takes beside its products: softmax, line search, copies."""
 
@@ -48,7 +46,7 @@ def task_jobs(tasks: Sequence[TaskFeatures], protocol: ManyShotProtocol) -> list
         shared = (task.backbone, task.dataset.name)
         if task.dataset.test is not None:
             train, val, test = (task.hashes.get(split, "") for split in splits_of(task.dataset))
-            jobs.append(ManyShotJob(STUDY, protocol, *shared, train, val, test, METRICS[task.dataset.metric]))
+            jobs.append(ManyShotJob(STUDY, protocol, *shared, train, val, test, task.dataset.metric))
         features = tuple(task.hashes.values())
         jobs += [FewShotJob(STUDY, protocol.name, *shared, features, shots) for shots in possible_shots(task)]
     return jobs

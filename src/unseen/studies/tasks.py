@@ -31,9 +31,8 @@ from unseen.results.transfer import (
 )
 from unseen.studies.probing import on_gpu
 from unseen.studies.run_folder import RESULTS, TOP1, VERSION
-from unseen.studies.task_analysis import averages, correlations, mean_errors, ranks
+from unseen.studies.task_analysis import averages, correlations, mean_errors, ranks, without_average
 from unseen.studies.task_features import TaskFeatures
-from unseen.studies.task_plan import METRICS
 from unseen.version import __version__
 
 TITLE = "Transfer to other tasks"
@@ -140,7 +139,7 @@ def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[
         correlations=tables,
         ranks=ranks(together),
         notices=[*filter(None, [data.notice]), *short_notices(tuned), *unfinished],
-        notes=notes,
+        notes=[*notes, *without_average([*own, *printed])],
         provenance=data.provenance,
         timings=_timings(found),
     )
@@ -152,7 +151,7 @@ def _correlated(scores: Sequence[TaskScore]) -> tuple[list[Average], list[Pair]]
 
 
 def _dataset(dataset: Dataset) -> TaskDataset:
-    return TaskDataset(dataset.name, dataset.title, METRICS[dataset.metric], dataset.few_shot or "")
+    return TaskDataset(dataset.name, dataset.title, dataset.metric, dataset.few_shot or "")
 
 
 def _checked(result: Result) -> list[TaskScore]:
@@ -195,6 +194,7 @@ def _fit(result: Result) -> Fit:
         before=bins.get("before"),
         after=bins.get("after"),
         temperatures=values.get("temperatures", ()),
+        unbounded=values.get("unbounded_temperature", False),
     )
 
 

@@ -5,10 +5,13 @@ import io
 import json
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
+
+from unseen.images.datasets.dataset import Dataset, nowhere
 
 VOC_CLASSES = [
     "aeroplane",
@@ -32,6 +35,11 @@ VOC_CLASSES = [
     "train",
     "tvmonitor",
 ]
+
+
+def without_packages(dataset: Dataset) -> Dataset:
+    """The data set as it is below a folder, whatever packages this machine has."""
+    return replace(dataset, layouts=tuple(replace(layout, elsewhere=nowhere) for layout in dataset.layouts))
 
 
 def write(path: Path, content: str | bytes) -> Path:

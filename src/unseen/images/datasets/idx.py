@@ -1,10 +1,14 @@
 """Reading arrays of bytes in the IDX format of MNIST, compressed or not."""
 
 import gzip
+import os
 import struct
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import prod
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +16,7 @@ from numpy.typing import NDArray
 from unseen.errors import UserError
 
 BYTES = 0x08
+CHUNK = 1 << 20
 
 
 def idx_file(folder: Path, name: str) -> Path:
@@ -23,26 +28,46 @@ def idx_file(folder: Path, name: str) -> Path:
 
 
 def idx_shape(path: Path) -> tuple[int, ...]:
-    """Sizes of the array in a file, from its header."""
-    return _read(path, with_values=False)[0]
+    """Sizes of the array in a file that has all its values; a compressed one is read through to see that."""
+    with _opened(path) as (file, shape):
+        found = _count(file, prod(shape))
+    _check_count(path, shape, found)
+    return shape
 
 
 def read_idx(path: Path) -> NDArray[np.uint8]:
     """The array in a file."""
-    shape, content = _read(path, with_values=True)
-    if len(content) != prod(shape):
-        raise UserError(f"{path}: {len(content):,} values, but its header says {' × '.join(map(str, shape))}")
+    with _opened(path) as (file, shape):
+        # One byte more than announced is enough to see that there are too many.
+        content = file.read(prod(shape) + 1)
+    _check_count(path, shape, len(content))
     return np.frombuffer(content, dtype=np.uint8).reshape(shape)
 
 
-def _read(path: Path, *, with_values: bool) -> tuple[tuple[int, ...], bytes]:
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[BinaryIO, tuple[int, ...]]]:
+    """A file behind its header, and the sizes that the header says."""
     try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as opened:
+            file = cast("BinaryIO", opened)
             zeros, kind, dimensions = struct.unpack(">HBB", file.read(4))
             if zeros != 0 or kind != BYTES or dimensions == 0:
                 raise UserError(f"{path}: not an IDX file of bytes")
-            shape = struct.unpack(f">{dimensions}I", file.read(4 * dimensions))
-            # One byte more than announced is enough to see that there are too many.
-            return shape, file.read(prod(shape) + 1) if with_values else b""
+            yield file, struct.unpack(f">{dimensions}I", file.read(4 * dimensions))
     except (OSError, EOFError, struct.error, zlib.error) as error:
         raise UserError(f"{path}: not an IDX file that can be read ({error})") from None
+
+
+def _count(file: BinaryIO, expected: int) -> int:
+    """How many values are left in a file; of a compressed one, counting ends where there are more than expected."""
+    if not isinstance(file, gzip.GzipFile):
+        return os.fstat(file.fileno()).st_size - file.tell()
+    found = 0
+    while found <= expected and (chunk := file.read(CHUNK)):
+        found += len(chunk)
+    return found
+
+
+def _check_count(path: Path, shape: tuple[int, ...], found: int) -> None:
+    if found != prod(shape):
+        raise UserError(f"{path}: {found:,} values, but its header says {' × '.join(map(str, shape))}")

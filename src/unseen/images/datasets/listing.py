@@ -18,6 +18,7 @@ from unseen.images.listing import list_folder
 from unseen.images.releases import provenance
 from unseen.images.source import ImageSource
 
+SPLITS = ("train", "val", "test")
 ALL = "all"
 """The part of images whose authors made no splits."""
 
@@ -36,7 +37,7 @@ class Listing:
 
     Attributes:
         open: makes the source of just these images, in this order.
-        missing: ids that the data set's own lists name and the folder does not have.
+        missing: ids that the data set's own lists name and the folder does not have, or has as files without a byte.
     """
 
     rows: Sequence[Row]
@@ -45,7 +46,10 @@ class Listing:
 
 
 def files_listing(base: Path, rows: Iterable[Row]) -> Listing:
-    """A listing of images that are files below `base`; which of them are there is looked up folder by folder."""
+    """A listing of images that are files below `base`; which of them are there is looked up folder by folder.
+
+    A file without a byte, as a download that was cut off leaves it, is not there.
+    """
     there: list[Row] = []
     missing: list[str] = []
     names: dict[str, set[str]] = {}
@@ -53,7 +57,8 @@ def files_listing(base: Path, rows: Iterable[Row]) -> Listing:
         _check(row, base)
         folder, _, name = row.id.rpartition("/")
         if folder not in names:
-            names[folder] = {entry.name for entry in list_folder(base / folder)} if (base / folder).is_dir() else set()
+            entries = list_folder(base / folder) if (base / folder).is_dir() else []
+            names[folder] = {entry.name for entry in entries if entry.is_file() and entry.stat().st_size}
         if name in names[folder]:
             there.append(row)
         else:

@@ -1,20 +1,22 @@
 """Opening a data set, and saying what is there and what is not."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from unseen.errors import UserError
-from unseen.images.datasets.dataset import Dataset
-from unseen.images.datasets.listing import ALL, Listing, Row
+from unseen.images.datasets.dataset import Dataset, Layout
+from unseen.images.datasets.listing import ALL, Listing
 from unseen.images.datasets.multi_label import class_names, shown_classes
 from unseen.images.datasets.split_rules import split_rows
 from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
 
 SPLIT_WORDS = {"train": "training", "val": "validation", "test": "test"}
+SPLIT_SEED = "split seed"
+"""What the `about` of a source calls the seed of its splits; the manifests of its features keep it."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class OpenDataset:
     @property
     def classes(self) -> tuple[str, ...]:
         """All classes, sorted; where an image has several, the single ones."""
-        return _class_names(self.dataset, (entry.label for entry in self.manifest.entries))
+        return _class_names((entry.label for entry in self.manifest.entries), several=self.dataset.multi_label)
 
 
 @dataclass(frozen=True)
@@ -48,83 +50,128 @@ class State:
 def open_dataset(dataset: Dataset, root: Path | None, *, seed: int = 0, partial: bool = False) -> OpenDataset:
     """Find a data set and split it; one that is not there, or not whole, is an error that says what to do.
 
+    Of several copies, as below `root` and in a package, the first that is whole is taken, and only where none is, the
+    one with the most images.
+
     Args:
         root: the folder of all data sets; None for those that come with packages.
         seed: of the splits that are drawn. Seed 0 is the one that results are compared at.
         partial: take what is there of an incomplete copy. Every class must still be in every split.
     """
-    listing, place = _list(dataset, root)
-    if not partial and (gap := _gap(dataset, listing)):
-        raise UserError(f"{dataset.name}: {place} is incomplete: {gap}; to get it: {dataset.get}")
-    rows = split_rows(listing.rows, dataset.test, dataset.validation, seed, dataset.name)
-    _check_classes(dataset, rows)
-    source = listing.open()
+    copy = _find_copy(dataset, root)
+    if copy is None:
+        folders = " or ".join(layout.folder for layout in dataset.layouts)
+        below = f" below {root}" if root is not None else ""
+        raise _not_whole(dataset, f"not there; expected {folders}{below}")
+    if copy.listing is None:
+        raise _not_whole(dataset, copy.fault)
+    if copy.fault and not partial:
+        raise _not_whole(dataset, f"{copy.place} is incomplete: {copy.fault}")
+    rows = split_rows(copy.listing.rows, dataset.test, dataset.validation, seed, dataset.name)
+    labels: dict[str, set[str]] = {}
+    for row in rows:
+        labels.setdefault(row.part, set()).add(row.label)
+    check_classes(labels, dataset.name, f"complete the data set: {dataset.get}", several=dataset.multi_label)
+    try:
+        source = copy.listing.open()
+    except UserError as error:
+        raise _not_whole(dataset, str(error)) from None
+    source.about[SPLIT_SEED] = str(seed) if dataset.drawn else "none, as the authors' splits are taken"
     return OpenDataset(dataset, source, Manifest(source.entries, [row.part for row in rows]))
 
 
 def examine(dataset: Dataset, root: Path | None) -> State:
     """What is there of a data set; its lists are read, its images only counted."""
-    found = dataset.find(root)
-    if found is None:
+    copy = _find_copy(dataset, root)
+    if copy is None:
         return State("missing", None, 0, "")
-    try:
-        listing, place = _list(dataset, root)
-    except UserError as error:
-        return State("partial", found[1], 0, str(error).removeprefix(f"{dataset.name}: "))
-    gap = _gap(dataset, listing)
-    return State("partial" if gap else "complete", place, len(listing.rows), gap)
+    return State("partial" if copy.fault else "complete", copy.place, copy.images, copy.fault)
 
 
-def _list(dataset: Dataset, root: Path | None) -> tuple[Listing, Path]:
-    found = dataset.find(root)
-    if found is None:
-        folders = " or ".join(layout.folder for layout in dataset.layouts)
-        below = f" below {root}" if root is not None else ""
-        raise UserError(f"{dataset.name}: not there; expected {folders}{below}; to get it: {dataset.get}")
-    layout, place = found
+def check_classes(labels: Mapping[str, Collection[str]], where: str, remedy: str, *, several: bool) -> None:
+    """Refuse splits that nothing can be learned from or scored on.
+
+    There must be two classes at least, and each in every split. Where images show several, one that all training
+    images show cannot be learned either.
+
+    Args:
+        labels: the distinct ones of each split, or of `all`.
+        remedy: what to do about a class that is not there.
+        several: whether an image has several classes.
+    """
+    classes = _class_names((label for of in labels.values() for label in of), several=several)
+    if len(classes) < 2:
+        raise UserError(f"{where}: all images are of one class ({', '.join(classes)}); two at least are needed")
+    if ALL in labels:
+        return
+    shown = {split: [set(shown_classes(label)) if several else {label} for label in of] for split, of in labels.items()}
+    for split, word in SPLIT_WORDS.items():
+        empty = sorted(set(classes).difference(*shown.get(split, [])))
+        if empty:
+            more = f" and {len(empty) - 1} more classes" if len(empty) > 1 else ""
+            raise UserError(f"{where}: no {word} image of {empty[0]}{more}; {remedy}")
+    always = sorted(set.intersection(*shown["train"]))
+    if always:
+        raise UserError(f"{where}: every training image shows {always[0]}; some without it are needed to learn it")
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """A folder of a data set: the images in it, None where they cannot be listed, and what is wrong with it, if any."""
+
+    place: Path
+    listing: Listing | None
+    fault: str
+
+    @property
+    def images(self) -> int:
+        return len(self.listing.rows) if self.listing else 0
+
+
+def _find_copy(dataset: Dataset, root: Path | None) -> _Copy | None:
+    """The first whole copy; where there is none, that with the most images. A whole one spares listing the others."""
+    best = None
+    for layout, place in dataset.find(root):
+        copy = _list(dataset, layout, place)
+        if not copy.fault:
+            return copy
+        if best is None or copy.images > best.images:
+            best = copy
+    return best
+
+
+def _list(dataset: Dataset, layout: Layout, place: Path) -> _Copy:
     absent = next((name for name in layout.files if not (place / name).exists()), None)
     if absent is not None:
-        expected = ", ".join(layout.files)
-        raise UserError(f"{dataset.name}: {place} has no {absent}; expected {expected}; to get it: {dataset.get}")
-    listing = layout.read(place)
+        return _Copy(place, None, f"{place} has no {absent}; expected {', '.join(layout.files)}")
+    try:
+        listing = layout.read(place)
+    except UserError as error:
+        return _Copy(place, None, str(error))
     if not listing.rows:
         first = f", not even {listing.missing[0]}" if listing.missing else ""
-        raise UserError(f"{dataset.name}: {place} has no images{first}; to get it: {dataset.get}")
-    return listing, place
+        return _Copy(place, None, f"{place} has no images{first}")
+    return _Copy(place, listing, _gap(dataset, listing))
+
+
+def _not_whole(dataset: Dataset, fault: str) -> UserError:
+    """An error that names the data set first, by which a run tells on which data set a notice is."""
+    return UserError(f"{dataset.name}: {fault}; to get it: {dataset.get}")
 
 
 def _gap(dataset: Dataset, listing: Listing) -> str:
     """What a copy lacks, empty where it is complete."""
     if listing.missing:
         of = len(listing.rows) + len(listing.missing)
-        return f"{len(listing.missing):,} of {of:,} images are not there, the first {listing.missing[0]}"
+        return f"{len(listing.missing):,} of {of:,} images are not there or empty, the first {listing.missing[0]}"
     found = Counter(row.part for row in listing.rows)
     for part, expected in dataset.parts.items():
         if found[part] != expected:
             word = "" if part == ALL else f"{SPLIT_WORDS[part]} "
             return f"{found[part]:,} {word}images where {expected:,} are expected"
-    classes = len(_class_names(dataset, (row.label for row in listing.rows)))
+    classes = len(_class_names((row.label for row in listing.rows), several=dataset.multi_label))
     return "" if classes == dataset.classes else f"{classes:,} classes where {dataset.classes:,} are expected"
 
 
-def _check_classes(dataset: Dataset, rows: Sequence[Row]) -> None:
-    """Every class in every split, and more than one of them: nothing can be learned or scored otherwise."""
-    classes = _class_names(dataset, (row.label for row in rows))
-    if len(classes) < 2:
-        raise UserError(f"{dataset.name}: all images are of one class ({', '.join(classes)}); two at least are needed")
-    if dataset.test is None:
-        return
-    seen = Counter(
-        (row.part, name) for row in rows for name in (shown_classes(row.label) if dataset.multi_label else [row.label])
-    )
-    for part, word in SPLIT_WORDS.items():
-        empty = [name for name in classes if not seen[part, name]]
-        if empty:
-            more = f" and {len(empty) - 1} more classes" if len(empty) > 1 else ""
-            raise UserError(
-                f"{dataset.name}: no {word} image of {empty[0]}{more}; complete the data set: {dataset.get}"
-            )
-
-
-def _class_names(dataset: Dataset, labels: Iterable[str]) -> tuple[str, ...]:
-    return class_names(labels) if dataset.multi_label else tuple(sorted(set(labels)))
+def _class_names(labels: Iterable[str], *, several: bool) -> tuple[str, ...]:
+    return class_names(labels) if several else tuple(sorted(set(labels)))
