@@ -311,7 +311,8 @@ def test_extract_goes_from_images_to_a_store_and_stops_there(unseen: Unseen, tmp
             Image.new("RGB", (40 + i, 50), colour).save(tmp_path / "photos" / label / f"{i}.jpg")
     code = "from torch import nn\nfrom unseen.images.transform import Transform\n"
     code += (
-        "def make():\n    return nn.Sequential(nn.AdaptiveAvgPool2d(2), nn.Flatten()), Transform(size=32, resize=32)\n"
+        "def make():\n    return nn.Sequential(nn.AdaptiveAvgPool2d(2), nn.Flatten()), "
+        "Transform(size=32, resize=32, mean=[0.5, 0.5, 0.5], std=[0.2, 0.2, 0.2])\n"
     )
     (tmp_path / "mine.py").write_text(code)
     options = ("--images", tmp_path / "photos", "--out", tmp_path / "features", "--workers", 0, "--device", "cpu")
@@ -327,3 +328,6 @@ def test_extract_goes_from_images_to_a_store_and_stops_there(unseen: Unseen, tmp
     wrong = unseen("extract", "--backbone", "timm:resnet10t", *options, "--part", "3")
     assert wrong.code == 2
     assert "--part is two numbers" in wrong.err
+    nowhere = unseen("extract", "--backbone", f"{tmp_path / 'mine.py'}:make", *options[:-1], "gpu")
+    assert nowhere.code == 2
+    assert "there is no device called gpu" in nowhere.err

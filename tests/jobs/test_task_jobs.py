@@ -81,7 +81,14 @@ def test_several_classes_an_image(tmp_path: Path) -> None:
     assert 0.5 < values["map-11-point"] <= 1
     assert "ece" not in values
     hashes, places = splits(tmp_path, words * 10, ["p", "none"] * 6, words * 6)
-    with pytest.raises(UserError, match="no image of val shows q"):
+    with pytest.raises(UserError, match="pets by b: no validation image of q; every class needs one"):
+        run_task_job(many(hashes, "map-11-point"), places=places, load=read_features)
+
+
+def test_a_class_that_every_training_image_shows_is_named(tmp_path: Path) -> None:
+    words = ["p", "q", "p+q"]
+    hashes, places = splits(tmp_path, ["p+q", "p"] * 10, words * 6, words * 6)
+    with pytest.raises(UserError, match="pets by b: every training image shows p; some without it are needed"):
         run_task_job(many(hashes, "map-11-point"), places=places, load=read_features)
 
 

@@ -1,15 +1,21 @@
 """Two steps at a time are the same as single steps."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Generator, Tensor
 from torch.nn.functional import normalize, pad
 
+from unseen.probes import trainer as trainer_module
+from unseen.probes.kernels.softmax_gradient import WIDEST
 from unseen.probes.memory import SweepSize, fitting_trials
 from unseen.probes.paired_sgd import train_paired
+from unseen.probes.protocol import COG_V2
 from unseen.probes.rows import Resident
 from unseen.probes.schedule import Schedule
 from unseen.probes.stacked_sgd import initial_weights, train_stacked
+from unseen.probes.trainer import Trainer
 
 GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 DEVICES = ["cpu", pytest.param("cuda", marks=GPU)]
@@ -166,3 +172,22 @@ def test_fitting_trials_is_the_most_that_fit() -> None:
     most = fitting_trials(size, free)
     assert SweepSize(1, most, 1000, 2056).bytes <= free < SweepSize(1, most + 1, 1000, 2056).bytes
     assert fitting_trials(size, 1000) == 0
+
+
+def test_more_classes_than_the_kernel_takes_need_more_memory_for_their_scores() -> None:
+    at, above = (SweepSize(1, 1, classes, 64, rows=1024).bytes for classes in (WIDEST, WIDEST + 1))
+    assert above - at > 4 * 3 * 1024 * WIDEST  # three copies in 32 bits
+
+
+def test_trials_in_parts_leave_room_for_the_weights_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    y = torch.arange(1000).repeat(2)
+    trainer = Trainer.load(torch.rand(2000, 512), y, 1000, COG_V2, device=torch.device("cpu"), dtype=torch.float16)
+    size = SweepSize(1, 1, 1000, 512, 1024)
+    parts, weights = [torch.arange(2000)], 4 * 1000 * 513
+    found = set()
+    for free in range(250 << 20, 900 << 20, 50 << 20):
+        monkeypatch.setattr(trainer_module, "free_bytes", lambda _, free=free: free)
+        most = trainer._most_trials(parts, 30)
+        assert replace(size, trials=min(most, 30)).bytes + (2 * 30 * weights if most < 30 else 0) <= free
+        found.add(most >= 30)
+    assert found == {False, True}

@@ -1,8 +1,10 @@
 """A backbone and everything that it says of itself."""
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
+import torch
 from torch import Tensor, nn
 
 from unseen.images.transform import Transform
@@ -49,6 +51,11 @@ class Backbone:
     def __call__(self, images: Tensor) -> Tensor:
         features: Tensor = self.module(images)
         return features
+
+
+def device_of(module: nn.Module) -> torch.device:
+    """Where a module's parameters and buffers are; the CPU where it has none."""
+    return next((tensor.device for tensor in chain(module.parameters(), module.buffers())), torch.device("cpu"))
 
 
 def describe(spec: Spec) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, normalize
 
-from unseen.backbones.backbone import Backbone, Spec
+from unseen.backbones.backbone import Backbone, Spec, device_of
 from unseen.backbones.checkpoint import file_sha256, load_checkpoint
 from unseen.backbones.load import tensor_digest
 from unseen.errors import UserError
@@ -64,7 +64,7 @@ def classifier(
         "digest": tensor_digest(module),
     }
     spec = ClassifierSpec(**facts, classes=names)
-    device = next((tensor.device for tensor in module.parameters()), torch.device("cpu"))
+    device = device_of(module)
     with torch.inference_mode():
         shape = module.eval()(torch.zeros(1, 3, like.transform.size, like.transform.size, device=device)).shape
     if shape != (1, len(names)):
@@ -75,7 +75,7 @@ def classifier(
 def fine_tuned(backbone: Backbone, classes: Sequence[str], checkpoint: Path) -> Backbone:
     """A backbone and a linear layer on its features, both as `unseen.probes.finetune` left them in a checkpoint."""
     model = nn.Sequential(backbone.module, nn.Linear(backbone.spec.dimension, len(classes)))
-    device = next((tensor.device for tensor in backbone.module.parameters()), torch.device("cpu"))
+    device = device_of(backbone.module)
     report = load_checkpoint(model, checkpoint)
     return classifier(
         model.to(device), backbone.spec, classes, weights=f"sha256:{report.sha256}", notes=[report.sentence()]
@@ -98,7 +98,7 @@ def with_probe(backbone: Backbone, file: Path) -> Backbone:
             f"{file}: weights of shape {tuple(weight.shape)} for {len(classes)} classes, where {backbone.spec.id} has "
             f"{dimension} features; was the probe fitted on another backbone?"
         )
-    device = next((tensor.device for tensor in backbone.module.parameters()), torch.device("cpu"))
+    device = device_of(backbone.module)
     head = LinearHead(backbone.module, weight.to(device), bias.to(device), normalise=normalise)
     words = f"{backbone.spec.weights}, probe sha256:{file_sha256(file)}"
     return classifier(head, backbone.spec, [str(name) for name in classes], weights=words, notes=backbone.notes)

@@ -11,7 +11,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from unseen.backbones.backbone import Backbone, Pool, Spec
+from unseen.backbones.backbone import Backbone, Pool, Spec, device_of
 from unseen.backbones.hf_source import hf_network
 from unseen.backbones.hub_source import hub_network
 from unseen.backbones.network import Network, Request, Step, call
@@ -157,11 +157,10 @@ def _repooled(
 def _probe(module: nn.Module, step: Step, transform: Transform) -> Tensor:
     """What a step gives for one image of zeros."""
     size = transform.size
-    device = next((tensor.device for tensor in module.parameters()), torch.device("cpu"))
     try:
         with torch.inference_mode():
-            output = step(module, torch.zeros(1, 3, size, size, device=device))
-    except UserError:
+            output = step(module, torch.zeros(1, 3, size, size, device=device_of(module)))
+    except (UserError, torch.OutOfMemoryError):
         raise
     except Exception as error:  # a network that was given another size than it takes can raise anything at all
         reason = " ".join(str(error).split())[:200] or type(error).__name__

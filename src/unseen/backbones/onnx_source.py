@@ -17,11 +17,12 @@ from unseen.backbones.network import Network, Request, refuse_checkpoint
 from unseen.errors import UserError, did_you_mean
 from unseen.images.transform import Transform
 
+GPU = "CUDAExecutionProvider"
 DTYPES = {1: torch.float32, 10: torch.float16}  # by ONNX's number of the element type
 
 
 class OnnxNetwork(nn.Module):
-    """A graph as a module, from images to one of its tensors; it runs on the GPU where onnxruntime can.
+    """A graph as a module, from images to one of its tensors; it runs where the images are, if onnxruntime can.
 
     Args:
         graph: the file's bytes.
@@ -30,15 +31,10 @@ class OnnxNetwork(nn.Module):
 
     def __init__(self, graph: bytes, output: str, batch: int | None, dtype: torch.dtype) -> None:
         super().__init__()
-        import onnxruntime
-
-        available = onnxruntime.get_available_providers()
-        providers = [name for name in ("CUDAExecutionProvider", "CPUExecutionProvider") if name in available]
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = torch.get_num_threads()
-        self.session = onnxruntime.InferenceSession(graph, options, providers=providers)
-        self.input = self.session.get_inputs()[0].name
-        self.output, self.batch, self.dtype = output, batch, dtype
+        self.graph, self.output, self.batch, self.dtype = graph, output, batch, dtype
+        on_cpu = _session(graph, None)
+        self.sessions: dict[int | None, Any] = {None: on_cpu}
+        self.input = on_cpu.get_inputs()[0].name
 
     def forward(self, images: Tensor) -> Tensor:
         parts = torch.split(images, self.batch) if self.batch else (images,)
@@ -48,9 +44,28 @@ class OnnxNetwork(nn.Module):
         count = len(images)
         if self.batch and count < self.batch:
             images = torch.cat((images, images.new_zeros(self.batch - count, *images.shape[1:])))
+        gpu = images.device.index if images.is_cuda and GPU in _providers() else None
+        if gpu not in self.sessions:
+            self.sessions[gpu] = _session(self.graph, gpu)
         array = images.to("cpu", self.dtype).contiguous().numpy()
-        result = self.session.run([self.output], {self.input: array})[0]
+        result = self.sessions[gpu].run([self.output], {self.input: array})[0]
         return torch.from_numpy(result)[:count].float()
+
+
+def _session(graph: bytes, gpu: int | None) -> Any:
+    """A graph made ready on a GPU, by its number, with 32 bits in products of 32-bit numbers; on the CPU with None."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = torch.get_num_threads()
+    providers: list[Any] = [] if gpu is None else [(GPU, {"device_id": gpu, "use_tf32": 0})]
+    return onnxruntime.InferenceSession(graph, options, providers=[*providers, "CPUExecutionProvider"])
+
+
+def _providers() -> list[str]:
+    import onnxruntime
+
+    return list(onnxruntime.get_available_providers())
 
 
 def onnx_network(request: Request) -> Network:
@@ -76,15 +91,16 @@ def onnx_network(request: Request) -> Network:
         network = OnnxNetwork(model.SerializeToString(), output, batch, dtype)
     except Exception as error:  # onnxruntime's own exceptions have no common base
         raise UserError(f"{path}: onnxruntime cannot run it ({' '.join(str(error).split())[:200]})") from None
+    notes = ["an ONNX file does not say how images are prepared: bicubic, ImageNet's mean and deviation are assumed"]
+    if torch.cuda.is_available() and GPU not in _providers():
+        notes.append("onnxruntime here runs on the CPU alone; the package onnxruntime-gpu is needed for a GPU")
     return Network(
         module=network,
         weights=f"sha256:{sha256}",
         transform=Transform(size=size, resize=size),
         layer=request.layer or "output",
         parameters=sum(constants[name] for name in _needed(graph, output) if name in constants),
-        notes=(
-            "an ONNX file does not say how images are prepared: bicubic, ImageNet's mean and deviation are assumed",
-        ),
+        notes=tuple(notes),
     )
 
 

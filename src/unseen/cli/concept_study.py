@@ -12,7 +12,6 @@ from unseen.cli.domains import Chosen, ImageOptions, choose_levels
 from unseen.cli.extract import (
     BatchOption,
     CheckpointOption,
-    DeviceOption,
     DomainsOption,
     ExifOption,
     FastOption,
@@ -24,6 +23,7 @@ from unseen.cli.extract import (
     PrecisionOption,
     SizeOption,
     SplitsOption,
+    StudyDeviceOption,
     TruthOption,
     VariantOption,
     VectorsOption,
@@ -87,7 +87,7 @@ def concepts(
     preprocessing: Annotated[
         str, typer.Option(help="published, as in ImageNet-CoG, or the backbone's own.")
     ] = "published",
-    device: DeviceOption = None,
+    device: StudyDeviceOption = None,
     precision: PrecisionOption = None,
     batch: BatchOption = 128,
     on_error: OnErrorOption = "fail",
@@ -145,7 +145,7 @@ def verify(
     ] = None,
     splits: SplitsOption = None,
     truth: TruthOption = None,
-    device: DeviceOption = None,
+    device: StudyDeviceOption = None,
     precision: PrecisionOption = None,
     batch: BatchOption = 128,
     workers: WorkersOption = None,

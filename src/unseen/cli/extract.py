@@ -34,6 +34,14 @@ LayerOption = Annotated[str | None, typer.Option(help="Module to take features f
 SizeOption = Annotated[int | None, typer.Option(help="Side of the images in pixels, instead of its own.")]
 WeightsOption = Annotated[str, typer.Option(help="pretrained, or random for an untrained network.")]
 DeviceOption = Annotated[str | None, typer.Option(help="cpu, cuda or cuda:1; a GPU where there is one.")]
+StudyDeviceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        help="Where features are extracted: cpu, cuda or cuda:1; a GPU where there is one. "
+        "Probes run on the first GPU that is visible (CUDA_VISIBLE_DEVICES).",
+    ),
+]
 PrecisionOption = Annotated[str | None, typer.Option(help="half or single; half on a GPU.")]
 BatchOption = Annotated[int, typer.Option(help="Images a batch.")]
 OnErrorOption = Annotated[str, typer.Option(help="fail, or report damaged images and go on.")]
@@ -123,11 +131,11 @@ def extraction_settings(
     """How to extract, from options: on a GPU and in half precision where there is one."""
     import torch
 
-    from unseen.features.settings import Settings
+    from unseen.features.settings import Settings, checked_device
 
     place = device or ("cuda" if torch.cuda.is_available() else "cpu")
     kind = choose("--precision", precision or ("half" if place.startswith("cuda") else "single"), ("half", "single"))
-    return Settings(
+    settings = Settings(
         device=place,
         precision="half" if kind == "half" else "single",
         batch=batch,
@@ -137,6 +145,8 @@ def extraction_settings(
         exif=exif,
         part=_part(part),
     )
+    checked_device(settings)  # before a backbone is moved to it
+    return settings
 
 
 def load_backbones(

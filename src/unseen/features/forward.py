@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -27,9 +28,16 @@ def normalised(pixels: Tensor, transform: Transform) -> Tensor:
         pixels = pixels.flip(3)
     b, size = pixels.shape[:2]
     # Whole rows, not three numbers, are subtracted at a time: on a CPU that is much faster.
-    mean, std = (torch.tensor(values, device=pixels.device).repeat(size) for values in (transform.mean, transform.std))
+    mean, std = (_row(tuple(values), size, pixels.device) for values in (transform.mean, transform.std))
     rows = pixels.reshape(b, size, size * 3).float().div_(255).sub_(mean).div_(std)
     return rows.view(b, size, size, 3).permute(0, 3, 1, 2)
+
+
+@lru_cache(maxsize=32)
+def _row(values: tuple[float, ...], size: int, device: torch.device) -> Tensor:
+    """Numbers repeated along a row, made once: a GPU is waited for each time that numbers are copied to it."""
+    with torch.inference_mode(mode=False):  # first needed in a test, it must serve training too
+        return torch.tensor(values, device=device).repeat(size)
 
 
 def moved(pixels: Tensor, device: torch.device, stream: "torch.cuda.Stream | None") -> Tensor:
@@ -100,6 +108,13 @@ class Idle:
         """The batch is under way."""
         if self._device.type == "cuda":
             self._end = self._mark()
+
+    def finish(self) -> None:
+        """Count the waits that were under way: no batch is to come."""
+        while self._gaps:
+            end, start = self._gaps.popleft()
+            start.synchronize()
+            self.seconds += end.elapsed_time(start) / 1000
 
     def _mark(self) -> torch.cuda.Event:
         event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]

@@ -125,6 +125,7 @@ def one_pass(
             done += piece.stop - piece.start
             watch(Progress(done, total, time.perf_counter() - began, idle.seconds))
         _wait(writing)
+    idle.finish()
     watch(Progress(done, total, time.perf_counter() - began, idle.seconds))
 
 

@@ -1,11 +1,12 @@
 """The features a job works on, found by their content hashes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.errors import UserError
+from unseen.features.device_memory import free_bytes
 from unseen.features.features import Features, Rows, align
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 Load = Callable[[Path], Features]
 READ = 16_384
 """Rows brought to the device at once."""
-SPARE = 1 << 30
-"""Bytes of device memory left to others."""
 
 
 def load_pair(train: str, test: str, places: Mapping[str, str], load: Load) -> tuple[Features, Features]:
@@ -45,7 +44,12 @@ def load_unchanged(content_hash: str, place: str, load: Load) -> Features:
 
 
 def on_device(X: Rows, device: "torch.device", *, unit: bool = False, copies: int = 1) -> "Tensor":
-    """All rows on a device in float32, read in blocks.
+    """All rows on a device in float32, read in blocks; arguments as in `all_on_device`."""
+    return all_on_device([X], device, unit=unit, copies=copies)
+
+
+def all_on_device(parts: Sequence[Rows], device: "torch.device", *, unit: bool = False, copies: int = 1) -> "Tensor":
+    """The rows of all parts, one after the other, on a device in float32, read in blocks.
 
     Args:
         unit: scale each row to length 1.
@@ -57,22 +61,18 @@ def on_device(X: Rows, device: "torch.device", *, unit: bool = False, copies: in
 
     from unseen.metrics.geometry import unit_rows
 
-    need = copies * len(X) * X.shape[1] * 4
-    if device.type == "cuda" and need > _free(device):
+    count, dimension = sum(map(len, parts)), parts[0].shape[1]
+    need = copies * count * dimension * 4
+    if need > free_bytes(device):
         raise UserError(
-            f"{len(X):,} × {X.shape[1]} features need {need / 2**30:.0f} GiB of device memory here; "
+            f"{count:,} × {dimension} features need {need / 2**30:.0f} GiB of device memory here; "
             "use a device with more, or hide it (CUDA_VISIBLE_DEVICES=) to use the CPU"
         )
-    whole = torch.empty(len(X), X.shape[1], device=device)
-    for start in range(0, len(X), READ):
-        rows = torch.from_numpy(np.array(X[start : start + READ])).to(device)
-        whole[start : start + len(rows)] = unit_rows(rows) if unit else rows
+    whole = torch.empty(count, dimension, device=device)
+    place = 0
+    for X in parts:
+        for start in range(0, len(X), READ):
+            rows = torch.from_numpy(np.array(X[start : start + READ])).to(device)
+            whole[place : place + len(rows)] = unit_rows(rows) if unit else rows
+            place += len(rows)
     return whole
-
-
-def _free(device: "torch.device") -> int:
-    """Bytes that may be used on a GPU, with those that PyTorch holds from earlier work and would use again."""
-    import torch
-
-    held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return int(torch.cuda.mem_get_info(device)[0] + held - SPARE)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unseen.features.features import Features
-from unseen.jobs.feature_pair import on_device
+from unseen.jobs.feature_pair import all_on_device
 from unseen.jobs.measured import measured
 from unseen.jobs.runner import Result
 from unseen.probes.centroids import centroids
@@ -52,7 +52,7 @@ def run_few_shot(job: FewShotJob, parts: Sequence[Features], device: "torch.devi
     import torch
 
     found = centroids(
-        torch.cat([on_device(part.X, device, copies=2) for part in parts]),
+        all_on_device([part.X for part in parts], device, copies=2),
         torch.from_numpy(np.concatenate([part.y for part in parts])),
         shots=job.shots,
         ways=job.ways,

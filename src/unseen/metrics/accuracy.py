@@ -21,7 +21,7 @@ def top_k_correct(scores: Tensor, y: Tensor, k: int) -> Tensor:
 
 def top_k_accuracy(scores: Tensor, y: Tensor, k: int = 1) -> Tensor:
     """The share of rows that `top_k_correct` counts: (...) in float64."""
-    _check(scores, y)
+    y = _checked(scores, y)
     if k < 1:
         raise UserError(f"top-k accuracy needs k of at least 1, not {k}")
     return top_k_correct(scores, y, k).double() / len(y)
@@ -33,7 +33,7 @@ def mean_per_class_accuracy(scores: Tensor, y: Tensor) -> Tensor:
     A row of a class with m samples weighs 1/m, so the mean over classes is one weighted sum over rows. Equal to
     `top_k_accuracy` where all classes have as many samples. Arguments as in `top_k_correct`.
     """
-    _check(scores, y)
+    y = _checked(scores, y)
     _, inverse, counts = torch.unique(y, return_inverse=True, return_counts=True)
     weights = torch.reciprocal(counts[inverse].double() * len(counts))
     return (_hits(scores, y, 1) * weights).sum(dim=-1)
@@ -48,9 +48,10 @@ def _hits(scores: Tensor, y: Tensor, k: int) -> Tensor:
     return (best == y[:, None]).any(dim=-1) & torch.isfinite(scores).all(dim=-1)
 
 
-def _check(scores: Tensor, y: Tensor) -> None:
-    """Refuse arrays that do not fit together; the counting itself does not look, as it is called in inner loops."""
+def _checked(scores: Tensor, y: Tensor) -> Tensor:
+    """Labels where the scores are, if they fit together; the counting itself does not look: it is in inner loops."""
     if scores.ndim < 2 or y.ndim != 1 or scores.shape[-2] != len(y) or scores.numel() == 0:
         raise UserError(f"scores of shape {tuple(scores.shape)} do not go with labels of shape {tuple(y.shape)}")
     if y.is_floating_point() or int(y.min()) < 0 or int(y.max()) >= scores.shape[-1]:
         raise UserError(f"labels must be class indices from 0 to {scores.shape[-1] - 1}, a column of scores for each")
+    return y.to(scores.device)

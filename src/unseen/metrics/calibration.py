@@ -72,7 +72,7 @@ def reliability_bins(probabilities: Tensor, y: Tensor, bins: int = 15) -> Reliab
         probabilities: (n, c), rows that add up to 1.
         y: (n,) class indices.
     """
-    _check(probabilities, y, "probabilities")
+    y = _checked(probabilities, y, "probabilities")
     if bins < 1:
         raise UserError(f"reliability needs at least one bin, not {bins}")
     excess = probabilities.sum(dim=1, dtype=torch.float64) - 1
@@ -109,7 +109,7 @@ def fit_temperature(logits: Tensor, y: Tensor) -> TemperatureFit:
         logits: (n, c) of any real type.
         y: (n,) class indices.
     """
-    _check(logits, y, "logits")
+    y = _checked(logits, y, "logits")
     differences = [part.abs().sum() for part in _differences(logits, y)]
     spread = float(torch.stack(differences).sum()) / logits.numel()
     if spread == 0:
@@ -159,10 +159,12 @@ def _differences(logits: Tensor, y: Tensor) -> Iterator[Tensor]:
         yield part.double() - part.gather(1, labels[:, None])
 
 
-def _check(values: Tensor, y: Tensor, name: str) -> None:
+def _checked(values: Tensor, y: Tensor, name: str) -> Tensor:
+    """Labels where the values are, if they fit together."""
     if values.ndim != 2 or y.ndim != 1 or len(values) != len(y) or values.numel() == 0:
         raise UserError(f"{name} of shape {tuple(values.shape)} do not go with labels of shape {tuple(y.shape)}")
     if values.is_complex() or not torch.isfinite(values).all():
         raise UserError(f"the {name} contain values that are not finite real numbers")
     if y.is_floating_point() or int(y.min()) < 0 or int(y.max()) >= values.shape[1]:
         raise UserError(f"labels must be class indices from 0 to {values.shape[1] - 1}, a column of {name} for each")
+    return y.to(values.device)

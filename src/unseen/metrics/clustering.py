@@ -109,6 +109,7 @@ def expected_mutual_information(classes: Tensor, clusters: Tensor) -> float:
     Args:
         classes, clusters: (r,) and (s,) sizes of the parts, whole numbers above zero, of equal sum.
     """
+    classes, clusters = classes.cpu(), clusters.cpu()
     n = int(classes.sum())
     (a, a_times), (b, b_times) = (torch.unique(sizes, return_counts=True) for sizes in (classes, clusters))
     times = (a_times[:, None] * b_times).flatten().double()

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 
 from unseen.probes.kernels.layout import Layout
+from unseen.probes.kernels.softmax_gradient import WIDEST
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,9 @@ class SweepSize:
         columns = Layout(self.trials, self.classes).columns
         weights = columns * self.features * (4 + 5 * self.item)  # momentum; two copies, a low half, two gradients
         results = 4 * 4 * columns * self.features  # at the start and at the end
-        scores = self.rows * columns * self.item
+        # So many classes have no kernel, and their softmax is made of 32-bit copies of the scores.
+        copies = 4 * 4 if Layout(1, self.classes).width > WIDEST else 0
+        scores = self.rows * columns * (self.item + copies)
         samples = self.chunk * self.rows * self.features * self.item
         return self.problems * (weights + results + scores + samples)
 

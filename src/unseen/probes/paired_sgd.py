@@ -179,13 +179,14 @@ class _Stack:
 
     def _captured(self) -> torch.cuda.CUDAGraph:
         """The steps of a chunk as one graph. Kernels are compiled by a run before it; `start` undoes what it did."""
-        side = torch.cuda.Stream(self.batches.X.device)  # type: ignore[no-untyped-call]
+        # Streams of one priority are shared out in turn; what other threads copy is on those of the usual one.
+        side = torch.cuda.Stream(self.batches.X.device, priority=-1)  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream(self.batches.X.device))
         with torch.cuda.stream(side):
             self._pair(0)
         torch.cuda.current_stream(self.batches.X.device).wait_stream(side)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
             for pair in range(self.batches.chunk // 2):
                 self._pair(pair)
         return graph

@@ -38,7 +38,7 @@ class PCA:
 
         Samples are centred in float64; the product is in float32, or in float64 where X is. 2·n·d·m flops, in blocks.
         """
-        X = checked_features(X, "projected")
+        X = checked_features(X, "projected").to(self.mean.device)
         if X.shape[1] != len(self.mean):
             raise UserError(f"samples of {X.shape[1]} dimensions do not go with a PCA of {len(self.mean)}")
         count = _checked_dimensions(dimensions, len(self.components))

@@ -43,7 +43,7 @@ class Ridge:
 
     def predict(self, X: Tensor, index: int) -> Tensor:
         """(n, c) predictions for a penalty by its index."""
-        X = checked_features(X, "predicted")
+        X = checked_features(X, "predicted").to(self.mean.device)
         coefficients = self._coefficients(index)
         return torch.cat([along @ coefficients + self.target_mean for _, along in self._along_axes(X)])
 
@@ -52,7 +52,7 @@ class Ridge:
 
         Samples are brought into the axes once: 2·n·r·(d + p·c) flops. A class that was not trained on is never right.
         """
-        X = checked_features(X, "test")
+        X = checked_features(X, "test").to(self.mean.device)
         y = checked_labels(y, X, "test")
         correct = torch.zeros(len(self.penalties), dtype=torch.int64, device=X.device)
         for rows, along in self._along_axes(X):
@@ -119,7 +119,7 @@ def leave_one_out(model: Ridge, X: Tensor, y: Tensor) -> LeaveOneOut:
     Args:
         X, y: the training set of `model`.
     """
-    X = checked_features(X, "training")
+    X = checked_features(X, "training").to(model.mean.device)
     targets = _checked_targets(X, y)
     classes, count = targets.ndim == 1, len(model.target_mean)
     penalties = torch.tensor(model.penalties, dtype=torch.float64, device=X.device)

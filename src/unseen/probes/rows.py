@@ -63,6 +63,7 @@ class Streamed:
     def __init__(
         self, X: Tensor | Rows, prepare: Prepare, *, device: torch.device, dtype: torch.dtype, name: str
     ) -> None:
+        X = X.cpu() if isinstance(X, Tensor) else X
         self._parts = _parts(X)
         self._starts = np.cumsum([0, *(len(part) for part in self._parts)])
         self._prepare, self._device, self._dtype = prepare, device, dtype

@@ -8,6 +8,7 @@ from torch import Generator, Tensor
 from torch.nn.functional import pad
 
 from unseen.errors import UserError
+from unseen.features.device_memory import free_bytes
 from unseen.features.features import Rows
 from unseen.metrics.geometry import unit_rows
 from unseen.probes.few_samples import WORTH, shrinkage, small_problem
@@ -22,8 +23,6 @@ from unseen.probes.stacked_sgd import initial_weights, train_stacked
 
 BUSY = 1 << 24
 """Weights trained together that keep a GPU busy; more of them at once would not be faster."""
-SPARE = 1 << 30
-"""Bytes of device memory left to others: the products' work space, scores of the validation."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Trainer:
     ) -> "Trainer":
         """Bring features to the device, normalised, or stream them where they do not fit beside the weights."""
         size = SweepSize(1, protocol.round_size, classes, X.shape[1], protocol.batch, item=dtype.itemsize)
-        fits = len(X) * X.shape[1] * dtype.itemsize + size.bytes <= _free(device)
+        fits = len(X) * X.shape[1] * dtype.itemsize + size.bytes <= free_bytes(device)
         load = Resident.load if fits else Streamed
         source = load(X, unit_rows, device=device, dtype=dtype, name="training")
         return cls(source, y.cpu(), y.to(device), X.shape[1], classes, protocol, dtype)
@@ -82,7 +81,7 @@ class Trainer:
         """
         initial = [initial_weights(self.dimension, self.classes, generator) for generator in generators]
         states = [generator.get_state() for generator in generators]
-        most = self._most_trials(parts)
+        most = self._most_trials(parts, len(pairs[0]))
         fits = []
         for start in range(0, len(pairs[0]), most):
             for generator, state in zip(generators, states, strict=True):
@@ -91,11 +90,18 @@ class Trainer:
             fits.append(self._fit(parts, some[..., 0], some[..., 1], initial, generators))
         return fits[0] if len(fits) == 1 else [torch.cat(pieces) for pieces in zip(*fits, strict=True)]
 
-    def _most_trials(self, parts: Sequence[Tensor]) -> int:
-        """How many trials of each problem the device has memory for at once."""
+    def _most_trials(self, parts: Sequence[Tensor], trials: int) -> int:
+        """How many of the trials of each problem the device has memory for at once.
+
+        Where that is not all, the weights of all of them are kept meanwhile, and twice while they are joined.
+        """
         rows = padded(min(self.protocol.batch, max(len(part) for part in parts)), 16)
         size = SweepSize(len(parts), 1, self.classes, self.dimension, rows, item=self.dtype.itemsize)
-        most = fitting_trials(size, _free(self.labels.device))
+        free = free_bytes(self.labels.device)
+        most = fitting_trials(size, free)
+        if most < trials:
+            kept = 2 * trials * len(parts) * self.classes * (self.dimension + 1)
+            most = fitting_trials(size, free - kept * max(self.dtype.itemsize, 4))
         if most == 0:
             raise UserError(
                 f"a classifier of {self.classes} classes on {self.dimension} dimensions needs "
@@ -173,12 +179,3 @@ class Trainer:
 
     def _rows(self, part: Tensor) -> Tensor:
         return self.source.take(part)[:, : self.dimension + 1]
-
-
-def _free(device: torch.device) -> int:
-    """Bytes that may be used on a device; a CPU has no bound here."""
-    if device.type != "cuda":
-        return 1 << 62
-    free, _ = torch.cuda.mem_get_info(device)
-    held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return int(free + held - SPARE)
