@@ -9,8 +9,8 @@ scikit-learn's LogisticRegression for each of the 45 penalties, from the weakest
 stopped at 100 iterations, then the refit. Features are synthetic, as in `logistic_path.py`.
 
 Where the peer would take hours it is timed on a share of the images (`--peer-share`), and the time at full size is that
-divided by the share: L-BFGS reads all images in every iteration, and nearly all fits end at their 100 iterations at
-either size. Such times are marked with ≈.
+divided by the share, as L-BFGS reads all images in every iteration; that it needs as many iterations is assumed. Such
+times are marked with ≈.
 """
 
 import argparse
