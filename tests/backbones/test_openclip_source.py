@@ -1,6 +1,7 @@
 """open_clip, with a small model saved to a folder in its own format."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import torch
 from torch import Tensor
 
 from unseen.backbones.load import load_backbone
+from unseen.backbones.openclip_source import is_quick
+from unseen.backbones.zero_shot import zero_shot
 from unseen.errors import UserError
 
 open_clip = pytest.importorskip("open_clip", reason="networks of open_clip")
@@ -39,6 +42,61 @@ def test_features_are_the_image_embedding(tmp_path: Path, vision: dict[str, Any]
     torch.testing.assert_close(backbone(images()), model.encode_image(images()).detach())
     assert (backbone.spec.dimension, backbone.spec.layer, backbone.spec.pool) == (24, "embedding", "none")
     assert backbone.spec.parameters == sum(parameter.numel() for parameter in model.visual.parameters())
+
+
+@pytest.fixture
+def tagged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
+    """Puts a small model into open_clip's own tables, with weights for it where a download would leave them."""
+
+    def add(*, by_model: bool, by_tag: bool) -> dict[str, Any]:
+        config = {"embed_dim": 24, "vision_cfg": VIT, "text_cfg": TEXT | {"context_length": 77, "vocab_size": 49408}}
+        table = config | ({"quick_gelu": True} if by_model else {})
+        monkeypatch.setitem(open_clip.factory._MODEL_CONFIGS, "tiny", table)
+        about = {"url": "none", "hf_hub": "", "mean": (0.5,) * 3, "std": (0.25,) * 3}
+        known = {"web": about | ({"quick_gelu": True} if by_tag else {})}
+        monkeypatch.setitem(open_clip.pretrained._PRETRAINED, "tiny", known)
+        torch.manual_seed(3)
+        torch.save(open_clip.CLIP(**config).state_dict(), tmp_path / "tiny.pt")
+        monkeypatch.setattr(open_clip.factory, "download_pretrained", lambda *_, **__: str(tmp_path / "tiny.pt"))
+        return config
+
+    return add
+
+
+@pytest.mark.parametrize("by_tag", [False, True])
+@pytest.mark.parametrize("by_model", [False, True])
+def test_weights_get_the_activation_that_they_were_trained_with(
+    tagged: Callable[..., dict[str, Any]], tmp_path: Path, by_model: bool, by_tag: bool
+) -> None:
+    config, quick = tagged(by_model=by_model, by_tag=by_tag), by_model or by_tag
+    state = torch.load(tmp_path / "tiny.pt", weights_only=True)
+    both = {}
+    for kind in (False, True):
+        both[kind] = open_clip.CLIP(**config, quick_gelu=kind).eval()
+        both[kind].load_state_dict(state)
+    backbone = load_backbone("openclip:tiny.web")
+    found = backbone(images())
+    torch.testing.assert_close(found, both[quick].encode_image(images()).detach())
+    assert (found - both[not quick].encode_image(images())).abs().max() > 1e-4
+    assert backbone.spec.weights == ("tiny.web, QuickGELU" if quick else "tiny.web")
+    # The text side of a zero-shot classifier too.
+    sentences = open_clip.get_tokenizer("tiny")(["cat", "dog"])
+    text = torch.nn.functional.normalize(both[quick].encode_text(sentences).detach())
+    pictures = torch.nn.functional.normalize(found)
+    logits = zero_shot("openclip:tiny.web", {"n1": "cat", "n2": "dog"}, ["{}"])(images())
+    torch.testing.assert_close(logits, both[quick].logit_scale.exp().detach() * pictures @ text.T)
+
+
+def test_all_tags_that_open_clip_marks() -> None:
+    marked = [
+        (name, tag)
+        for name, tag in open_clip.list_pretrained()
+        if open_clip.get_pretrained_cfg(name, tag).get("quick_gelu")
+    ]
+    assert {("RN50", "openai"), ("ViT-B-32", "laion400m_e32"), ("ViT-H-14", "metaclip_fullcc")} <= set(marked)
+    assert all(is_quick(name, tag) for name, tag in marked)
+    assert is_quick("roberta-ViT-B-32", "laion2b_s12b_b32k")  # said by the model, not by the tag
+    assert not is_quick("ViT-B-32", "laion2b_s34b_b79k")
 
 
 def test_layers_before_it(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from unseen.backbones.backbone import Backbone, Pool
+from unseen.backbones.backbone import Backbone, Pool, describe
 from unseen.backbones.load import load_backbone
 from unseen.backbones.network import Request
 from unseen.backbones.timm_source import timm_transform
@@ -14,7 +14,7 @@ timm = pytest.importorskip("timm", reason="networks of timm")
 
 FAMILIES = [  # (name, dimension, pooling); timm's own small members of its large families, and one as it is used
     ("resnet18.a1_in1k", 512, "avg"),
-    ("deit_tiny_distilled_patch16_224", 192, "cls"),
+    ("deit_tiny_distilled_patch16_224", 192, "none"),  # the mean of two tokens
     ("mobilenetv3_small_050", 1024, "avg"),
     ("test_resnet", 96, "avg"),
     ("test_convnext", 64, "avg"),
@@ -65,6 +65,17 @@ def test_tokens_pooled_as_asked() -> None:
         backbone = load_backbone(name, weights="random", pool=pool)
         torch.testing.assert_close(backbone(images(own)), expected)
         assert (backbone.spec.dimension, backbone.spec.pool) == (expected.shape[1], pool)
+
+
+@pytest.mark.parametrize("name", ["deit_tiny_distilled_patch16_224", "pit_ti_distilled_224"])
+def test_the_class_token_of_a_distilled_network_is_that_token_alone(name: str) -> None:
+    backbone = load_backbone(f"timm:{name}", weights="random", pool="cls")
+    tokens = backbone.module.network.forward_features(images(backbone))
+    assert backbone.spec.pool == "cls"
+    torch.testing.assert_close(backbone(images(backbone)), tokens[:, 0])
+    own = load_backbone(f"timm:{name}", weights="random")
+    torch.testing.assert_close(own(images(own)), (tokens[:, 0] + tokens[:, 1]) / 2)
+    assert ("pooling", "none of ours: the network gives one vector") in describe(own.spec)
 
 
 def test_registers_are_neither_class_token_nor_part_of_the_mean() -> None:

@@ -11,12 +11,7 @@ sys.path.append(str(Path(__file__).parents[1] / "studies"))
 from axis_folders import write_task_run
 from run_folders import write_concept_run
 
-from unseen.cli.axes import axes
-from unseen.cli.main import app
 from unseen.report.run_data import Backbone
-
-if not any(command.name == "axes" for command in app.registered_commands):
-    app.command("axes")(axes)
 
 Unseen = Callable[..., Any]
 

@@ -105,6 +105,21 @@ def test_mistakes_get_one_sentence(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_a_run_has_to_say_is_shown(unseen: Unseen, tmp_path: Path) -> None:
+    folder = write_concept_run(
+        tmp_path / "run",
+        [Backbone("mine", "yours")],
+        lambda *_: 0.5,
+        notice="Other <b>images</b> were [red]drawn[/red].",
+    )
+    answer = unseen("leaderboard", folder, "--out", tmp_path / "page.html")
+    assert "Other <b>images</b> were [red]drawn[/red]." in answer.out
+    page = (tmp_path / "page.html").read_text()
+    assert '<p class="notice" role="note">Other &lt;b&gt;images&lt;/b&gt; were [red]drawn[/red].</p>' in page
+    unseen("leaderboard", "--out", tmp_path / "page.html")
+    assert 'role="note"' not in (tmp_path / "page.html").read_text()
+
+
 def test_an_unfinished_run_is_named(unseen: Unseen, tmp_path: Path) -> None:
     folder = write_concept_run(tmp_path / "run", [Backbone("mine", "yours")], lambda *_: 0.5, domains=DOMAINS[:3])
     answer = unseen("leaderboard", folder)

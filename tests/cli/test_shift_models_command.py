@@ -1,6 +1,7 @@
 """The commands of `unseen shifts` that start from models and test sets."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from typer.testing import CliRunner
 
 from unseen.cli import shift_models
 from unseen.errors import UserError
+from unseen.studies.shift_models import Evaluated
 
+NOTHING = Evaluated((), {})
 app = typer.Typer()
 app.command("evaluate")(shift_models.evaluate)
 app.command("sets")(shift_models.show_sets)
@@ -62,6 +65,37 @@ def test_evaluate_refuses(sets: Path, tmp_path: Path) -> None:
     said = refused("evaluate", "--backbone", "timm:x", "--sets", tmp_path / "empty", "--out", tmp_path / "out")
     assert "no test set below it" in said
     assert not (tmp_path / "out").exists()
+
+
+def test_evaluate_adds_models_and_names_those_it_cannot_load(sets: Path, tmp_path: Path) -> None:
+    """Three calls into one folder, as the docs have them; the last has a model that cannot be loaded in its middle."""
+    out = tmp_path / "out"
+    common = ("--sets", sets, "--out", out, "--weights", "random", "--partial", "--workers", 0, "--device", "cpu")
+    run("evaluate", "--backbone", "timm:test_vit", *common)
+    run("evaluate", "--backbone", "timm:test_vit2", *common)
+    (tmp_path / "bad.pth").write_bytes(b"nothing")
+    models = ["model,backbone,weights,checkpoint", "a,timm:test_vit,random,", "b,timm:test_vit,,bad.pth"]
+    (tmp_path / "models.csv").write_text("\n".join([*models, "c,timm:test_vit2,random,"]) + "\n")
+    said = refused("evaluate", "--models", tmp_path / "models.csv", *common)
+    assert "1 of 3 models could not be loaded" in said
+    lines = (out / "accuracies.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in lines] == ["model", "timm:test_vit", "timm:test_vit2", "a", "c"]
+    assert lines[1].split(",")[2:] == lines[3].split(",")[2:]  # the same network under two names
+
+
+def test_evaluate_decodes_on_every_core_unless_told(
+    sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from unseen.studies import shift_models as study
+
+    seen = []
+    monkeypatch.setattr(study, "evaluate_models", lambda *given, **_: seen.append(given[3].workers) or NOTHING)
+    common = ("evaluate", "--backbone", "timm:test_vit", "--sets", sets, "--out", tmp_path / "out", "--partial")
+    run(*common)
+    run(*common, "--workers", 0)
+    run(*common, "--workers", 3)
+    assert seen == [len(os.sched_getaffinity(0)), 0, 3]
+    assert "--workers is at least 1" in refused(*common, "--workers", -1)
 
 
 def test_sets(sets: Path) -> None:

@@ -141,6 +141,86 @@ def test_pairs_are_ranked(unseen: Run, table: Path) -> None:
     assert unseen("shifts", "pairs", table, "--id", "val", "--ood", "sketch").code == 2
 
 
+def without(table: Path, *models: str) -> Path:
+    """The same table with fewer models."""
+    path = table.parent / f"without-{'-'.join(models)}.csv"
+    path.write_text(
+        "".join(line for line in table.read_text().splitlines(keepends=True) if line.split(",")[0] not in models)
+    )
+    return path
+
+
+def ranking(unseen: Run, table: Path, *more: str) -> tuple[str, str]:
+    answer = unseen("shifts", "pairs", table, "--id", "val,web,art", "--ood", "sketch", *more)
+    assert answer.code == 0, answer.err
+    return answer.out, answer.err
+
+
+def test_pairs_are_ranked_on_the_models_of_the_fit(unseen: Run, table: Path) -> None:
+    """A model that is only scored, or below the minimum, changes no number: the table may as well not have it."""
+    text = table.read_text().splitlines()
+    text[3] = "m2,scored,1.5,98,60,70"
+    table.write_text("\n".join(text) + "\n")
+    alone, _ = ranking(unseen, without(table, "m2"))
+    out, err = ranking(unseen, table, "--fit-on", "group in {a, b}")
+    assert out == alone
+    assert "models that are not of the fit, and do not count here: 1" in err
+    out, err = ranking(unseen, table, "--min-id", "val=2")
+    assert out == alone
+    assert "models of the fit that are left out: 1 below the minimum" in err
+    assert ranking(unseen, table)[0] != alone
+
+
+def test_pairs_say_who_is_left_out_and_sizes_keep_the_ends(unseen: Run, table: Path) -> None:
+    text = table.read_text().splitlines()
+    cells = [line.split(",") for line in text]
+    cells[1][2], cells[2][5], cells[3][3] = "0", "100", ""
+    table.write_text("\n".join(map(",".join, cells)) + "\n")
+    out, err = ranking(unseen, table)
+    assert "3 pairs on 9 models" in out
+    assert "1 without an accuracy on one of the test sets, 2 at exactly 0% or 100% (--sizes keeps them)" in err
+    (table.parent / "columns.csv").write_text("column,images\nval,199\nart,199\nelsewhere,7\nweb,0\n")
+    inside = [list(row) for row in cells]
+    inside[1][2], inside[2][5] = str(100 * 0.5 / 200), str(100 * 199.5 / 200)
+    moved = table.parent / "moved.csv"
+    moved.write_text("\n".join(map(",".join, inside)) + "\n")
+    expected, _ = ranking(unseen, moved)
+    for sizes in ("val=199,art=199", str(table.parent / "columns.csv")):
+        out, _ = ranking(unseen, table, "--sizes", sizes)
+        assert out == expected
+        assert "on 11 models" in out
+
+
+def test_pairs_take_the_unit_and_the_method(unseen: Run, table: Path) -> None:
+    rows = [line.split(",") for line in table.read_text().splitlines()]
+    for row in rows[1:]:
+        row[4] = str(float(row[4]) / 100)  # percentages below 1
+    table.write_text("\n".join(map(",".join, rows)) + "\n")
+    arguments = ("shifts", "pairs", table, "--id", "val,web,art", "--ood", "sketch")
+    answer = unseen(*arguments)
+    assert (answer.code, "the unit percent" in answer.err) == (2, True)
+    answer = unseen(*arguments, "--unit", "percent")
+    assert (answer.code, "accuracies were read as percent" in answer.err) == (0, True)
+    other = unseen(*arguments, "--unit", "percent", "--scale", "probit", "--loss", "huber")
+    assert other.code == 0
+    assert other.out != answer.out
+    assert unseen(*arguments[:-1], "sketch,group").code == 2
+    answer = unseen(*arguments, "--unit", "percent", "--fit-on", "model in {m1, m2, m3}")
+    assert (answer.code, "3 models of the fit have all of these test sets; a pair needs 4" in answer.err) == (2, True)
+
+
+def test_sizes_from_the_columns_of_evaluate(unseen: Run, table: Path) -> None:
+    columns = table.parent / "columns.csv"
+    columns.write_text("column,test_set,images,classes,classes_sha256\nval,val,5000,10,x\nother,other,9,2,y\n")
+    assert fit(unseen, table, "--sizes", str(columns)).code == 0
+    from_file = (table.parent / "out/fit.json").read_bytes()
+    assert fit(unseen, table, "--sizes", "val=5000").code == 0
+    assert (table.parent / "out/fit.json").read_bytes() == from_file
+    answer = fit(unseen, table, "--sizes", str(columns), ids="web")
+    assert (answer.code, "has no images of web, sketch, art" in answer.err) == (2, True)
+    assert "no such file" in fit(unseen, table, "--sizes", "nowhere.csv").err
+
+
 def test_a_pair_that_determines_no_plane_is_passed_over(unseen: Run, table: Path) -> None:
     header, *lines = table.read_text().splitlines()
     place = header.split(",").index("val")
@@ -189,7 +269,6 @@ def test_agreement_without_labels_and_with_bad_files(unseen: Run, tmp_path: Path
     answer = unseen("shifts", "agreement", bare, shifted)
     assert (answer.code, "no 'labels'" in answer.err, "OOD refined" in answer.out) == (0, True, False)
     cases: dict[str, dict[str, Any]] = {
-        "no predictions of 'm9'": {"m9": arrays["m0"]},
         "different numbers of images": {"m0": arrays["m0"][:5]},
         "one class index an image": {"m0": arrays["m0"] * 0.5},
         "not an .npz file of plain arrays": {"m0": np.array([{}] * 3000, dtype=object)},
@@ -198,6 +277,13 @@ def test_agreement_without_labels_and_with_bad_files(unseen: Run, tmp_path: Path
         np.savez(bare, **arrays | change)
         answer = unseen("shifts", "agreement", bare, shifted)
         assert (answer.code, message in answer.err) == (2, True), answer.err
+    np.savez(bare, **arrays | {"m9": arrays["m0"]})
+    answer = unseen("shifts", "agreement", bare, shifted)
+    assert (answer.code, "on one of the two sets alone: m9" in answer.err) == (0, True)
+    assert "6 models, 15 pairs" in answer.out
+    np.savez(bare, other=arrays["m0"])
+    answer = unseen("shifts", "agreement", bare, shifted)
+    assert (answer.code, "no model in common" in answer.err) == (2, True)
     bare.write_bytes(b"PK not a zip")
     assert unseen("shifts", "agreement", bare, shifted).code == 2
     assert unseen("shifts", "agreement", tmp_path / "none.npz", shifted).code == 2

@@ -4,13 +4,14 @@ import io
 import json
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
 import time
 import tracemalloc
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,13 @@ from torch import Tensor, nn
 
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import UserError
-from unseen.features.batches import Decoder, Piece, geometry
+from unseen.features.batches import Decoder, Piece, dead_workers_named, geometry
 from unseen.features.extract import extract
 from unseen.features.forward import features
 from unseen.features.one_pass import Progress
 from unseen.features.plan import plan
 from unseen.features.readers import read_features
-from unseen.features.settings import Settings
+from unseen.features.settings import Precision, Settings
 from unseen.features.store import MANIFEST, read_store
 from unseen.images.folder import FileImages, folder_images
 from unseen.images.manifest import Manifest, whole
@@ -207,7 +208,9 @@ def test_what_was_reported_earlier_is_still_an_error(tmp_path: Path) -> None:
     source = write_images(tmp_path / "images", 10, [6])
     arguments = source, whole(source, "train"), "train", [means()], tmp_path / "out"
     extract(*arguments, replace(SETTINGS, on_error="report"))
-    with pytest.raises(UserError, match="class1/006.jpg: damaged image .* left it out"):
+    with pytest.raises(
+        UserError, match="class1/006.jpg: damaged image .* left it out .*; if it is repaired, delete that folder"
+    ):
         extract(*arguments, SETTINGS)
 
 
@@ -253,6 +256,84 @@ def test_whatever_changes_features_makes_another_store(ten: FileImages, tmp_path
         *(extract(ten, manifest, "train", [backbone], tmp_path, SETTINGS) for backbone in backbones),
     ]
     assert len({store for (store,) in stores}) == len(stores)
+
+
+def test_bfloat_computes_with_16_bits_and_keeps_32(ten: FileImages, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(12, 6)).requires_grad_(False)
+    backbone = replace(means(), module=module)
+    precisions: list[Precision] = ["bfloat", "single"]
+    stores = [
+        extract(ten, whole(ten, "a"), "a", [backbone], tmp_path, replace(SETTINGS, precision=precision))[0]
+        for precision in precisions
+    ]
+    bfloat, single = (np.array(read_store(store, verify=True).X) for store in stores)
+    assert bfloat.dtype == single.dtype == np.float32
+    assert np.array_equal(torch.from_numpy(bfloat).bfloat16().float().numpy(), bfloat)  # as the layer gave them
+    assert 0 < np.abs(bfloat - single).max() < 2**-5 * np.abs(single).max()
+    assert np.allclose(single, plain_features(ten, range(10), backbone), rtol=1e-5, atol=1e-6)
+
+
+@dataclass(frozen=True)
+class Deadly:
+    """Images of which one ends the process that decodes it, as the system does when there is no memory left."""
+
+    source: FileImages
+    number: int
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        return self.source.entries
+
+    @property
+    def about(self) -> dict[str, str]:
+        return {}
+
+    def read(self, number: int) -> bytes:
+        if number == self.number and torch.utils.data.get_worker_info() is not None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.source.read(number)
+
+
+DYING = """
+import sys
+from pathlib import Path
+sys.path[:0] = sys.argv[3:]
+from dataclasses import replace
+from test_extract import SETTINGS, Deadly, means
+from unseen.errors import UserError
+from unseen.features.extract import extract
+from unseen.images.folder import folder_images
+from unseen.images.manifest import whole
+source = Deadly(folder_images(Path(sys.argv[1])), 9)
+try:
+    extract(source, whole(source, "train"), "train", [means()], Path(sys.argv[2]), replace(SETTINGS, workers=1))
+except UserError as error:
+    print(error)
+"""
+
+
+def test_a_decoding_process_that_dies(ten: FileImages, tmp_path: Path) -> None:
+    """In a process of its own: where PyTorch's signal of the death comes, files of PyTorch's own may stay open."""
+    command = [sys.executable, "-c", DYING, ten.root, tmp_path, Path(__file__).parent]
+    died = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert re.search(r"decodes images died.* --shm-size=8g .*run the same command again.* --workers", died.stdout)
+    assert "Traceback" not in died.stderr
+    (store,) = extract(ten, whole(ten, "train"), "train", [means()], tmp_path, SETTINGS)
+    assert np.allclose(np.asarray(read_store(store).X), plain_features(ten, range(10), means()), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ("DataLoader worker (pid(s) 7, 8) exited unexpectedly", True),
+        ("unable to allocate shared memory(shm) for file </torch_1_2_3>: No space left on device (28)", True),
+        ("Caught RuntimeError in DataLoader worker process 0.\nmat1 and mat2 cannot be multiplied", False),
+    ],
+)
+def test_only_deaths_of_workers_are_told_as_such(said: str, named: bool) -> None:
+    with pytest.raises(UserError if named else RuntimeError), dead_workers_named():
+        raise RuntimeError(said)
 
 
 def test_parts_share_a_folder_and_the_last_one_finishes_it(ten: FileImages, tmp_path: Path) -> None:
@@ -346,7 +427,7 @@ def test_decoding_can_be_sent_to_processes_that_share_nothing(ten: FileImages) -
 def test_progress(ten: FileImages, tmp_path: Path) -> None:
     seen: list[Progress] = []
     extract(ten, whole(ten, "train"), "train", [means()], tmp_path, SETTINGS, watch=seen.append)
-    assert [progress.done for progress in seen] == [3, 4, 7, 8, 10, 10]
+    assert [progress.done for progress in seen] == [3, 4, 7, 8, 10]
     assert {progress.total for progress in seen} == {10}
     assert all(0 < progress.idle <= progress.seconds for progress in seen)  # nothing is decoded ahead without workers
     halfway = Progress(done=50, total=200, seconds=10.0, idle=2.5)

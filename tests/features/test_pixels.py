@@ -110,7 +110,10 @@ def test_other_images_and_shapes_are_kept_apart(source: ArrayImages, tmp_path: P
     assert len([*tmp_path.iterdir()]) == 4
 
 
-def test_two_geometries_are_decoded_from_one_reading(source: ArrayImages, tmp_path: Path) -> None:
+def test_two_geometries_are_decoded_from_one_reading(
+    source: ArrayImages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "fingerprint", lambda *_: "the same")  # it reads some of them too
     read: list[int] = []
 
     @dataclass(frozen=True)
@@ -243,3 +246,12 @@ class Broken:
 def test_an_image_that_cannot_be_read_is_named(source: ArrayImages, tmp_path: Path, gone: bool, message: str) -> None:
     with pytest.raises(UserError, match=message):
         decode_all(Broken(source, gone), np.arange(30), SHAPE, tmp_path)  # type: ignore[arg-type]
+
+
+def test_other_images_of_the_same_names_are_kept_apart(source: ArrayImages, tmp_path: Path) -> None:
+    other = array_images(np.full((30, 17, 21, 3), 7, dtype=np.uint8), ["a", "b"] * 15)
+    assert [entry.id for entry in other.entries] == [entry.id for entry in source.entries]
+    for images in (source, other):
+        found = decode_all(images, np.arange(30), SHAPE, tmp_path)
+        expected = np.stack([decode(images.read(number), SHAPE) for number in range(30)])
+        np.testing.assert_array_equal(found.rows(np.arange(30)).numpy(), expected)

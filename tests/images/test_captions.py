@@ -172,6 +172,19 @@ def test_bytes_that_are_not_text_cost_their_row_alone(tmp_path: Path, kind: str)
     assert (batch.ids, batch.texts, batch.damaged) == (["0", "2", "3"], ["a cat", "", "un café"], 1)
 
 
+@pytest.mark.parametrize("kind", ["tsv", "parquet"])
+def test_rows_without_an_id_are_not_one_image(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"a.{kind}"
+    if kind == "tsv":
+        path.write_text("key\tcaption\n\ta cat\n1\ta cat\n\ta dog\n")
+    else:
+        table = pa.table({"key": [None, "1", ""], "caption": ["a cat", "a cat", "a dog"]})
+        pq.write_table(table, path)
+    found = label_captions([path], COLUMNS, NAMES, CaptionRule(least=1, held_out=1))
+    assert {cls: [image for _, image, _ in images] for cls, images in found.test.items()} == {"c": ["1"]}
+    assert (found.tally.captions, found.tally.damaged) == (1, 2)
+
+
 def test_columns_are_numbered_from_one() -> None:
     with pytest.raises(UserError, match="numbered from 1"):
         Columns("0", "3")

@@ -60,7 +60,7 @@ def test_not_recognised(tmp_path: Path, files: dict[str, bytes], place: str, rea
 
 def test_options_of_other_kinds_are_refused(tmp_path: Path) -> None:
     write(tmp_path, {"cat/1.jpg": jpeg(1)})
-    with pytest.raises(UserError, match="a folder per class has no option 'split'"):
+    with pytest.raises(UserError, match="a folder per class has no option --split"):
         open_images(tmp_path, split="train")
 
 

@@ -57,16 +57,30 @@ def test_a_set_of_files_with_named_splits(tmp_path: Path) -> None:
     assert source.read(1).shape == (20, 30, 3)  # type: ignore[union-attr]
 
 
+def test_an_image_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    root = tmp_path / "dtd/dtd"
+    for folder in ("images/banded", "labels"):
+        (root / folder).mkdir(parents=True)
+    picture(0, 30, 20).save(root / "images/banded/banded_0001.jpg")
+    (root / "images/banded/banded_0002.jpg").write_bytes(b"no picture")
+    for name in ("train", "val"):
+        (root / f"labels/{name}1.txt").write_text("banded/banded_0001.jpg\nbanded/banded_0002.jpg")
+    source = open_images("torchvision:DTD", root=tmp_path, split="val")
+    source.read(0)
+    with pytest.raises(UserError, match=r"torchvision:DTD: image 1 cannot be read from .* \(cannot identify image"):
+        source.read(1)
+
+
 def test_what_is_wrong_is_said(fashion: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no data set 'FashionMINST'; did you mean FashionMNIST"):
         open_images("torchvision:FashionMINST", root=fashion)
-    with pytest.raises(UserError, match="give the folder where torchvision keeps its files as root"):
+    with pytest.raises(UserError, match=r"give the folder where torchvision keeps its files as root \(--root\)"):
         open_images("torchvision:FashionMNIST")
     with pytest.raises(UserError, match="no split 'val'; its splits are train and test"):
         open_images("torchvision:FashionMNIST", root=fashion, split="val")
     with pytest.raises(UserError, match=r"torchvision:CIFAR10 cannot be read from .* download it there first"):
         open_images("torchvision:CIFAR10", root=tmp_path / "nothing")
-    with pytest.raises(UserError, match="a data set of torchvision has no option 'label'"):
+    with pytest.raises(UserError, match="a data set of torchvision has no option --label"):
         open_images("torchvision:CIFAR10", root=tmp_path, label="fine")
 
 

@@ -90,5 +90,5 @@ def test_samples_that_are_wrong_are_named(tmp_path: Path, files: dict[str, bytes
 
 
 def test_a_label_that_is_not_there(shards: Path) -> None:
-    with pytest.raises(UserError, match="found no class in 'colour', but None"):
+    with pytest.raises(UserError, match="found no class in 'colour', but None; name the field to take with --label"):
         open_images(shards, label="colour")

@@ -16,7 +16,7 @@ import scipy.stats
 from unseen.report.axes_data import AxesPage, SharedModel
 from unseen.report.axes_page import correlation_matrix, write_axes_page
 from unseen.report.axes_words import findings, rank_text, strong_and_weak
-from unseen.results.axes import Measure, Standing, put_together
+from unseen.results.axes import Axes, Measure, Standing, put_together
 
 HOSTILE = '"><img src=x onerror=alert(1)></script><script>alert(2)</script><b>bold</b>'
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -68,7 +68,7 @@ def cells(text: str, table: str) -> list[list[str]]:
 
 def test_every_value_has_its_rank_beside_it(path: Path) -> None:
     table = cells(path.read_text(), '<table id="table">')
-    assert table[0] == [["one"], ["60.0", "1"], ["80.0", "2"], ["+3.0", "1"]]
+    assert table[0] == [["one", "published"], ["60.0", "1"], ["80.0", "2"], ["+3.0", "1"]]
     assert table[3] == [["four"], ["50.0", "4"], ["72.0", "3"], ["−1.0", "4"]]
     assert table[4][1:] == [["45.0", "5"], ["60.0", "5"], ["–"]]
 
@@ -114,6 +114,88 @@ def test_ranges_that_meet_are_called_chance() -> None:
     names = {"a": 1.0, "b": 0.5}, {"a": 0.4, "b": 0.5}
     axes = put_together([Measure("concepts", f"m{i}", f"M{i}", "", names[i], draws=near) for i in range(2)])
     assert strong_and_weak(axes, "a").endswith("it may be no more than chance.")
+
+
+@pytest.mark.parametrize(
+    ("best", "worst", "chance"),
+    [
+        # The third of five is half of the way down, as the second of three is; the second of five a quarter.
+        (Standing(1, 5, 1, 3), Standing(3, 3, 2, 3), True),
+        (Standing(1, 5, 1, 2), Standing(3, 3, 2, 3), False),
+        (Standing(1, 5, 1, 3), Standing(3, 5, 2, 4), True),
+        (Standing(1, 5), Standing(3, 3, 1, 3), False),
+    ],
+)
+def test_ranges_of_ranks_among_different_numbers_meet_as_shares(best: Standing, worst: Standing, chance: bool) -> None:
+    measures = {name: Measure("concepts", name, name, "", {"a": 1.0}) for name in ("best", "worst")}
+    others = Standing(2, best.of), Standing(1, worst.of)
+    axes = Axes(("a", "b"), measures, {"best": {"a": best, "b": others[0]}, "worst": {"a": worst, "b": others[1]}}, ())
+    assert strong_and_weak(axes, "a").endswith("it may be no more than chance.") == chance
+
+
+def leaders(**measures: dict[str, float]) -> str:
+    return findings(put_together([Measure("concepts", name, name, "", of) for name, of in measures.items()]))[0]
+
+
+def test_leaders_are_among_measures_that_two_have() -> None:
+    # What `b` alone has it is not first by; of the one that is left, `a` is first.
+    assert leaders(m={"a": 2, "b": 1}, own={"b": 3}) == "a is first by the one measure of generalisation."
+    assert leaders(m={"a": 2, "b": 1}, n={"a": 2, "b": 1}) == "a is first by all 2 measures of generalisation."
+
+
+def test_leaders_that_tie_are_all_named() -> None:
+    every = leaders(m={"a": 2, "b": 2, "c": 1}, n={"a": 2, "b": 2, "c": 1})
+    assert every == "a and b share the first place by all 2 measures of generalisation."
+    each = leaders(m={"a": 2, "b": 1}, n={"a": 1, "b": 2})
+    assert each == (
+        "No backbone is best at everything: a and b are each first by 1 of 2 measures of generalisation; "
+        "2 backbones are first by at least one."
+    )
+    shared = leaders(m={"a": 2, "b": 2}, n={"a": 2, "b": 1}, o={"a": 1, "b": 1, "c": 3})
+    assert "a is first by 2 of 3 measures of generalisation (m, shared; n); 3 backbones" in shared
+
+
+def test_the_count_of_intervals_is_of_intervals() -> None:
+    rng = np.random.default_rng(6)
+    names = [f"b{place}" for place in range(4)]
+    parts = [(axis, f"{axis}{i}") for axis in ("concepts", "tasks", "shifts") for i in range(3)]
+    common = rng.normal(size=4)
+    axes = put_together(
+        [
+            Measure(axis, name, name, "", dict(zip(names, common + rng.normal(size=4), strict=True)))
+            for axis, name in parts
+        ]
+    )
+    ends = [
+        scipy.stats.pearsonr(*([axes.measures[m].values[b] for b in names] for m in (pair.first, pair.second)))
+        for pair in axes.pairs
+        if pair.across
+    ]
+    apart = sum(low > 0 or high < 0 for low, high in (found.confidence_interval(0.95) for found in ends))
+    assert apart < sum(found.pvalue < 0.05 for found in ends)  # the interval and the exact test are not the same
+    assert any(f"Of 27 correlations across axes {apart} have an interval" in sentence for sentence in findings(axes))
+
+
+def test_missing_axes_have_their_titles(tmp_path: Path) -> None:
+    axes = put_together([Measure("concepts", "c", "C", "", {"a": 1.0, "b": 2.0})])
+    write_axes_page(AxesPage(axes), tmp_path / "axes.html")
+    assert "<span>Tasks: missing</span><span>Shifts: missing</span>" in (tmp_path / "axes.html").read_text()
+
+
+def test_published_backbones_are_marked(path: Path) -> None:
+    text = path.read_text()
+    marks = [re.sub(r"<[^>]*>", " ", part).split()[-1] for part in text.split('<small class="published">')[:-1]]
+    assert marks == ["one"] * 3  # in the legend, the table and the profiles
+
+
+def test_draws_of_backbones_are_told_from_seven_on() -> None:
+    rng = np.random.default_rng(0)
+    for n in (6, 7):
+        measures = [
+            Measure(axis, axis, axis, "", {f"b{i}": float(v) for i, v in enumerate(rng.normal(size=n))})
+            for axis in ("concepts", "tasks")
+        ]
+        assert ("over draws of backbones" in correlation_matrix(put_together(measures))[1][0].about) == (n == 7)
 
 
 @pytest.mark.parametrize(

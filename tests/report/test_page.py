@@ -15,7 +15,7 @@ import pytest
 from unseen.errors import UserError
 from unseen.report.page import _styles, write_report
 from unseen.report.render import TEMPLATES
-from unseen.report.run_data import Backbone, Domain, Example, RunData, Step
+from unseen.report.run_data import Backbone, ConceptHits, Domain, Example, RunData, Step
 from unseen.results.score import Score
 
 IMAGE = "<img src=x onerror=alert(1)>"
@@ -131,6 +131,20 @@ def test_the_table_has_the_numbers(folder: Path) -> None:
     assert row["gap"] == pytest.approx(-0.02)
     assert (row["rank"], row["seeds"]) == (2, 3)
     assert re.search(r"<td>beta</td><td>first</td><td[^>]*>L2</td><td[^>]*>all</td><td>top1</td><td[^>]*>58\.0<", page)
+
+
+def test_the_table_has_the_interval_over_concepts(folder: Path) -> None:
+    # A concept that is always right and one that never is: a draw of two has 0, 1 or 2 of the first.
+    hits = [ConceptHits("beta", "d2", "all", seed, ("a", "b"), (10, 0), (10, 10)) for seed in range(3)]
+    page = written(replace(usual(), concept_hits=hits), folder)
+    found = {
+        (r["backbone"], r["domain"], r["shots"], r["metric"]): (r["concept_low"], r["concept_high"])
+        for r in payload(page)["rows"]
+    }
+    assert found.pop(("beta", "d2", "all", "top1")) == (0, 1)
+    assert set(found.values()) == {(None, None)}
+    assert page.count("0.0 to 100.0") == 1
+    assert "Over concepts" in text_of(page)
 
 
 def test_pictures_are_inside_and_small_ones_keep_their_pixels(folder: Path) -> None:

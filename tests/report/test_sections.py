@@ -1,55 +1,17 @@
 """Sections: what a run answers beside accuracy by level, against numbers worked out by hand or by SciPy."""
 
-from collections.abc import Mapping
-from dataclasses import replace
-
 import numpy as np
-import pandas as pd
 import pytest
+from section_runs import DOMAINS, Key, like, named, run, summary
 
 from unseen.report.extended_sections import extended_sections
+from unseen.report.leaderboard_page import YOURS_COLOUR
 from unseen.report.level_sections import SHOWN, concept_section, sample_section
-from unseen.report.published_sections import published_sections
-from unseen.report.run_data import Backbone, ConceptAccuracy, Domain, RunData
+from unseen.report.published_sections import CATEGORY_COLOURS, USUALLY_OFF, published_sections
+from unseen.report.run_data import Backbone, ConceptAccuracy, ConceptHits
 from unseen.report.section_parts import signed
-from unseen.report.sections import Section
+from unseen.results.concept_generalization import effective_generalization, published_accuracies
 from unseen.results.published import published
-from unseen.results.score import Score
-from unseen.results.tables import score_table, summarise
-
-DOMAINS = ["in1k", "l1", "l2", "l3", "l4", "l5"]
-Key = tuple[str, str, int | None, str]
-
-
-def run(values: Mapping[Key, float], names: list[str] | None = None, **more: object) -> RunData:
-    """A run from domain, probe, shots, metric → value, the same for two seeds a hundredth apart."""
-    scores = [
-        Score("concepts", "cog-v2", name, domain, probe, shots, seed, metric, value + 0.01 * (seed - 0.5))
-        for name in names or ["mine"]
-        for (domain, probe, shots, metric), value in values.items()
-        for seed in (0, 1)
-    ]
-    used = [name for name in DOMAINS if name in {key[0] for key in values}]
-    domains = [Domain(name, "IN-1K" if name == "in1k" else name.upper(), name == "in1k") for name in used]
-    data = RunData("A run", scores, domains, [Backbone(name, "yours") for name in names or ["mine"]], "mine")
-    return replace(data, **more)  # type: ignore[arg-type]
-
-
-def summary(data: RunData) -> pd.DataFrame:
-    return summarise(score_table(data.scores))
-
-
-def named(sections: list[Section], name: str) -> Section:
-    return next(section for section in sections if section.name == name)
-
-
-def like(model: str, more: float = 0.0) -> dict[Key, float]:
-    """The published accuracies of a model, and some more."""
-    table = published("cog-v2")
-    rows = table[table["model"] == model].itertuples()
-    return {
-        (r.domain, "logistic", None if r.shots == "all" else int(r.shots), "top1"): r.mean / 100 + more for r in rows
-    }
 
 
 def test_a_copy_of_a_published_model_stands_beside_it() -> None:
@@ -89,16 +51,6 @@ def test_shots_that_the_paper_has_not_are_left_out() -> None:
         named(published_sections(data, summary(data)), "published").plots[0].title
         == "Accuracy with 4 samples a concept"
     )
-
-
-def test_geometry_relative_to_the_first_domain_needs_it() -> None:
-    values = {
-        (domain, "geometry", None, metric): 1.0 for domain in ("in1k", "l1") for metric in ("alignment", "uniformity")
-    }
-    data = run(values, ["mine", "part"])
-    data = replace(data, scores=[s for s in data.scores if (s.backbone, s.domain) != ("part", "in1k")])
-    lines = named(extended_sections(data, summary(data)), "geometry").plots[1].series
-    assert [line.name for line in lines] == ["mine"]
 
 
 @pytest.mark.parametrize(
@@ -147,34 +99,6 @@ def test_a_level_out_of_reach_leaves_a_hole() -> None:
     assert "more than 4 on L2" in section.sentences[0]
 
 
-def test_sections_of_the_extended_probes() -> None:
-    values: dict[Key, float] = {}
-    for place, domain in enumerate(("in1k", "l5")):
-        fall = 0.1 * place
-        values |= {
-            (domain, "logistic", None, "top1"): 0.7 - fall,
-            (domain, "pca-32", None, "top1"): 0.5 - fall,
-            (domain, "pca-64", None, "top1"): 0.695 - 2 * fall,
-            (domain, "mlp", None, "top1"): 0.72 - fall,
-            (domain, "linear-twin", None, "top1"): 0.70 - 1.5 * fall,
-            (domain, "k-means", None, "purity"): 0.5 - fall,
-            (domain, "k-means", None, "ami"): 0.4,
-            (domain, "geometry", None, "alignment"): 0.8,
-            (domain, "geometry", None, "uniformity"): 3.2 - 12 * fall,
-        }
-    data = run(values)
-    sections = extended_sections(data, summary(data))
-    assert [section.name for section in sections] == ["dimensions", "networks", "clusters", "geometry"]
-    dimensions, networks, clusters, geometry = sections
-    assert [text for _, text in dimensions.plots[0].x_ticks] == ["32", "64", "all"]
-    assert dimensions.sentences == [
-        "To keep all but a point of its accuracy, mine needs 64 components on IN-1K and more than 64 on L5."
-    ]
-    assert networks.plots[0].series[0].y == pytest.approx([2, 7])
-    assert "purity of 50.0% on IN-1K and 40.0% on L5" in clusters.sentences[0]
-    assert geometry.plots[1].series[0].y == pytest.approx([1, 1.6])
-
-
 def test_without_such_probes_there_are_no_such_sections() -> None:
     data = run(like("ResNet50"))
     assert extended_sections(data, summary(data)) == []
@@ -201,3 +125,61 @@ def test_the_line_through_concepts_is_the_binomial_fit() -> None:
 def test_concepts_of_one_similarity_have_no_line() -> None:
     concepts = [ConceptAccuracy("mine", "l1", str(i), 0.5, i % 10, 10) for i in range(20)]
     assert concept_section(run({("l1", "logistic", None, "top1"): 0.5}, concept_accuracy=concepts)) is None
+
+
+def hits(domain: str, shots: str, seed: int, correct: list[int], images: int = 10, name: str = "mine") -> ConceptHits:
+    concepts = tuple(f"n{number}" for number in range(len(correct)))
+    return ConceptHits(name, domain, shots, seed, concepts, tuple(correct), (images,) * len(correct))
+
+
+def test_bars_among_the_published_models_are_over_concepts() -> None:
+    # A concept that is always right and one that never is: a draw of two has 0, 1 or 2 of the first.
+    found = [hits("l5", "all", seed, [10, 0]) for seed in (0, 1)]
+    data = run(like("ResNet50"), published="cog-v2", concept_hits=found)
+    levels = published_sections(data, summary(data))[0]
+    absolute, relative = (next(s for s in plot.series if s.strong) for plot in levels.plots)
+    assert (absolute.low[-1], absolute.high[-1]) == (0, 100)
+    assert (relative.low[-1], relative.high[-1]) == pytest.approx((-52.0, 48.0))
+    # Other domains have seeds alone, a hundredth apart.
+    assert absolute.high[0] == pytest.approx(75.8 + 100 * 0.01 / np.sqrt(2))
+    assert "interval of 95% over seeds and concepts" in levels.note
+    plain = run(like("ResNet50"), published="cog-v2")
+    assert "bars of the deviation over seeds." in published_sections(plain, summary(plain))[0].note
+
+
+def test_an_interval_that_leaves_out_nothing_is_no_proof() -> None:
+    data = run(like("s-DINO", 0.1), published="cog-v2")
+    sentences = named(published_sections(data, summary(data)), "effective").sentences
+    assert sentences[0].endswith("predicts, an interval that leaves out 0.")
+    assert sentences[-1] == USUALLY_OFF
+
+
+def test_how_far_models_usually_are_off_is_as_said() -> None:
+    models = published_accuracies()
+    table = effective_generalization(models, models).table()
+    off = table[(table["level"] == "l5") & (table["off_line_holm"] < 0.05)]
+    assert f"of the {len(models.models)} published ones, {len(off)} on L5" in USUALLY_OFF
+    assert (table["unusual_fdr"] > 0.05).all()
+
+
+def test_few_shots_are_shown_on_all_domains_and_relative_to_the_reference() -> None:
+    data = run(like("s-DINO"), published="cog-v2")
+    plots = named(published_sections(data, summary(data)), "published-few-shots").plots
+    titles = ["IN-1K", "L1", "L2", "L3", "L4", "L5"]
+    assert [plot.title for plot in plots] == [*titles, *(f"{title}, relative to ResNet50" for title in titles)]
+    table = published("cog-v2").set_index(["model", "domain", "shots"])["mean"]
+    for plot, domain in zip(plots[6:], DOMAINS, strict=True):
+        assert plot.zero
+        lines = {series.name: series.y for series in plot.series}
+        assert lines["ResNet50"] == [0] * 9
+        expected = [table["s-DINO", domain, s] - table["ResNet50", domain, s] for _, s in plot.x_ticks]
+        assert lines["mine"] == pytest.approx(expected)
+        assert lines["s-DINO"] == pytest.approx(expected)
+
+
+def test_the_runs_own_lines_have_colours_that_no_category_has() -> None:
+    data = run(like("s-DINO"), ["mine", "other"], published="cog-v2")
+    for section in published_sections(data, summary(data)):
+        own = {series.name: series.colour for plot in section.plots for series in plot.series if series.strong}
+        assert own == {"mine": YOURS_COLOUR, "other": YOURS_COLOUR + 1}
+        assert not set(own.values()) & set(CATEGORY_COLOURS.values())

@@ -90,6 +90,19 @@ def test_radars_put_the_best_rank_at_the_rim() -> None:
     assert all(0 <= height <= 1 for radar in radars.values() for height in radar.heights)
 
 
+def test_radars_have_no_calibration_as_in_the_paper(tmp_path: Path) -> None:
+    found = page()
+    assert any("Calibration" in average.title for average in found.averages)
+    assert not any("Calibration" in spoke for radar in rank_radars(found) for spoke in radar.spokes)
+    write_task_page(found, tmp_path / "page.html")
+    assert "ranks are by average accuracy, not by means of logits" in (tmp_path / "page.html").read_text()
+
+
+def test_of_calibration_errors_a_negative_coefficient_is_the_good_one() -> None:
+    section = next(part for part in task_sections(page()) if part.name == "correlations")
+    assert "Of calibration errors less is better, so that a negative coefficient" in section.note
+
+
 def test_findings_say_where_a_backbone_stands() -> None:
     first, second = findings(page())
     assert "88.1% on average over 2 data sets, from 81.2% (CIFAR-10) to 95.0% (digits)" in first

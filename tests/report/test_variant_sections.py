@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from unseen.report.page import write_report
-from unseen.report.run_data import Backbone, ConceptAccuracy, Domain, RunData
+from unseen.report.run_data import Backbone, ConceptAccuracy, ConceptHits, Domain, RunData
 from unseen.report.sections import Section
 from unseen.report.variant_sections import main_part, variant_sections
 from unseen.results.score import Score
@@ -159,12 +159,18 @@ def test_backbones_have_colours_and_ways_dashes() -> None:
 
 def test_the_main_part_has_concepts_of_its_own_levels_alone() -> None:
     first, second = (
-        replace(run(accuracy, levels), concept_accuracy=[ConceptAccuracy("b", "l1", f"n{number}", 0.5, number, 10)])
+        replace(
+            run(accuracy, levels),
+            concept_accuracy=[ConceptAccuracy("b", "l1", f"n{number}", 0.5, number, 10)],
+            concept_hits=[ConceptHits("b", "l1", "all", 0, (f"n{number}", "m"), (number, 10), (10, 10))],
+        )
         for number, (accuracy, levels) in enumerate(((LIN, "cog-v2"), (COSINE, "cosine")))
     )
     both = merge_runs([("plain", first), ("words", second)])
     assert len(both.concept_accuracy) == 2
     assert [item.concept for item in main_part(both).concept_accuracy] == ["n0"]
+    assert set(both.concept_intervals) == {("b", "l1", "all"), ("b", "l1 (words)", "all")}
+    assert set(main_part(both).concept_intervals) == {("b", "l1", "all")}
 
 
 def test_the_page_shows_one_way_first_and_names_are_only_text(tmp_path: Path) -> None:

@@ -35,8 +35,7 @@ def test_correlations_and_ranks_are_scipys(points: list[tuple[int, int]]) -> Non
     if abs(pair.correlation.pearson.value) < 1 - 1e-9:
         ends = scipy.stats.pearsonr(x, y).confidence_interval(0.95)
         assert (pair.correlation.pearson.low, pair.correlation.pearson.high) == pytest.approx(tuple(ends), abs=1e-9)
-        z = np.arctanh(pair.correlation.pearson.value) * np.sqrt(len(x) - 3)
-        assert pair.p_value == pytest.approx(2 * scipy.stats.norm.sf(abs(z)), abs=1e-9)
+        assert pair.p_value == pytest.approx(scipy.stats.pearsonr(x, y).pvalue, abs=1e-9)
 
 
 def test_what_a_single_backbone_decides() -> None:
@@ -78,6 +77,12 @@ def test_ranges_of_ranks_come_from_draws() -> None:
     assert put_together([measure("concepts", "one", named(1, 2))]).standings["one"]["b0"] == Standing(2, 2)
 
 
+def test_draws_tie_where_values_do() -> None:
+    draws = {"b0": np.full(50, 0.1 + 0.2), "b1": np.full(50, 0.3)}
+    found = put_together([measure("concepts", "one", named(0.1 + 0.2, 0.3), draws=draws)]).standings["one"]
+    assert found["b0"] == found["b1"] == Standing(1, 2, 1, 1)
+
+
 def test_who_has_no_draws_stays_while_others_move() -> None:
     draws = {"b0": np.linspace(-1, 1, 101)}
     found = put_together([measure("concepts", "one", named(0.5, 0.0), draws=draws)]).standings["one"]
@@ -104,10 +109,9 @@ def three_axes() -> Axes:
     )
 
 
-def test_who_is_on_one_axis_alone_is_left_out_and_named() -> None:
+def test_who_is_on_one_axis_alone_is_left_out() -> None:
     axes = three_axes()
     assert axes.backbones == ("a", "b")
-    assert axes.left_out == ("lonely", "c")
     assert list(axes.measures) == ["seen", "levels", "rho"]
     assert axes.missing() == ["tasks"]
     assert axes.standings["levels"] == {"a": Standing(1, 2), "b": Standing(2, 2)}
@@ -135,6 +139,18 @@ def test_of_equal_ranks_the_surest_is_named() -> None:
         ]
     )
     assert axes.best_and_worst("b0") == ("good", "sure")
+
+
+def test_what_all_are_equal_by_is_nobodys_strength() -> None:
+    axes = put_together(
+        [
+            measure("concepts", "flat", named(1, 1, 1), draws={f"b{i}": np.full(9, 1.0) for i in range(3)}),
+            measure("concepts", "good", named(3, 2, 1)),
+            measure("tasks", "bad", named(1, 2, 3)),
+        ]
+    )
+    assert axes.best_and_worst("b0") == ("good", "bad")
+    assert axes.best_and_worst("b1") is None
 
 
 def test_p_values_are_corrected_over_pairs_across_axes_alone() -> None:

@@ -211,6 +211,23 @@ def test_accuracies_of_a_summary_of_scores() -> None:
     assert lacking == {"partial": ["l1", "l2", "l3", "l4", "l5"]}
 
 
+def test_one_seed_on_other_concepts_has_no_spread_that_is_known() -> None:
+    columns = ["backbone", "domain", "probe", "shots", "metric", "mean", "deviation", "seeds"]
+    rows = [["mine", name, "logistic", "all", "top1", 0.1, 0.02, 1 if name == "l5" else 4] for name in DOMAINS]
+    found, _ = measured_accuracies(pd.DataFrame(rows, columns=columns), on_imagenet=False)
+    np.testing.assert_allclose(found.error, [[0.01] * 5 + [np.nan]])
+
+
+def test_a_model_under_another_name_is_left_out_of_the_same_line() -> None:
+    given = models(20)
+    renamed = given.at([3, 0]).called(["three (yours)", "m0"])
+    found = effective_generalization(given + renamed, given, given.models, resamples=20)
+    assert found.models[-2:] == ("three (yours)", "m0")
+    np.testing.assert_allclose(found.effective[-2:], found.effective[[3, 0]])
+    own = effective_generalization(renamed, given, given.models, resamples=20)
+    np.testing.assert_allclose(own.effective, found.effective[[3, 0]])
+
+
 def test_one_seed_has_the_spread_of_the_published_models() -> None:
     columns = ["backbone", "domain", "probe", "shots", "metric", "mean", "deviation", "seeds"]
     rows = [["mine", name, "logistic", "1", "top1", 0.1, 0.0 if name == "l5" else 0.02, 1 if name == "l5" else 4]

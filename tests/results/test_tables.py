@@ -10,8 +10,18 @@ import pytest
 from scipy import stats
 
 from unseen.errors import UserError
+from unseen.metrics.resampling import Interval, interval_over_concepts
 from unseen.results.score import Score
-from unseen.results.tables import bootstrap_interval, score_table, summarise, wide, with_comparisons, write_table
+from unseen.results.tables import (
+    bootstrap_interval,
+    concept_intervals,
+    score_table,
+    summarise,
+    wide,
+    with_comparisons,
+    with_concept_intervals,
+    write_table,
+)
 
 
 def score(backbone: str, domain: str, seed: int, value: float, shots: int | None = None) -> Score:
@@ -108,3 +118,33 @@ def test_scores_survive_json_and_wrong_ones_are_named() -> None:
         Score.from_dict(one.as_dict() | {"colour": 1})
     with pytest.raises(UserError, match="no scores"):
         score_table([])
+
+
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_the_interval_over_concepts_is_that_of_the_crossed_bootstrap(seeds: int) -> None:
+    correct = np.random.default_rng(0).integers(0, 51, (4, seeds, 40))
+    for cell, found in zip(correct, concept_intervals(correct, np.full_like(correct, 50)), strict=True):
+        expected = interval_over_concepts(cell / 50)
+        assert (found.value, found.low, found.high) == pytest.approx((expected.value, expected.low, expected.high))
+
+
+def test_concepts_weigh_as_many_images_as_they_have() -> None:
+    rng = np.random.default_rng(1)
+    images = rng.integers(1, 200, 60)
+    correct = rng.binomial(images, 0.2 + 0.6 * (images > 100))
+    drawn = rng.integers(0, 60, (20_000, 60))
+    ends = np.quantile(correct[drawn].sum(axis=1) / images[drawn].sum(axis=1), [0.025, 0.975])
+    [found] = concept_intervals(correct[None, None], images[None, None])
+    assert found.value == correct.sum() / images.sum()
+    assert (found.low, found.high) == pytest.approx(tuple(ends), abs=0.01)
+
+
+def test_only_top1_of_the_regression_has_an_interval_over_concepts() -> None:
+    scores = [*SCORES, *(replace(s, metric="top5") for s in SCORES), *(replace(s, probe="mlp") for s in SCORES)]
+    table = with_concept_intervals(summarise(score_table(scores)), {("a", "l1", "all"): Interval(0.6, 0.5, 0.7)})
+    known = table[table["concept_low"].notna()]
+    assert known[["backbone", "domain", "probe", "shots", "metric"]].to_numpy().tolist() == [
+        ["a", "l1", "logistic", "all", "top1"]
+    ]
+    assert known[["concept_low", "concept_high"]].to_numpy().tolist() == [[0.5, 0.7]]
+    assert len(table) == len(summarise(score_table(scores)))

@@ -1,7 +1,6 @@
 """Runs of the task study and fits of shifts in the true format, with results that were made up instead of measured."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,12 @@ from unseen.jobs.job import job_key
 from unseen.jobs.many_shot_job import ManyShotJob
 from unseen.jobs.runner import run_jobs
 from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol
-from unseen.results.tables import write_table
 from unseen.studies.run_folder import RESULTS, write_run
 from unseen.studies.shift_files import write_study
 from unseen.studies.shift_table import shift_table
 from unseen.studies.shifts import ShiftSettings, study_shifts
 from unseen.studies.task_features import TaskFeatures
-from unseen.studies.tasks import task_page, task_run
+from unseen.studies.tasks import task_run
 
 Score = Callable[[str, str, str], float]
 
@@ -54,8 +52,6 @@ def write_task_run(
     keys = [job_key(job) for job in jobs]
     write_run(folder, data, keys)
     list(run_jobs(jobs, folder / RESULTS, work))
-    own = [asdict(found) for found in task_page(folder, data, keys).scores if not found.published]
-    write_table(pd.DataFrame(own), folder / "scores.csv")
     return folder
 
 

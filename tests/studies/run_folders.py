@@ -21,13 +21,15 @@ def write_concept_run(
     domains: Sequence[str] = DOMAINS,
     shots: int | None = None,
     published: str = "cog-v2",
+    notice: str = "",
+    seeds: int = 3,
 ) -> Path:
-    """A run with three seeds; `accuracy` gives the top-1 of a backbone on a domain with a seed."""
+    """A run with some seeds; `accuracy` gives the top-1 of a backbone on a domain with a seed."""
     jobs = [
         LogisticJob("concepts", COG_V2, backbone.name, domain, "train", "test", shots, seed, "float32")
         for backbone in backbones
         for domain in domains
-        for seed in range(3)
+        for seed in range(seeds)
     ]
 
     def work(job: LogisticJob) -> dict[str, Any]:
@@ -41,6 +43,7 @@ def write_concept_run(
         backbones=list(backbones),
         baseline=backbones[0].name,
         published=published,
+        notice=notice,
     )
     write_run(folder, data, [job_key(job) for job in jobs])
     list(run_jobs(jobs, folder / RESULTS, work))

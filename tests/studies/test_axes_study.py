@@ -1,6 +1,7 @@
 """From folders on disk to axes: runs of concepts and tasks, fits of shifts, published models, and what is refused."""
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ from run_folders import write_concept_run
 
 from unseen.backbones.backbone import Spec
 from unseen.errors import UserError
+from unseen.features.store import write_store
+from unseen.images.datasets.registry import DATASETS
 from unseen.images.transform import Transform
 from unseen.jobs.finetune_task_job import FinetuneTaskJob
 from unseen.jobs.job import job_key
@@ -23,10 +26,18 @@ from unseen.report.axes_data import AxesPage
 from unseen.report.run_data import Backbone, Domain, RunData
 from unseen.results.concept_generalization import DOMAINS, published_accuracies
 from unseen.results.published import published
-from unseen.studies.axes import read_shift_scores, read_task_scores, shared_models, study_axes
+from unseen.results.transfer import TaskScore
+from unseen.studies.axes import shared_models, study_axes
+from unseen.studies.axis_measures import task_measures
+from unseen.studies.axis_runs import read_shift_scores
+from unseen.studies.concept_features import Place
+from unseen.studies.concepts import backbone_text
 from unseen.studies.run_folder import write_run
+from unseen.studies.task_features import features_at
+from unseen.studies.tasks import task_run
 
 NAMES = ("a", "b", "c", "d", "e")
+TEN = ("aircraft", "caltech101", "cars", "cifar10", "cifar100", "dtd", "flowers", "food101", "pets", "sun397")
 SHARED = {
     "ResNet50": "Supervised",
     "s-SimCLR-v2": "SimCLR-v2",
@@ -171,13 +182,17 @@ def test_own_backbones_stand_beside_the_published(tmp_path: Path) -> None:
     names = ("ResNet50", "mine")
     concepts = write_concept_run(tmp_path / "c", [Backbone(name, "yours") for name in names], accuracy)
     tasks = write_task_run(tmp_path / "t", names, lambda *_: 0.7)
-    axes = study_axes([concepts, tasks], published=True).axes
+    page = study_axes([concepts, tasks], published=True)
+    axes = page.axes
     assert set(axes.backbones) == {*SHARED, "mine", "ResNet50 (yours)"}
     # Over the data sets that all have, CIFAR-10 and DTD, with 5 shots; the run has no CD-FSL, nor the ten of Table 9.
     assert "CIFAR-10, Describable Textures (DTD)" in axes.measures["few-shot kornblith"].about
     assert "mine" in axes.standings["few-shot kornblith"]
     assert "mine" not in axes.standings["few-shot cd-fsl"]
     assert "mine" not in axes.standings["ece"]
+    [said] = [sentence for sentence in page.notices if sentence.startswith("Calibration ")]
+    assert said.startswith("Calibration and Scaled calibration: published errors are means over ten data sets")
+    assert said.endswith("has no place beside them: ResNet50 (yours), mine.")
     assert axes.standings["linear"].keys() == {"mine", "ResNet50 (yours)"}
 
 
@@ -222,9 +237,165 @@ def test_runs_that_cannot_be_used_are_named(tmp_path: Path, everything: tuple[Pa
     exact = write_task_run(tmp_path / "exact", ("a",), task_score, protocol=other)
     with pytest.raises(UserError, match="different protocols"):
         study_axes([everything[1], exact])
-    (exact / "scores.csv").unlink()
-    with pytest.raises(UserError, match=r"no scores\.csv yet; finish it"):
-        study_axes([exact])
+    for place in (everything[2], everything[2] / "models.csv"):
+        with pytest.raises(UserError, match="a fit of shifts goes behind --shifts"):
+            study_axes([everything[0], place])
+
+
+def test_incomplete_backbones_are_left_out_with_the_reason(tmp_path: Path) -> None:
+    folder = concept_run(tmp_path / "c", ("a", "b"))
+    jobs = [json.loads(path.read_text()) for path in (folder / "results").glob("*.json")]
+    for job in jobs:
+        if job["job"]["backbone"] == "b" and job["job"]["domain"] == "l5":
+            (folder / "results" / f"{job['key']}.json").unlink()
+    page = study_axes([folder])
+    assert page.axes.backbones == ("a",)
+    said = "Left out of concepts: b has no score of the logistic probe on l5 with all images"
+    assert any(sentence.startswith(said) and sentence.endswith("finish the run.") for sentence in page.notices)
+    assert any("This run is not finished: 3 of 36 jobs" in sentence for sentence in page.notices)
+    for job in jobs:
+        if job["job"]["backbone"] == "b":
+            (folder / "results" / f"{job['key']}.json").unlink(missing_ok=True)
+    assert any("b has no score" in sentence and "in1k, l1" in sentence for sentence in study_axes([folder]).notices)
+
+
+def test_what_a_run_was_not_asked_for_is_named(tmp_path: Path) -> None:
+    mine = [Backbone("a", "yours")]
+    short = write_concept_run(tmp_path / "short", mine, concept_accuracy, domains=DOMAINS[:4])
+    with pytest.raises(UserError, match=r"short: .*the run was not asked for l4, l5: run it on"):
+        study_axes([short])
+    few = write_concept_run(tmp_path / "few", mine, concept_accuracy, shots=8)
+    with pytest.raises(UserError, match="the run has it with 8 shots alone: run it with all images too"):
+        study_axes([few])
+    # Where there is something else to show, the page goes on.
+    page = study_axes([short, write_task_run(tmp_path / "t", ("a",), task_score)])
+    assert page.axes.missing() == ["concepts", "shifts"]
+    assert any("the run was not asked for l4, l5" in sentence for sentence in page.notices)
+
+
+def test_a_single_seed_on_other_concepts_has_no_known_uncertainty(tmp_path: Path) -> None:
+    backbones = [Backbone(name, "yours") for name in ("a", "b")]
+    found = {
+        kind: study_axes(
+            [write_concept_run(tmp_path / f"c{kind}", backbones, concept_accuracy, published=kind, seeds=1)]
+        )
+        for kind in ("", "cog-v2")
+    }
+    assert found["cog-v2"].axes.measures["levels"].draws.keys() == {"a", "b"}
+    for name in ("seen", "levels", "drop"):
+        assert found[""].axes.measures[name].draws == {}
+        assert found[""].axes.measures[name].values.keys() == {"a", "b"}
+    assert found[""].axes.standings["levels"]["a"].low is None
+
+
+def test_runs_that_measured_the_same_otherwise_are_refused(tmp_path: Path) -> None:
+    one = write_task_run(tmp_path / "one", ("a",), task_score)
+    same = write_task_run(tmp_path / "same", ("a",), task_score, datasets=("cifar10",))
+    other = write_task_run(tmp_path / "other", ("a",), lambda *of: task_score(*of) + 0.01)
+    assert study_axes([one, same]).axes.measures.keys() == study_axes([one]).axes.measures.keys()
+    with pytest.raises(UserError, match=r"one and \S*other: a has 0\.9000 in the one and 0\.9100 in the other"):
+        study_axes([one, other])
+
+
+def test_parts_of_the_ten_data_sets_in_several_runs_make_one_mean(tmp_path: Path) -> None:
+    parts = [write_task_run(tmp_path / f"t{i}", ("a",), task_score, datasets=TEN[5 * i : 5 * i + 5]) for i in range(2)]
+    axes = study_axes([concept_run(tmp_path / "c", ("a",)), *parts], published=True).axes
+    assert axes.measures["ece"].values["a"] == pytest.approx(scipy.special.logit(0.05))
+
+
+def test_calibration_is_over_the_data_sets_and_not_their_mean_too(tmp_path: Path) -> None:
+    errors = {name: 0.02 * (place + 1) for place, name in enumerate(TEN)}
+
+    def score(_: str, dataset: str, setting: str) -> float:
+        return errors[dataset] if "ece" in setting else 0.7
+
+    axes = study_axes([write_task_run(tmp_path, ("a",), score, datasets=TEN)]).axes
+    assert axes.measures["ece"].values["a"] == pytest.approx(scipy.special.logit(list(errors.values())).mean())
+    named = axes.measures["ece"].about.partition("less is better: ")[2].split(", ")
+    assert named == [*(DATASETS[name].title for name in TEN[:-1]), f"{DATASETS[TEN[-1]].title}."]
+
+
+def test_errors_of_shots_add_up_and_those_of_data_sets_do_not() -> None:
+    shares = {("dtd", "5-shot"): 0.6, ("dtd", "50-shot"): 0.8, ("pets", "5-shot"): 0.7, ("pets", "50-shot"): 0.9}
+    scores = [TaskScore("a", *key, "top1", share, 0.01) for key, share in shares.items()]
+    [measure], _ = task_measures(scores)
+    errors = {key: 0.01 / scipy.stats.norm.ppf(0.975) / (share * (1 - share)) for key, share in shares.items()}
+    by_dataset = [sum(error for (name, _), error in errors.items() if name == dataset) for dataset in ("dtd", "pets")]
+    assert measure.draws["a"].std() == pytest.approx(np.hypot(*by_dataset) / 4, rel=0.04)
+
+
+def test_scores_are_those_of_the_results(tmp_path: Path) -> None:
+    folder = write_task_run(tmp_path / "t", ("a",), task_score)
+    (folder / "scores.csv").write_text("backbone,dataset,setting,metric,value,interval\na,dtd,linear,top1,0.1,\n")
+    values = study_axes([folder]).axes.measures["linear"].values
+    assert values["a"] == pytest.approx(scipy.special.logit([0.9, 0.7]).mean())
+    path = next((folder / "results").glob("*.json"))
+    record = json.loads(path.read_text())
+    record["values"].pop("top1")
+    path.write_text(json.dumps(record))
+    with pytest.raises(UserError, match=f"{path.name} has no sound top1; delete the file and run again"):
+        study_axes([folder])
+
+
+def rewrite(folder: Path, **changes: object) -> None:
+    """Change what a run says of itself."""
+    record = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(record | changes))
+
+
+def test_what_runs_tell_is_told_with_their_names(tmp_path: Path) -> None:
+    concepts = write_concept_run(
+        tmp_path / "levels", [Backbone("a", "yours", cautions=("web data", "mean pooling"))], concept_accuracy
+    )
+    tasks = write_task_run(tmp_path / "tasks", ("a",), task_score)
+    rewrite(concepts, notice="A short form.")
+    next((tasks / "results").glob("*.json")).unlink()
+    assert study_axes([concepts, tasks]).notices[:3] == [
+        "levels: A short form.",
+        "levels, a: web data; mean pooling.",
+        "tasks: This run is not finished: 1 of 4 jobs have no result yet.",
+    ]
+
+
+def test_a_backbone_that_was_not_the_same_in_both_runs_is_named(tmp_path: Path) -> None:
+    texts = {}
+    for size in (224, 64):
+        about = {
+            "backbone": asdict(Spec("a", "some.pth", "penultimate", "avg", 4, 1000, Transform(size=size, resize=size))),
+            "precision": "float32", "fast": False, "exif": False, "key": "k",
+        }  # fmt: skip
+        X, y = np.eye(4, dtype=np.float32)[np.arange(20) % 4], np.arange(20) % 4
+        place = tmp_path / f"store{size}"
+        write_store(place, [(X, y)], list("abcd"), provenance=about)
+        features = features_at("a", DATASETS["eurosat"], {"all": place})
+        texts[size] = task_run([features], ERICSSON_2021, top1={}).provenance["features by a"]
+        assert texts[size] == backbone_text(Place(place, about))  # what runs of concepts say
+    concepts = concept_run(tmp_path / "levels", ("a",))
+    tasks = write_task_run(tmp_path / "tasks", ("a",), task_score)
+    rewrite(concepts, provenance={"backbone a": texts[224]})
+    rewrite(tasks, provenance={"features by a": texts[224]})
+    assert not any("not the same" in sentence for sentence in study_axes([concepts, tasks]).notices)
+    rewrite(tasks, provenance={"features by a": texts[64]})
+    assert (
+        "a is not the same on concepts and on tasks: shortest side to 224, crop 224 in levels, "
+        "shortest side to 64, crop 64 in tasks." in study_axes([concepts, tasks]).notices
+    )
+
+
+def test_a_name_that_is_taken_changes_no_number(tmp_path: Path) -> None:
+    """ResNet50 is in the lines that effective concepts are measured by; a user's is left out of them all the same."""
+
+    def accuracy(name: str, domain: str, seed: int) -> float:
+        return (0.6 if domain == "in1k" else 0.55) + 0.001 * seed
+
+    folder = write_concept_run(tmp_path / "c", [Backbone("ResNet50", "yours")], accuracy)
+    alone = study_axes([folder]).axes.measures["effective"].values["ResNet50"]
+    # On tasks too, so that the papers' models, which are, are not alone in being kept.
+    tasks = write_task_run(tmp_path / "t", ("ResNet50",), lambda *_: 0.7)
+    beside = study_axes([folder, tasks], published=True).axes.measures["effective"].values
+    assert beside["ResNet50 (yours)"] == pytest.approx(alone, abs=1e-12)
+    printed = study_axes([]).axes.measures["effective"].values
+    assert beside["ResNet50"] == pytest.approx(printed["ResNet50"], abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -241,23 +412,6 @@ def test_a_bad_table_of_shifts_is_refused(tmp_path: Path, text: str, message: st
     (tmp_path / "models.csv").write_text(text)
     with pytest.raises(UserError, match=message):
         list(read_shift_scores(tmp_path))
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ("a,dtd,linear,top1,70,", "shares from 0 to 1, not 70"),
-        ("a,dtd,linear,top9,0.7,", "line 2: no metric 'top9'"),
-        ("a,dtd,linear,top1,,", "'' in column 'value' is not a number"),
-        ("a,dtd,linear,top1,0.7,-0.1", "line 2: scores are shares"),
-        ("a,dtd,linear", "3 fields where the header has 6"),
-    ],
-)
-def test_bad_scores_of_tasks_are_refused(tmp_path: Path, row: str, message: str) -> None:
-    path = tmp_path / "scores.csv"
-    path.write_text(f"backbone,dataset,setting,metric,value,interval\n{row}\n")
-    with pytest.raises(UserError, match=message):
-        list(read_task_scores(path))
 
 
 def test_test_sets_that_not_all_models_have_do_not_count(tmp_path: Path) -> None:
@@ -282,12 +436,11 @@ def test_what_backbones_do_not_share_is_said(tmp_path: Path) -> None:
 
 
 def test_calibration_over_the_papers_ten_data_sets_stands_beside_the_papers(tmp_path: Path) -> None:
-    ten = (
-        "aircraft", "caltech101", "cars", "cifar10", "cifar100", "dtd", "flowers", "food101", "pets", "sun397",
-    )  # fmt: skip
     concepts = concept_run(tmp_path / "c", ("a",))
-    tasks = write_task_run(tmp_path / "t", ("a",), task_score, datasets=ten)
-    axes = study_axes([concepts, tasks], published=True).axes
+    tasks = write_task_run(tmp_path / "t", ("a",), task_score, datasets=TEN)
+    page = study_axes([concepts, tasks], published=True)
+    axes = page.axes
+    assert not any("Calibration" in sentence for sentence in page.notices)
     # 5%, the least of all before scaling.
     assert axes.measures["ece"].values["a"] == pytest.approx(scipy.special.logit(0.05))
     assert (axes.standings["ece"]["a"].rank, axes.standings["ece"]["a"].of) == (1, 7)

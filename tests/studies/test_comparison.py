@@ -3,6 +3,7 @@
 import hashlib
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from unseen.jobs.job import job_key
 from unseen.jobs.kept_labels import keep_labels, labels_place, read_labels
 from unseen.jobs.probe_job import LogisticJob
 from unseen.jobs.runner import run_jobs
-from unseen.probes.protocol import COG_V2
+from unseen.probes.protocol import COG_V2, COG_V2_SHORT
 from unseen.studies.comparison import compare_backbones, comparison_table
 from unseen.studies.run_folder import RESULTS, read_results, read_run, write_run
 
@@ -121,11 +122,86 @@ def test_protocols_are_not_mixed(runs: dict[str, Path], tmp_path: Path) -> None:
         compare_backbones([runs["clear"], other], "clear", "blurred")
 
 
+def with_jobs(run: Path, folder: Path, provenance: dict[str, str] | None = None, **changes: Any) -> Path:
+    """A copy of a run whose jobs were decided otherwise, with the same values."""
+    shutil.copytree(run, folder)
+    jobs = {
+        LogisticJob(
+            **({k: v for k, v in result.job.items() if k not in ("job", "protocol")} | changes), protocol=COG_V2_SHORT
+        ): (result.values)
+        for result in read_results(run)
+    }
+    job = next(iter(jobs))
+    data = read_run(run)
+    data = replace(
+        data,
+        domains=[replace(data.domains[0], name=job.domain)],
+        backbones=[replace(data.backbones[0], name=job.backbone)],
+        provenance={**data.provenance, **(provenance or {})},
+    )
+    write_run(folder, data, list(map(job_key, jobs)))
+    list(run_jobs(list(jobs), folder / RESULTS, lambda job: dict(jobs[job])))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("domain", "label", "refused"),
+    [
+        ("in1k", "train images of in1k", True),
+        ("in1k", "test images of in1k", True),
+        ("in1k", "splits", False),  # whose images do not go by it
+        ("l1", "train images of in1k", False),
+        ("l1", "splits", True),
+        ("l1", "levels", True),
+        ("l1", "images of the levels", True),
+        ("l1", "unseen", False),
+    ],
+)
+def test_runs_that_say_they_had_other_images_are_refused(
+    runs: dict[str, Path], tmp_path: Path, domain: str, label: str, refused: bool
+) -> None:
+    first = with_jobs(runs["clear"], tmp_path / "one", {label: "so"}, domain=domain)
+    silent = with_jobs(runs["blurred"], tmp_path / "two", domain=domain)
+    alike = with_jobs(runs["blurred"], tmp_path / "three", {label: "so"}, domain=domain)
+    other = with_jobs(runs["blurred"], tmp_path / "four", {label: "otherwise"}, domain=domain)
+    for second in (silent, alike):
+        assert compare_backbones([first, second], "clear", "blurred")[0].domain == domain
+    if refused:
+        with pytest.raises(UserError, match=rf"{domain}: .*one and .*four differ in {label} \('so', not 'otherwise'\)"):
+            compare_backbones([first, other], "clear", "blurred")
+    else:
+        assert compare_backbones([first, other], "clear", "blurred")[0].domain == domain
+
+
+def test_a_backbone_that_two_runs_have_otherwise_is_refused(runs: dict[str, Path], tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(runs["clear"], tmp_path / "copy"))
+    both = [runs["clear"], runs["blurred"]]
+    assert len(compare_backbones([*both, copy], "clear", "blurred")) == 1  # the same jobs
+    other = with_jobs(runs["shuffled"], tmp_path / "other", backbone="clear")
+    with pytest.raises(UserError, match=r"run-clear and .*other both have clear on blobs with seed 0, from other"):
+        compare_backbones([*both, other], "clear", "blurred")
+    unrelated = with_jobs(runs["shuffled"], tmp_path / "unrelated", train="t")
+    assert len(compare_backbones([*both, runs["shuffled"], unrelated], "clear", "blurred")) == 1
+
+
+def test_seeds_of_a_backbone_are_not_put_together_from_other_weights(runs: dict[str, Path], tmp_path: Path) -> None:
+    folders = []
+    for seed, weights in enumerate(("w", "v")):
+        folder = with_jobs(runs["clear"], tmp_path / weights, {"backbone clear": weights})
+        data = read_run(folder)
+        kept = [result.key for result in read_results(folder) if result.job["seed"] == seed]
+        write_run(folder, data, kept)
+        folders.append(folder)
+    with pytest.raises(UserError, match=r"blobs: .*w and .*v differ in backbone clear"):
+        compare_backbones([*folders, runs["blurred"]], "clear", "blurred")
+
+
 def test_the_command(runs: dict[str, Path], unseen: Callable[..., Any], tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     answer = unseen("compare", "clear", "blurred", runs["clear"], runs["blurred"], "--out", table)
     assert answer.code == 0
     assert "clear minus blurred" in answer.out
+    assert "over concepts, given these seeds" in answer.out
     assert pd.read_csv(table)["domain"].tolist() == ["blobs"]
 
 

@@ -19,10 +19,12 @@ from unseen.report.run_data import Backbone as ReportBackbone
 from unseen.report.run_data import ConceptAccuracy, Domain, RunData
 from unseen.results.score import Score
 from unseen.results.tables import score_table, summarise
+from unseen.studies import concept_plan
 from unseen.studies.concept_features import feature_pairs, find_features
-from unseen.studies.concept_plan import Asked, chosen_domains, feature_bytes, levels_hash
+from unseen.studies.concept_plan import Asked, chosen_domains, feature_bytes, levels_hash, probing_memory
 from unseen.studies.concept_variants import pooled_draws, random_sets, split_rule
 from unseen.studies.concepts import as_published, image_notices, images_text, study_run
+from unseen.studies.probing import FeaturePair
 from unseen.studies.run_folder import TOP1, extend_run, merge_runs, read_run
 
 
@@ -134,11 +136,122 @@ def test_what_is_written_of_a_run(tmp_path: Path) -> None:
     pairs = feature_pairs("b", places["b"], wanted.concepts)
     data = study_run(wanted, pairs, places, {"splits": "drawn"}, ["Mind this."])
     assert data.notice.startswith("Mind this. The test images of the levels are our own draw")
-    assert data.backbones[0].cautions == ["images of 384 pixels", "features of the layer l"]
+    assert data.backbones[0].category == "yours"
     assert data.provenance["features of l1 by b"] == "l1train, l1test"
     assert data.provenance["levels"] == f"cog-v2, {levels_hash(levels)}"
     assert data.domains[0].similarity == pytest.approx(0.844867, abs=1e-6)  # as the paper's levels have it
     assert data.domains[0].concepts[0].endswith(f"({levels.ids(1)[0]})")
+
+
+USUAL = {
+    "id": "timm:resnet50.a1_in1k", "weights": "resnet50.a1_in1k", "layer": "penultimate", "pool": "avg",
+    "dimension": 4, "parameters": 23_508_032, "digest": "d" * 64,
+    "transform": {"size": 224, "resize": 224, "interpolation": "bicubic", "squash": False},
+}  # fmt: skip
+DEIT = {
+    "id": "timm:deit_small_patch16_224.fb_in1k", "weights": "deit_small_patch16_224.fb_in1k", "pool": "cls",
+    "parameters": 21_665_664,
+}  # fmt: skip
+IN_21K = "vit_base_patch16_224.augreg_in21k"
+
+
+@pytest.mark.parametrize(
+    ("changes", "category", "cautions"),
+    [
+        ({}, "yours", []),
+        (
+            {"id": f"timm:{IN_21K}", "weights": IN_21K, "parameters": 85_798_656},
+            "yours",
+            [
+                "trained with ImageNet-21K, which has the concepts of the levels",
+                "a network of another size than ResNet50",
+            ],
+        ),
+        (
+            {"weights": f"sha256:{'0' * 64}"},
+            "yours",
+            ["trained with unknown data: check that it saw IN-1K alone"],
+        ),
+        ({"parameters": 29_000_000}, "yours", []),
+        ({"parameters": 30_000_000}, "yours", ["a network of another size than ResNet50"]),
+        ({"parameters": 17_000_000}, "yours", ["a network of another size than ResNet50"]),
+        (
+            {"transform": {"size": 224, "resize": 256, "interpolation": "bilinear"}},
+            "yours",
+            ["preprocessing other than the paper's (shortest side to 256, bilinear)"],
+        ),
+        (
+            {"transform": {"size": 224, "resize": 224, "interpolation": "bicubic", "squash": True}},
+            "yours",
+            ["preprocessing other than the paper's (both sides to 224, bicubic)"],
+        ),
+        (
+            {"transform": {"size": 384, "resize": 384, "interpolation": "bicubic"}, "layer": "layer3"},
+            "yours",
+            ["images of 384 pixels", "features of the layer layer3"],
+        ),
+        (DEIT, "architecture", []),
+        ({**DEIT, "pool": "avg"}, "architecture", ["pooling avg, not the class token"]),
+        (
+            {"id": "timm:resnet50.fb_ssl_yfcc100m_ft_in1k", "weights": "resnet50.fb_ssl_yfcc100m_ft_in1k"},
+            "web data",
+            ["trained with YFCC-100M, about 100 times IN-1K"],
+        ),
+        # Somebody else's weights in the architecture of a published model are not that model.
+        (
+            {"id": "torchvision:resnet50.IMAGENET1K_V1", "weights": f"sha256:{'0' * 64}"},
+            "yours",
+            ["trained with unknown data: check that it saw IN-1K alone"],
+        ),
+    ],
+)
+def test_what_is_not_a_fair_comparison_is_said(
+    tmp_path: Path, changes: dict[str, Any], category: str, cautions: list[str]
+) -> None:
+    levels, spec = load_levels("cog-v2"), {**USUAL, **changes}
+    wanted = asked(levels, domains=("l1",), concepts={"l1": levels.ids(1)[:3]})
+    write_features(tmp_path, "l1", levels.ids(1)[:3], backbone=spec)
+    places = find_features(tmp_path, ["l1"], [])
+    data = study_run(wanted, feature_pairs(spec["id"], places[spec["id"]], wanted.concepts), places, {})
+    assert [(each.category, each.cautions) for each in data.backbones] == [(category, cautions)]
+
+
+def test_of_features_from_files_the_training_data_are_not_known(tmp_path: Path) -> None:
+    levels = load_levels("cog-v2")
+    ids = levels.ids(1)[:3]
+    (tmp_path / "l1").mkdir()
+    for split, rows in (("train", 30), ("test", 9)):
+        X = np.random.default_rng(rows).normal(size=(rows, 4))
+        np.savez(tmp_path / "l1" / f"{split}.npz", X=X, y=np.array(ids)[np.arange(rows) % 3])
+    places = find_features(tmp_path, ["l1"], [])
+    (name,) = places
+    wanted = asked(levels, domains=("l1",), concepts={"l1": ids})
+    data = study_run(wanted, feature_pairs(name, places[name], wanted.concepts), places, {})
+    assert data.backbones[0].cautions == ["trained with unknown data: check that it saw IN-1K alone"]
+
+
+def test_memory_is_that_of_the_largest_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ResNet-50's features of ImageNet-1K: what each kind of probe holds, counted by hand."""
+    small = FeaturePair("b", "l5", "", "", "", "", 1000, 682, 1_000_000, 2048)
+    pair = replace(small, domain="in1k", rows=1_281_167)
+    pairs = [small, pair]
+    # A CPU: two copies of 1,281,167 × 2049 numbers of 4 bytes; ten classifiers of 2049 × 1000 numbers, three times; and
+    # 1024 × 10 × 1000 scores twice.
+    assert COG_V2.round_size == 10
+    logistic = 21_000_889_464 + 245_880_000 + 81_920_000
+    assert probing_memory(pairs, COG_V2) == logistic
+    # Three of 1,281,167 × 2048 for k-means; of perceptrons two, and ten of 10.44 million weights twice: less.
+    assert probing_memory(pairs, COG_V2, extended=True) == 3 * 1_281_167 * 2048 * 4 == 31_485_960_192
+    # With few samples perceptrons are what counts: 2049 × 2048 twice and 2049 × 1000 weights.
+    few = replace(pair, rows=1000)
+    assert probing_memory([few], COG_V2, extended=True) == 4 * (2 * 1000 * 2048 + 20 * 10_441_704)
+    # A GPU has one copy in 16 bits, rows padded to 2056 numbers; ten times 1008 columns of weights, padded to 10,112,
+    # at 14 bytes for training and 16 for results; their scores for a batch; and 32 batches of samples. Perceptrons and
+    # k-means are in 32 bits there too.
+    monkeypatch.setattr(concept_plan, "on_gpu", lambda: True)
+    sweep = 10_112 * 2048 * (14 + 16) + 1024 * 10_112 * 2 + 32 * 1024 * 2048 * 2
+    assert probing_memory(pairs, COG_V2) == 1_281_167 * 2056 * 2 + sweep
+    assert probing_memory(pairs, COG_V2, extended=True) == 31_485_960_192
 
 
 def test_features_made_in_another_way_are_refused(tmp_path: Path) -> None:

@@ -2,13 +2,15 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from run_folders import write_concept_run
 
 from unseen.errors import UserError
 from unseen.report.run_data import Backbone
-from unseen.results.concept_generalization import DOMAINS
-from unseen.studies.leaderboard import leaderboard_with_runs
+from unseen.results.concept_generalization import DOMAINS, published_accuracies, seen_only_models
+from unseen.studies.concepts import BLURRED
+from unseen.studies.leaderboard import BLURRED_FACES, leaderboard_with_runs
 
 MINE = Backbone("mine", "yours", cautions=("mean pooling",))
 
@@ -62,3 +64,39 @@ def test_a_run_without_scores_and_a_folder_without_a_run_are_refused(tmp_path: P
         leaderboard_with_runs([folder])
     with pytest.raises(UserError, match="not the folder of a run"):
         leaderboard_with_runs([tmp_path])
+
+
+def test_what_a_run_has_to_say_is_on_the_leaderboard(tmp_path: Path) -> None:
+    plain = write_concept_run(tmp_path / "plain", [MINE], flat)
+    assert leaderboard_with_runs([plain]).notice == ""
+    other = Backbone("other", "yours")
+    blurred = write_concept_run(tmp_path / "blurred", [other], flat, notice=f"Mind this. {BLURRED}")
+    board = leaderboard_with_runs([plain, blurred])
+    assert board.notice == f"blurred: Mind this. {BLURRED}"
+    cautions = {entry.model: entry.cautions for entry in board.entries if entry.yours}
+    assert cautions == {"mine": ("mean pooling",), "other": (BLURRED_FACES,)}
+    next((plain / "results").glob("*.json")).unlink()
+    assert "1 of 18 jobs have no result yet" in leaderboard_with_runs([plain]).notice
+
+
+RESNET50 = "torchvision:resnet50.IMAGENET1K_V1"
+
+
+@pytest.mark.parametrize(
+    ("name", "category", "left_out"),
+    [
+        (RESNET50, "reference", "ResNet50"),
+        ("timm:deit_small_patch16_224", "architecture", "a-DeiT-S"),  # a name without a tag, as the library allows
+        (RESNET50, "yours", ""),  # other weights under that name
+        ("timm:resnet50.fb_ssl_yfcc100m_ft_in1k", "web data", ""),  # in no line at all
+    ],
+)
+def test_a_published_model_is_left_out_of_its_own_line(tmp_path: Path, name: str, category: str, left_out: str) -> None:
+    board = leaderboard_with_runs([write_concept_run(tmp_path / "run", [Backbone(name, category)], flat)])
+    (entry,) = (entry for entry in board.entries if entry.yours)
+    printed = published_accuracies()
+    rows = [printed.models.index(model) for model in seen_only_models() if model != left_out]
+    logits = np.log(printed.mean[rows] / (1 - printed.mean[rows]))
+    slope, level = np.polyfit(logits[:, 0], logits[:, 5], 1)
+    expected = 1 / (1 + np.exp(-(slope * np.log(0.76 / 0.24) + level)))
+    assert entry.effective["l5"].value == pytest.approx(0.55 - expected, abs=1e-9)

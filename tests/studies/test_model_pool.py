@@ -144,6 +144,21 @@ def test_nothing_is_done_twice_and_any_change_is_a_new_job(tmp_path: Path) -> No
     assert {job_key(job) for job in pool_jobs(renamed, folds)} < keys  # a name changes no number
 
 
+def test_another_function_is_seen_by_the_recipe_alone(tmp_path: Path) -> None:
+    """What docs/model-pools.md warns of: results of a function that has changed stay, unless the recipe has too."""
+    folds = make_folds()
+    list(run_pool(MODELS, folds, tmp_path, nearest_centroid))
+
+    def always_the_first(data: Labelled, job: PoolJob) -> Predict:
+        return lambda images: np.zeros(len(images), dtype=np.int64)
+
+    assert list(run_pool(MODELS, folds, tmp_path, always_the_first)) == []
+    anew = [replace(model, setup=replace(model.setup, recipe=Centroids(shrink=0.1))) for model in MODELS]
+    assert len(list(run_pool(anew, folds, tmp_path, always_the_first))) == 12
+    page = (Path(__file__).parents[2] / "docs/model-pools.md").read_text()
+    assert "put a version into `recipe`" in " ".join(page.split())
+
+
 def test_an_unfinished_pool_has_no_table(tmp_path: Path) -> None:
     folds = make_folds()
     next(run_pool(MODELS, folds, tmp_path / "results", nearest_centroid))

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from itertools import combinations
 from math import exp, log
@@ -311,6 +312,35 @@ def test_an_estimate_counts_every_kind(pair: FeaturePair, results: Path, tmp_pat
     assert 0.1 * len(jobs) < everything < 600
     alone = [job for job in jobs if isinstance(job, KMeansJob | GeometryJob)]
     assert 0.1 * len(alone) <= estimate(alone, [pair], tmp_path, 1) < everything
+
+
+def test_a_gpu_is_timed_on_products_that_fill_it_in_the_arithmetic_of_the_probes(
+    pair: FeaturePair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timed = dict[str, tuple[int, int, int]]()
+
+    def rate(shape: tuple[int, int, int], numbers: str) -> float:
+        timed[numbers] = shape
+        return {"tf32": 1e9, "float16": 1e12, "float32": 1e12}[numbers]
+
+    monkeypatch.setattr(probing, "on_gpu", lambda: True)
+    monkeypatch.setattr(probing, "product_rate", rate)
+    jobs = plan_extended("concepts", [pair], seeds=[0], protocol=QUICK)
+    others = [job for job in jobs if isinstance(job, MlpJob | KMeansJob | GeometryJob)]
+    seconds = estimate(others, [pair], tmp_path, 1)
+    assert timed == dict.fromkeys(("tf32", "float16", "float32"), (8192, 8192, 8192))
+    # Six flops a weight, sample and epoch of each perceptron: 3 epochs of 2 trials on four fifths, then on all 98.
+    weights = DIMENSION * 2048 + 2048 * 2048 + 2048 * CLASSES
+    assert seconds == pytest.approx(0.1 * len(others) + 2 * 6 * weights * 98 * 3 * (2 * 0.8 + 1) / 1e9, rel=1e-3)
+
+
+def test_a_rate_is_flops_over_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter([0.0, 4.0, 10.0, 12.0])
+    monkeypatch.setattr(time, "perf_counter", lambda: next(ticks))
+    threads, precision = torch.get_num_threads(), torch.get_float32_matmul_precision()
+    # The better of two: 2 × 3 × 5 × 7 flops in two seconds.
+    assert probing.product_rate((3, 5, 7), "tf32") == 105
+    assert (torch.get_num_threads(), torch.get_float32_matmul_precision()) == (threads, precision)
 
 
 STUDY = """

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,72 +11,26 @@ import pytest
 import timm
 import torch
 from PIL import Image
+from shift_places import CATS, DOGS, PLAN, SETTINGS, SYNSETS, make_sets, opened, table
 
 from unseen.errors import UserError
-from unseen.features.settings import Settings
 from unseen.images.shift_sets.labels import CIFAR_10, imagenet_classes
-from unseen.images.shift_sets.registry import get_sets
-from unseen.images.shift_sets.shift_set import OpenSet, open_set
 from unseen.metrics.class_subset import subset_accuracy
 from unseen.ontology.class_mapping import imagenet_to_cifar10
 from unseen.studies.shift_models import evaluate_models, table_columns
 from unseen.studies.shift_plans import ModelPlan, load_model, read_plans
 
-SETTINGS = Settings(workers=0, batch=16)
-CATS, DOGS = ("n02123045", "n02123159"), ("n02085620", "n02085782")
-CLOCKS = ("n02708093", "n03196217")
-SYNSETS = (*CATS, *DOGS, *CLOCKS)
-
-
-def picture(path: Path, number: int) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pixels = np.random.default_rng(number).integers(0, 256, (30, 30, 3), dtype=np.uint8)
-    Image.fromarray(pixels).save(path, "PNG" if path.suffix == ".png" else "JPEG")
-
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Validation images, ImageNet-R of some classes, ImageNet-V2, ObjectNet and CIFAR-10.2."""
-    root = tmp_path_factory.mktemp("sets")
-    for place, wnid in enumerate(SYNSETS):
-        for number in range(4):
-            picture(
-                root / f"imagenet/val/{wnid}/ILSVRC2012_val_{10 * place + number + 1:08d}.JPEG", 10 * place + number
-            )
-            index = imagenet_classes().index(wnid)
-            picture(root / f"imagenetv2-matched-frequency-format-val/{index}/{number}.jpeg", 500 + 10 * place + number)
-    for wnid in (*CATS, DOGS[0]):
-        for number in range(5):
-            picture(root / f"imagenet-r/{wnid}/art_{number}.jpg", 1000 + number)
-    for folder in ("alarm_clock", "air_freshener"):
-        picture(root / f"objectnet-1.0/images/{folder}/1.png", 7)
-    mappings = root / "objectnet-1.0/mappings"
-    mappings.mkdir()
-    objects = {"alarm_clock": "Alarm clock", "air_freshener": "Air freshener"}
-    (mappings / "folder_to_objectnet_label.json").write_text(json.dumps(objects))
-    (mappings / "objectnet_to_imagenet_1k.json").write_text(json.dumps({"Alarm clock": "analog clock; digital clock"}))
-    (root / "cifar-10.2").mkdir()
-    images = np.random.default_rng(0).integers(0, 256, (20, 32, 32, 3), dtype=np.uint8)
-    np.savez(root / "cifar-10.2/cifar102_test.npz", images=images, labels=np.arange(20) % 10)
-    return root
-
-
-def opened(root: Path, *names: str) -> list[OpenSet]:
-    return [open_set(found, root, partial=True) for found in get_sets(names)]
-
-
-def table(folder: Path) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO((folder / "accuracies.csv").read_text())))
-
-
-PLAN = ModelPlan("tiny", "timm:test_vit", group="untrained", weights="random")
+    return make_sets(tmp_path_factory.mktemp("sets"))
 
 
 def test_accuracies_are_those_of_the_model_itself(root: Path, tmp_path: Path) -> None:
     """Decoded, normalised and scored by timm and a loop, with none of our code between."""
     (row,) = evaluate_models(
         [PLAN], opened(root, "val", "imagenet-r"), tmp_path, SETTINGS, scopes=["own", "imagenet-r"]
-    )
+    ).rows
     torch.manual_seed(0)
     network = timm.create_model("test_vit", num_classes=1000).eval()
     config = timm.data.resolve_model_data_config(network)
@@ -115,7 +68,8 @@ def test_logits_are_computed_once(root: Path, tmp_path: Path) -> None:
 
 
 def test_objectnet_counts_either_clock(root: Path, tmp_path: Path) -> None:
-    (row,) = evaluate_models([PLAN], opened(root, "val", "objectnet"), tmp_path, SETTINGS, scopes=["own", "objectnet"])
+    sets = opened(root, "val", "objectnet")
+    (row,) = evaluate_models([PLAN], sets, tmp_path, SETTINGS, scopes=["own", "objectnet"]).rows
     assert row.accuracy["objectnet"] == 1.0  # one class kept, whose two columns are both right
     assert row.images["val-on-objectnet-classes"] == 8  # analog and digital clocks
 
@@ -125,12 +79,12 @@ def test_models_of_both_worlds_under_a_mapping(root: Path, tmp_path: Path) -> No
     plans = [PLAN, ModelPlan("cifar", "timm:test_vit", classes="cifar-10", weights="random")]
     rows = evaluate_models(
         plans, opened(root, "val", "cifar-10.2"), tmp_path, SETTINGS, scopes=["own", "shared"], mapping=mapping
-    )
+    ).rows
     for row in rows:
         assert row.images["val"] == 16  # cats and dogs; clocks are nothing of CIFAR's
         assert row.images["cifar-10.2"] == 18  # no deer: no class of ImageNet is one
         assert row.images["cifar-10.2-on-shared-classes"] == 4
-    without = evaluate_models(plans, opened(root, "val", "cifar-10.2"), tmp_path / "plain", SETTINGS)
+    without = evaluate_models(plans, opened(root, "val", "cifar-10.2"), tmp_path / "plain", SETTINGS).rows
     assert [set(row.accuracy) for row in without] == [{"val"}, {"cifar-10.2"}]
     assert [line["cifar-10.2"] == "" for line in table(tmp_path / "plain")] == [True, False]
 
@@ -138,7 +92,7 @@ def test_models_of_both_worlds_under_a_mapping(root: Path, tmp_path: Path) -> No
 def test_a_model_without_the_outputs_costs_no_pass(root: Path, tmp_path: Path) -> None:
     cifar = ModelPlan("cifar", "timm:test_vit", classes="cifar-10", weights="random")
     told: list[str] = []
-    (row,) = evaluate_models([cifar], opened(root, "val", "cifar-10.2"), tmp_path, SETTINGS, tell=told.append)
+    (row,) = evaluate_models([cifar], opened(root, "val", "cifar-10.2"), tmp_path, SETTINGS, tell=told.append).rows
     assert set(row.accuracy) == {"cifar-10.2"}
     assert len(list(tmp_path.glob("logits/*/manifest.json"))) == 1
     assert [sentence for sentence in told if "passes val over" in sentence and "--mapping" in sentence] == told[-1:]
@@ -178,7 +132,7 @@ def test_end_to_end_into_a_fit(root: Path, tmp_path: Path) -> None:
         lines.append(f"net-{seed},timm:test_vit,{'even' if seed % 2 == 0 else 'odd'},{seed}.pth")
     (tmp_path / "models.csv").write_text("\n".join(lines) + "\n")
     sets = opened(root, "val", "imagenetv2-matched-frequency-format-val")
-    rows = evaluate_models(read_plans(tmp_path / "models.csv"), sets, tmp_path / "out", SETTINGS)
+    rows = evaluate_models(read_plans(tmp_path / "models.csv"), sets, tmp_path / "out", SETTINGS).rows
     assert len(table(tmp_path / "out")) == 5
     ood = "imagenetv2-matched-frequency-format-val"
     study = effective_robustness(
@@ -211,6 +165,8 @@ def test_scopes() -> None:
     assert "val-on-o-classes" in names
     shared = {column.name: column for column in table_columns(labels, ["shared"])}
     assert shared["val-on-shared-classes"].kept == ("b+c",)
+    apart = table_columns({"x": ("a", "b"), "y": ("b", "a"), "z": ("c",)}, ["x"])  # nothing is asked of z
+    assert [column.name for column in apart] == ["x", "y-on-x-classes"]
     with pytest.raises(UserError, match="no classes 'shard' to score on; did you mean shared"):
         table_columns(labels, ["shard"])
     with pytest.raises(UserError, match="no class that its test sets share"):

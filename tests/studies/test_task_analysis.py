@@ -28,6 +28,11 @@ def table9() -> list[tuple[str, str]]:
     return list(dict.fromkeys(zip(rows["setting"], rows["metric"], strict=True)))
 
 
+def test_table_9_has_all_its_columns() -> None:
+    # Four of calibration, three of perceptual distance, three of colour, one of attention.
+    assert len(table9()) == 4 + 3 + 3 + 1
+
+
 @pytest.mark.parametrize(("setting", "metric"), table9())
 def test_last_row_of_table_9_comes_out_of_its_columns(setting: str, metric: str) -> None:
     table = published("ericsson-2021")
@@ -38,7 +43,7 @@ def test_last_row_of_table_9_comes_out_of_its_columns(setting: str, metric: str)
     assert list(column["model"]) == list(top1)
     values = column["value"] / UNITS[metric]
     found = correlation(our_logit(list(top1.values())), values if metric == "squared-error" else our_logit(values))
-    assert found.pearson.value == pytest.approx(printed, abs=0.03)
+    assert found.pearson.value == pytest.approx(printed, abs=0.02)
     assert found.pearson.low <= found.pearson.value <= found.pearson.high
 
 
@@ -69,8 +74,33 @@ def test_averages_are_means_of_logits_over_shared_data_sets() -> None:
     assert found["5-shot other"].values == {"mine": pytest.approx(logit(0.8))}
     assert len(found["50-shot kornblith"].datasets) == 7
     order = ranks([shared])["5-shot kornblith"]
-    better = sum(value > shared.values["mine"] for value in shared.values.values())
-    assert order["mine"] == better + 1
+    assert shared.means["mine"] == pytest.approx(0.8)
+    assert shared.means["InsDis"] == pytest.approx((0.6264 + 0.7321) / 2)
+    assert order["mine"] == sum(value > 0.8 for value in shared.means.values()) + 1
+
+
+def test_ranks_are_by_average_accuracy_as_in_figure_7() -> None:
+    found = averages([*published_task_scores(), *imagenet_top1()])
+    table = published("ericsson-2021")
+    rows = table[(table["table"] == 8) & (table["setting"] == "50-shot")]
+    means = rows.groupby("model")["value"].mean()
+    assert means.idxmax() == "BYOL"
+    logits = rows.assign(value=logit(rows["value"] / 100)).groupby("model")["value"].mean()
+    assert logits.idxmax() != "BYOL"  # so that it matters which mean it is
+    expected = means.rank(ascending=False, method="min").astype(int).to_dict()
+    assert ranks(found)["50-shot cd-fsl"] == expected
+    assert expected["BYOL"] == 1
+
+
+def test_equal_means_share_a_rank_whatever_the_order_of_sums() -> None:
+    values = {"a": (0.1, 0.2, 0.3), "b": (0.3, 0.2, 0.1), "c": (0.1, 0.1, 0.1)}
+    scores = [
+        TaskScore(name, dataset, "linear", "top1", value)
+        for name, of in values.items()
+        for dataset, value in zip(("dtd", "pets", "cars"), of, strict=True)
+    ]
+    assert np.mean(values["a"]) != np.mean(values["b"])
+    assert ranks(averages(scores))["linear"] == {"a": 1, "b": 1, "c": 3}
 
 
 def test_a_setting_without_a_shared_data_set_is_named() -> None:
@@ -86,6 +116,16 @@ def test_a_setting_without_a_shared_data_set_is_named() -> None:
     both = [*apart, TaskScore("two", "digits", "linear", "top1", 0.6)]
     assert without_average(both) == []
     assert without_average([*published_task_scores(), *imagenet_top1()]) == []
+
+
+def test_who_cuts_a_mean_is_of_the_run() -> None:
+    fits = TaskScore("good", "cifar10", "50-shot", "top1", 0.9)
+    cuts = TaskScore("bad", "cars", "50-shot", "top1", 0.8)  # Table 7 has no cars
+    [sentence] = without_average([*published_task_scores(), fits, cuts])
+    assert sentence == "50-shot, Kornblith: neither averaged nor ranked, as bad has no data set that all others have."
+    other = TaskScore("other", "flowers", "50-shot", "top1", 0.8)
+    [sentence] = without_average([*published_task_scores(), cuts, other])
+    assert sentence.endswith("as bad and other share no data set.")
 
 
 def test_calibration_errors_compare_only_over_the_papers_ten() -> None:

@@ -74,7 +74,7 @@ def fill(model: nn.Module, request: Request, tag: str, heads: tuple[str, ...]) -
     """Load the checkpoint that was asked for, if one was; (what identifies the weights, what to tell the user).
 
     Args:
-        tag: of the weights that the model has already, where they are pretrained.
+        tag: of the weights that the model has already, where they are pretrained, and whose transform it gets.
         heads: names of the classifier that was taken off the model.
     """
     if request.random:
@@ -82,7 +82,8 @@ def fill(model: nn.Module, request: Request, tag: str, heads: tuple[str, ...]) -
     if request.checkpoint is None:
         return tag, ()
     report = load_checkpoint(model, request.checkpoint, heads=heads)
-    return f"sha256:{report.sha256}", (report.sentence(),)
+    images = f"a checkpoint does not say how images are prepared: they are prepared as for {tag}"
+    return f"sha256:{report.sha256}", (report.sentence(), images)
 
 
 def refuse_checkpoint(request: Request) -> None:

@@ -3,6 +3,7 @@
 Features are the image embedding as `encode_image` gives it, not normalised; `layer` reaches what is before it.
 """
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -22,21 +23,13 @@ def openclip_network(request: Request) -> Network:
         advice = "a folder needs open_clip_config.json and open_clip_model.safetensors, as open_clip saves them"
     else:
         name, tag = _split(request)
-        weights = f"{name}.{tag}"
+        weights = f"{name}.{tag}{', QuickGELU' if is_quick(name, tag) else ''}"
         advice = (
             "run it once where there is a network and copy the Hugging Face cache (~/.cache/huggingface), give a "
             "folder that open_clip saved the model to, or ask for random weights (--weights random)"
         )
     with downloading(request.id, advice):
-        model: Any = open_clip.create_model(
-            name,
-            pretrained=None if request.random else tag,
-            load_weights=not request.random,
-            require_pretrained=not request.random,
-            pretrained_text=False,
-            force_image_size=request.size,
-            weights_only=True,
-        )
+        model = create_model(name, tag, random=request.random, size=request.size)
     visual = model.visual
     if getattr(visual, "output_tokens", False):
         visual.output_tokens = False  # CoCa's gives its tokens too
@@ -47,6 +40,42 @@ def openclip_network(request: Request) -> Network:
         layer="embedding",
         layout=layout_of(getattr(visual, "trunk", visual)),
     )
+
+
+def create_model(name: str, tag: str | None, *, random: bool, size: int | None = None) -> Any:
+    """The whole model of open_clip, with the activation that the tag's weights were trained with.
+
+    Args:
+        name: of the model, or `local-dir:FOLDER`, which has no tag.
+    """
+    import open_clip
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="QuickGELU mismatch")  # of weights that do not say what they need
+        return open_clip.create_model(
+            name,
+            pretrained=None if random else tag,
+            load_weights=not random,
+            require_pretrained=not random,
+            pretrained_text=False,
+            force_quick_gelu=is_quick(name, tag),
+            force_image_size=size,
+            weights_only=True,
+        )
+
+
+def is_quick(name: str, tag: str | None) -> bool:
+    """Whether weights were trained with QuickGELU, x·σ(1.702x), instead of GELU.
+
+    open_clip notes it with the tag of some and with the configuration of other models, and builds a model by the
+    latter alone. A folder has its own configuration.
+    """
+    import open_clip
+
+    if tag is None:
+        return False
+    noted = open_clip.get_pretrained_cfg(name, tag), open_clip.get_model_config(name)
+    return any((each or {}).get("quick_gelu", False) for each in noted)
 
 
 def _split(request: Request) -> tuple[str, str | None]:

@@ -2,7 +2,7 @@
 
 Features are those before the classifier, as timm gives them with `num_classes=0`: for a CNN the pooled map (with the
 layers some have between pooling and classifier, as MobileNetV3), for a transformer the class token or the mean, as the
-network was trained (distilled DeiT: the mean of its class and distillation tokens, called `cls` here).
+network was trained. A distilled DeiT gives the mean of its class and distillation tokens; `cls` is the former alone.
 """
 
 from math import floor
@@ -109,7 +109,7 @@ def _own_pool(model: Any, layout: Layout) -> Pool:
     if pool is None:
         pool = getattr(getattr(model, "head", None), "global_pool", None)
     if pool == "token" and layout.class_token:
-        return "cls"
+        return "none" if hasattr(model, "head_dist") else "cls"  # of distilled networks the mean of two tokens
     kind = pool if isinstance(pool, str) else getattr(pool, "pool_type", "")
     return "avg" if kind in ("avg", "fast", "fastavg") else "none"
 

@@ -18,6 +18,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.backbones.checkpoint import load_checkpoint
 from unseen.backbones.classifier import LinearHead, classifier
 from unseen.backbones.load import load_backbone
+from unseen.backbones.openclip_source import create_model
 from unseen.errors import UserError
 from unseen.files import read_table, read_text
 from unseen.ontology.wordnet import wordnet
@@ -88,18 +89,10 @@ def _text_side(name: str, *, random: bool) -> tuple[Any, Callable[[list[str]], T
     """The model again, for its text tower and scale, and its tokenizer; the same weights as the image tower's."""
     import open_clip
 
-    folder = Path(name).is_dir()
-    known, _, tag = (f"local-dir:{name}", "", "") if folder else name.partition(".")
+    known, _, tag = (f"local-dir:{name}", "", "") if Path(name).is_dir() else name.partition(".")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        model = open_clip.create_model(
-            known,
-            pretrained=None if random or folder else tag,
-            load_weights=not random,
-            require_pretrained=not random,
-            pretrained_text=False,
-            weights_only=True,
-        )
+        model = create_model(known, tag or None, random=random)
     return model.eval(), open_clip.get_tokenizer(known)
 
 

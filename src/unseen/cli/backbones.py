@@ -2,12 +2,16 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, cast, get_args
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
 from unseen.cli.choices import choose
 from unseen.cli.output import Json, note, print_json, print_table
+
+if TYPE_CHECKING:
+    from unseen.backbones.catalogue import Published, Training
 
 Rows = list[tuple[str, ...]]
 
@@ -58,14 +62,45 @@ def source_rows() -> tuple[tuple[str, ...], Rows]:
     return ("id", "needs", "there", "advice"), rows
 
 
-def catalogue_rows() -> tuple[tuple[str, ...], Rows]:
-    """The models of the papers, and how to get each today."""
+def catalogue_rows(*, training: bool = True) -> tuple[tuple[str, ...], Rows]:
+    """The models of the papers, and how to get each today.
+
+    Args:
+        training: with a last column on how they were trained, which is long.
+    """
     from unseen.backbones.catalogue import catalogue
 
     rows: Rows = []
     for model in catalogue():
-        how = model.id or " ".join(part for part in (model.repository, model.weights) if part)
-        facts = (str(model.dimension), str(model.size), f"{model.parameters_millions:g}M", model.extra_data)
-        rows.append((model.paper, model.name, model.category, *facts, how, model.note))
-    columns = ("paper", "model", "category", "features", "pixels", "parameters", "extra data", "weights", "note")
-    return columns, rows
+        sizes = str(model.dimension), str(model.size), model.normalisation, f"{model.parameters_millions:g}M"
+        words = (_training(model.training) if model.training else "",) if training else ()
+        rows.append(
+            (model.paper, model.name, model.category, *sizes, model.extra_data, _how(model), model.note, *words)
+        )
+    facts = ("features", "pixels", "normalisation", "parameters", "extra data", "weights", "note")
+    return ("paper", "model", "category", *facts, *(("training",) if training else ())), rows
+
+
+def _how(model: "Published") -> str:
+    """What to give to `--backbone`, and for a checkpoint whose file it is and which of its keys are the backbone's."""
+    if model.id is not None:
+        return model.id
+    keys = f"keys under {model.prefix}" if model.prefix else ""
+    whose = ", ".join(part for part in (model.repository, keys) if part)
+    if not model.library:
+        return f"{model.weights} ({whose})"
+    options = f"{model.library}:{model.architecture} --checkpoint {quote(model.weights)}"
+    return f"{options} ({whose})" if whose else options
+
+
+def _training(training: "Training") -> str:
+    """How a model was trained, in words."""
+    facts = asdict(training)
+    words = [f"{facts.pop('epochs')} epochs", f"batch {facts.pop('batch_size')}"]
+    for name, value in facts.items():
+        word = name.replace("_", " ")
+        if isinstance(value, bool):
+            words += [word] if value else []
+        elif value != "no":
+            words.append(word if value == "yes" else f"{word} ({value})")
+    return ", ".join(words)

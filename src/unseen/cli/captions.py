@@ -54,7 +54,7 @@ def _print(found: "CaptionSet") -> None:
         f"{len(test) * rule.held_out:,} images are held out"
     )
     if tally.damaged:
-        note(f"{tally.damaged:,} rows had too many or too few fields, or are not UTF-8, and were passed over")
+        note(f"{tally.damaged:,} rows had too many or too few fields, no id, or are not UTF-8, and were passed over")
     if found.unlabelled:
         several = ", ".join(found.names[label][0] for label in found.unlabelled)
         note(f"classes that share every name with another, and so have no images: {several}")

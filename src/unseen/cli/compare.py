@@ -43,6 +43,7 @@ def compare(
     seeds, concepts = found[0].seeds, found[0].difference.concepts
     console().print(
         f"\nOver {concepts} concepts and {seeds} seed{'s' if seeds > 1 else ''}: intervals by a bootstrap over "
-        f"concepts, p by flipping which backbone is which, concept by concept, corrected for {len(found)} "
-        f"domain{'s' if len(found) > 1 else ''}; effect size is Cohen's d over concepts; ties count as half won."
+        f"concepts, given these seeds; p by flipping which backbone is which, concept by concept, corrected for "
+        f"{len(found)} domain{'s' if len(found) > 1 else ''}; effect size is Cohen's d over concepts; ties count as "
+        f"half won."
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from unseen.cli.concept_tables import jobs_text, show_costs
 from unseen.cli.concept_tables import size as size_text
 from unseen.cli.domains import Chosen, ImageOptions, open_domains
-from unseen.cli.extract import watch_domain
+from unseen.cli.extract import say_damaged, watch_domain
 from unseen.cli.output import console, note, print_table
 from unseen.cli.running import run_missing
 from unseen.errors import UserError
@@ -67,7 +67,8 @@ def study_of_other_levels(asked: "Asked", folder: Path, backbones: Sequence[str]
     if unknown:
         raise UserError(f"{unknown[0]}: its concepts are not known; leave it out (--domains)")
     places = {name: regroup(folder, name, asked.concepts, out / FEATURES, most=most) for name in backbones}
-    return Study(asked, places, {})
+    splits = {} if most is None else {"splits": f"regrouped, at most {most} training images a concept"}
+    return Study(asked, places, splits)
 
 
 def study_of_images(
@@ -102,6 +103,7 @@ def study_of_images(
     for name, split, stores in extract_domains(opened, backbones, out / FEATURES, settings, watch_domain):
         for backbone, store in zip(backbones, stores, strict=True):
             found[backbone.spec.id].setdefault(name, {})[split] = Place(store, read_about(store))
+            say_damaged(f"{name}, {split}", store)
     places = {
         name: {domain: (sides["train"], sides["test"]) for domain, sides in domains.items()}
         for name, domains in found.items()
@@ -136,7 +138,7 @@ def _costs(
     pairs = expected_pairs(domains, backbones)
     each, seconds = extraction_costs(domains, backbones, out / FEATURES, settings)
     probing = estimate(study_jobs(asked, pairs), pairs, out / "results", workers)
-    memory = probing_memory(pairs, asked.protocol)
+    memory = probing_memory(pairs, asked.protocol, extended=asked.extended)
     return Costs(tuple(each), seconds, probing, memory, free_bytes(out)), pairs
 
 

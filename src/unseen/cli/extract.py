@@ -3,13 +3,14 @@
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
 from unseen.cli.choices import choose
 from unseen.cli.domains import ImageOptions, choose_levels, open_domains
 from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, track
+from unseen.cli.running import processes
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
@@ -42,11 +43,16 @@ StudyDeviceOption = Annotated[
         "Probes run on the first GPU that is visible (CUDA_VISIBLE_DEVICES).",
     ),
 ]
-PrecisionOption = Annotated[str | None, typer.Option(help="half or single; half on a GPU.")]
+PrecisionOption = Annotated[str | None, typer.Option(help="half, bfloat or single; half on a GPU, otherwise single.")]
 BatchOption = Annotated[int, typer.Option(help="Images a batch.")]
 OnErrorOption = Annotated[str, typer.Option(help="fail, or report damaged images and go on.")]
-FastOption = Annotated[bool, typer.Option("--fast", help="Decode large JPEGs faster, with other pixels.")]
+FastOption = Annotated[
+    bool, typer.Option("--fast", help="Resize by PyTorch: twice as fast, pixels differ by a grey level or two.")
+]
 ExifOption = Annotated[bool, typer.Option("--exif", help="Turn images as their EXIF orientation says.")]
+DecodersOption = Annotated[
+    int | None, typer.Option("--workers", help="Processes that decode, or 0; by default one a core.")
+]
 PREPROCESSING = ("own", "published")
 
 
@@ -68,6 +74,10 @@ def extract(
     split: Annotated[str | None, typer.Option(help="Which to open, where the place has several.")] = None,
     root: Annotated[Path | None, typer.Option(help="Of a list's paths, or of torchvision's data.")] = None,
     truth: TruthOption = None,
+    label: Annotated[
+        str | None, typer.Option(help="Where classes are: a column (Hugging Face), cls or a JSON field (WebDataset).")
+    ] = None,
+    image: Annotated[str | None, typer.Option(help="Column of the images (Hugging Face).")] = None,
     checkpoint: CheckpointOption = None,
     pool: PoolOption = None,
     layer: LayerOption = None,
@@ -79,7 +89,7 @@ def extract(
     device: DeviceOption = None,
     precision: PrecisionOption = None,
     batch: BatchOption = 128,
-    workers: Annotated[int, typer.Option(help="Processes that decode.")] = 2,
+    workers: DecodersOption = None,
     on_error: OnErrorOption = "fail",
     fast: FastOption = False,
     exif: ExifOption = False,
@@ -93,18 +103,19 @@ def extract(
     from unseen.studies.concept_features import extract_domains
     from unseen.studies.concept_plan import chosen_domains
 
-    settings = extraction_settings(device, precision, batch, workers, on_error, fast, exif, part)
+    settings = extraction_settings(device, precision, batch, decoders(workers), on_error, fast, exif, part)
     if levels is None:
         _refuse_without_levels(domains=domains, imagenet_1k=imagenet_1k, vectors=vectors)
         if images is None:
             raise UserError("say where the images are: --images")
-        source = _open(images, split, root, truth)
+        source = _open(images, split=split, root=root, truth=truth, label=label, image=image)
         manifest = _manifest(source, splits)
         loaded = load_backbones(
             backbone, preprocessing or "own", settings.device, checkpoint, pool, layer, size, weights
         )
         _extract_plain(source, manifest, loaded, out, settings)
         return
+    _refuse_with_levels(split=split, root=root, label=label, image=image)
     chosen = choose_levels(levels, vectors)
     names = chosen_domains(domains, ("in1k", *chosen.domains))
     missing = choose("--on-missing", on_missing, ("fail", "report"))
@@ -115,7 +126,7 @@ def extract(
     )
     for name, word, stores in extract_domains(opened, loaded, out, settings, watch_domain):
         for store in stores:
-            console().print(f"{name}, {word}: {store}")
+            say_store(f"{name}, {word}", store)
 
 
 def extraction_settings(
@@ -131,13 +142,13 @@ def extraction_settings(
     """How to extract, from options: on a GPU and in half precision where there is one."""
     import torch
 
-    from unseen.features.settings import Settings, checked_device
+    from unseen.features.settings import Precision, Settings, checked_device
 
     place = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    kind = choose("--precision", precision or ("half" if place.startswith("cuda") else "single"), ("half", "single"))
+    kind = precision or ("half" if place.startswith("cuda") else "single")
     settings = Settings(
         device=place,
-        precision="half" if kind == "half" else "single",
+        precision=cast("Precision", choose("--precision", kind, get_args(Precision))),
         batch=batch,
         workers=workers,
         on_error="report" if choose("--on-error", on_error, ("fail", "report")) == "report" else "fail",
@@ -198,15 +209,41 @@ def _extract_plain(
 
     for word in dict.fromkeys(manifest.splits):
         for store in run(source, manifest, word, loaded, out, settings, watch=_watch()):
-            console().print(f"{word}: {store}")
+            say_store(word, store)
 
 
-def _open(images: str, split: str | None, root: Path | None, truth: Path | None) -> "ImageSource":
+def say_store(what: str, store: Path) -> None:
+    """Print where features are, and what is to be said of them: parts still to be done, damaged images left out."""
+    from unseen.features.store import MANIFEST
+
+    if not (store / MANIFEST).is_file():
+        console().print(f"{what}: {store}, unfinished: the other parts are still to be done")
+        return
+    console().print(f"{what}: {store}")
+    say_damaged(what, store)
+
+
+def say_damaged(what: str, store: Path) -> None:
+    """Print how many images a finished store had to leave out, if any."""
+    from unseen.features.store import MANIFEST
+    from unseen.studies.concept_features import read_about
+
+    damaged = read_about(store).get("damaged", ())
+    if damaged:
+        first = f"{damaged[0]['id']}: {damaged[0]['reason']}"
+        are = "damaged image was" if len(damaged) == 1 else "damaged images were"
+        note(f"{what}: {len(damaged):,} {are} left out, first {first}; all are listed in {store / MANIFEST}")
+
+
+def decoders(workers: int | None) -> int:
+    """How many processes decode; one a core where it was not said, and 0 for none but this."""
+    return 0 if workers == 0 else processes(workers)
+
+
+def _open(images: str, **options: Any) -> "ImageSource":
     from unseen.images.open_source import open_images
 
-    return open_images(
-        images, split=split, root=root, truth=truth, watch=lambda classes: track(classes, "classes indexed")
-    )
+    return open_images(images, **options, watch=lambda classes: track(classes, "classes indexed"))
 
 
 def _manifest(source: "ImageSource", splits: Path | None) -> "Manifest":
@@ -221,6 +258,12 @@ def _refuse_without_levels(**options: object) -> None:
     for name, value in options.items():
         if value is not None:
             raise UserError(f"--{name.replace('_', '-')} is about the domains of levels: say which, --levels cog-v2")
+
+
+def _refuse_with_levels(**options: object) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise UserError(f"--{name} is about images without levels: leave it out, or --levels")
 
 
 def _part(text: str) -> tuple[int, int]:

@@ -115,7 +115,7 @@ def _print_notes(board: "Leaderboard", marks: dict[str, str], domain: str) -> No
         f"over {fit.n} models trained on IN-1K alone it explains {100 * max(fit.r2, 0):.0f}% of how L5 varies.",
     ]
     out.print()
-    for line in lines:
+    for line in [*filter(None, [board.notice]), *lines]:
         out.print(line)
 
 

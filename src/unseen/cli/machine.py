@@ -27,7 +27,7 @@ def ls(
     rows: list[tuple[str, ...]]
     match choose("what to list", what, ("backbones", "datasets", "recipes", "levels", "measures", "published", "sets")):
         case "backbones":
-            columns, rows = catalogue_rows() if catalogue else source_rows()
+            columns, rows = catalogue_rows(training=as_json) if catalogue else source_rows()
         case "datasets":
             columns, rows = dataset_rows()
         case "published":

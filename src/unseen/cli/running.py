@@ -54,10 +54,17 @@ def finish(folder: Path, data: "RunData", open_: bool) -> None:
 def write_page(data: "RunData", page: Path, table: Path | None) -> None:
     """Write page and table, and print a summary."""
     from unseen.report.page import write_report
-    from unseen.results.tables import score_table, summarise, wide, with_comparisons, write_table
+    from unseen.results.tables import (
+        score_table,
+        summarise,
+        wide,
+        with_comparisons,
+        with_concept_intervals,
+        write_table,
+    )
 
     scores = score_table(data.scores)
-    summary = summarise(scores)
+    summary = with_concept_intervals(summarise(scores), data.concept_intervals)
     seen = next((domain.name for domain in data.domains if domain.seen), None)
     if table:
         write_table(with_comparisons(summary, seen=seen, baseline=data.baseline), table)

@@ -1,5 +1,6 @@
 """`unseen shifts`, from models and test sets: evaluate, sets, mapping, interpolate."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,11 +18,12 @@ from unseen.cli.extract import (
     watch_domain,
 )
 from unseen.cli.output import Json, console, note, print_json, print_table
+from unseen.cli.running import processes
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
     from unseen.ontology.class_mapping import ClassMapping
-    from unseen.studies.shift_models import Scored
+    from unseen.studies.shift_accuracies import Scored
     from unseen.studies.shift_plans import ModelPlan
 
 CIFAR = "cifar-10"
@@ -32,7 +34,10 @@ MappingOption = Annotated[
 
 def evaluate(
     sets: Annotated[Path, typer.Option(help="Folder that all test sets are below.")],
-    out: Annotated[Path, typer.Option(help="Folder for accuracies.csv, columns.csv and the logits.")],
+    out: Annotated[
+        Path,
+        typer.Option(help="Folder whose accuracies.csv, columns.csv and predictions are added to."),
+    ],
     backbone: Annotated[list[str] | None, typer.Option(help="Its id; several may be given.")] = None,
     models: Annotated[
         Path | None, typer.Option(help="CSV: model,backbone[,group,head,checkpoint,classes,templates,weights].")
@@ -53,7 +58,7 @@ def evaluate(
     device: DeviceOption = None,
     precision: PrecisionOption = None,
     batch: BatchOption = 128,
-    workers: Annotated[int, typer.Option(help="Processes that decode.")] = 2,
+    workers: Annotated[int | None, typer.Option(help="Processes that decode, or 0; by default one a core.")] = None,
     on_error: OnErrorOption = "fail",
 ) -> None:
     """Accuracies of models on test sets, for `unseen shifts fit`; stopped, the same command goes on."""
@@ -62,15 +67,16 @@ def evaluate(
     from unseen.studies.shift_models import evaluate_models
     from unseen.studies.shift_plans import ModelPlan
 
-    settings = extraction_settings(device, precision, batch, workers, on_error)
+    count = 0 if workers == 0 else processes(workers)
+    settings = extraction_settings(device, precision, batch, count, on_error)
     common = ModelPlan("", "", head=head, checkpoint=checkpoint, classes=outputs, templates=templates, weights=weights)
     plans = _plans(backbone or [], models, common)
     chosen = get_sets(split_names("--only", only)) if only else sets_below(sets)
     if not chosen:
         raise UserError(f"{sets}: no test set below it; see unseen shifts sets for where they are expected")
-    rows = evaluate_models(
+    found = evaluate_models(
         plans,
-        [open_set(found, sets, partial=partial) for found in chosen],
+        [open_set(one, sets, partial=partial) for one in chosen],
         out,
         settings,
         scopes=split_names("--classes", classes),
@@ -78,8 +84,15 @@ def evaluate(
         watch=watch_domain,
         tell=note,
     )
-    _print(rows)
+    _print(found.rows)
     note(f"written to {out}")
+    for model, why in found.passed_over.items():
+        note(f"passed over, {model}: {why}")
+    if found.passed_over:
+        raise UserError(
+            f"{len(found.passed_over)} of {len(plans)} models could not be loaded, and the others are in {out}; "
+            "the same command, mended, adds them"
+        )
 
 
 def show_sets(
@@ -168,7 +181,7 @@ def _plans(backbones: list[str], models: Path | None, common: "ModelPlan") -> "l
     return [replace(common, model=name, backbone=name) for name in backbones]
 
 
-def _print(rows: "list[Scored]") -> None:
+def _print(rows: "Sequence[Scored]") -> None:
     columns = list(dict.fromkeys(name for row in rows for name in row.accuracy))
     lines = [
         [row.plan.model, *(f"{100 * row.accuracy[name]:.2f}" if name in row.accuracy else "" for name in columns)]

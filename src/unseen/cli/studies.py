@@ -8,6 +8,7 @@ import typer
 
 from unseen.cli.output import Json, duration, note, print_json, track
 from unseen.cli.running import REPORT, WorkersOption, finish, processes, run_missing, write_page
+from unseen.errors import UserError
 
 if TYPE_CHECKING:
     from unseen.demo.form import Form
@@ -103,6 +104,9 @@ def probe(
     backbone: Annotated[str, typer.Option(help="What to call these features.")] = "yours",
     domain: Annotated[str, typer.Option(help="What to call these classes.")] = "yours",
     out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("unseen-probe"),
+    keep: Annotated[
+        Path | None, typer.Option(help="File for the probe on all samples (.npz), a --head of unseen shifts evaluate.")
+    ] = None,
     workers: WorkersOption = None,
     as_json: Json = False,
 ) -> None:
@@ -111,15 +115,21 @@ def probe(
     from unseen.features.readers import read_features
     from unseen.studies.own_features import parse_shots, plan_own, protocol_named
     from unseen.studies.probing import job_keys, pair_from_features
-    from unseen.studies.run_folder import with_scores
+    from unseen.studies.run_folder import RESULTS, with_scores
+    from unseen.studies.shift_probe import keep_probe
 
     chosen = protocol_named(protocol, sequential=sequential)
     settings = parse_shots(shots)
+    if keep and None not in settings:
+        raise UserError("--keep is for the probe on all samples: have 'all' among the --shots")
     sides = align(read_features(train), read_features(test), f"{train} and {test}")
     pair = pair_from_features(backbone, domain, *sides, (train, test))
     count = processes(workers)
     data, jobs = plan_own(out, pair, sides[0].classes, chosen, settings, seeds)
     run_missing(jobs, [pair], out, count)
+    if keep:
+        keep_probe(jobs, sides[0], out / RESULTS, keep)
+        note(f"the probe on all samples, of the first seed, is kept in {keep}")
     # Read by these jobs' own keys: another run may have been planned in the same folder meanwhile.
     done = with_scores(out, data, job_keys(jobs))
     if as_json:

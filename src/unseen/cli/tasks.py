@@ -23,6 +23,7 @@ from unseen.cli.extract import (
     WeightsOption,
     extraction_settings,
     load_backbones,
+    say_damaged,
     watch_domain,
 )
 from unseen.cli.output import console, duration, note, print_table, track
@@ -173,6 +174,9 @@ def extract_features(
     parts = [extract_dataset(each, backbones, out / FEATURES, settings, watch_domain) for each in opened]
     faults = [fault for part in parts for fault in part.faults]
     features = [each for part in parts for each in part.features]
+    for each in features:
+        for split, store in each.places.items():
+            say_damaged(f"{each.dataset.name}, {split}", Path(store))
     if not features:
         raise UserError(faults[0])
     return Found(features, faults)

@@ -110,7 +110,7 @@ def _store(folder: Path, part: Part) -> Path:
     name, domain, split = part
     wnids = imagenet_domains()[domain]
     images, labels = drawings(wnids, split)
-    # Extraction knows images by their names alone: what they show has to be in these.
+    # Extraction looks at 16 images of a split: what all of them show has to be in their names.
     ids = [f"{data_hash()[:16]}/{wnids[label]}/{split}-{i:04d}" for i, label in enumerate(labels)]
     source = array_images(on_paper(images), [wnids[label] for label in labels], ids)
     [place] = extract(source, whole(source, split), split, [find_backbone(name)], folder / domain, _settings())

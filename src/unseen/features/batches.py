@@ -4,7 +4,9 @@ A worker decodes a whole batch into one block of shared memory, as bytes: nothin
 times less is moved than with normalised numbers, which the device makes much faster than a worker.
 """
 
-from collections.abc import Generator, Sequence
+import re
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 AHEAD = 2  # batches that each worker has ready or under way
+# As PyTorch says it: a worker that the system ended, or one that got no shared memory. An error of a worker's own code
+# is told otherwise ("DataLoader worker process 0").
+DEATH = re.compile(r"DataLoader worker \(pid|shared memory")
 
 
 @dataclass(frozen=True)
@@ -122,7 +127,26 @@ def decoded(decoder: Decoder, *, workers: int, device: "torch.device") -> Genera
         prefetch_factor=AHEAD if workers else None,
         pin_memory=device.type == "cuda",
     )
-    yield from loader
+    with dead_workers_named():
+        yield from loader
+
+
+@contextmanager
+def dead_workers_named() -> Iterator[None]:
+    """Turns the death of a worker into one sentence.
+
+    PyTorch raises it wherever the main thread happens to be, so it has to be around what is done with batches too.
+    """
+    try:
+        yield
+    except (RuntimeError, ConnectionError, EOFError) as error:  # the latter two where it died while it sent a batch
+        if isinstance(error, RuntimeError) and not DEATH.search(str(error)):
+            raise
+        raise UserError(
+            "a process that decodes images died, most likely for want of memory or of shared memory "
+            "(docker run --shm-size=8g gives more); run the same command again, it goes on where it stopped, "
+            "or with fewer --workers or a smaller --batch"
+        ) from None
 
 
 def _as_it_is(batch: Any) -> Any:

@@ -1,7 +1,7 @@
 """Features of images by backbones: one pass over the images for all of them, resumed where it was stopped.
 
 Features are written shard by shard. A shard that is there is never made again, and a setting that changes features
-changes the name of their folder.
+changes the name of their folder; so do images of the same names that show something else.
 """
 
 import hashlib
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import UserError
+from unseen.features.fingerprint import fingerprint
 from unseen.features.one_pass import Progress, Task, one_pass
 from unseen.features.plan import plan
 from unseen.features.settings import Settings, checked_device
@@ -40,10 +41,10 @@ def extract(
     """
     device = checked_device(settings)
     rows = plan(source, manifest, split, settings.shard_rows)
-    content_hash = manifest.content_hash
+    content_hash, shown = manifest.content_hash, fingerprint(source, rows.numbers)
     stores: dict[Path, Unfinished] = {}
     for backbone in backbones:
-        decides = settings.decides(backbone.spec, content_hash, split)
+        decides = settings.decides(backbone.spec, content_hash, split, shown)
         key = _key(decides)
         place = folder / store_name(backbone.spec, split, key)
         if place in stores:
@@ -93,4 +94,7 @@ def _refuse_damaged(stores: Iterable[Unfinished]) -> None:
     for store in stores:
         damaged = store.first_damaged()
         if damaged is not None:
-            raise UserError(f"{damaged[0]}: {damaged[1]} (an earlier extraction left it out of {store.folder})")
+            raise UserError(
+                f"{damaged[0]}: {damaged[1]} (an earlier extraction left it out of {store.folder}); "
+                "if it is repaired, delete that folder"
+            )

@@ -16,6 +16,7 @@ from unseen.images.transform import Transform
 # What a CPU is given at once: blocks above 32 MB are fetched anew from the system each time, page by page, which makes
 # normalising 128 images at once three times slower than this.
 CPU_IMAGES = 32
+AUTOCAST: dict[Precision, torch.dtype] = {"half": torch.float16, "bfloat": torch.bfloat16}
 
 
 def normalised(pixels: Tensor, transform: Transform) -> Tensor:
@@ -58,7 +59,7 @@ def features(backbone: Backbone, pixels: Tensor, precision: Precision) -> Tensor
         parts = (pixels[start : start + CPU_IMAGES] for start in range(0, len(pixels), CPU_IMAGES))
         return torch.cat([features(backbone, part, precision) for part in parts])
     images = normalised(pixels, backbone.spec.transform)
-    with torch.autocast(pixels.device.type, dtype=torch.float16, enabled=precision == "half"):
+    with torch.autocast(pixels.device.type, dtype=AUTOCAST.get(precision), enabled=precision in AUTOCAST):
         output = backbone(images)
     if output.shape != (len(pixels), backbone.spec.dimension):
         shape = " × ".join(map(str, output.shape))
@@ -69,7 +70,7 @@ def features(backbone: Backbone, pixels: Tensor, precision: Precision) -> Tensor
 @contextmanager
 def products(precision: Precision) -> Iterator[None]:
     """Products of 32-bit numbers with all their bits, where single precision is asked for; put back afterwards."""
-    if precision == "half":
+    if precision != "single":
         yield
         return
     before = torch.get_float32_matmul_precision()

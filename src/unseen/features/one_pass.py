@@ -12,7 +12,7 @@ from torch import Tensor
 
 from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
-from unseen.features.batches import Batch, Decoder, Piece, decoded, geometry
+from unseen.features.batches import Batch, Decoder, Piece, dead_workers_named, decoded, geometry
 from unseen.features.forward import Idle, features, moved, products
 from unseen.features.plan import Plan
 from unseen.features.settings import Settings
@@ -101,6 +101,7 @@ def one_pass(
     open_shards: list[_Shard] = []
     writing: list[Future[None]] = []
     with (
+        dead_workers_named(),
         torch.inference_mode(),
         products(settings.precision),
         closing(decoded(decoder, workers=settings.workers, device=device)) as batches,
@@ -123,7 +124,8 @@ def one_pass(
                 _wait(writing)  # so that no more than two shards are in memory
                 writing = [writer.submit(shard.save, settings) for shard in open_shards]
             done += piece.stop - piece.start
-            watch(Progress(done, total, time.perf_counter() - began, idle.seconds))
+            if done < total:  # the last is told below, with all waits counted
+                watch(Progress(done, total, time.perf_counter() - began, idle.seconds))
         _wait(writing)
     idle.finish()
     watch(Progress(done, total, time.perf_counter() - began, idle.seconds))

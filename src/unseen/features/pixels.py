@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from unseen.errors import UserError
 from unseen.features.batches import Batch, Decoder, Piece, decoded, geometry
 from unseen.features.device_memory import free_bytes, sent
+from unseen.features.fingerprint import fingerprint
 from unseen.files import atomic_write
 from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
@@ -111,12 +112,16 @@ def decode_pixels(
     Args:
         wanted: each transform, and how many of the first images it is wanted of; an image is read once for all. Of a
             transform the geometry is done, and neither the normalisation nor the order of channels.
-        folder: below it, the images of each geometry have a folder of their own, named by the hash of ids and geometry.
+        folder: below it, the images of each geometry have a folder of their own, named by the hash of ids, fingerprint
+            and geometry.
         workers: processes that decode; 0 for none but this.
         watch: called with the images done and in all after every block.
     """
     ids = [source.entries[number].id for number in numbers.tolist()]
-    sets = {shape: _Kept(shape, folder, ids[:count]) for shape, count in ((geometry(t), n) for t, n in wanted)}
+    sets = {}
+    for transform, count in wanted:
+        shape = geometry(transform)
+        sets[shape] = _Kept(shape, folder, ids[:count], fingerprint(source, numbers[:count]))
     todo = []
     for start in range(0, len(numbers), BLOCK):
         missing = tuple(
@@ -139,15 +144,16 @@ def decode_pixels(
 
 @dataclass(frozen=True)
 class _Kept:
-    """The files of images of one geometry."""
+    """The files of images of one geometry; `images` is their fingerprint."""
 
     shape: Transform
     folder: Path
     ids: Sequence[str]
+    images: str
 
     @cached_property
     def key(self) -> str:
-        return sha256(json.dumps([asdict(self.shape), list(self.ids)]).encode()).hexdigest()[:32]
+        return sha256(json.dumps([asdict(self.shape), list(self.ids), self.images]).encode()).hexdigest()[:32]
 
     @property
     def starts(self) -> range:

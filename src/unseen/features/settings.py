@@ -9,8 +9,8 @@ from unseen.backbones.backbone import Spec
 from unseen.errors import UserError
 from unseen.images.decode import OnError
 
-REVISION = 1  # of extraction itself: to be raised when the same settings come to give other numbers
-Precision = Literal["half", "single"]
+REVISION = 2  # of extraction itself: to be raised when the same settings come to give other numbers
+Precision = Literal["half", "bfloat", "single"]
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,8 @@ class Settings:
     """How to extract.
 
     Attributes:
-        precision: "half" computes with 16-bit floats where that is safe and keeps those, "single" with 32 exact bits.
+        precision: "half" computes with 16-bit floats where that is safe and keeps those; "bfloat" with bfloat16, which
+            has the range of 32 bits, and keeps 32; "single" with 32 exact bits.
         workers: processes that decode; 0 for none but this.
         shard_rows: images between two places where a killed extraction can go on.
         on_error: whether a damaged image ends the extraction, or is left out and named in the store.
@@ -42,12 +43,14 @@ class Settings:
         """What features are kept as."""
         return "float16" if self.precision == "half" else "float32"
 
-    def decides(self, spec: Spec, manifest_hash: str, split: str) -> dict[str, Any]:
+    def decides(self, spec: Spec, manifest_hash: str, split: str, images: str | None = None) -> dict[str, Any]:
         """All that a store's bytes depend on, but for how a device rounds. Its hash is the key of the store.
 
-        Not among it: what the pixels of each image are. A manifest has the names of images alone.
+        Args:
+            images: `fingerprint` of those of the split, as a manifest has their names alone. Left out where it is None,
+                for comparing the rest.
         """
-        return {
+        decides = {
             "revision": REVISION,
             "backbone": asdict(spec),
             "manifest": manifest_hash,
@@ -58,6 +61,7 @@ class Settings:
             "exif": self.exif,
             "shard_rows": self.shard_rows,
         }
+        return decides if images is None else decides | {"images": images}
 
 
 def checked_device(settings: Settings) -> torch.device:

@@ -75,7 +75,7 @@ def _split_folder(folder: Path, split: str | None) -> Path:
         return folder
     splits = [str(name) for name in _json(folder / SPLITS).get("splits", [])]
     if split is None:
-        raise UserError(f"{folder}: has the splits {', '.join(splits)}; say which")
+        raise UserError(f"{folder}: has the splits {', '.join(splits)}; say which with --split")
     if split not in splits:
         raise UserError(f"{folder}: no split '{split}'{did_you_mean(split, splits)}; there are {', '.join(splits)}")
     return folder / Path(split).name
@@ -98,7 +98,7 @@ def _column(folder: Path, features: Mapping[str, Any], kind: str, option: str) -
         return option
     if len(found) != 1:
         which = f"several columns of type {kind} ({', '.join(found)})" if found else f"no column of type {kind}"
-        raise UserError(f"{folder}: {which}; name the one to take with {option}")
+        raise UserError(f"{folder}: {which}; name the one to take with --{option}")
     return found[0]
 
 

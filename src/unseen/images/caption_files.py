@@ -37,7 +37,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Batch:
-    """Ids and texts of some rows, as texts; `damaged` rows had too many or too few fields, or are not UTF-8."""
+    """Ids and texts of some rows, as texts; `damaged` rows had no id, the wrong number of fields, or no UTF-8."""
 
     ids: list[str]
     texts: list[str]
@@ -135,17 +135,18 @@ def _batch(ids: Any, texts: Any, damaged: int = 0) -> Batch:
     import pyarrow as pa
 
     try:
-        return Batch(_texts(ids), _texts(texts), damaged)
+        pairs = list(zip(_texts(ids), _texts(texts), strict=True))
     except (pa.ArrowInvalid, UnicodeDecodeError):
         pairs = [(_decoded(key), _decoded(text)) for key, text in zip(_bytes(ids), _bytes(texts), strict=True)]
-    good = [(key, text) for key, text in pairs if key is not None and text is not None]
+    # Rows without an id would all be one image.
+    good = [(key, text) for key, text in pairs if key and text is not None]
     return Batch([key for key, _ in good], [text for _, text in good], damaged + len(pairs) - len(good))
 
 
-def _texts(column: Any) -> list[str]:
+def _texts(column: Any) -> list[str | None]:
     import pyarrow as pa
 
-    texts: list[str] = column.cast(pa.string()).fill_null("").to_pylist()
+    texts: list[str | None] = column.cast(pa.string()).fill_null("").to_pylist()
     return texts
 
 

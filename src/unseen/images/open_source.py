@@ -74,7 +74,7 @@ def open_images(
     kind = TORCHVISION if str(place).startswith(PREFIX) else kind_of(Path(place))
     unused = next((name for name in options if name not in kind.options), None)
     if unused:
-        raise UserError(f"{place}: {kind.words} has no option '{unused}'")
+        raise UserError(f"{place}: {kind.words} has no option --{unused}")
     progress = {"watch": watch} if "watch" in kind.options else {}
     return kind.open(str(place) if kind is TORCHVISION else Path(place), **options, **progress)
 

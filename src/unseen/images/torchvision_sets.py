@@ -28,7 +28,14 @@ class TorchvisionImages:
     about: dict[str, str]
 
     def read(self, number: int) -> NDArray[np.uint8]:
-        return np.array(_open(self.name, self.root, self.split)[number][0].convert("RGB"))
+        data = _open(self.name, self.root, self.split)
+        try:
+            return np.array(data[number][0].convert("RGB"))
+        except MemoryError:  # a fault of the machine's, not of the image
+            raise
+        except Exception as error:  # torchvision decodes at once, and damaged files make decoders raise anything at all
+            reason = str(error).rstrip(".") or type(error).__name__
+            raise UserError(f"{PREFIX}{self.name}: image {number} cannot be read from {self.root} ({reason})") from None
 
 
 def torchvision_images(name: str, *, root: Path | None = None, split: str | None = None) -> TorchvisionImages:
@@ -42,7 +49,7 @@ def torchvision_images(name: str, *, root: Path | None = None, split: str | None
     """
     name = name.removeprefix(PREFIX)
     if root is None:
-        raise UserError(f"{PREFIX}{name}: give the folder where torchvision keeps its files as root")
+        raise UserError(f"{PREFIX}{name}: give the folder where torchvision keeps its files as root (--root)")
     data = _open(name, root, split)
     labels = _labels(name, data)
     rows = ((f"{number:08d}", label) for number, label in enumerate(labels))

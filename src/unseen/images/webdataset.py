@@ -122,9 +122,11 @@ def _label(archive: tarfile.TarFile, parts: dict[str, tarfile.TarInfo], label: s
         except (ValueError, AttributeError):
             raise UserError(f"{where}.json is not a JSON object") from None
     else:
-        raise UserError(f"{where} has no {'cls or json' if label is None else label}, only {', '.join(parts)}")
+        lacking = "cls or json" if label is None else label
+        raise UserError(f"{where} has no {lacking}, only {', '.join(parts)}; say with --label where its class is")
     if isinstance(found, bool) or not isinstance(found, str | int) or found == "" or not str(found).isprintable():
-        raise UserError(f"{where}: found no class in '{label or 'cls, or label in its json'}', but {found!r}")
+        place = label or "cls, or label in its json"
+        raise UserError(f"{where}: found no class in '{place}', but {found!r}; name the field to take with --label")
     return str(found)
 
 

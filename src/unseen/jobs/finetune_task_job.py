@@ -28,7 +28,7 @@ class FinetuneTrialJob:
 
     Attributes:
         spec: of the backbone: its weights, layer, pooling and preprocessing.
-        images: content hash of the manifest of training, validation and test images.
+        images: content hash of the manifest of training, validation and test images, and their fingerprint.
         arithmetic: "float32", or "float16" on a GPU.
         seed: of the new layer, the order of images and their augmentation.
     """

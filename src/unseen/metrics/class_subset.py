@@ -98,13 +98,25 @@ def subset_accuracy(
         kept: classes, among the values of `classes`.
         classes: name → class, for labels and columns (`class_names`).
     """
+    guess, truth = subset_guesses(logits, labels, columns, kept, classes)
+    return Subset(float((guess == truth).double().mean()), len(truth), len(torch.unique(truth)))
+
+
+def subset_guesses(
+    logits: Tensor,
+    labels: Sequence[str],
+    columns: Sequence[str],
+    kept: Sequence[str],
+    classes: Mapping[str, str],
+) -> tuple[Tensor, Tensor]:
+    """(m,) predicted and true classes of the m images whose class was kept, as indices into `kept`.
+
+    Arguments as in `subset_accuracy`.
+    """
     place = {name: number for number, name in enumerate(kept)}
     of = {label: label_class(label, classes) for label in set(labels)}
     truth = torch.tensor([place.get(of[label] or "", -1) for label in labels], device=logits.device)
     rows = truth >= 0
     if not rows.any():
         raise UserError(f"no image is of any of the {len(kept)} classes kept")
-    guess = subset_scores(logits[rows], columns, kept, classes).argmax(dim=1)
-    right = int((guess == truth[rows]).sum())
-    images = int(rows.sum())
-    return Subset(right / images, images, len(set(truth[rows].tolist())))
+    return subset_scores(logits[rows], columns, kept, classes).argmax(dim=1), truth[rows]

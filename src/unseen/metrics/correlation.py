@@ -15,6 +15,8 @@ from unseen.metrics.resampling import RESAMPLES, Floats, Interval
 
 LEAST = 4
 """Models that an interval needs: its width goes as 1/√(n − 3)."""
+LEAST_DRAWN = 7
+"""Models that draws with replacement need: of fewer, too many draws have two or three models alone, on a line."""
 NORMAL_975 = 1.959963984540054
 
 
@@ -24,14 +26,15 @@ class Correlation:
 
     Attributes:
         pearson, spearman: with intervals by Fisher's z: tanh(atanh r ± 1.96·se), se² = 1/(n − 3) for Pearson's and
-            (1 + r²/2)/(n − 3) for Spearman's (Bonett & Wright 2000). They take models for a random sample.
-        resampled: Pearson's with the interval over draws of models with replacement.
+            (1 + r²/2)/(n − 3) for Spearman's (Bonett & Wright 2000). They take models for a random sample. A perfect
+            order of a few models is no certainty: its z is that of half the way to the next value that ranks can take.
+        resampled: Pearson's with the interval over draws of models with replacement; None below 7 models.
     """
 
     n: int
     pearson: Interval
     spearman: Interval
-    resampled: Interval
+    resampled: Interval | None
 
 
 def correlation(x: ArrayLike, y: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0) -> Correlation:
@@ -48,16 +51,11 @@ def correlation(x: ArrayLike, y: ArrayLike, *, resamples: int = RESAMPLES, seed:
     if np.ptp(a) == 0 or np.ptp(b) == 0:
         raise UserError("numbers that are all the same have no correlation with others")
     n, r = len(a), _pearson(a, b)
-    rho = _pearson(midranks(a), midranks(b))
-    drawn = np.random.default_rng(seed).integers(0, n, (resamples, n))
-    with np.errstate(invalid="ignore"):  # a draw of one model alone has no correlation, and is left out
-        values = _pearsons(a[drawn], b[drawn])
-    low, high = np.nanquantile(values, [0.025, 0.975])
     return Correlation(
         n=n,
         pearson=_fisher(r, 1 / sqrt(n - 3)),
-        spearman=_fisher(rho, sqrt((1 + rho**2 / 2) / (n - 3))),
-        resampled=Interval(r, float(low), float(high)),
+        spearman=_of_ranks(_pearson(midranks(a), midranks(b)), n),
+        resampled=_over_draws(a, b, r, resamples, seed) if n >= LEAST_DRAWN else None,
     )
 
 
@@ -66,6 +64,23 @@ def midranks(values: Floats) -> Floats:
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     return np.asarray((ends - (counts - 1) / 2)[place], dtype=np.float64)
+
+
+def _over_draws(a: Floats, b: Floats, r: float, resamples: int, seed: int) -> Interval:
+    rows = np.random.default_rng(seed).integers(0, len(a), (resamples, len(a)))
+    x, y = a[rows], b[rows]
+    # A draw of one value alone has no correlation; its deviations from its mean are 0 but for rounding.
+    sound = (np.ptp(x, axis=1) > 0) & (np.ptp(y, axis=1) > 0)
+    low, high = np.quantile(_pearsons(x[sound], y[sound]), [0.025, 0.975])
+    return Interval(r, float(low), float(high))
+
+
+def _of_ranks(rho: float, n: int) -> Interval:
+    """Spearman's, with its interval. Without ties its values are 12/(n(n² − 1)) apart, and `edge` is half of that."""
+    edge = 1 - 6 / (n * (n**2 - 1))
+    inner = min(max(rho, -edge), edge)
+    ends = _fisher(inner, sqrt((1 + inner**2 / 2) / (n - 3)))
+    return Interval(rho, -1.0 if rho <= -edge else ends.low, 1.0 if rho >= edge else ends.high)
 
 
 def _pearson(a: Floats, b: Floats) -> float:

@@ -141,9 +141,9 @@ def usual_subsets(names: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def best_pairs(
-    id_accuracy: ArrayLike, ood_accuracy: ArrayLike, names: Sequence[str]
+    id_accuracy: ArrayLike, ood_accuracy: ArrayLike, names: Sequence[str], *, method: Method = PAPER
 ) -> tuple[list[Comparison], dict[tuple[str, str], str]]:
-    """Every pair of ID sets by how well the paper's fit to it predicts models held out, best first.
+    """Every pair of ID sets by how well the fit to it predicts models held out, best first.
 
     Returns:
         The pairs, and those that determine no plane, with the reason.
@@ -151,7 +151,7 @@ def best_pairs(
     ranked, passed_over = list[Comparison](), dict[tuple[str, str], str]()
     for pair in combinations(names, 2):
         try:
-            ranked += compare_id_sets(id_accuracy, ood_accuracy, names, [pair])
+            ranked += compare_id_sets(id_accuracy, ood_accuracy, names, [pair], method=method)
         except UserError as error:
             passed_over[pair] = str(error)
     return sorted(ranked, key=lambda comparison: comparison.held_out), passed_over

@@ -54,6 +54,7 @@ def write_axes_page(page: AxesPage, path: Path) -> None:
             "axes": axes,
             "measures": list(axes.measures.values()),
             "groups": _groups(axes),
+            "missing": [AXES[axis] for axis in axes.missing()],
             "starts": _starts(axes),
             "findings": findings(axes),
             "table": {name: _row(axes, name) for name in axes.backbones},
@@ -94,7 +95,7 @@ def _coefficient(pair: AxisPair, kind: str) -> Cell:
     drawn = pair.correlation.resampled
     about = f"{kind.capitalize()}’s over {pair.n} backbones"
     if kind == "pearson":
-        about += f"; over draws of backbones {signed(drawn.low, 2)} to {signed(drawn.high, 2)}"
+        about += f"; over draws of backbones {signed(drawn.low, 2)} to {signed(drawn.high, 2)}" if drawn else ""
         if pair.without_one:
             about += f"; without any one {signed(pair.without_one[0], 2)} to {signed(pair.without_one[1], 2)}"
     if pair.corrected is not None:

@@ -1,9 +1,11 @@
 """What the page across axes says in sentences: findings, and where each backbone is strong and weak."""
 
+from collections import Counter
+
 from unseen.metrics.correlation import LEAST
 from unseen.metrics.resampling import Interval
 from unseen.report.section_parts import signed
-from unseen.results.axes import SEEN, Axes, AxisPair, Measure, Standing
+from unseen.results.axes import Axes, AxisPair, Measure, Standing
 
 FEW = 10
 """Below so many backbones, correlations come with a warning."""
@@ -51,21 +53,30 @@ def _sure_rank(standing: Standing) -> str:
 
 
 def _meet(best: Standing, worst: Standing) -> bool:
-    return best.high is not None and worst.low is not None and best.of == worst.of and best.high >= worst.low
+    """Whether the ranges of two ranks meet, as shares of the ways from the first place to the last."""
+    if best.high is None or worst.low is None:
+        return False
+    return (best.high - 1) * (worst.of - 1) >= (worst.low - 1) * (best.of - 1)
 
 
 def _leaders(axes: Axes) -> list[str]:
+    """Who is first by the most measures that two backbones or more have; several where as many are."""
     firsts = axes.firsts()
-    compared = [name for name in axes.measures if axes.measures[name].axis != SEEN]
     if not firsts:
         return []
-    leader, measures = next(iter(firsts.items()))
-    titles = ", ".join(axes.measures[name].title for name in measures)
-    if len(measures) == len(compared):
-        return [f"{leader} is first by all {len(compared)} measures of generalisation."]
+    holders = Counter(name for measures in firsts.values() for name in measures)
+    most = len(next(iter(firsts.values())))
+    leaders = [name for name, measures in firsts.items() if len(measures) == most]
+    who = " and ".join(filter(None, [", ".join(leaders[:-1]), leaders[-1]]))
+    if most == len(holders):
+        every = f"all {most} measures" if most > 1 else "the one measure"
+        does = "is first" if len(leaders) == 1 else "share the first place"
+        return [f"{who} {does} by {every} of generalisation."]
+    titles = [f"{axes.measures[name].title}{', shared' if holders[name] > 1 else ''}" for name in firsts[leaders[0]]]
+    which = f" ({'; '.join(titles)})" if len(leaders) == 1 else ""
     return [
-        f"No backbone is best at everything: {leader} is first by {len(measures)} of {len(compared)} measures of "
-        f"generalisation ({titles}); {len(firsts)} backbones are first by at least one."
+        f"No backbone is best at everything: {who} {'is' if len(leaders) == 1 else 'are each'} first by {most} of "
+        f"{len(holders)} measures of generalisation{which}; {len(firsts)} backbones are first by at least one."
     ]
 
 
@@ -79,7 +90,7 @@ def _agreement(axes: Axes) -> list[str]:
     sentences = [f"Across axes, {_pair_text(axes, ordered[0])} go together most: {_r(ordered[0])}."]
     if len(ordered) > 1:
         sentences.append(f"{_pair_text(axes, ordered[-1])} do so least: {_r(ordered[-1])}.")
-    apart = sum(pair.p_value is not None and pair.p_value < SURE for pair in known)
+    apart = sum(_pearson(pair).low > 0 or _pearson(pair).high < 0 for pair in known)
     kept = sum(pair.corrected is not None and pair.corrected < SURE for pair in known)
     chance = f"{SURE * len(known):.1f}"
     sentences.append(

@@ -5,8 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from markupsafe import Markup
 
+from unseen.metrics.resampling import Interval
 from unseen.report.rows import Row, main_row, metric_title
 from unseen.report.run_data import Domain, RunData
+from unseen.results.tables import LOGISTIC
+
+OverConcepts = Mapping[tuple[str, str, str], Interval]
 
 
 def findings(data: RunData, rows: Sequence[Row]) -> list[Markup]:
@@ -16,6 +20,8 @@ def findings(data: RunData, rows: Sequence[Row]) -> list[Markup]:
         (r.backbone, r.domain): r for r in rows
         if (r.setting, r.shots, r.metric) == (main.setting, main.shots, main.metric)
     }  # fmt: skip
+    scored = main.metric == "top1" and main.setting.endswith(f", {LOGISTIC} probe")
+    over_concepts = data.concept_intervals if scored else {}
     domains = [domain for domain in data.domains if any((b.name, domain.name) in cells for b in data.backbones)]
     seen = next((domain for domain in domains if domain.seen), None)
     start = seen or domains[0]
@@ -23,7 +29,8 @@ def findings(data: RunData, rows: Sequence[Row]) -> list[Markup]:
     end = next((domain for domain in reversed(domains) if domain != start), None) if seen else None
     shots = "all samples" if main.shots == "all" else f"{main.shots} shot{'s' if main.shots != '1' else ''}"
     where = f" ({main.setting})" if len({row.setting for row in rows}) > 1 else ""
-    opening = Markup("With {}{}, {}.").format(shots, where, _best(cells, start, f" {metric_title(main.metric)}"))
+    best = _best(cells, over_concepts, start, f" {metric_title(main.metric)}")
+    opening = Markup("With {}{}, {}.").format(shots, where, best)
     if end is None:
         return [opening]
     ranked = sorted((row for row in cells.values() if row.domain == start.name), key=lambda row: -row.mean)
@@ -37,7 +44,7 @@ def findings(data: RunData, rows: Sequence[Row]) -> list[Markup]:
             pairs = [pairs[0], pairs[-1]]
         sentences.append(Markup("From {} to {}, {}{}.").format(start.title, end.title, _ways(pairs), among))
     if len(data.backbones) > 1:
-        sentences.append(_best(cells, end) + ".")
+        sentences.append(_best(cells, over_concepts, end) + ".")
     return sentences
 
 
@@ -45,20 +52,32 @@ def _code(name: str) -> Markup:
     return Markup("<code>{}</code>").format(name)
 
 
-def _best(cells: Mapping[tuple[str, str], Row], domain: Domain, unit: str = "") -> Markup:
+def _best(cells: Mapping[tuple[str, str], Row], over_concepts: OverConcepts, domain: Domain, unit: str = "") -> Markup:
     """Who is best on a domain; where the intervals of others overlap with its own, that too."""
     ranked = sorted((row for row in cells.values() if row.domain == domain.name), key=lambda row: -row.mean)
     best = ranked[0]
     value = f"{100 * best.mean:.1f}%{unit}"
     if len(ranked) == 1:
         return Markup("{} reaches {} on {}").format(_code(best.backbone), value, domain.title)
-    close = [row for row in ranked[1:] if row.high is not None and best.low is not None and row.high >= best.low]
+    ends = [_widest(row, over_concepts) for row in ranked]
+    close = [
+        row for row, end in zip(ranked[1:], ends[1:], strict=True) if end and ends[0] and end.high >= ends[0].low
+    ]  # fmt: skip
     if not close:
         return Markup("{} has the highest mean on {} ({})").format(_code(best.backbone), domain.title, value)
     more = f" and {len(close) - 1} more" if len(close) > 1 else ""
-    return Markup("{} has the highest mean on {} ({}), with {}{} within the spread over seeds").format(
-        _code(best.backbone), domain.title, value, _code(close[0].backbone), more
+    known = set(map(id, over_concepts.values()))
+    spread = "intervals over seeds and concepts" if any(id(end) in known for end in ends) else "spread over seeds"
+    return Markup("{} has the highest mean on {} ({}), with {}{} within the {}").format(
+        _code(best.backbone), domain.title, value, _code(close[0].backbone), more, spread
     )
+
+
+def _widest(row: Row, over_concepts: OverConcepts) -> Interval | None:
+    """The interval over seeds or that over concepts too, whichever is wider; none where there is neither."""
+    over_seeds = Interval(row.mean, row.low, row.high) if row.low is not None and row.high is not None else None
+    both = (over_concepts.get((row.backbone, row.domain, row.shots)), over_seeds)
+    return max((found for found in both if found), key=lambda found: found.high - found.low, default=None)
 
 
 def _ways(pairs: Sequence[tuple[Row, Row]]) -> Markup:

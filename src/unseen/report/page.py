@@ -21,7 +21,7 @@ from unseen.report.run_data import Backbone, Domain, Example, RunData
 from unseen.report.section_parts import signed
 from unseen.report.sections import Section
 from unseen.report.variant_sections import main_part, variant_sections
-from unseen.results.tables import score_table, summarise
+from unseen.results.tables import score_table, summarise, with_concept_intervals
 
 SCRIPTS = ("plots.js", "sections.js", "table.js", "look.js", "page.js")
 # A backbone's colour tells its category; symbol and dash tell members of a category apart (7 × 6 pairs before
@@ -55,7 +55,7 @@ def _complete(data: RunData) -> RunData:
 
 def _render(data: RunData) -> str:
     table = score_table(data.scores)
-    summary = summarise(table)
+    summary = with_concept_intervals(summarise(table), data.concept_intervals)
     rows, sections, main = make_rows(data, table, summary), _sections(data, summary), main_part(data)
     plotted = [row for row in rows if row.is_accuracy]
     styles = _styles(data.backbones)

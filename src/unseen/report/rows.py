@@ -18,7 +18,7 @@ METRICS = {"top1": "top-1 accuracy", "top5": "top-5 accuracy"}
 class Row:
     """A row of the full table: shares in [0, 1], or scores without a unit; `values` has the score of each seed.
 
-    One seed has no spread.
+    One seed has no spread. `concept_low` and `concept_high`: the interval over seeds and concepts, where there is one.
     """
 
     setting: str
@@ -31,6 +31,8 @@ class Row:
     deviation: float | None
     low: float | None
     high: float | None
+    concept_low: float | None
+    concept_high: float | None
     gap: float | None
     rank: int
     seeds: int
@@ -63,7 +65,7 @@ def make_rows(data: RunData, table: pd.DataFrame, summary: pd.DataFrame) -> list
     """A run's rows by backbone, domain, shots.
 
     Args:
-        table, summary: its scores, by `score_table` and `summarise`.
+        table, summary: its scores, by `score_table` and `summarise`; with intervals over concepts where they are known.
     """
     compared = with_comparisons(summary, seen=seen_domain(data) or "")
     values: dict[tuple[Any, ...], dict[int, float]] = {}
@@ -79,7 +81,8 @@ def make_rows(data: RunData, table: pd.DataFrame, summary: pd.DataFrame) -> list
                 backbone=r["backbone"], category=categories[r["backbone"]], domain=r["domain"],
                 shots=r["shots"], metric=r["metric"], mean=r["mean"], deviation=r["deviation"] if spread else None,
                 low=r["low"] if spread else None, high=r["high"] if spread else None,
-                gap=None if np.isnan(r["gap"]) else r["gap"], rank=int(r["rank"]), seeds=int(r["seeds"]),
+                concept_low=_known(r.get("concept_low")), concept_high=_known(r.get("concept_high")),
+                gap=_known(r["gap"]), rank=int(r["rank"]), seeds=int(r["seeds"]),
                 values=dict(sorted(values[tuple(r[name] for name in GROUP)].items())),
             )
         )  # fmt: skip
@@ -91,6 +94,10 @@ def make_rows(data: RunData, table: pd.DataFrame, summary: pd.DataFrame) -> list
         return (*where, backbones.index(row.backbone), domains.index(row.domain))
 
     return sorted(rows, key=place)
+
+
+def _known(value: float | None) -> float | None:
+    return None if value is None or np.isnan(value) else value
 
 
 def metric_title(name: str) -> str:

@@ -2,8 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from unseen.results.score import Score
+
+if TYPE_CHECKING:
+    from unseen.metrics.resampling import Interval
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,24 @@ class ConceptAccuracy:
 
 
 @dataclass(frozen=True)
+class ConceptHits:
+    """What one regression got right, concept by concept.
+
+    Attributes:
+        shots: as in tables, `all` for all samples.
+        correct, images: test images of each concept that are classified correctly, and in all.
+    """
+
+    backbone: str
+    domain: str
+    shots: str
+    seed: int
+    concepts: tuple[str, ...]
+    correct: tuple[int, ...]
+    images: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Step:
     """One rule in the making of the levels: what it did, how many concepts it removed, how many were left."""
 
@@ -75,8 +98,10 @@ class RunData:
         baseline: the backbone that differences are first taken from.
         steps: how the levels were made; empty where that is not known.
         provenance: label → text, in order: versions, machine, commands, data, licence.
-        published: the name of published numbers that these may be set beside (`cog-v2`); empty where none may.
+        published: the name of published numbers that these may be set beside: `cog-v2`, or `cog-v1` where the levels
+            are those of the paper's first version; empty where none may.
         concept_accuracy: with all samples; empty where results do not have it.
+        concept_hits: of the logistic probe, one for each of its results that has them.
     """
 
     title: str
@@ -89,3 +114,30 @@ class RunData:
     provenance: Mapping[str, str] = field(default_factory=dict)
     published: str = ""
     concept_accuracy: Sequence[ConceptAccuracy] = ()
+    concept_hits: Sequence[ConceptHits] = ()
+
+    @cached_property
+    def concept_intervals(self) -> "Mapping[tuple[str, str, str], Interval]":
+        """Backbone, domain, shots → top-1 accuracy with its interval over seeds and concepts.
+
+        Results that are not of the same concepts, as those on random sets are not, have none.
+        """
+        import numpy as np
+
+        from unseen.results.tables import concept_intervals
+
+        cells: dict[tuple[str, str, str], dict[int, ConceptHits]] = {}
+        for hits in self.concept_hits:
+            cells.setdefault((hits.backbone, hits.domain, hits.shots), {})[hits.seed] = hits
+        alike: dict[tuple[int, int], dict[tuple[str, str, str], list[ConceptHits]]] = {}
+        for cell, by_seed in cells.items():
+            found = [by_seed[seed] for seed in sorted(by_seed)]
+            concepts = found[0].concepts
+            if len(concepts) > 1 and all(hits.concepts == concepts for hits in found):
+                alike.setdefault((len(found), len(concepts)), {})[cell] = found
+        intervals: dict[tuple[str, str, str], Interval] = {}
+        for of in alike.values():
+            correct = np.array([[hits.correct for hits in found] for found in of.values()])
+            images = np.array([[hits.images for hits in found] for found in of.values()])
+            intervals |= dict(zip(of, concept_intervals(correct, images), strict=True))
+        return intervals

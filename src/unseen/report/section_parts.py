@@ -8,6 +8,8 @@ from unseen.report.run_data import Backbone, Domain
 from unseen.report.sections import Series, Ticks
 
 COLOURS = 8
+YOURS = 5
+"""The first colour of a run's own where published models are beside it, which have those before."""
 
 
 def domain_ticks(domains: Sequence[Domain]) -> Ticks:
@@ -21,15 +23,28 @@ def signed(value: float, digits: int = 1) -> str:
     return text.replace("-", "−") if float(text) else text[1:]
 
 
+def own_colour(number: int, first: int = 0) -> int:
+    """The colour of a backbone by its place in the run."""
+    return (first + number) % COLOURS
+
+
 def own_series(
-    table: pd.DataFrame, backbones: Sequence[Backbone], places: dict[str, float], *, column: str, scale: float = 100
+    table: pd.DataFrame,
+    backbones: Sequence[Backbone],
+    places: dict[str, float],
+    *,
+    column: str,
+    scale: float = 100,
+    first: int = 0,
 ) -> list[Series]:
     """A strong line for each backbone of the run.
 
     Args:
-        table: rows of one probe, shots and metric, with the columns backbone, mean, deviation and `column`.
+        table: rows of one probe, shots and metric, with the columns backbone, mean, deviation and `column`. Bars are
+            the interval over concepts where it has that (`with_concept_intervals`), otherwise the deviation over seeds.
         places: value of `column` → where it is on the x axis; what is not among them is left out.
         scale: what values are multiplied with: 100 for percent.
+        first: number of the colour that the first backbone has.
     """
     lines = []
     for number, backbone in enumerate(backbones):
@@ -37,23 +52,28 @@ def own_series(
         known = [name for name in places if name in part.index]
         if not known:
             continue
-        means = [scale * float(part.loc[name, "mean"]) for name in known]
-        spreads = [scale * float(part.loc[name, "deviation"]) for name in known]
+        points = [_point(part.loc[name], scale) for name in known]
         lines.append(
             Series(
                 name=backbone.name,
                 x=[places[name] for name in known],
-                y=means,
-                colour=number % COLOURS,
+                y=[mean for mean, *_ in points],
+                colour=own_colour(number, first),
                 strong=True,
-                low=[mean - spread for mean, spread in zip(means, spreads, strict=True)],
-                high=[mean + spread for mean, spread in zip(means, spreads, strict=True)],
-                hover=[
-                    f"{backbone.name}, {name}: {mean:.1f} ± {spread:.1f}"
-                    if scale == 100
-                    else f"{backbone.name}, {name}: {mean:.3f}"
-                    for name, mean, spread in zip(known, means, spreads, strict=True)
-                ],
+                low=[low for _, low, _, _ in points],
+                high=[high for _, _, high, _ in points],
+                hover=[f"{backbone.name}, {name}: {text}" for name, (*_, text) in zip(known, points, strict=True)],
             )
         )
     return lines
+
+
+def _point(row: "pd.Series[float]", scale: float) -> tuple[float, float, float, str]:
+    """Mean, the ends of its bar, and its text."""
+    mean, spread = scale * float(row["mean"]), scale * float(row["deviation"])
+    if scale != 100:
+        return mean, mean - spread, mean + spread, f"{mean:.3f}"
+    if pd.isna(row.get("concept_low")):
+        return mean, mean - spread, mean + spread, f"{mean:.1f} ± {spread:.1f}"
+    low, high = scale * float(row["concept_low"]), scale * float(row["concept_high"])
+    return mean, low, high, f"{mean:.1f} ({low:.1f} to {high:.1f})"

@@ -53,18 +53,20 @@ class Fit:
 
 @dataclass(frozen=True)
 class Average:
-    """A setting's mean over data sets, on the scale that correlations are taken on.
+    """A setting's mean over data sets: on the scale that correlations are taken on, and as it is ranked by.
 
     Attributes:
         datasets: those that every backbone here has; empty where a number is not of data sets.
         values: backbone → mean of logits.
-        higher_is_better: whether greater values are better.
+        means: backbone → mean of the numbers themselves.
+        higher_is_better: whether greater numbers are better.
     """
 
     setting: str
     title: str
     datasets: Sequence[str]
     values: Mapping[str, float]
+    means: Mapping[str, float]
     higher_is_better: bool = True
 
 
@@ -94,7 +96,7 @@ class TaskPage:
         backbones: of the run, in order.
         scores: of the run, then the published ones.
         averages: of the run's backbones and the published models, over the data sets that they share.
-        ranks: setting → backbone → rank by those averages, 1 the best.
+        ranks: setting → backbone → rank by the means of those averages, 1 the best.
         notices: sentences at the top.
         notes: what was left out, and why.
         timings: backbone → jobs and their seconds.

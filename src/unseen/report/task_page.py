@@ -92,9 +92,9 @@ def findings(page: TaskPage) -> list[str]:
 def rank_radars(page: TaskPage) -> list[Radar]:
     """A radar for the run's backbones and each published model, over the settings it has (the paper's Fig. 7).
 
-    Settings that only one backbone has tell nothing of ranks.
+    Settings that only one backbone has tell nothing of ranks, and calibration is not in the paper's figure.
     """
-    compared = [average for average in page.averages if len(average.values) > 1]
+    compared = [average for average in page.averages if len(average.values) > 1 and average.higher_is_better]
     names = dict.fromkeys([*page.backbones, *(name for average in compared for name in average.values)])
     found = []
     for number, name in enumerate(names):

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from unseen.metrics.accuracy_scales import logit
+from unseen.metrics.correlation import LEAST_DRAWN
 from unseen.report.sections import Plot, Section, Series, Ticks
 from unseen.report.task_data import SHOTS, Average, Bins, TaskPage
 from unseen.report.task_tables import minus
@@ -198,8 +199,10 @@ def correlation_section(page: TaskPage) -> Section | None:
         f"{minus(found.value)} ({minus(found.low)} to {minus(found.high)})."
     )
     note = (
-        "Each value is the mean of logits over data sets; accuracy on ImageNet is from the models' own papers. "
-        "Intervals are by Fisher's z, and of Pearson's also over draws of models with replacement."
+        "Each value is the mean of logits over data sets; accuracy on ImageNet is from the models' own papers. Of "
+        "calibration errors less is better, so that a negative coefficient with accuracy is the good one. "
+        f"Intervals are by Fisher's z, and of Pearson's, from {LEAST_DRAWN} models on, also over draws of models with "
+        "replacement."
     )
     return Section("correlations", "Against ImageNet", [sentence], plots, note)
 

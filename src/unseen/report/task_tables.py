@@ -148,7 +148,10 @@ def correlation_tables(table: CorrelationTable) -> list[Table]:
 
 def _coefficients(pair: Pair) -> tuple[str, ...]:
     found = pair.correlation
-    ends = [f"{minus(i.low)} to {minus(i.high)}" for i in (found.pearson, found.resampled, found.spearman)]
+    ends = [
+        f"{minus(each.low)} to {minus(each.high)}" if each else "–"
+        for each in (found.pearson, found.resampled, found.spearman)
+    ]
     return minus(found.pearson.value), ends[0], ends[1], minus(found.spearman.value), ends[2], str(found.n)
 
 

@@ -56,6 +56,7 @@ def main_part(data: RunData) -> RunData:
         data,
         domains=[domain for domain in data.domains if domain.name not in other],
         concept_accuracy=[item for item in data.concept_accuracy if item.domain not in other],
+        concept_hits=[hits for hits in data.concept_hits if hits.domain not in other],
     )
 
 

@@ -8,7 +8,7 @@ that greater is better: a positive one says that who is good at one thing is goo
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from math import atanh, erfc, sqrt
+from math import sqrt
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from unseen.metrics.comparisons import holm
 from unseen.metrics.correlation import LEAST, Correlation, correlation
 from unseen.metrics.ranks import Ranks, rank, ranks_from_draws
 from unseen.metrics.resampling import Floats, Interval, percentile_interval
+from unseen.metrics.residuals import student_two_sided
 
 SEEN, CONCEPTS, TASKS, SHIFTS = "seen", "concepts", "tasks", "shifts"
 AXES = {CONCEPTS: "Concepts", TASKS: "Tasks", SHIFTS: "Shifts"}
@@ -58,7 +59,8 @@ class Measure:
             return None
         # A backbone without draws stays where it is while others move.
         columns = [self.draws.get(name, np.full(max(size), self.values[name])) for name in names]
-        return ranks_from_draws(self.oriented(names).round(EQUAL), self._sign * np.column_stack(columns))
+        drawn = self._sign * np.column_stack(columns)
+        return ranks_from_draws(self.oriented(names).round(EQUAL), drawn.round(EQUAL))
 
     def percent(self, value: float) -> float:
         """A value in percent, or in points where it is a difference."""
@@ -106,7 +108,8 @@ class AxisPair:
         correlation: None where backbones are too few, or all have one value.
         without_one: the least and the greatest that Pearson's coefficient is when one backbone is left out: how much a
             single one decides; None where as few as that have none.
-        p_value: two-sided, that Pearson's coefficient is 0, by Fisher's z; None without a correlation.
+        p_value: two-sided, that Pearson's coefficient is 0, by Student's t = r·√((n − 2)/(1 − r²)); None without a
+            correlation.
         corrected: after Holm's correction for all pairs across axes; None for others.
     """
 
@@ -128,14 +131,12 @@ class Axes:
         measures: name → measure, by axis.
         standings: name of a measure → backbone → where it stands.
         pairs: every two measures.
-        left_out: backbones on one axis alone, where others are on more.
     """
 
     backbones: tuple[str, ...]
     measures: Mapping[str, Measure]
     standings: Mapping[str, Mapping[str, Standing]]
     pairs: tuple[AxisPair, ...]
-    left_out: tuple[str, ...] = ()
 
     def missing(self) -> list[str]:
         """The axes that no measure is of."""
@@ -144,12 +145,12 @@ class Axes:
     def best_and_worst(self, backbone: str) -> tuple[str, str] | None:
         """The measures of generalisation that it stands highest and lowest by; None where all are alike, or too few.
 
-        Of several with the same rank, the one by which that is the surest.
+        Of several with the same rank, the one by which that is the surest. Measures that all are equal by do not count.
         """
         own = {
             name: standings[backbone]
             for name, standings in self.standings.items()
-            if backbone in standings and standings[backbone].of > 1 and self.measures[name].axis != SEEN
+            if backbone in standings and _tells_apart(standings) and self.measures[name].axis != SEEN
         }
         if len({standing.ahead for standing in own.values()}) < 2:
             return None
@@ -187,8 +188,7 @@ def put_together(measures: Sequence[Measure]) -> Axes:
         name: _standings(measure, [backbone for backbone in backbones if backbone in measure.values])
         for name, measure in kept.items()
     }
-    left_out = tuple(name for name in places if name not in backbones)
-    return Axes(backbones, kept, standings, _pairs(list(kept.values()), backbones), left_out)
+    return Axes(backbones, kept, standings, _pairs(list(kept.values()), backbones))
 
 
 def _axes_of(measures: Sequence[Measure]) -> dict[str, set[str]]:
@@ -198,6 +198,10 @@ def _axes_of(measures: Sequence[Measure]) -> dict[str, set[str]]:
         for name in measure.values:
             places.setdefault(name, set()).update({measure.axis} - {SEEN})
     return places
+
+
+def _tells_apart(standings: Mapping[str, Standing]) -> bool:
+    return len({standing.rank for standing in standings.values()}) > 1
 
 
 def _check(measure: Measure) -> None:
@@ -230,9 +234,12 @@ def _pair(first: Measure, second: Measure, backbones: Sequence[str]) -> AxisPair
     if len(shared) < LEAST or np.ptp(x) == 0 or np.ptp(y) == 0:
         return AxisPair(first.name, second.name, len(shared), across)
     found = correlation(x, y)
-    r = found.pearson.value
-    p_value = erfc(abs(atanh(r)) * sqrt((len(shared) - 3) / 2)) if abs(r) < 1 else 0.0
+    p_value = _p_value(found.pearson.value, len(shared))
     return AxisPair(first.name, second.name, len(shared), across, found, _without_one(x, y), p_value)
+
+
+def _p_value(r: float, n: int) -> float:
+    return student_two_sided(r * sqrt((n - 2) / (1 - r**2)), n - 2) if abs(r) < 1 else 0.0
 
 
 def _without_one(x: Floats, y: Floats) -> tuple[float, float] | None:

@@ -14,7 +14,7 @@ any line, as they are not in the comparisons of the paper.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import erfc, sqrt
 
 import numpy as np
@@ -49,18 +49,38 @@ class Accuracies:
 
     Attributes:
         mean: (m, 6) over seeds.
-        error: (m, 6) standard error of that mean: the deviation over seeds over the root of their number.
+        error: (m, 6) standard error of that mean: the deviation over seeds over the root of their number; NaN where
+            it is not known.
         rounding: (m,) width of the step that means are rounded to; 0 where they are exact.
+        originals: (m,) the names by which models are left out of their own lines; `models` unless given.
     """
 
     models: tuple[str, ...]
     mean: Floats
     error: Floats
     rounding: Floats
+    originals: tuple[str, ...] = ()
 
     def __add__(self, other: "Accuracies") -> "Accuracies":
         mean, error = np.vstack([self.mean, other.mean]), np.vstack([self.error, other.error])
-        return Accuracies(self.models + other.models, mean, error, np.concatenate([self.rounding, other.rounding]))
+        originals = self.line_names + other.line_names if self.originals or other.originals else ()
+        rounding = np.concatenate([self.rounding, other.rounding])
+        return Accuracies(self.models + other.models, mean, error, rounding, originals)
+
+    @property
+    def line_names(self) -> tuple[str, ...]:
+        """What models are called in the lines that they are left out of."""
+        return self.originals or self.models
+
+    def called(self, names: Sequence[str]) -> "Accuracies":
+        """The same models under other names, still the same ones where lines are fitted."""
+        return replace(self, models=tuple(names), originals=self.line_names)
+
+    def at(self, rows: Sequence[int]) -> "Accuracies":
+        """Some of the models."""
+        models, originals = (tuple(names[row] for row in rows) for names in (self.models, self.line_names))
+        places = list(rows)
+        return Accuracies(models, self.mean[places], self.error[places], self.rounding[places], originals)
 
     def draws(self, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
         """(resamples, m, 6): means as they could have been, normal in their error and uniform in their rounding.
@@ -126,11 +146,16 @@ def published_accuracies(shots: str = "all") -> Accuracies:
     return Accuracies(models, mean, deviation / sqrt(SEEDS), np.full(len(models), PRINTED))
 
 
-def measured_accuracies(summary: pd.DataFrame, shots: str = "all") -> tuple[Accuracies, dict[str, list[str]]]:
+def measured_accuracies(
+    summary: pd.DataFrame, shots: str = "all", *, on_imagenet: bool = True
+) -> tuple[Accuracies, dict[str, list[str]]]:
     """Those of a summary of scores (`unseen.results.tables.summarise`) under the logistic probe, with that many shots.
 
     A single seed says nothing of its spread: its error is the deviation that published models have over seeds on the
     domain, the median of them.
+
+    Args:
+        on_imagenet: whether scores are on ImageNet-CoG's concepts. On others, the error of a single seed is not known.
 
     Returns:
         The backbones that have all six domains; and for each of the others which domains it lacks.
@@ -148,7 +173,8 @@ def measured_accuracies(summary: pd.DataFrame, shots: str = "all") -> tuple[Accu
         means.append(rows["mean"].to_numpy(np.float64))
         own = (rows["deviation"] / np.sqrt(rows["seeds"])).to_numpy(np.float64)
         single = rows["seeds"].to_numpy() == 1
-        errors.append(np.where(single, _usual_deviation(shots), own) if single.any() else own)
+        usual = _usual_deviation(shots) if on_imagenet and single.any() else np.nan
+        errors.append(np.where(single, usual, own))
     shape = (len(models), len(DOMAINS))
     found = Accuracies(tuple(models), np.reshape(means, shape), np.reshape(errors, shape), np.zeros(len(models)))
     return found, lacking
@@ -180,11 +206,11 @@ def effective_generalization(
         accuracies: of the models to score: published ones, a user's, or both.
         baseline: what lines are fitted to, usually `published_accuracies` with the same shots.
         fit_on: names of those of `baseline` that are in the fit; `seen_only_models()` if not given. A model to score
-            that has the name of one of them is left out of its own line.
+            that has, or had (`Accuracies.originals`), the name of one of them is left out of its own line.
     """
     rows = _rows(baseline, fit_on)
     base, members = baseline.mean[rows], [baseline.models[row] for row in rows]
-    in_line = [np.array([member != name for member in members]) for name in accuracies.models]
+    in_line = [np.array([member != name for member in members]) for name in accuracies.line_names]
     counts = _model_draws(logit(base[:, :1]), in_line, resamples, seed)
     drawn = accuracies.draws(len(counts), seed)
     expected, unusual = np.empty((2, len(in_line), len(LEVELS)))

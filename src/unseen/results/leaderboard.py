@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from unseen.backbones.catalogue import catalogue
 from unseen.metrics.accuracy_scales import expit, logit
 from unseen.metrics.ranks import Ranks, ranks_from_draws
 from unseen.metrics.resampling import Interval, percentile_interval
@@ -75,6 +76,7 @@ class Leaderboard:
     Attributes:
         generalization: of all models, of those that are not among the entries too.
         bands: level → line of the accuracies on it over those on IN-1K, with its uncertainty.
+        notice: what a reader must know of the user's runs.
     """
 
     shots: str
@@ -82,6 +84,7 @@ class Leaderboard:
     entries: tuple[Entry, ...]
     generalization: ConceptGeneralization
     bands: Mapping[str, ExpectedBand]
+    notice: str = ""
 
     @property
     def fits(self) -> dict[str, LogitFit]:
@@ -105,7 +108,12 @@ class Leaderboard:
 
 
 def leaderboard(
-    own: Accuracies | None = None, about: Mapping[str, Own] | None = None, *, shots: str = "all", by: By = "l5"
+    own: Accuracies | None = None,
+    about: Mapping[str, Own] | None = None,
+    *,
+    shots: str = "all",
+    by: By = "l5",
+    notice: str = "",
 ) -> Leaderboard:
     """The 31 published models, and a user's among them.
 
@@ -117,6 +125,7 @@ def leaderboard(
     Args:
         own: the user's backbones, under names that no published model has.
         about: what is known of them.
+        notice: what a reader must know of their runs.
     """
     printed = published_accuracies(shots)
     everyone = printed if own is None else printed + own
@@ -133,7 +142,7 @@ def leaderboard(
     entries = [_entry(row, everyone, scored, ranks, known, len(printed.models)) for row in order]
     seen = everyone.mean[:, 0]
     bands = expected_bands(printed, expit(np.linspace(logit(seen.min()), logit(seen.max()), BAND_POINTS)))
-    return Leaderboard(shots, by, tuple(entries), scored, bands)
+    return Leaderboard(shots, by, tuple(entries), scored, bands, notice)
 
 
 def _entry(
@@ -172,13 +181,18 @@ def _published_facts() -> dict[str, Own]:
     parameters as ResNet50 (here: within a quarter) and, we add, images of the same size.
     """
     table = cog_models()
-    usual = float(table.set_index("model").loc[REFERENCE, "parameters"])
     facts = {}
     for row in table.fillna({"extra_data": ""}).to_dict("records"):
         cautions: Sequence[tuple[str, bool]] = [
             (WEB_DATA, bool(row["extra_data"])),
             (LARGER_IMAGES, row["size"] > USUAL_SIZE),
-            (OTHER_SIZE, abs(row["parameters"] / usual - 1) > 0.25),
+            (OTHER_SIZE, other_size(row["parameters"])),
         ]
         facts[row["model"]] = Own(row["category"], tuple(text for text, holds in cautions if holds))
     return facts
+
+
+def other_size(parameters: float) -> bool:
+    """Whether so many millions of parameters, without the classifier, are more than a quarter off ResNet50's."""
+    usual = next(model.parameters_millions for model in catalogue("cog-v2") if model.name == REFERENCE)
+    return abs(parameters / usual - 1) > 0.25

@@ -1,6 +1,6 @@
 """The measures of each axis, from what its study wrote: accuracies on levels, scores of tasks, effective robustness."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,28 +42,30 @@ class ShiftScore:
     high: float
 
 
-def concept_measures(accuracies: Accuracies, names: Sequence[str], *, published: bool) -> list[Measure]:
+def concept_measures(accuracies: Accuracies, *, published: bool) -> list[Measure]:
     """Accuracy on seen concepts, on the levels, the drop between them, and what levels have beyond expectation.
 
     Args:
-        names: what the models are called here, in the order of `accuracies`.
+        accuracies: those whose errors are not known are in no draws.
         published: whether accuracies are on ImageNet-CoG's concepts, so that its models say what to expect.
     """
-    drawn = accuracies.draws()
+    names = accuracies.models
+    sure = accuracies.at(np.flatnonzero(np.isfinite(accuracies.error).all(axis=1)).tolist())
+    drawn = sure.draws()
     seen, levels = accuracies.mean[:, 0], accuracies.mean[:, 1:].mean(axis=1)
     drawn_seen, drawn_levels = drawn[:, :, 0], drawn[:, :, 1:].mean(axis=2)
     found = [
         _measure(SEEN, "seen", "Seen concepts", "Top-1 accuracy of the linear probe on the concepts trained on",
-                 names, _logit(seen), _logit(drawn_seen)),
+                 names, _logit(seen), _by_name(sure.models, _logit(drawn_seen))),
         _measure(CONCEPTS, "levels", "Unseen concepts", "Top-1 accuracy of the linear probe, mean over levels L1 to L5",
-                 names, _logit(levels), _logit(drawn_levels)),
+                 names, _logit(levels), _by_name(sure.models, _logit(drawn_levels))),
         _measure(CONCEPTS, "drop", "Drop from seen", "Mean accuracy over levels minus that on seen concepts, in points",
-                 names, levels - seen, drawn_levels - drawn_seen, bounded=False),
+                 names, levels - seen, _by_name(sure.models, drawn_levels - drawn_seen), bounded=False),
     ]  # fmt: skip
     if published:
         scored = effective_generalization(accuracies, published_accuracies())
         about = "Mean accuracy over levels beyond what accuracy on IN-1K predicts (unseen leaderboard), in points"
-        values, spread = scored.effective.mean(axis=1), scored.draws.mean(axis=2)
+        values, spread = scored.effective.mean(axis=1), _by_name(names, scored.draws.mean(axis=2))
         effective = _measure(CONCEPTS, "effective", "Effective concepts", about, names, values, spread, bounded=False)
         found.insert(2, effective)
     return found
@@ -76,7 +78,7 @@ def task_measures(scores: Iterable[TaskScore]) -> tuple[list[Measure], list[str]
     comes from the intervals of the scores, over episodes, where all have one.
 
     Returns:
-        The measures, and a sentence on each that backbones share no data set of.
+        The measures, and a sentence on each that backbones share no data set of, or that some are not in.
     """
     groups: dict[str, dict[str, dict[tuple[str, str], TaskScore]]] = {}
     for score in scores:
@@ -85,7 +87,21 @@ def task_measures(scores: Iterable[TaskScore]) -> tuple[list[Measure], list[str]
     found = {name: _task_measure(name, groups[name]) for name in TITLES if name in groups}
     apart = [name for name, measure in found.items() if measure is None]
     notes = [f"{TITLES[name]} is not here: no data set and number of shots is one that all have." for name in apart]
-    return [measure for measure in found.values() if measure], notes
+    return [measure for measure in found.values() if measure], [*notes, *_without_means(found, groups)]
+
+
+def _without_means(found: Mapping[str, Measure | None], groups: Mapping[str, Collection[str]]) -> list[str]:
+    """A sentence on who has no place among means over the paper's data sets, for all measures that lack the same."""
+    lacking: dict[str, list[str]] = {}
+    for name, measure in found.items():
+        absent = [backbone for backbone in groups[name] if measure and backbone not in measure.values]
+        if absent:
+            lacking.setdefault(", ".join(absent), []).append(TITLES[name])
+    return [
+        f"{' and '.join(titles)}: published errors are means over ten data sets, and who lacks some of the ten has no "
+        f"place beside them: {who}."
+        for who, titles in lacking.items()
+    ]
 
 
 def has_measure(score: TaskScore) -> bool:
@@ -102,6 +118,8 @@ def _group(score: TaskScore) -> str:
 
 def _task_measure(name: str, cells: Mapping[str, Mapping[tuple[str, str], TaskScore]]) -> Measure | None:
     shared = [key for key in next(iter(cells.values())) if all(key in of for of in cells.values())]
+    # A mean over data sets is not one more of them: it counts where there is nothing else.
+    shared = [key for key in shared if key[1]] or shared
     if not shared:
         # Published calibration errors are means over ten data sets: they stand beside those of the same ten.
         means = averages(score for of in cells.values() for score in of.values()) if name in (ECE, SCALED_ECE) else []
@@ -113,11 +131,9 @@ def _task_measure(name: str, cells: Mapping[str, Mapping[tuple[str, str], TaskSc
     values = {backbone: float(np.mean([scaled(of[key]) for key in shared])) for backbone, of in cells.items()}
     draws = {}
     for number, (backbone, of) in enumerate(cells.items()):
-        errors = [_error(of[key]) for key in shared]
-        known = [error for error in errors if error is not None]
-        if len(known) == len(shared):
-            spread = float(np.sqrt(np.square(known).sum())) / len(shared)
-            draws[backbone] = _normal(values[backbone], spread, number)
+        error = _error_of_mean([of[key] for key in shared])
+        if error is not None:
+            draws[backbone] = _normal(values[backbone], error, number)
     return Measure(
         TASKS, name, TITLES[name], f"{_about(name, shared)}.", values, higher_is_better=metric.higher_is_better,
         draws=draws,
@@ -134,6 +150,21 @@ def _about(name: str, shared: Sequence[tuple[str, str]]) -> str:
         f"5-way nearest-centroid episodes with {' and '.join(map(str, shots))} shots, mean of logits over shots and "
         f"data sets{of}"
     )
+
+
+def _error_of_mean(scores: Sequence[TaskScore]) -> float | None:
+    """Standard error of the mean of scores' logits; None where one has no interval.
+
+    Episodes of one data set with different shots are of the same classes, so that their errors go together: they add
+    up, which is the upper end. Those of different data sets are independent.
+    """
+    by_dataset: dict[str, float] = {}
+    for score in scores:
+        error = _error(score)
+        if error is None:
+            return None
+        by_dataset[score.dataset] = by_dataset.get(score.dataset, 0.0) + error
+    return float(np.sqrt(np.square(list(by_dataset.values())).sum())) / len(scores)
 
 
 def _error(score: TaskScore) -> float | None:
@@ -164,7 +195,7 @@ def shift_measures(scores: Iterable[ShiftScore]) -> tuple[list[Measure], list[st
     width = np.array([[cells[name][ood].high - cells[name][ood].low for ood in shared] for name in names]).mean(axis=1)
     accuracy = _logit([[cells[name][ood].accuracy for ood in shared] for name in names]).mean(axis=1)
     errors = width / 2 / NORMAL_975
-    draws = np.column_stack([_normal(rho[place], errors[place], place) for place in range(len(names))])
+    draws = {name: _normal(rho[place], errors[place], place) for place, name in enumerate(names)}
     of = ", ".join(shared)
     found = [
         _measure(SHIFTS, "rho", "Effective robustness", f"Accuracy beyond what ID accuracy predicts, in points: {of}",
@@ -176,14 +207,17 @@ def shift_measures(scores: Iterable[ShiftScore]) -> tuple[list[Measure], list[st
 
 
 def _measure(
-    axis: str, name: str, title: str, about: str, names: Sequence[str], values: Floats, draws: Floats, *,
+    axis: str, name: str, title: str, about: str, names: Sequence[str], values: Floats, draws: Mapping[str, Floats], *,
     bounded: bool = True,
 ) -> Measure:  # fmt: skip
-    """A measure of which everything has draws: (b, m)."""
     return Measure(
-        axis, name, title, f"{about}.", dict(zip(names, values.tolist(), strict=True)), bounded=bounded,
-        draws=dict(zip(names, draws.T, strict=True)),
-    )  # fmt: skip
+        axis, name, title, f"{about}.", dict(zip(names, values.tolist(), strict=True)), bounded=bounded, draws=draws
+    )
+
+
+def _by_name(names: Sequence[str], draws: Floats) -> dict[str, Floats]:
+    """Backbone → (b,) its own of (b, m) draws."""
+    return dict(zip(names, draws.T, strict=True))
 
 
 def _logit(shares: ArrayLike) -> Floats:

@@ -1,6 +1,6 @@
 """Two backbones on the same test images of each domain, from the results of runs: paired differences."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,11 +8,16 @@ import numpy as np
 import pandas as pd
 
 from unseen.errors import UserError, did_you_mean
+from unseen.images.domains import SEEN
 from unseen.jobs.kept_labels import labelled
 from unseen.jobs.runner import Result
 from unseen.metrics.comparisons import PairedDifference, holm, paired_difference
 from unseen.results.score import shots_name
-from unseen.studies.run_folder import RESULTS, read_results
+from unseen.studies.run_folder import MADE_BY, RESULTS, read_results, read_run
+
+SEEN_LABELS = (f"train images of {SEEN}", f"test images of {SEEN}")
+LEVEL_LABELS = ("levels", "images of the levels", "splits")
+"""The labels of provenance that decide which images of a domain a backbone trains and is tested on."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +42,10 @@ def compare_backbones(
 
     The runs may be one or several. Seeds that both backbones have are compared with each other, as the same seed draws
     the same samples; which test images are whose is checked by their labels, and by their names if features had them.
+    Runs that say otherwise of the images, their split or the levels are refused, as is a backbone that two runs have
+    different results of. Intervals are over concepts, given these seeds.
     """
-    found = _results(folders, shots)
+    found = _results(folders, shots, (first, second))
     names = sorted({backbone for backbone, _ in found})
     for name in (first, second):
         if name not in names:
@@ -73,27 +80,48 @@ def comparison_table(comparisons: Sequence[Comparison]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-_Of = dict[int, tuple[Path, Result]]
+@dataclass(frozen=True)
+class _Found:
+    """A result of the logistic probe, the folder of its run, and what that run says of itself."""
+
+    folder: Path
+    result: Result
+    provenance: Mapping[str, str]
 
 
-def _results(folders: Sequence[Path], shots: int | None) -> dict[tuple[str, str], _Of]:
-    """(backbone, domain) → seed → folder and result of the logistic probe, where it says which images were right."""
+_Of = dict[int, _Found]
+
+
+def _results(folders: Sequence[Path], shots: int | None, wanted: Collection[str]) -> dict[tuple[str, str], _Of]:
+    """(backbone, domain) → seed → its result, where it says which images were right.
+
+    Of the backbones that are wanted, two results that differ in what decided them are refused.
+    """
     found: dict[tuple[str, str], _Of] = {}
     for folder in folders:
+        provenance = read_run(folder).provenance
         for result in read_results(folder):
             job = result.job
-            if job["job"] == "LogisticJob" and job["shots"] == shots and "correct" in result.values:
-                found.setdefault((job["backbone"], job["domain"]), {}).setdefault(job["seed"], (folder, result))
+            if job["job"] != "LogisticJob" or job["shots"] != shots or "correct" not in result.values:
+                continue
+            name, domain, seed = job["backbone"], job["domain"], job["seed"]
+            first = found.setdefault((name, domain), {}).setdefault(seed, _Found(folder, result, provenance))
+            if name in wanted and first.result.key != result.key:
+                raise UserError(
+                    f"{first.folder} and {folder} both have {name} on {domain} with seed {seed}, from other features "
+                    f"or made in another way; give the one that is meant"
+                )
     return found
 
 
 def _paired(first: _Of, second: _Of, domain: str) -> tuple[int, PairedDifference]:
     """How many seeds two backbones share on a domain, and their difference over those."""
+    _refuse_other_images(domain, [*first.values(), *second.values()])
     seeds = sorted(first.keys() & second.keys())
     if not seeds:
         raise UserError(f"{domain}: the two backbones were probed with other seeds; run one with those of the other")
     columns = [
-        [labelled(folder / RESULTS, result) for folder, result in (of[seed] for seed in seeds)]
+        [labelled(found.folder / RESULTS, found.result) for found in (of[seed] for seed in seeds)]
         for of in (first, second)
     ]
     for (labels, _), (others, _) in zip(*columns, strict=True):
@@ -104,9 +132,29 @@ def _paired(first: _Of, second: _Of, domain: str) -> tuple[int, PairedDifference
     return len(seeds), paired_difference(right[0], right[1], y)
 
 
+def _refuse_other_images(domain: str, results: Sequence[_Found]) -> None:
+    """Refuse runs that say they trained or tested on other images of a domain; what a run does not say is not known.
+
+    The weights and the preprocessing of a backbone have to be the same in all runs that it comes from.
+    """
+    labels = SEEN_LABELS if domain == SEEN else LEVEL_LABELS
+    said: dict[str, tuple[Path, str]] = {}
+    for found in results:
+        for label in (*labels, f"{MADE_BY}{found.result.job['backbone']}"):
+            text = found.provenance.get(label)
+            if text is None:
+                continue
+            folder, other = said.setdefault(label, (found.folder, text))
+            if other != text:
+                raise UserError(
+                    f"{domain}: {folder} and {found.folder} differ in {label} ('{other}', not '{text}'), so that their "
+                    f"backbones cannot be compared; run both on the same images"
+                )
+
+
 def _refuse_other_protocols(results: Sequence[_Of]) -> None:
     """Refuse results of probes that were trained in different ways."""
-    protocols = [result.job["protocol"] for of in results for _, result in of.values()]
+    protocols = [found.result.job["protocol"] for of in results for found in of.values()]
     if any(protocol != protocols[0] for protocol in protocols):
         names = ", ".join(sorted({protocol["name"] for protocol in protocols}))
         raise UserError(f"these results follow different protocols ({names}); compare runs of the same one")

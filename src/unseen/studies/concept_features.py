@@ -14,7 +14,9 @@ from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import UserError, did_you_mean
 from unseen.features.extract import extract
 from unseen.features.features import Features, align
+from unseen.features.fingerprint import fingerprint
 from unseen.features.one_pass import Progress
+from unseen.features.plan import plan
 from unseen.features.readers import read_features
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST, read_store
@@ -83,10 +85,12 @@ def finished_rows(folder: Path, domain: DomainImages, specs: Sequence[Spec], set
     # A hash goes over a million rows, and levels have one manifest for both splits.
     hashes = {key: manifest.content_hash for key, manifest in {id(m): m for _, m in domain.sides.values()}.items()}
     for split in SIDES:
-        content = hashes[id(domain.sides[split][1])]
+        source, manifest = domain.sides[split]
+        content = hashes[id(manifest)]
+        images = fingerprint(source, plan(source, manifest, split, settings.shard_rows).numbers) if stores else None
         for number, spec in enumerate(specs):
             # What was read from a store went through JSON, where a tuple becomes a list.
-            wanted = json.loads(json.dumps(settings.decides(spec, content, split)))
+            wanted = json.loads(json.dumps(settings.decides(spec, content, split, images)))
             if any(wanted.items() <= store.about.items() for store in stores):
                 rows[number] += domain.rows[split]
     return rows

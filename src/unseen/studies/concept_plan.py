@@ -4,6 +4,7 @@ import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone
@@ -11,9 +12,12 @@ from unseen.errors import UserError, did_you_mean
 from unseen.features.settings import Settings
 from unseen.features.speed import seconds_per_image
 from unseen.images.domains import DomainImages
-from unseen.ontology.levels import Levels, load_levels
+from unseen.ontology.levels import SHIPPED, Levels, load_levels
+from unseen.probes.kernels.layout import padded
 from unseen.probes.memory import SweepSize
+from unseen.probes.mlp import COG_V1_MLP
 from unseen.probes.protocol import COG_V2, LogisticProtocol
+from unseen.probes.rows import ALIGNED
 from unseen.studies.concept_features import finished_rows
 from unseen.studies.concept_variants import PLAIN
 from unseen.studies.probing import FeaturePair, on_gpu
@@ -42,15 +46,24 @@ class Asked:
     extended: bool = False
 
     @property
+    def published(self) -> str:
+        """The published numbers that its scores may be set beside: `cog-v2`, or `cog-v1` on the first version's levels.
+
+        Empty where none may.
+        """
+        if self.protocol.name != COG_V2.name or self.variant != PLAIN:
+            return ""
+        return next((name for name in SHIPPED if self._is_of(load_levels(name))), "")
+
+    @property
     def comparable(self) -> bool:
         """Whether its scores may be set beside those that ImageNet-CoG published."""
-        published = load_levels(COG_V2.name)
-        same = levels_hash(self.levels) == levels_hash(published)
-        whole = all(
-            self.concepts.get(f"l{number}", published.ids(number)) == published.ids(number)
-            for number in published.numbers
-        )
-        return same and whole and self.protocol.name == COG_V2.name and self.variant == PLAIN
+        return self.published == COG_V2.name
+
+    def _is_of(self, levels: Levels) -> bool:
+        """Whether these are the levels that were asked for, all of their concepts."""
+        whole = all(self.concepts.get(f"l{n}", levels.ids(n)) == levels.ids(n) for n in levels.numbers)
+        return whole and levels_hash(self.levels) == levels_hash(levels)
 
 
 def levels_hash(levels: Levels) -> str:
@@ -154,14 +167,39 @@ def expected_pairs(domains: Sequence[DomainImages], backbones: Sequence[Backbone
     ]
 
 
-def probing_memory(pairs: Sequence[FeaturePair], protocol: LogisticProtocol) -> int:
-    """Bytes that the largest pair takes: its training features, and the weights of a round of trials."""
-    item = 2 if on_gpu() else 4
-    return max(
-        pair.rows * pair.dimension * item
-        + SweepSize(1, protocol.round_size, pair.classes, pair.dimension, protocol.batch, item=item).bytes
-        for pair in pairs
-    )
+def probing_memory(pairs: Sequence[FeaturePair], protocol: LogisticProtocol, *, extended: bool = False) -> int:
+    """Bytes that probing the largest pair takes, by the kind of probe that takes the most.
+
+    Test features, about a twentieth of those to train on in ImageNet-CoG, are not in it.
+    """
+    kinds = [_logistic_memory, *([_perceptron_memory, _clustering_memory] if extended else [])]
+    return max(kind(pair, protocol) for pair in pairs for kind in kinds)
+
+
+def _logistic_memory(pair: FeaturePair, protocol: LogisticProtocol) -> int:
+    """Of the features, each with a 1 for the bias, and a round of trials.
+
+    A GPU draws batches from the 16-bit features themselves. A CPU copies the rows of a fit from the 32-bit ones, all of
+    them in the end, and has the weights three times (momentum, result) and scores with their gradient for a batch.
+    """
+    wide, trials = pair.dimension + 1, protocol.round_size
+    if on_gpu():
+        size = SweepSize(1, trials, pair.classes, pair.dimension, protocol.batch, item=2)
+        return pair.rows * padded(wide, ALIGNED) * 2 + size.bytes
+    weights, scores = trials * wide * pair.classes, protocol.batch * trials * pair.classes
+    return 4 * (2 * pair.rows * wide + 3 * weights + 2 * scores)
+
+
+def _perceptron_memory(pair: FeaturePair, protocol: LogisticProtocol) -> int:
+    """Of the 32-bit features, as much again while they are checked, and a round of perceptrons with momentum."""
+    sizes = (pair.dimension, *COG_V1_MLP.hidden, pair.classes)
+    weights = sum((inputs + 1) * outputs for inputs, outputs in pairwise(sizes))
+    return 4 * (2 * pair.rows * pair.dimension + 2 * protocol.round_size * weights)
+
+
+def _clustering_memory(pair: FeaturePair, _: LogisticProtocol) -> int:
+    """Of the 32-bit features, normalised and then centred, and of what k-means makes of them meanwhile."""
+    return 4 * 3 * pair.rows * pair.dimension
 
 
 def free_bytes(folder: Path) -> int:

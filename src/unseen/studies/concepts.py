@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from unseen.backbones.backbone import Backbone
-from unseen.backbones.catalogue import catalogue
+from unseen.backbones.catalogue import Published
+from unseen.backbones.training_data import UNKNOWN, published_as, trained_on
 from unseen.images.domains import SEEN, DomainImages
 from unseen.jobs.work import Job
 from unseen.ontology.levels import SHIPPED, Levels, spoken
@@ -18,6 +19,7 @@ from unseen.ontology.wordnet import wordnet
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.report.run_data import Backbone as ReportBackbone
 from unseen.report.run_data import Domain, RunData
+from unseen.results.leaderboard import OTHER_SIZE, other_size
 from unseen.studies.concept_features import Place, Places
 from unseen.studies.concept_plan import Asked, levels_hash
 from unseen.studies.concept_variants import DRAW, DRAWS, RANDOM
@@ -30,6 +32,7 @@ SIZE = 224
 """Pixels of an image's side in ImageNet-CoG, but for a few models."""
 USUAL_LAYERS = ("penultimate", "embedding", "output")
 """Where features come from that are before a classifier, or all that a network gives."""
+TRAINED = "trained with "
 UNPOOLED = "features are the class token"
 """How the catalogue's note begins of a model that the paper did not pool otherwise."""
 OTHER_IMAGES = (
@@ -86,7 +89,7 @@ def study_run(
             **features,
             VERSION: __version__,
         },
-        published=COG_V2.name if asked.comparable else "",
+        published=asked.published,
     )
 
 
@@ -96,7 +99,7 @@ def study_provenance(asked: Asked, backbones: Mapping[str, Place]) -> dict[str, 
     Args:
         backbones: features of each, or what they will say of themselves.
     """
-    made = {f"{MADE_BY}{name}": _backbone_text(place) for name, place in backbones.items() if place.backbone}
+    made = {f"{MADE_BY}{name}": backbone_text(place) for name, place in backbones.items() if place.backbone}
     levels = f"{asked.levels.name}, {levels_hash(asked.levels)}"
     return {"protocol": _protocol_text(asked.protocol), "levels": levels, **made}
 
@@ -170,21 +173,38 @@ def _named(ids: Sequence[str], levels: Levels) -> list[str]:
 
 
 def _backbone(name: str, place: Place) -> ReportBackbone:
-    model = next((model for model in catalogue("cog-v2") if model.id == name), None)
-    category = model.category if model else "yours"
     spec = place.about.get("backbone")
     if not isinstance(spec, dict):
-        return ReportBackbone(name, category)
-    size = int(spec["transform"]["size"])
-    cautions = [f"trained with {model.extra_data}"] if model and model.extra_data else []
-    cautions += [f"images of {size} pixels"] if size != SIZE else []
-    cautions += [f"features of the layer {spec['layer']}"] if spec["layer"] not in USUAL_LAYERS else []
+        return ReportBackbone(name, "yours", cautions=[f"{TRAINED}{UNKNOWN}"])
+    model = published_as(name, spec["weights"])
+    description = f"{spec['dimension']} features of images of {spec['transform']['size']} pixels"
+    return ReportBackbone(name, model.category if model else "yours", description, _cautions(name, spec, model))
+
+
+def _cautions(name: str, spec: Mapping[str, Any], model: Published | None) -> list[str]:
+    """Why it is not fair to compare a backbone with the paper's ResNet50, or with the published model that it is."""
+    transform = spec["transform"]
+    size, resize, interpolation = transform["size"], transform["resize"], transform["interpolation"]
+    data = model.extra_data if model else trained_on(name, spec["weights"])
+    usual = resize == size and interpolation == "bicubic" and not transform.get("squash")
     unpooled = model is not None and model.note.startswith(UNPOOLED)
-    cautions += [f"pooling {spec['pool']}, not the class token"] if unpooled and spec["pool"] != "cls" else []
-    return ReportBackbone(name, category, f"{spec['dimension']} features of images of {size} pixels", cautions)
+    cautions = [
+        (f"{TRAINED}{data}", data),
+        (f"images of {size} pixels", size != SIZE),
+        (f"preprocessing other than the paper's ({_resize_text(transform)})", not usual),
+        (OTHER_SIZE, other_size(spec["parameters"] / 1e6)),
+        (f"features of the layer {spec['layer']}", spec["layer"] not in USUAL_LAYERS),
+        (f"pooling {spec['pool']}, not the class token", unpooled and spec["pool"] != "cls"),
+    ]
+    return [text for text, holds in cautions if holds]
 
 
-def _backbone_text(place: Place) -> str:
+def _resize_text(transform: Mapping[str, Any]) -> str:
+    sides = "both sides" if transform.get("squash") else "shortest side"
+    return f"{sides} to {transform['resize']}, {transform['interpolation']}" if transform["resize"] else "not resized"
+
+
+def backbone_text(place: Place) -> str:
     """What decides a backbone's features, in a line."""
     about, spec = place.about, place.about["backbone"]
     transform = spec["transform"]

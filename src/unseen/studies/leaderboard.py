@@ -1,15 +1,18 @@
 """A user's runs on the leaderboard of ImageNet-CoG."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from unseen.backbones.catalogue import catalogue
 from unseen.errors import UserError
-from unseen.report.run_data import RunData
-from unseen.results.concept_generalization import Accuracies, measured_accuracies, published_accuracies
+from unseen.report.run_data import Backbone, RunData
+from unseen.results.concept_generalization import measured_accuracies, published_accuracies
 from unseen.results.leaderboard import By, Leaderboard, Own, leaderboard
 from unseen.results.tables import score_table, summarise
 
 PROTOCOL = "cog-v2"
+BLURRED_FACES = "IN-1K with blurred faces"
 
 
 def leaderboard_with_runs(folders: Sequence[Path], *, shots: str = "all", by: By = "l5") -> Leaderboard:
@@ -29,17 +32,19 @@ def leaderboard_with_runs(folders: Sequence[Path], *, shots: str = "all", by: By
             f"on the leaderboard needs; finish the run, or choose other --shots"
         )
     names = [name if name not in taken else f"{name} (yours)" for name in found.models]
-    own = Accuracies(tuple(names), found.mean, found.error, found.rounding)
     known = {backbone.name: backbone for backbone in data.backbones}
+    # A published model that was run again is left out of its own line, whatever its name here.
+    own = replace(found, originals=tuple(_published_name(known.get(name), name) for name in found.models)).called(names)
     about = {
         name: Own("yours", tuple(known[original].cautions) if original in known else ())
         for name, original in zip(names, found.models, strict=True)
     }
-    return leaderboard(own, about, shots=shots, by=by)
+    return leaderboard(own, about, shots=shots, by=by, notice=data.notice)
 
 
 def _read(folders: Sequence[Path]) -> RunData:
     # Reading runs imports the probes, which the published models alone can do without.
+    from unseen.studies.concepts import BLURRED
     from unseen.studies.run_folder import merge_runs, read_run
 
     runs = []
@@ -52,8 +57,22 @@ def _read(folders: Sequence[Path]) -> RunData:
             )
         if not data.scores:
             raise UserError(f"{folder}: no scores yet; finish the run")
+        if BLURRED in data.notice:
+            backbones = [replace(each, cautions=[*each.cautions, BLURRED_FACES]) for each in data.backbones]
+            data = replace(data, backbones=backbones)
         runs.append((folder.resolve().name, data))
     return merge_runs(runs)
+
+
+def _published_name(backbone: Backbone | None, name: str) -> str:
+    """What the published model is called that a backbone of a run is, by its id; its own name where it is none.
+
+    An id does not have to name the weights: they are that model's where its category is.
+    """
+    category = backbone.category if backbone else ""
+    id_ = name.partition(" (")[0]  # behind it is its run, where two runs differ in what they call so
+    models = [model for model in catalogue(PROTOCOL) if model.category == category and model.id]
+    return next((model.name for model in models if f"{model.id}.".startswith(f"{id_}.")), name)
 
 
 def _places(folders: Sequence[Path]) -> str:

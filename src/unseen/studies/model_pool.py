@@ -65,7 +65,7 @@ class Setup:
         network: its architecture, as the function that trains calls it.
         share: λ, the part of the first data set in a mixture; 1 is the first alone, 0 the second.
         ratio: the part of that mixture that is trained on.
-        recipe: how it is trained: a frozen dataclass of numbers and texts.
+        recipe: how it is trained: a frozen dataclass of numbers and texts, with a version of the function that trains.
         seed: of the images drawn, and for the function that trains.
     """
 
@@ -145,7 +145,8 @@ def run_pool(
     """Train what is missing, one result file a job in `folder`, and pass on each job as it is done.
 
     Args:
-        train: makes a classifier from images and a job's setup; a function at module level.
+        train: makes a classifier from images and a job's setup; a function at module level. What it does is not part
+            of a job: where it changes, results stay unless the recipe says so too.
         workers: processes; every one gets a copy of the data with each job, so that they suit small data.
     """
     yield from run_jobs(pool_jobs(models, folds), folder, partial(_train_and_test, folds, train), workers=workers)

@@ -137,9 +137,17 @@ def estimate(jobs: Sequence[Job], pairs: Sequence[FeaturePair], folder: Path, wo
         costs = [_flops(job, table[job.backbone, job.domain]) for job in regressions]
         biggest = regressions[max(range(len(costs)), key=lambda i: costs[i])]
         seconds += sum(costs) / _regression_rate(biggest.protocol, table[biggest.backbone, biggest.domain])
-    if others:
-        seconds += sum(_flops(job, table[job.backbone, job.domain]) for job in others) / _product_rate()
+    side = 8192 if on_gpu() else 1024  # a product of less does not keep a GPU busy
+    rates = {numbers: product_rate((side, side, side), numbers) for numbers in {_multiplied(job) for job in others}}
+    seconds += sum(_flops(job, table[job.backbone, job.domain]) / rates[_multiplied(job)] for job in others)
     return seconds / (1 if on_gpu() else max(workers, 1)) + 0.1 * len(todo)
+
+
+def _multiplied(job: Job) -> str:
+    """What a job that is no regression multiplies most, in the words of `product_rate`."""
+    if isinstance(job, MlpJob):
+        return job.arithmetic
+    return "float16" if isinstance(job, KMeansJob) and job.half else "float32"
 
 
 def _flops(job: Job, pair: FeaturePair) -> float:
@@ -170,21 +178,31 @@ def _regression_rate(protocol: LogisticProtocol, pair: FeaturePair) -> float:
     return 2 * 4 * rows * (pair.dimension + 1) * pair.classes * k / seconds
 
 
-def _product_rate(side: int = 1024) -> float:
-    """Flops a second of a product of square matrices, the better of two: of one thread, or of the GPU."""
+def product_rate(shape: tuple[int, int, int], numbers: str = "float32") -> float:
+    """Flops a second of a product of (m, k) and (k, n) matrices, the better of two: of one thread, or of the GPU.
+
+    Args:
+        shape: m, k and n.
+        numbers: what is multiplied: "float32", "float16", or "tf32", the short form of float32 on a GPU.
+    """
     import torch
 
-    threads = torch.get_num_threads()
+    m, k, n = shape
+    device = "cuda" if on_gpu() else "cpu"
+    dtype = torch.float16 if numbers == "float16" else torch.float32
+    threads, precision = torch.get_num_threads(), torch.get_float32_matmul_precision()
     torch.set_num_threads(1)
+    torch.set_float32_matmul_precision("high" if numbers == "tf32" else "highest")
     try:
-        matrix = torch.ones(side, side, device="cuda" if on_gpu() else "cpu")
+        a, b = (torch.ones(sides, device=device, dtype=dtype) for sides in ((m, k), (k, n)))
         rates = []
-        for _ in range(2):
+        for _ in range(2):  # the first time a device sets itself up
             start = time.perf_counter()
-            (matrix @ matrix)[0, 0].item()
-            rates.append(2 * side**3 / (time.perf_counter() - start))
+            float((a @ b)[0, 0])
+            rates.append(2 * m * k * n / (time.perf_counter() - start))
     finally:
         torch.set_num_threads(threads)
+        torch.set_float32_matmul_precision(precision)
     return max(rates)
 
 

@@ -19,9 +19,9 @@ from unseen.files import atomic_write
 from unseen.jobs.runner import Result, read_result
 from unseen.jobs.scores import result_scores
 from unseen.ontology.levels import Levels
-from unseen.report.run_data import Backbone, ConceptAccuracy, Domain, Example, RunData, Step
+from unseen.report.run_data import Backbone, ConceptAccuracy, ConceptHits, Domain, Example, RunData, Step
 from unseen.results.score import Score
-from unseen.studies.concept_accuracy import concept_accuracy
+from unseen.studies.concept_accuracy import concept_accuracy, concept_hits
 from unseen.studies.concept_variants import pooled_draws
 
 FORMAT = 1
@@ -38,8 +38,9 @@ MADE_BY = "backbone "
 
 def write_run(folder: Path, data: RunData, keys: Sequence[str]) -> None:
     """Write what a run is, without its scores."""
-    record = asdict(replace(data, scores=(), concept_accuracy=())) | {"format": FORMAT, "keys": list(keys)}
-    del record["scores"], record["concept_accuracy"]
+    bare = replace(data, scores=(), concept_accuracy=(), concept_hits=())
+    record = asdict(bare) | {"format": FORMAT, "keys": list(keys)}
+    del record["scores"], record["concept_accuracy"], record["concept_hits"]
     for domain in record["domains"]:
         for example in domain["examples"]:
             example["png"] = b64encode(example["png"]).decode()
@@ -151,11 +152,13 @@ def with_scores(folder: Path, data: RunData, keys: Sequence[str]) -> RunData:
     left = len(keys) - len(results)
     unfinished = f"This run is not finished: {left} of {len(keys)} jobs have no result yet." if left else ""
     levels = Levels.read(folder / LEVELS) if (folder / LEVELS).is_file() else None
+    hits = concept_hits(folder / RESULTS, results)
     return replace(
         data,
         scores=_sorted(scores, data.backbones, data.domains),
         notice=" ".join(filter(None, [data.notice, unfinished])),
-        concept_accuracy=concept_accuracy(folder / RESULTS, results, levels) if levels else (),
+        concept_accuracy=concept_accuracy(hits, levels) if levels else (),
+        concept_hits=hits,
     )
 
 
@@ -199,6 +202,7 @@ def merge_runs(runs: Sequence[tuple[str, RunData]]) -> RunData:
         notice=_joint_notice(runs),
         scores=_sorted([score for part in merged.values() for score in part.scores.values()], backbones, ordered),
         concept_accuracy=[item for part in merged.values() for item in part.concepts.values()],
+        concept_hits=[hits for part in merged.values() for hits in part.hits.values()],
         backbones=backbones,
         domains=ordered,
         provenance=provenance,
@@ -213,6 +217,7 @@ class _Merged:
     backbone: Backbone
     scores: Mapping[tuple[Any, ...], Score]
     concepts: Mapping[tuple[str, str], ConceptAccuracy]
+    hits: Mapping[tuple[str, str, int], ConceptHits]
     made: Mapping[str, str]
 
     def is_of(self, other: "_Merged") -> bool:
@@ -228,8 +233,12 @@ class _Merged:
         own = part.called(self.backbone.name)
         return replace(
             self,
+            backbone=replace(
+                self.backbone, cautions=[*dict.fromkeys([*self.backbone.cautions, *part.backbone.cautions])]
+            ),
             scores={**own.scores, **self.scores},
             concepts={**own.concepts, **self.concepts},
+            hits={**own.hits, **self.hits},
             made={**own.made, **self.made},
         )
 
@@ -239,6 +248,7 @@ class _Merged:
             backbone=replace(self.backbone, name=name),
             scores={key: replace(score, backbone=name) for key, score in self.scores.items()},
             concepts={key: replace(item, backbone=name) for key, item in self.concepts.items()},
+            hits={key: replace(hits, backbone=name) for key, hits in self.hits.items()},
         )
 
 
@@ -246,6 +256,7 @@ def _part(data: RunData, backbone: Backbone, renamed: Mapping[str, str]) -> _Mer
     """What one run says of a backbone, with the names that domains have in the merged run."""
     own = [replace(s, domain=renamed[s.domain]) for s in data.scores if s.backbone == backbone.name]
     items = [replace(i, domain=renamed[i.domain]) for i in data.concept_accuracy if i.backbone == backbone.name]
+    hits = [replace(h, domain=renamed[h.domain]) for h in data.concept_hits if h.backbone == backbone.name]
     labels = (f"{MADE_BY}{backbone.name}", f" by {backbone.name}")
     # Features of other levels of the same name are of other domains, and do not tell backbones apart.
     called = {
@@ -256,6 +267,7 @@ def _part(data: RunData, backbone: Backbone, renamed: Mapping[str, str]) -> _Mer
         backbone,
         {(s.protocol, s.domain, s.probe, s.shots, s.seed, s.metric): s for s in own},
         {(item.domain, item.concept): item for item in items},
+        {(h.domain, h.shots, h.seed): h for h in hits},
         {called.get(label, label): text for label, text in data.provenance.items() if label.endswith(labels)},
     )
 

@@ -14,7 +14,7 @@ from unseen.metrics.robustness import LogitFit, bootstrap_fits, fit_accuracies, 
 from unseen.metrics.robustness_checks import Comparison
 from unseen.report.shift_page import GroupLine, Line, OodPanel, ShiftPage, write_shift_page
 from unseen.studies.shift_groups import AVERAGE, GroupScore, group_scores
-from unseen.studies.shifts import PROTOCOL, ShiftFit, ShiftStudy
+from unseen.studies.shifts import BELOW, END, PROTOCOL, ShiftFit, ShiftStudy
 from unseen.version import __version__
 
 GRID = 41
@@ -64,13 +64,13 @@ def notes(study: ShiftStudy) -> list[str]:
                 f"{fit.collinearity.inflation[worst]:.0f} for {fit.fit.names[worst]}, condition "
                 f"{fit.collinearity.condition:.0f}), so single weights say little; predictions can still be good."
             )
-        ends = [model for model, reason in fit.left_out.items() if reason.startswith("exactly")]
+        ends = [model for model, reason in fit.left_out.items() if reason.startswith(END)]
         if ends:
             told.append(
                 f"{fit.ood}: {_count(len(ends), 'model')} at exactly 0% or 100% left out ({', '.join(ends[:3])}"
                 f"{' …' if len(ends) > 3 else ''}): logits are infinite there; test-set sizes keep them."
             )
-        low = sum(reason.startswith("below") for reason in fit.left_out.values())
+        low = sum(reason.startswith(BELOW) for reason in fit.left_out.values())
         if low:
             told.append(f"{fit.ood}: {_count(low, 'model')} below the minimum ID accuracy left out.")
     return told

@@ -17,13 +17,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from unseen.backbones.backbone import Backbone
 from unseen.backbones.classifier import ClassifierSpec
 from unseen.errors import UserError, did_you_mean
 from unseen.features.logits import Logits, read_logits, store_logits
-from unseen.files import write_table
 from unseen.images.shift_sets.shift_set import OpenSet
 from unseen.metrics.class_subset import class_names, lacking_classes, shared_classes, subset_accuracy
+from unseen.studies.shift_accuracies import Column, Scored, add_row, check_columns
 from unseen.studies.shift_plans import ModelPlan, check_plan, load_model
+from unseen.studies.shift_predictions import FOLDER as PREDICTIONS
+from unseen.studies.shift_predictions import add_predictions, predictions
 
 if TYPE_CHECKING:
     from unseen.features.one_pass import Progress
@@ -31,37 +34,17 @@ if TYPE_CHECKING:
 
 OWN, SHARED = "own", "shared"
 REMEDY = "say how classes compare (--mapping), or what the outputs are (--outputs, or the column classes)"
-LOGITS, ACCURACIES, COLUMNS = "logits", "accuracies.csv", "columns.csv"
+LOGITS = "logits"
 Watch = Callable[[str, str], "Callable[[Progress], None]"]
 """Model and test set → what is called as it goes on."""
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column of the table: a test set on some classes.
+class Evaluated:
+    """The rows of the models that were evaluated; `passed_over`: model → why it could not be loaded."""
 
-    Attributes:
-        kept: the classes, among the values of `classes`, which says what class a name is of.
-    """
-
-    name: str
-    test_set: str
-    kept: tuple[str, ...]
-    classes: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Scored:
-    """A model's row.
-
-    Attributes:
-        accuracy: by column, a fraction; a column is missing where the model has no output for some of its classes.
-        images: that were scored, by column.
-    """
-
-    plan: ModelPlan
-    accuracy: Mapping[str, float]
-    images: Mapping[str, int]
+    rows: tuple[Scored, ...]
+    passed_over: Mapping[str, str]
 
 
 def evaluate_models(
@@ -74,28 +57,76 @@ def evaluate_models(
     mapping: Mapping[str, str] | None = None,
     watch: Watch = lambda model, test_set: lambda progress: None,
     tell: Callable[[str], None] = lambda sentence: None,
-) -> list[Scored]:
-    """Evaluate every model on every test set and write the table and what its columns are.
+) -> Evaluated:
+    """Evaluate every model on every test set and add each to the tables of a folder as soon as it is done.
 
-    Stopped, the same call goes on at the shard where it was; run again, it only scores.
+    Stopped, the same call goes on at the shard where it was; run again, it only scores. A model that cannot be loaded
+    is passed over; if none can, or none has the outputs, that is an error.
 
     Args:
-        folder: for `accuracies.csv`, `columns.csv` and the logits.
+        folder: for `accuracies.csv`, `columns.csv`, predictions and logits; what other models have there stays.
         scopes: on which classes: any of "own", "shared" and names of test sets.
         mapping: name → class, for labels and for outputs of models; what is not in it is left out.
-        tell: given sentences on how models were loaded.
+        tell: given sentences on how models were loaded, what they were not scored on, and what was left out.
     """
     for plan in plans:
         check_plan(plan)
     columns = table_columns({found.shift_set.name: _labels(found) for found in sets}, scopes, mapping)
-    rows = []
+    check_columns(folder, columns)
+    rows, passed_over, damaged = list[Scored](), dict[str, str](), dict[str, int]()
     for plan in plans:
-        stores = dict(_store_all(plan, sets, columns, folder / LOGITS, settings, watch, tell))
-        rows.append(score_model(plan, {name: read_logits(store) for name, store in stores.items()}, columns))
+        try:
+            model = load_model(plan, settings.device)
+        except UserError as error:
+            passed_over[plan.model] = str(error)
+            continue
+        stores = dict(_store_all(plan.model, model, sets, columns, folder / LOGITS, settings, watch, tell))
+        logits = {name: read_logits(store) for name, store in stores.items()}
+        _tell_damaged(logits, damaged, tell)
+        rows.append(_add(plan, logits, columns, folder, tell))
     if not any(row.accuracy for row in rows):
-        raise UserError(f"no model has outputs for all classes of any column, so nothing is scored; {REMEDY}")
-    write_accuracies(rows, columns, folder)
-    return rows
+        raise UserError(_nothing_scored(passed_over))
+    return Evaluated(tuple(rows), passed_over)
+
+
+def _nothing_scored(passed_over: Mapping[str, str]) -> str:
+    if passed_over:
+        model, why = next(iter(passed_over.items()))
+        more = f", and {len(passed_over) - 1} more could not be loaded" if len(passed_over) > 1 else ""
+        return f"no model is scored; {model}: {why}{more}"
+    return f"no model has outputs for all classes of any column, so nothing is scored; {REMEDY}"
+
+
+def _tell_damaged(logits: Mapping[str, Logits], said: dict[str, int], tell: Callable[[str], None]) -> None:
+    """Say how many images of each test set are left out, once, or again where another model leaves out others."""
+    for name, found in logits.items():
+        if found.damaged != said.get(name, 0):
+            said[name] = found.damaged
+            total = len(found) + found.damaged
+            tell(f"{name}: images that are damaged and were left out: {found.damaged:,} of {total:,}")
+
+
+def _add(
+    plan: ModelPlan,
+    logits: Mapping[str, Logits],
+    columns: Sequence[Column],
+    folder: Path,
+    tell: Callable[[str], None],
+) -> Scored:
+    """Score a model and add it to the files of the folder, if there is anything to add."""
+    row = score_model(plan, logits, columns)
+    if row.accuracy:
+        scored = [column for column in columns if column.name in row.accuracy]
+        made = {column.name: predictions(logits[column.test_set], column) for column in scored}
+        check_columns(folder, columns, row.images)
+        add_predictions(folder / PREDICTIONS, plan.model, made)
+        changed = add_row(folder, row, columns)
+        if changed:
+            tell(
+                f"{plan.model}: takes the place of a row of that name, which had other accuracies on {changed[0]}"
+                + (f" and {len(changed) - 1} more" if len(changed) > 1 else "")
+            )
+    return row
 
 
 def table_columns(
@@ -126,12 +157,12 @@ def _scope_columns(
         for name in labels:
             yield _column(f"{name}-on-shared-classes", name, list(labels.values()), mapping)
     else:
-        yield _column(scope, scope, [labels[scope]], mapping)
-        of_scope = _column(scope, scope, [labels[scope]], mapping).kept
+        whole = _column(scope, scope, [labels[scope]], mapping)
+        yield whole
         for name, own in labels.items():
-            column = _column(f"{name}-on-{scope}-classes", name, [labels[scope], own], mapping)
-            if name != scope and column.kept == of_scope:
-                yield column
+            both = [labels[scope], own]
+            if name != scope and shared_classes(both, class_names(both, mapping)) == whole.kept:
+                yield _column(f"{name}-on-{scope}-classes", name, both, mapping)
 
 
 def _column(name: str, test_set: str, labels: Sequence[tuple[str, ...]], mapping: Mapping[str, str] | None) -> Column:
@@ -155,30 +186,9 @@ def score_model(plan: ModelPlan, logits: Mapping[str, Logits], columns: Sequence
     return Scored(plan, accuracy, images)
 
 
-def write_accuracies(rows: Sequence[Scored], columns: Sequence[Column], folder: Path) -> None:
-    """`accuracies.csv`: a row a model, fractions, gaps where a model lacks classes; `columns.csv`: sizes of columns."""
-    cells = (
-        [row.plan.model, row.plan.group, *(_cell(row.accuracy.get(column.name)) for column in columns)] for row in rows
-    )
-    write_table(folder / ACCURACIES, ["model", "group", *(column.name for column in columns)], cells)
-    facts = (
-        [
-            column.name,
-            column.test_set,
-            max((row.images.get(column.name, 0) for row in rows), default=0),
-            len(column.kept),
-        ]
-        for column in columns
-    )
-    write_table(folder / COLUMNS, ["column", "test_set", "images", "classes"], facts)
-
-
-def _cell(accuracy: float | None) -> str:
-    return "" if accuracy is None else f"{accuracy:.6f}"
-
-
 def _store_all(
-    plan: ModelPlan,
+    name: str,
+    model: Backbone,
     sets: Sequence[OpenSet],
     columns: Sequence[Column],
     folder: Path,
@@ -187,19 +197,18 @@ def _store_all(
     tell: Callable[[str], None],
 ) -> Iterator[tuple[str, Path]]:
     """The stores of the test sets of which a column can be scored; of the others nothing is computed."""
-    model = load_model(plan, settings.device)
     for sentence in model.notes:
-        tell(f"{plan.model}: {sentence}")
+        tell(f"{name}: {sentence}")
     outputs = model.spec.classes if isinstance(model.spec, ClassifierSpec) else ()
     for found in sets:
-        name = found.shift_set.name
-        own = [column for column in columns if column.test_set == name]
+        test_set = found.shift_set.name
+        own = [column for column in columns if column.test_set == test_set]
         if all(lacking_classes(outputs, column.kept, column.classes) for column in own):
-            tell(f"{plan.model}: passes {name} over, as it lacks outputs for its classes; {REMEDY}")
+            tell(f"{name}: passes {test_set} over, as it lacks outputs for its classes; {REMEDY}")
             continue
-        told = watch(plan.model, name)
+        told = watch(name, test_set)
         store = store_logits(found.source, found.manifest, found.shift_set.split, model, folder, settings, watch=told)
-        yield name, store
+        yield test_set, store
 
 
 def _labels(found: OpenSet) -> tuple[str, ...]:

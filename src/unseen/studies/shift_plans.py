@@ -16,6 +16,7 @@ IMAGENET, CIFAR = "imagenet-1k", "cifar-10"
 HEADS, OUTPUTS = (OWN, ZERO_SHOT, LINEAR), (IMAGENET, CIFAR)
 TEMPLATES = ("openai", "simple", "name")
 WEIGHTS = ("pretrained", "random")
+RESERVED = "labels"
 OPTIONAL = ("group", "head", "checkpoint", "classes", "templates", "weights")
 
 
@@ -70,6 +71,8 @@ def read_plans(path: Path) -> tuple[ModelPlan, ...]:
 
 def check_plan(plan: ModelPlan) -> None:
     """Refuse what can be told to be wrong before any model is loaded: words that are not known, files not there."""
+    if plan.model == RESERVED:
+        raise UserError(f"a model cannot be called '{RESERVED}': files of predictions have the true classes under it")
     if plan.weights not in WEIGHTS:
         raise UserError(f"{plan.model}: weights are {' or '.join(WEIGHTS)}, not '{plan.weights}'")
     if plan.head == LINEAR and plan.checkpoint is None:

@@ -43,6 +43,10 @@ class ShiftTable:
     accuracy: Mapping[str, Array]
     unit: Unit
 
+    @property
+    def test_sets(self) -> tuple[str, ...]:
+        return (*self.id_sets, *self.ood_sets)
+
     def fraction(self, value: float) -> float:
         """A number in the unit of the table as a fraction."""
         return value / 100 if self.unit == "percent" else value

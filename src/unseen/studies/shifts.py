@@ -19,7 +19,6 @@ from unseen.metrics.robustness import METHODS, PAPER, LogitFit, Method, bootstra
 from unseen.metrics.robustness_checks import (
     Collinearity,
     Comparison,
-    best_pairs,
     collinearity,
     compare_id_sets,
     held_out_predictions,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 PROTOCOL = "shi-2023"
-BELOW = "below the minimum"
+GAP, BELOW, END = "no accuracy", "below the minimum", "exactly"
 
 
 @dataclass(frozen=True)
@@ -128,7 +127,13 @@ def effective_robustness(
 def study_shifts(table: ShiftTable, settings: ShiftSettings | None = None) -> ShiftStudy:
     """One fit for each OOD set."""
     settings = settings or ShiftSettings()
-    names = (*table.id_sets, *table.ood_sets)
+    check_settings(table, settings)
+    return ShiftStudy(table, settings, tuple(_fit_ood(table, ood, settings) for ood in table.ood_sets))
+
+
+def check_settings(table: ShiftTable, settings: ShiftSettings) -> None:
+    """Refuse sizes and minimums of test sets that are not there, and minimums that nothing can reach."""
+    names = table.test_sets
     for name in (*settings.sizes, *settings.minimum):
         if name not in names:
             raise UserError(f"no test set '{name}' in this fit to have a size or a minimum{did_you_mean(name, names)}")
@@ -139,32 +144,11 @@ def study_shifts(table: ShiftTable, settings: ShiftSettings | None = None) -> Sh
             raise UserError(
                 f"a minimum of {least:g} on '{name}' is more than any accuracy, which are read as {table.unit}"
             )
-    return ShiftStudy(table, settings, tuple(_fit_ood(table, ood, settings) for ood in table.ood_sets))
-
-
-def rank_pairs(table: ShiftTable) -> tuple[list[Comparison], dict[tuple[str, str], str]]:
-    """Every pair of the table's ID sets by leave-one-out error on its OOD set, over models that have them all.
-
-    Returns:
-        The pairs, best first, and those that cannot be fitted, with the reason.
-    """
-    if len(table.id_sets) < 2:
-        raise UserError("a pair needs at least two ID test sets to choose from")
-    (ood,) = table.ood_sets
-    accuracy = np.column_stack([table.accuracy[name] for name in (*table.id_sets, ood)])
-    complete = accuracy[((accuracy > 0) & (accuracy < 1)).all(axis=1)]
-    if len(complete) < 4:
-        raise UserError(f"{len(complete)} models have accuracies on all of these test sets; a pair needs at least 4")
-    ranked, passed_over = best_pairs(complete[:, :-1], complete[:, -1], table.id_sets)
-    if not ranked:
-        raise UserError(f"no pair can be fitted: {next(iter(passed_over.values()))}")
-    return ranked, passed_over
 
 
 def _fit_ood(table: ShiftTable, ood: str, settings: ShiftSettings) -> ShiftFit:
     names = table.id_sets
-    accuracy = np.column_stack([_finite(table, name, settings) for name in (*names, ood)])
-    left_out = _left_out(table, ood, accuracy, settings)
+    accuracy, left_out = usable_models(table, ood, settings)
     rows = [row for row, model in enumerate(table.models) if model not in left_out]
     x, y, inside = accuracy[rows, :-1], accuracy[rows, -1], table.in_fit[rows]
     fewest = len(names) + 2
@@ -195,25 +179,32 @@ def _fit_ood(table: ShiftTable, ood: str, settings: ShiftSettings) -> ShiftFit:
     )
 
 
-def _finite(table: ShiftTable, name: str, settings: ShiftSettings) -> Array:
-    accuracy = table.accuracy[name]
-    return within_unit(accuracy, settings.sizes[name]) if name in settings.sizes else accuracy
+def usable_models(table: ShiftTable, ood: str, settings: ShiftSettings) -> tuple[Array, dict[str, str]]:
+    """Accuracies on the ID sets and an OOD set, and the models that cannot be fitted or scored on them, or are not
+    wanted.
 
-
-def _left_out(table: ShiftTable, ood: str, accuracy: Array, settings: ShiftSettings) -> dict[str, str]:
-    """Models that cannot be in the fit or scored, or are not wanted, with the reason."""
+    Returns:
+        (models, k + 1) fractions, those of 0 and 1 moved inside where the size of their test set is known; model → why
+        it is left out, beginning with `GAP`, `BELOW` or `END`.
+    """
     names = (*table.id_sets, ood)
+    accuracy = np.column_stack([_finite(table, name, settings) for name in names])
     limits = [table.fraction(settings.minimum[name]) if name in settings.minimum else 0.0 for name in names]
     reasons = dict[str, str]()
     for model, values in zip(table.models, accuracy, strict=True):
         for name, value, limit in zip(names, values, limits, strict=True):
             if np.isnan(value):
-                reasons[model] = f"no accuracy on {name}"
+                reasons[model] = f"{GAP} on {name}"
             elif value < limit:
                 reasons[model] = f"{BELOW} on {name}"
             elif value in (0, 1):
-                reasons[model] = f"exactly {value:.0%} on {name}, of unknown size"
-    return reasons
+                reasons[model] = f"{END} {value:.0%} on {name}, of unknown size"
+    return accuracy, reasons
+
+
+def _finite(table: ShiftTable, name: str, settings: ShiftSettings) -> Array:
+    accuracy = table.accuracy[name]
+    return within_unit(accuracy, settings.sizes[name]) if name in settings.sizes else accuracy
 
 
 def _by_group(

@@ -1,7 +1,7 @@
 """Reading the task study as Ericsson et al. 2021 do (appendix A.7): averages on the logit scale, correlations, ranks.
 
 An increase from 98 to 99% means more than one from 50 to 51%, so every metric that is bounded goes through the logit
-before it is averaged or correlated.
+before it is averaged to be correlated. Ranks are by plain averages, as those of the paper's Fig. 7 are.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,6 +41,8 @@ CALIBRATED = tuple(
     name for name, dataset in DATASETS.items() if dataset.few_shot == "kornblith" and not dataset.multi_label
 )
 """The data sets that the paper's calibration errors are means over."""
+EQUAL = 9
+"""Decimals to which means that count as equal agree: the order of a sum must not break ties."""
 LEAST_SHARE = 1e-4
 """A share nearer than this to 0 or 1 is read as this far from it, as the logit goes to infinity there.
 
@@ -71,19 +73,34 @@ def averages(scores: Iterable[TaskScore]) -> list[Average]:
             values = {
                 name: float(np.mean([scaled(of[dataset]) for dataset in shared])) for name, of in by_backbone.items()
             }
-            metric = next(iter(by_backbone.values()))[shared[0]].metric
-            title, datasets = setting_title(setting), list(filter(None, shared))
-            found.append(Average(setting, title, datasets, values, METRICS[metric].higher_is_better))
+            means = {
+                name: float(np.mean([of[dataset].value for dataset in shared])) for name, of in by_backbone.items()
+            }
+            metric = METRICS[next(iter(by_backbone.values()))[shared[0]].metric]
+            datasets = list(filter(None, shared))
+            found.append(Average(setting, setting_title(setting), datasets, values, means, metric.higher_is_better))
     return found
 
 
 def without_average(scores: Iterable[TaskScore]) -> list[str]:
-    """A sentence on each setting that `averages` has nothing to say of."""
+    """A sentence on each setting that `averages` has nothing to say of, with the run's backbones that are why."""
     return [
-        f"{setting_title(setting)}: neither averaged nor ranked, as {' and '.join(by_backbone)} share no data set."
+        f"{setting_title(setting)}: neither averaged nor ranked, as {_why_apart(by_backbone)}."
         for setting, by_backbone in _by_setting(scores).items()
         if not _shared(by_backbone)
     ]
+
+
+def _why_apart(by_backbone: Mapping[str, Mapping[str, TaskScore]]) -> str:
+    """Which of the run's own backbones the others would share a data set without; all of its own where no one does."""
+    own = [name for name, of in by_backbone.items() if not any(score.published for score in of.values())]
+    alone = [name for name in own if _shared({other: of for other, of in by_backbone.items() if other != name})]
+    who = alone or own or list(by_backbone)
+    return f"{who[0]} has no data set that all others have" if len(who) == 1 else f"{_listed(who)} share no data set"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _by_setting(scores: Iterable[TaskScore]) -> dict[str, dict[str, dict[str, TaskScore]]]:
@@ -148,10 +165,10 @@ def correlations(found: Sequence[Average]) -> list[Pair]:
 
 
 def ranks(found: Sequence[Average]) -> dict[str, dict[str, int]]:
-    """Setting → backbone → rank from 1, the best; equal values share the better rank."""
+    """Setting → backbone → rank by the mean, from 1, the best; equal means share the better rank."""
     result = {}
     for average in found:
         sign = 1 if average.higher_is_better else -1
-        numbers = rank(sign * np.array(list(average.values.values())))
-        result[average.setting] = dict(zip(average.values, numbers.tolist(), strict=True))
+        numbers = rank(sign * np.array(list(average.means.values())).round(EQUAL))
+        result[average.setting] = dict(zip(average.means, numbers.tolist(), strict=True))
     return result

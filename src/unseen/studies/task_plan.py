@@ -1,12 +1,13 @@
 """What the task study will do, and what that will take, before it starts."""
 
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone, Spec
+from unseen.features.fingerprint import fingerprint
+from unseen.features.plan import plan
 from unseen.features.settings import Settings
 from unseen.features.speed import seconds_per_image
 from unseen.features.store import MANIFEST
@@ -20,10 +21,12 @@ from unseen.probes.many_shot import ManyShotProtocol
 from unseen.report.task_data import SHOTS
 from unseen.studies.concept_features import read_about
 from unseen.studies.concept_plan import feature_bytes
-from unseen.studies.probing import on_gpu
+from unseen.studies.probing import on_gpu, product_rate
 from unseen.studies.task_features import TaskFeatures, splits_of
 
 STUDY = "tasks"
+FIT_PRODUCT = (2048, 1024, 64)
+"""Samples, dimensions and classes of a fit that is like most."""
 OTHER_WORK = 3.0
 """What a fit takes beside its products: softmax, line search, copies."""
 
@@ -101,10 +104,14 @@ def _finished(opened: OpenDataset, spec: Spec, folder: Path, settings: Settings)
     place = folder / opened.dataset.name
     entries = sorted(place.iterdir()) if place.is_dir() else []
     about = [read_about(entry) for entry in entries if (entry / MANIFEST).is_file()]
+    if not about:
+        return 0
     content, rows = opened.manifest.content_hash, 0
     for split in splits_of(opened.dataset):
+        numbers = plan(opened.source, opened.manifest, split, settings.shard_rows).numbers
+        images = fingerprint(opened.source, numbers)
         # What was read from a store went through JSON, where a tuple becomes a list.
-        wanted = json.loads(json.dumps(settings.decides(spec, content, split)))
+        wanted = json.loads(json.dumps(settings.decides(spec, content, split, images)))
         if any(wanted.items() <= store.items() for store in about):
             rows += sum(word == split for word in opened.manifest.splits)
     return rows
@@ -122,22 +129,6 @@ def probing_seconds(jobs: Sequence[TaskJob], tasks: Sequence[TaskFeatures], fold
         task = table[job.backbone, job.domain]
         rows = task.rows["train"] if isinstance(job, ManyShotJob) else sum(task.rows.values())
         costs.append(task_flops(job, rows, task.dimension, task.classes))
-    rate = _product_rate() / OTHER_WORK
+    rate = product_rate(FIT_PRODUCT) / OTHER_WORK
     parallel = 1 if on_gpu() else min(max(workers, 1), len(todo))
     return max(sum(costs) / parallel, *costs) / rate + 0.1 * len(todo)
-
-
-def _product_rate() -> float:
-    """Flops a second of single-precision products: of one thread, or of the GPU."""
-    import torch
-
-    device, threads = torch.device("cuda" if on_gpu() else "cpu"), torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        a, b = torch.ones(2048, 1024, device=device), torch.ones(1024, 64, device=device)
-        for _ in range(2):  # the first time a device sets itself up
-            start = time.perf_counter()
-            float((a @ b)[0, 0])
-        return 2 * 2048 * 1024 * 64 / (time.perf_counter() - start)
-    finally:
-        torch.set_num_threads(threads)

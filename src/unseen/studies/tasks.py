@@ -3,12 +3,13 @@
 What is run, what is written of it, and how its results become a page.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from unseen.errors import UserError
 from unseen.features.readers import read_features
+from unseen.features.store import MANIFEST
 from unseen.images.datasets.dataset import Dataset
 from unseen.images.datasets.registry import DATASETS
 from unseen.jobs.few_shot_job import FewShotJob, few_shot_scores
@@ -29,6 +30,8 @@ from unseen.results.transfer import (
     imagenet_top1,
     published_task_scores,
 )
+from unseen.studies.concept_features import Place, read_about
+from unseen.studies.concepts import backbone_text
 from unseen.studies.probing import on_gpu
 from unseen.studies.run_folder import RESULTS, TOP1, VERSION
 from unseen.studies.task_analysis import averages, correlations, mean_errors, ranks, without_average
@@ -38,6 +41,8 @@ from unseen.version import __version__
 TITLE = "Transfer to other tasks"
 PUBLISHED_SIZE = 224
 """Pixels of an image's side in the paper."""
+FEATURES_BY = "features by "
+"""How the label of provenance begins that says what decides a backbone's features, in the words of `backbone_text`."""
 EXACT = (
     "Temperatures are fitted on test data, as in the public code: calibration errors after scaling are better than "
     "a user would see."
@@ -84,11 +89,20 @@ def task_run(
         provenance={
             "protocol": _protocol_text(protocol),
             **{f"{TOP1}{name}": f"{100 * share:g}" for name, share in top1.items()},
+            **{f"{FEATURES_BY}{name}": text for name, task in backbones.items() if (text := _made_by(task))},
             **{f"features of {task.dataset.name} by {task.backbone}": task.made for task in tasks},
             **{f"licence of {name}": dataset.licence for name, dataset in datasets.items()},
             VERSION: __version__,
         },
     )
+
+
+def _made_by(task: TaskFeatures) -> str:
+    """What decides features, as runs of concepts say it; empty where features do not tell."""
+    path = Path(next(iter(task.places.values()), ""))
+    about = read_about(path) if (path / MANIFEST).is_file() else {}
+    spec = about.get("backbone")
+    return backbone_text(Place(path, about)) if isinstance(spec, dict) and "transform" in spec else ""
 
 
 def _protocol_text(protocol: ManyShotProtocol) -> str:
@@ -113,7 +127,7 @@ def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[
         notes: on what was left out.
     """
     found = [result for key in keys if (result := read_result(folder / RESULTS, key))]
-    measured = [score for result in found for score in _checked(result)]
+    measured = task_scores(found)
     own = [*measured, *mean_errors(measured)]
     printed = [*published_task_scores(), *imagenet_top1()]
     own += [
@@ -154,6 +168,11 @@ def _dataset(dataset: Dataset) -> TaskDataset:
     return TaskDataset(dataset.name, dataset.title, dataset.metric, dataset.few_shot or "")
 
 
+def task_scores(results: Iterable[Result]) -> list[TaskScore]:
+    """What results say, in the form of the published numbers; a damaged one is an error."""
+    return [score for result in results for score in _checked(result)]
+
+
 def _checked(result: Result) -> list[TaskScore]:
     try:
         return _scores(result)
@@ -162,7 +181,6 @@ def _checked(result: Result) -> list[TaskScore]:
 
 
 def _scores(result: Result) -> list[TaskScore]:
-    """What a result says, in the form of the published numbers."""
     job = result.job
     if job["job"] == FinetuneTaskJob.__name__:
         return finetuned_task_scores(result)

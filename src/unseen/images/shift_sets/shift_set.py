@@ -20,7 +20,8 @@ class ShiftSet:
     """A test set: what its labels are, how large it is, where it comes from and how it lies on disk.
 
     Attributes:
-        name: its column in tables; where the ImageNet testbed has the set, the testbed's own name for it.
+        name: its column in tables; the ImageNet testbed's own name where it has the set, except for ObjectNet, which is
+            `objectnet-1.0-beta` there.
         classes, images: how many a complete copy has.
         layouts: the first that is found is read.
         get: the site and the files to take from it.

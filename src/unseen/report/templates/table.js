@@ -2,8 +2,8 @@
 
 const table = document.getElementById("table");
 const csvColumns = [
-  "setting", "backbone", "category", "domain", "shots", "metric", "mean", "deviation", "low", "high", "gap", "rank",
-  "seeds",
+  "setting", "backbone", "category", "domain", "shots", "metric", "mean", "deviation", "low", "high", "concept_low",
+  "concept_high", "gap", "rank", "seeds",
 ];
 
 // A cell's number where it has one (null when empty), its text otherwise.

@@ -1,0 +1,108 @@
+"""Options of the commands of `unseen shifts` that read a table of accuracies."""
+
+from collections import Counter
+from collections.abc import Sequence
+from math import isfinite, nan
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unseen.cli.choices import choose, split_names
+from unseen.errors import UserError
+
+if TYPE_CHECKING:
+    from unseen.metrics.robustness import Method
+    from unseen.studies.shift_table import ShiftTable, Unit
+
+MOST_DIGITS = 12
+"""Of a number of images."""
+TableArgument = Annotated[
+    Path, typer.Argument(help="CSV: a row a model, a column a test set, in percent or fractions.")
+]
+FitOnOption = Annotated[
+    str, typer.Option(help='Models of the fit, e.g. "group in {a, b} and val >= 5"; the others are only scored.')
+]
+SizesOption = Annotated[
+    str, typer.Option(help="Images of test sets: val=50000,imagenet-a=7500, or the columns.csv of shifts evaluate.")
+]
+MinIdOption = Annotated[str, typer.Option(help="Least ID accuracy, in the table's unit: 5, or val=5.")]
+ModelOption = Annotated[str, typer.Option(help="Column of model names.")]
+UnitOption = Annotated[str, typer.Option(help="percent, fraction, or detect.")]
+ScaleOption = Annotated[str, typer.Option(help="logit, or probit.")]
+LossOption = Annotated[str, typer.Option(help="squares, or huber, which minds outliers less.")]
+
+
+def read_shift_table(
+    path: Path, id_: str, ood: str, *, model: str, unit: str, fit_on: str, group: str | None = None
+) -> "ShiftTable":
+    """The columns of a table that options name."""
+    from unseen.studies.shift_table import read_accuracies, shift_table
+
+    word = choose("--unit", unit, ("percent", "fraction", "detect"))
+    known: Unit | None = None if word == "detect" else "percent" if word == "percent" else "fraction"
+    id_sets, ood_sets = split_names("--id", id_), split_names("--ood", ood)
+    return shift_table(
+        read_accuracies(path), id_sets, ood_sets, model=model, group=group, fit_on=fit_on or None, unit=known
+    )
+
+
+def choose_method(scale: str, loss: str) -> "Method":
+    """How to fit."""
+    from unseen.metrics.accuracy_scales import LOGIT, PROBIT
+    from unseen.metrics.robustness import Method
+
+    return Method(
+        LOGIT if choose("--scale", scale, ("logit", "probit")) == "logit" else PROBIT,
+        robust=choose("--loss", loss, ("squares", "huber")) == "huber",
+    )
+
+
+def choose_sizes(text: str, names: Sequence[str]) -> dict[str, int]:
+    """Images of test sets, from `val=50000,…` or from a CSV file with the columns column and images.
+
+    Args:
+        names: of the test sets that are looked at; others in a file are passed over.
+    """
+    if not text.endswith(".csv"):
+        return {name: _whole(name, size) for name, size in _pairs("--sizes", text)}
+    from unseen.files import read_table
+
+    path = Path(text)
+    known = {row["column"]: row["images"] for _, row in read_table(path, ("column", "images"))}
+    # Of a column that no model was scored on, evaluate writes 0 images: there is nothing to size.
+    found = {name: _whole(name, known[name]) for name in names if known.get(name, "0") != "0"}
+    if not found:
+        raise UserError(f"--sizes: {path} has no images of {', '.join(names)}")
+    return found
+
+
+def choose_minimum(text: str, id_sets: Sequence[str]) -> dict[str, float]:
+    """`5` is for every ID set, `val=5` for one."""
+    pairs = _pairs("--min-id", text) if "=" in text else [(name, text) for name in id_sets if text]
+    try:
+        found = {name: float(value) for name, value in pairs}
+    except ValueError:
+        found = {text: nan}
+    if not all(map(isfinite, found.values())):
+        raise UserError(f"--min-id is a number, or name=number with commas between, not '{text}'")
+    return found
+
+
+def _pairs(option: str, text: str) -> list[tuple[str, str]]:
+    pairs = []
+    for part in text.split(",") if text else []:
+        name, sign, value = part.rpartition("=")
+        if not sign or not name.strip():
+            raise UserError(f"{option} is name=number with commas between, and '{part}' is not")
+        pairs.append((name.strip(), value.strip()))
+    twice = next((name for name, count in Counter(name for name, _ in pairs).items() if count > 1), None)
+    if twice is not None:
+        raise UserError(f"{option} has '{twice}' twice")
+    return pairs
+
+
+def _whole(name: str, text: str) -> int:
+    if not text.isdecimal() or len(text) > MOST_DIGITS or int(text) < 1:
+        raise UserError(f"--sizes: '{text[:20]}' is not a number of images for '{name}'")
+    return int(text)

@@ -1,0 +1,67 @@
+"""`unseen concepts --extended` from features to the page."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tiny_imagenet import LEVELS
+from unseen.jobs import mlp_job
+from unseen.studies.run_folder import read_run
+
+Unseen = Callable[..., tuple[int, str, str]]
+SECTIONS = ("dimensions", "networks", "clusters", "geometry")
+
+
+def write_levels(path: Path) -> None:
+    rows = [
+        f"{level},{10 * level + place},{wnid},{name},{0.9 - 0.3 * level - 0.01 * place},n02123045,12"
+        for level, concepts in LEVELS.items()
+        for place, (wnid, name) in enumerate(concepts.items())
+    ]
+    path.write_text("\n".join(["level,rank,wnid,name,similarity,nearest,images", *rows, ""]))
+
+
+def write_features(folder: Path) -> None:
+    """Three concepts a level, on axes of their own under noise; more dimensions than the fewest components."""
+    rng = np.random.default_rng(0)
+    for level, concepts in LEVELS.items():
+        (folder / f"l{level}").mkdir(parents=True)
+        for split in ("train", "test"):
+            y = np.arange(45) % 3
+            X = 2 * np.eye(40)[y] + rng.normal(size=(45, 40)) * 0.2 * level
+            np.savez(folder / f"l{level}" / f"{split}.npz", X=X, y=np.array(sorted(concepts))[y])
+
+
+def test_the_extended_probes_come_to_the_page(tmp_path: Path, unseen: Unseen, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("COG_V1_MLP", "COG_V1_MLP_LINEAR"):  # the paper's 2048 and 2048 hidden units take half a minute
+        monkeypatch.setattr(mlp_job, name, replace(getattr(mlp_job, name), hidden=(64, 64)))
+    write_levels(tmp_path / "levels.csv")
+    write_features(tmp_path / "features")
+    words = (
+        "--features", tmp_path / "features", "--backbone", "mine", "--levels", tmp_path / "levels.csv", "--domains",
+        "l1,l2", "--shots", "all", "--seeds", 1, "--workers", 1, "--protocol", "cog-v2-short",
+    )  # fmt: skip
+    run = tmp_path / "run"
+    answer = unseen("concepts", *words, "--extended", "--out", run)
+    assert answer.code == 0, answer.err
+    measured = {score.probe for score in read_run(run).scores}
+    assert {"logistic", "pca-32", "mlp", "linear-twin", "k-means", "geometry"} <= measured
+    page = (run / "report.html").read_text()
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found
+    sections = {section["name"]: section for section in json.loads(found[1])["sections"]}
+    for name in SECTIONS:
+        assert f'<section id="{name}"' in page
+        assert sections[name]["sentences"]
+        strong = [series for plot in sections[name]["plots"] for series in plot["series"] if series["strong"]]
+        assert {series["name"].partition(", ")[0] for series in strong} == {"mine"}
+    # The regression is there with all samples, so networks are relative to it.
+    accuracy = {(s.domain, s.probe): s.value for s in read_run(run).scores if s.metric == "top1" and s.shots is None}
+    line = next(s for s in sections["networks"]["plots"][0]["series"] if s["name"] == "mine, linear-twin")
+    expected = [100 * accuracy[d, "linear-twin"] / accuracy[d, "logistic"] - 100 for d in ("l1", "l2")]
+    assert np.allclose(line["y"], expected)

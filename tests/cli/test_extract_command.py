@@ -1,0 +1,178 @@
+"""`unseen extract`: what it says of what it did, and options that reach where they should."""
+
+import io
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from PIL import Image
+
+from unseen.features.store import MANIFEST, read_store
+
+Unseen = Callable[..., Any]
+CODE = """
+from torch import nn
+from unseen.images.transform import Transform
+
+def make():
+    return nn.Sequential(nn.AdaptiveAvgPool2d(2), nn.Flatten()), Transform(size=16, resize=16)
+"""
+
+
+def png(grey: int) -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", (20, 20), (grey, grey, grey)).save(file, "PNG")
+    return file.getvalue()
+
+
+@pytest.fixture
+def backbone(tmp_path: Path) -> str:
+    (tmp_path / "mine.py").write_text(CODE)
+    return f"{tmp_path / 'mine.py'}:make"
+
+
+def photographs(root: Path, count: int, damaged: tuple[int, ...] = ()) -> Path:
+    for number in range(count):
+        path = root / f"class{number % 2}" / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(png(number)[: 30 if number in damaged else None])
+    return root
+
+
+def options(backbone: str, tmp_path: Path, images: Path) -> tuple[object, ...]:
+    place = "--images", images, "--out", tmp_path / "features"
+    return "extract", "--backbone", backbone, *place, "--workers", 0, "--device", "cpu"
+
+
+def test_damaged_images_that_were_left_out_are_told(unseen: Unseen, backbone: str, tmp_path: Path) -> None:
+    images = photographs(tmp_path / "photos", 6, damaged=(2, 3))
+    words = options(backbone, tmp_path, images)
+    for _ in range(2):  # a second run, which does nothing, too
+        code, said, notes = unseen(*words, "--on-error", "report")
+        assert code == 0
+        [store] = (tmp_path / "features").iterdir()
+        assert said.strip() == f"all: {store}"
+        expected = "all: 2 damaged images were left out, first class0/2.png: "
+        [line] = [line for line in notes.splitlines() if "damaged" in line]
+        assert line.startswith(expected)
+        assert line.endswith(f"; all are listed in {store / MANIFEST}")
+    listed = json.loads((store / MANIFEST).read_text())["provenance"]["damaged"]
+    assert [image["id"] for image in listed] == ["class0/2.png", "class1/3.png"]
+    assert listed[0]["reason"] in line
+
+
+def test_progress_is_told_once_and_a_part_is_not_called_finished(
+    unseen: Unseen, backbone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from unseen.features import settings
+
+    monkeypatch.setattr(settings.Settings.__init__, "__defaults__", _smaller(settings.Settings, shard_rows=2))
+    words = options(backbone, tmp_path, photographs(tmp_path / "photos", 6))
+    code, said, notes = unseen(*words, "--part", "1/2")
+    assert code == 0
+    assert said.strip().endswith(", unfinished: the other parts are still to be done")
+    assert notes.count("4 of 4 images") == 1
+    assert "damaged" not in notes
+    code, said, notes = unseen(*words, "--part", "2/2")
+    assert notes.count("2 of 2 images") == 1
+    [store] = (tmp_path / "features").iterdir()
+    assert said.strip() == f"all: {store}"
+    assert len(read_store(store, verify=True)) == 6
+
+
+def _smaller(kind: Any, **values: Any) -> tuple[Any, ...]:
+    from dataclasses import fields
+
+    return tuple(values.get(field.name, field.default) for field in fields(kind))
+
+
+def hugging_face(root: Path) -> Path:
+    """Two columns of images, and classes of two kinds, as `save_to_disk` writes them."""
+    root.mkdir()
+    columns = {
+        "photo": [{"bytes": png(grey), "path": None} for grey in (10, 20, 30)],
+        "mask": [{"bytes": png(grey), "path": None} for grey in (0, 0, 0)],
+        "fine": [0, 1, 2],
+        "coarse": [0, 0, 1],
+    }
+    table = pa.table(columns)
+    with pa.OSFile(str(root / "data.arrow"), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    kinds = {name: {"_type": "Image"} for name in ("photo", "mask")} | {
+        "fine": {"_type": "ClassLabel", "names": ["oak", "elm", "cat"]},
+        "coarse": {"_type": "ClassLabel", "names": ["tree", "animal"]},
+    }
+    (root / "dataset_info.json").write_text(json.dumps({"features": kinds}))
+    (root / "state.json").write_text(json.dumps({"_data_files": [{"filename": "data.arrow"}]}))
+    return root
+
+
+def test_columns_are_named_by_options(unseen: Unseen, backbone: str, tmp_path: Path) -> None:
+    words = options(backbone, tmp_path, hugging_face(tmp_path / "set"))
+    assert "several columns of type Image (photo, mask); name the one to take with --image" in unseen(*words).err
+    wrong = unseen(*words, "--image", "photo")
+    assert "several columns of type ClassLabel (fine, coarse); name the one to take with --label" in wrong.err
+    code, _, notes = unseen(*words, "--image", "photo", "--label", "coarse")
+    assert code == 0, notes
+    [store] = (tmp_path / "features").iterdir()
+    features = read_store(store)
+    assert [features.classes[label] for label in features.y] == ["tree", "tree", "animal"]
+    assert len({float(row[0]) for row in features.X[:]}) == 3  # the photographs, not the masks
+    refused = unseen(*words, "--image", "photo", "--levels", "cog-v2")
+    assert refused.code == 2
+    assert "--image is about images without levels" in refused.err
+
+
+def test_a_core_each_decodes_unless_said_otherwise(
+    unseen: Unseen, backbone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import unseen.features.extract as extraction
+
+    if not hasattr(os, "sched_getaffinity"):
+        pytest.skip("cores are counted otherwise here")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: {0, 1, 2})
+    used: list[int] = []
+    monkeypatch.setattr(extraction, "extract", lambda *arguments, **_: used.append(arguments[5].workers) or [])
+    words = options(backbone, tmp_path, photographs(tmp_path / "photos", 2))
+    without = [word for word in words if word not in ("--workers", 0)]
+    for given in ([], ["--workers", 0], ["--workers", 5]):
+        assert unseen(*without, *given).code == 0
+    assert used == [3, 0, 5]
+    assert "--workers is at least 1, not -1" in unseen(*without, "--workers", -1).err
+
+
+def test_precisions(unseen: Unseen, backbone: str, tmp_path: Path) -> None:
+    words = options(backbone, tmp_path, photographs(tmp_path / "photos", 2))
+    assert unseen(*words, "--precision", "bfloat").code == 0
+    [store] = (tmp_path / "features").iterdir()
+    found = read_store(store)
+    assert found.provenance["precision"] == "bfloat"
+    assert found.X.dtype == "float32"
+    assert "--precision is one of half, bfloat, single" in unseen(*words, "--precision", "double").err
+
+
+def test_the_catalogue_says_how_to_load_each_model(unseen: Unseen) -> None:
+    rows = {
+        (row["paper"], row["model"]): row for row in json.loads(unseen("ls", "backbones", "--catalogue", "--json").out)
+    }
+    moco = rows["ericsson-2021", "MoCo-v2"]
+    assert moco["weights"] == (
+        "torchvision:resnet50 --checkpoint moco_v2_800ep_pretrain.pth.tar (facebookresearch/moco, "
+        "keys under module.encoder_q.)"
+    )
+    # Table 10 of Ericsson et al. 2021.
+    assert moco["training"].startswith("800 epochs, batch 256, ")
+    assert "momentum encoder" in moco["training"]
+    assert rows["ericsson-2021", "SimCLR-v1"]["normalisation"] == "none"
+    assert rows["cog-v2", "a-T2T-ViT-t-14"]["weights"] == "81.7_T2T_ViTt_14.pth.tar (yitu-opensource/T2T-ViT)"
+    assert all(row["training"] == "" for (paper, _), row in rows.items() if paper == "cog-v2")
+    for name in ("a-DeiT-S-distilled", "a-DeiT-B-distilled"):
+        assert "--pool cls" in rows["cog-v2", name]["note"]
+    assert all(
+        row["weights"].split(":")[0] in ("timm", "torchvision", "openclip") or "(" in row["weights"]
+        for row in rows.values()
+    )

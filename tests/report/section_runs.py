@@ -1,0 +1,46 @@
+"""Runs whose scores were chosen, for tests of sections."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pandas as pd
+
+from unseen.report.run_data import Backbone, Domain, RunData
+from unseen.report.sections import Section
+from unseen.results.published import published
+from unseen.results.score import Score
+from unseen.results.tables import score_table, summarise
+
+DOMAINS = ["in1k", "l1", "l2", "l3", "l4", "l5"]
+Key = tuple[str, str, int | None, str]
+
+
+def run(values: Mapping[Key, float], names: list[str] | None = None, **more: object) -> RunData:
+    """A run from domain, probe, shots, metric → value, the same for two seeds a hundredth apart."""
+    scores = [
+        Score("concepts", "cog-v2", name, domain, probe, shots, seed, metric, value + 0.01 * (seed - 0.5))
+        for name in names or ["mine"]
+        for (domain, probe, shots, metric), value in values.items()
+        for seed in (0, 1)
+    ]
+    used = [name for name in DOMAINS if name in {key[0] for key in values}]
+    domains = [Domain(name, "IN-1K" if name == "in1k" else name.upper(), name == "in1k") for name in used]
+    data = RunData("A run", scores, domains, [Backbone(name, "yours") for name in names or ["mine"]], "mine")
+    return replace(data, **more)  # type: ignore[arg-type]
+
+
+def summary(data: RunData) -> pd.DataFrame:
+    return summarise(score_table(data.scores))
+
+
+def named(sections: list[Section], name: str) -> Section:
+    return next(section for section in sections if section.name == name)
+
+
+def like(model: str, more: float = 0.0) -> dict[Key, float]:
+    """The published accuracies of a model, and some more."""
+    table = published("cog-v2")
+    rows = table[table["model"] == model].itertuples()
+    return {
+        (r.domain, "logistic", None if r.shots == "all" else int(r.shots), "top1"): r.mean / 100 + more for r in rows
+    }

@@ -1,0 +1,47 @@
+"""Who is said to be best, and who is too close to tell."""
+
+import pytest
+from section_runs import Key, run, summary
+
+from unseen.report.findings import findings
+from unseen.report.rows import make_rows
+from unseen.report.run_data import ConceptHits, RunData
+from unseen.results.tables import score_table
+
+SEEDS = (0, 1)
+
+
+def two_backbones(accuracy: dict[str, float], correct: dict[str, list[int]], images: int = 100) -> RunData:
+    values: dict[Key, float] = {("in1k", "logistic", None, "top1"): 0.0}
+    data = run(values, list(accuracy))
+    scores = [type(s)(**{**s.as_dict(), "value": accuracy[s.backbone] + s.value}) for s in data.scores]
+    hits = [
+        ConceptHits(name, "in1k", "all", seed, tuple(map(str, range(len(of)))), tuple(of), (images,) * len(of))
+        for name, of in correct.items()
+        for seed in SEEDS
+    ]
+    return run(values, list(accuracy), scores=scores, concept_hits=hits)
+
+
+def said(data: RunData) -> str:
+    rows = make_rows(data, score_table(data.scores), summary(data))
+    return str(findings(data, rows)[0])
+
+
+@pytest.mark.parametrize(
+    ("correct", "ending"),
+    [
+        # Seeds alone tell 80 from 70; concepts that vary from 40 to 100 of 100 do not.
+        ({"mine": [100, 60] * 5, "other": [100, 40] * 5}, "with <code>other</code> within the intervals over seeds "),
+        # Concepts that are all alike do: then the spread over seeds is the wider one.
+        ({"mine": [80] * 10, "other": [70] * 10}, "(80.0% top-1 accuracy)."),
+        ({}, "(80.0% top-1 accuracy)."),
+    ],
+)
+def test_the_wider_interval_decides_who_is_close(correct: dict[str, list[int]], ending: str) -> None:
+    assert ending in said(two_backbones({"mine": 0.8, "other": 0.7}, correct))
+
+
+def test_a_tie_over_seeds_is_said_to_be_one() -> None:
+    text = said(two_backbones({"mine": 0.8, "other": 0.799}, {"mine": [80] * 10, "other": [80] * 10}))
+    assert text.endswith("with <code>other</code> within the spread over seeds.")
