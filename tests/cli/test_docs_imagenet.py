@@ -12,6 +12,7 @@ from tiny_imagenet import make_tiny_imagenet
 
 Unseen = Callable[..., tuple[int, str, str]]
 DOCS = Path(__file__).parents[2] / "docs"
+DEIT = "timm:deit_small_patch16_224.fb_in1k"
 QUICK = ["--protocol", "cog-v2-short", "--workers", "1"]
 
 
@@ -22,7 +23,7 @@ def commands(page: str) -> list[list[str]]:
 
 def made_tiny(words: list[str]) -> list[str]:
     """The same command about the tiny tree: its levels, its draw, its backbone, and a short form of the protocol."""
-    tiny = {"timm:resnet50.a1_in1k": "tiny.py:make", "l1,l5": "l1,l2"}
+    tiny = {"timm:resnet50.a1_in1k": "tiny.py:make", DEIT: "tiny.py:other", "l1,l5": "l1,l2"}
     changed = [tiny.get(word, word) for word in words]
     if "--levels" in changed:
         place = changed.index("--levels")
@@ -57,6 +58,10 @@ def test_commands(page: str, tmp_path: Path, unseen: Unseen, monkeypatch: pytest
             for name in words[1 : words.index("--out")]:
                 if not Path(name).exists():
                     shutil.copytree("run", name)
+        if words[0] == "compare":  # the run of the other backbone, which the page leaves to the reader
+            shutil.rmtree("run-there")
+            first = {"timm:resnet50.a1_in1k": DEIT, "run": "run-there"}
+            assert unseen(*made_tiny([first.get(word, word) for word in found[0]])).code == 0
         answer = unseen(*made_tiny(words))
         assert answer.code == 0, f"{words}\n{answer.err}"
     assert Path("run/report.html").is_file()
