@@ -215,6 +215,11 @@ def test_a_gpu_without_memory_is_a_sentence(
     answer = unseen(*words)
     assert answer.code == 2
     assert answer.err.splitlines()[-1].startswith("unseen: the GPU has not enough memory for this")
+    dead = RuntimeError("DataLoader worker (pid 7) is killed by signal: Killed. ")
+    monkeypatch.setattr(finetune_images, "load_task_images", failing(dead))
+    answer = unseen(*words)
+    assert answer.code == 2
+    assert answer.err.splitlines()[-1].startswith("unseen: a process that decodes images died")
     monkeypatch.setattr(finetune_images, "load_task_images", failing(RuntimeError("a mistake of ours")))
     with pytest.raises(RuntimeError, match="a mistake of ours"):
         unseen(*words)

@@ -109,15 +109,27 @@ def run() -> None:
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except RuntimeError as error:
-        if type(error).__name__ != "OutOfMemoryError":  # PyTorch's, which is slow to import
+        message = _want_of_memory(error)
+        if message is None:
             raise
-        _fail(
-            "the GPU has not enough memory for this; end what else runs on it, or ask for less at a time (--batch or "
-            "--size, where the command has them); stopped, the same command goes on from what is done"
-        )
+        _fail(message)
     if code == INTERRUPTED:
         typer.echo("unseen: interrupted; the same command goes on from what is done", err=True)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _want_of_memory(error: RuntimeError) -> str | None:
+    """What PyTorch says by an error about memory, in a sentence for the user; None of any other error."""
+    from unseen.features.batches import DIED, is_dead_worker
+
+    if is_dead_worker(error):  # which may be noticed after the work on its batches has ended
+        return DIED
+    if type(error).__name__ == "OutOfMemoryError":  # PyTorch's, which is slow to import
+        return (
+            "the GPU has not enough memory for this; end what else runs on it, or ask for less at a time (--batch or "
+            "--size, where the command has them); stopped, the same command goes on from what is done"
+        )
+    return None
 
 
 def _fail(message: str) -> None:

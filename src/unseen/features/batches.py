@@ -26,6 +26,10 @@ AHEAD = 2  # batches that each worker has ready or under way
 # As PyTorch says it: a worker that the system ended, or one that got no shared memory. An error of a worker's own code
 # is told otherwise ("DataLoader worker process 0").
 DEATH = re.compile(r"DataLoader worker \(pid|shared memory")
+DIED = (
+    "a process that decodes images died, most likely for want of memory or of shared memory (docker run --shm-size=8g "
+    "gives more); run the same command again, it goes on where it stopped, or with fewer --workers or a smaller --batch"
+)
 
 
 @dataclass(frozen=True)
@@ -140,13 +144,14 @@ def dead_workers_named() -> Iterator[None]:
     try:
         yield
     except (RuntimeError, ConnectionError, EOFError) as error:  # the latter two where it died while it sent a batch
-        if isinstance(error, RuntimeError) and not DEATH.search(str(error)):
+        if isinstance(error, RuntimeError) and not is_dead_worker(error):
             raise
-        raise UserError(
-            "a process that decodes images died, most likely for want of memory or of shared memory "
-            "(docker run --shm-size=8g gives more); run the same command again, it goes on where it stopped, "
-            "or with fewer --workers or a smaller --batch"
-        ) from None
+        raise UserError(DIED) from None
+
+
+def is_dead_worker(error: RuntimeError) -> bool:
+    """Whether PyTorch says by it that a worker has died."""
+    return DEATH.search(str(error)) is not None
 
 
 def _as_it_is(batch: Any) -> Any:
