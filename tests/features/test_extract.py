@@ -4,14 +4,11 @@ import io
 import json
 import os
 import pickle
-import re
 import signal
 import subprocess
 import sys
-import time
-import tracemalloc
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +19,10 @@ from torch import Tensor, nn
 
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import UserError
-from unseen.features.batches import Decoder, Piece, dead_workers_named, geometry
+from unseen.features.batches import Decoder, Piece, geometry
 from unseen.features.extract import extract
 from unseen.features.forward import features
 from unseen.features.one_pass import Progress
-from unseen.features.plan import plan
 from unseen.features.readers import read_features
 from unseen.features.settings import Precision, Settings
 from unseen.features.store import MANIFEST, read_store
@@ -274,69 +270,6 @@ def test_bfloat_computes_with_16_bits_and_keeps_32(ten: FileImages, tmp_path: Pa
     assert np.allclose(single, plain_features(ten, range(10), backbone), rtol=1e-5, atol=1e-6)
 
 
-@dataclass(frozen=True)
-class Deadly:
-    """Images of which one ends the process that decodes it, as the system does when there is no memory left."""
-
-    source: FileImages
-    number: int
-
-    @property
-    def entries(self) -> Sequence[Entry]:
-        return self.source.entries
-
-    @property
-    def about(self) -> dict[str, str]:
-        return {}
-
-    def read(self, number: int) -> bytes:
-        if number == self.number and torch.utils.data.get_worker_info() is not None:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return self.source.read(number)
-
-
-DYING = """
-import sys
-from pathlib import Path
-sys.path[:0] = sys.argv[3:]
-from dataclasses import replace
-from test_extract import SETTINGS, Deadly, means
-from unseen.errors import UserError
-from unseen.features.batches import dead_workers_named
-from unseen.features.extract import extract
-from unseen.images.folder import folder_images
-from unseen.images.manifest import whole
-source = Deadly(folder_images(Path(sys.argv[1])), 9)
-try:
-    with dead_workers_named():
-        extract(source, whole(source, "train"), "train", [means()], Path(sys.argv[2]), replace(SETTINGS, workers=1))
-except UserError as error:
-    print(error, flush=True)
-"""
-
-
-def test_a_decoding_process_that_dies(ten: FileImages, tmp_path: Path) -> None:
-    """In a process of its own: PyTorch's signal of the death may come at any time, even when that process ends."""
-    command = [sys.executable, "-c", DYING, ten.root, tmp_path, Path(__file__).parent]
-    died = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert re.search(r"decodes images died.* --shm-size=8g .*run the same command again.* --workers", died.stdout)
-    (store,) = extract(ten, whole(ten, "train"), "train", [means()], tmp_path, SETTINGS)
-    assert np.allclose(np.asarray(read_store(store).X), plain_features(ten, range(10), means()), rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("said", "named"),
-    [
-        ("DataLoader worker (pid(s) 7, 8) exited unexpectedly", True),
-        ("unable to allocate shared memory(shm) for file </torch_1_2_3>: No space left on device (28)", True),
-        ("Caught RuntimeError in DataLoader worker process 0.\nmat1 and mat2 cannot be multiplied", False),
-    ],
-)
-def test_only_deaths_of_workers_are_told_as_such(said: str, named: bool) -> None:
-    with pytest.raises(UserError if named else RuntimeError), dead_workers_named():
-        raise RuntimeError(said)
-
-
 def test_parts_share_a_folder_and_the_last_one_finishes_it(ten: FileImages, tmp_path: Path) -> None:
     arguments = ten, whole(ten, "train"), "train", [means()]
     (together,) = extract(*arguments, tmp_path / "one", SETTINGS)
@@ -492,87 +425,6 @@ def test_a_line_end_in_a_name(ten: FileImages, tmp_path: Path) -> None:
         manifest = Manifest([Entry(name, "a")], ["train"])
         with pytest.raises(UserError, match="line end"):
             extract(ten, manifest, "train", [means()], tmp_path, SETTINGS)
-
-
-class Simulated(Sequence[Entry]):
-    """An index of images that are not there."""
-
-    def __init__(self, count: int) -> None:
-        self.count, self.about = count, dict[str, str]()
-
-    @property
-    def entries(self) -> Sequence[Entry]:
-        return self
-
-    def __len__(self) -> int:
-        return self.count
-
-    def __getitem__(self, number: Any) -> Any:
-        if number >= self.count:
-            raise IndexError
-        return Entry(f"n{number % 1000:08d}/{number}", f"n{number % 1000:08d}")
-
-    def read(self, number: int) -> bytes:
-        raise AssertionError(number)
-
-
-def test_planning_a_million_images_is_quick() -> None:
-    source, manifest = Simulated(1_000_000), Manifest(Simulated(500_000), ["train", "test"] * 250_000)
-    started = time.process_time()
-    found = plan(source, manifest, "train", 10_000)
-    assert time.process_time() - started < 20
-    assert found.shards == 25
-    assert np.array_equal(found.numbers, np.arange(0, 500_000, 2))
-    assert np.array_equal(found.labels, found.numbers % 1000)
-
-
-@pytest.mark.parametrize("same", [True, False], ids=["as the source", "drawn"])
-def test_planning_takes_tens_of_bytes_an_image(same: bool) -> None:
-    peaks = []
-    for count in (10_000, 30_000):
-        source = Simulated(count)
-        manifest = whole(source if same else Simulated(count), "train")
-        tracemalloc.start()
-        try:
-            plan(source, manifest, "train", 10_000)
-            peaks.append(tracemalloc.get_traced_memory()[1])
-        finally:
-            tracemalloc.stop()
-    assert peaks[1] - peaks[0] < 50 * 20_000  # two or three columns of 8 bytes, and the room they grow into
-
-
-class Drawn(Simulated):
-    """The same, with one picture for all."""
-
-    def read(self, number: int) -> bytes:
-        from PIL import Image
-
-        file = io.BytesIO()
-        Image.new("RGB", (8, 8), (number % 256, 0, 0)).save(file, "BMP")
-        return file.getvalue()
-
-
-def held(which: str) -> int:
-    """Bytes that this process holds (VmRSS), or the most that it held (VmHWM)."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(which))
-
-
-@pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="only Linux can forget its largest memory")
-@pytest.mark.parametrize("fast", [False, True])
-def test_memory_does_not_grow_with_the_number_of_images(tmp_path: Path, fast: bool) -> None:
-    transform = Transform(size=96, resize=96)
-    peaks = []
-    for count in (200, 200, 2_200):  # the first warms up
-        source = Drawn(count)
-        settings = Settings(batch=50, workers=0, shard_rows=100, fast=fast)
-        Path("/proc/self/clear_refs").write_text("5")
-        before = held("VmRSS")
-        extract(
-            source, whole(source, "train"), "train", [means(transform=transform)], tmp_path / str(len(peaks)), settings
-        )
-        peaks.append(held("VmHWM") - before)
-    assert peaks[2] - peaks[1] < 10_000_000  # the pixels of 2,000 images would be 55 MB
 
 
 def test_the_fast_way_is_another_store_with_almost_the_same_features(tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ from unseen.jobs.job import job_key
 from unseen.jobs.runner import Result, read_result
 from unseen.probes.logistic import probe_logistic
 from unseen.probes.protocol import LogisticProtocol
-from unseen.studies.label_noise import DomainClassifier, Inspection, fit_again, inspect_labels
+from unseen.studies.final_classifier import DomainClassifier, fit_again
+from unseen.studies.label_noise import Inspection, inspect_labels
 from unseen.studies.label_noise_page import write_inspection
 from unseen.studies.probing import pair_from_features, plan, run
 

@@ -131,7 +131,7 @@ def _costs(
     out: Path,
     workers: int,
 ) -> "tuple[Costs, list[FeaturePair]]":
-    from unseen.studies.concept_plan import Costs, expected_pairs, extraction_costs, free_bytes, probing_memory
+    from unseen.studies.concept_plan import Costs, expected_pairs, extraction_costs, free_disk, probing_memory
     from unseen.studies.concepts import study_jobs
     from unseen.studies.probing import estimate
 
@@ -139,7 +139,7 @@ def _costs(
     each, seconds = extraction_costs(domains, backbones, out / FEATURES, settings)
     probing = estimate(study_jobs(asked, pairs), pairs, out / "results", workers)
     memory = probing_memory(pairs, asked.protocol, extended=asked.extended)
-    return Costs(tuple(each), seconds, probing, memory, free_bytes(out)), pairs
+    return Costs(tuple(each), seconds, probing, memory, free_disk(out)), pairs
 
 
 def _pairs(study: Study) -> "list[FeaturePair]":

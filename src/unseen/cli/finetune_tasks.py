@@ -112,7 +112,7 @@ def _device(name: str | None) -> "torch.device":
 
 
 def _show_plan(plan: "Sequence[Planned]", device: "torch.device", out: Path) -> None:
-    from unseen.studies.concept_plan import free_bytes
+    from unseen.studies.concept_plan import free_disk
     from unseen.studies.finetune_tasks import cost, step_seconds
 
     rows, seconds, most = [], 0.0, 0
@@ -128,7 +128,7 @@ def _show_plan(plan: "Sequence[Planned]", device: "torch.device", out: Path) -> 
         rows.append((job.domain, job.backbone, *counts, job.metric, left.trainings, f"{left.steps:,}"))
     columns = ("data set", "backbone", "train", "val", "test", "metric", "trainings left", "steps left")
     print_table("Fine-tuning", columns, rows, (*columns[2:5], *columns[6:]))
-    free = free_bytes(out)
+    free = free_disk(out)
     console().print(
         f"\nAbout {duration(seconds)} of training on {device}, beside decoding, and for the time of a data set up to "
         f"{size_text(most)} of disk for its decoded images, of which {size_text(free)} are free."

@@ -97,7 +97,8 @@ def _inspect(results: "dict[str, Result]", places: "dict[str, tuple[Place, Place
     """Fit the classifiers again, one domain in memory at a time, and apply them."""
     from unseen.features.features import align
     from unseen.features.readers import read_features
-    from unseen.studies.label_noise import fit_again, inspect_labels
+    from unseen.studies.final_classifier import fit_again
+    from unseen.studies.label_noise import inspect_labels
 
     classifiers, tests = [], {}
     for domain, result in track(results.items(), "classifiers fitted again", len(results)):

@@ -113,10 +113,10 @@ def probe(
     """Probe your own features: train and test a linear classifier on them, with its hyper-parameters searched."""
     from unseen.features.features import align
     from unseen.features.readers import read_features
+    from unseen.studies.final_classifier import keep_probe
     from unseen.studies.own_features import parse_shots, plan_own, protocol_named
     from unseen.studies.probing import job_keys, pair_from_features
     from unseen.studies.run_folder import RESULTS, with_scores
-    from unseen.studies.shift_probe import keep_probe
 
     chosen = protocol_named(protocol, sequential=sequential)
     settings = parse_shots(shots)

@@ -142,7 +142,7 @@ def show_plan(
 ) -> None:
     """Print what a study will do, and what that takes."""
     from unseen.features.settings import checked_device
-    from unseen.studies.concept_plan import free_bytes
+    from unseen.studies.concept_plan import free_disk
     from unseen.studies.run_folder import RESULTS
     from unseen.studies.task_features import expected_features
     from unseen.studies.task_plan import extraction_cost, left_out, probing_seconds, task_jobs
@@ -152,7 +152,7 @@ def show_plan(
     expected = [expected_features(each, backbone.spec) for each in opened for backbone in backbones]
     _show_sizes(expected, [f"{cost.done / cost.images:.0%}" for cost in costs for _ in backbones])
     jobs = task_jobs(expected, protocol)
-    disk, free = sum(cost.bytes for cost in costs), free_bytes(out)
+    disk, free = sum(cost.bytes for cost in costs), free_disk(out)
     probing = probing_seconds(jobs, expected, out / RESULTS, workers)
     console().print(
         f"\nFeatures: about {duration(sum(cost.seconds for cost in costs))} to extract those that are missing, "

@@ -144,7 +144,8 @@ def dead_workers_named() -> Iterator[None]:
     try:
         yield
     except (RuntimeError, ConnectionError, EOFError) as error:  # the latter two where it died while it sent a batch
-        if isinstance(error, RuntimeError) and not is_dead_worker(error):
+        # A broken pipe is that of our output, whose reader has gone: workers are never written to by one.
+        if isinstance(error, BrokenPipeError) or (isinstance(error, RuntimeError) and not is_dead_worker(error)):
             raise
         raise UserError(DIED) from None
 

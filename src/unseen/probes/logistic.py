@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from unseen.errors import UserError
 from unseen.features.features import Rows
@@ -117,7 +117,9 @@ def probe_settings(
                 problem.search.tell(scores[0].tolist())
         best = [best_trial(problem.search.trials) for problem in group]
         pairs = [[(trial.rate, trial.decay)] for trial in best]
-        finals = trainer.fit([problem.whole for problem in group], pairs, [stream(p.setting.seed, 4) for p in group])
+        finals = trainer.fit(
+            [problem.whole for problem in group], pairs, [final_generator(p.setting.seed) for p in group]
+        )
         for problem, trial, weights in zip(group, best, finals, strict=True):
             top1, top5 = accuracies(tests, torch.arange(len(y_test)), y_test.long(), weights, (1, 5))[:, 0].tolist()
             fewest = int(torch.bincount(trainer.y[problem.whole], minlength=classes).min())
@@ -135,6 +137,11 @@ def probe_settings(
                     final[-1],
                 ),
             )
+
+
+def final_generator(seed: int) -> Generator:
+    """Where the final fit of a seed begins: its initial weights and the order of samples."""
+    return stream(seed, 4)
 
 
 @dataclass(frozen=True)

@@ -202,7 +202,7 @@ def _clustering_memory(pair: FeaturePair, _: LogisticProtocol) -> int:
     return 4 * 3 * pair.rows * pair.dimension
 
 
-def free_bytes(folder: Path) -> int:
+def free_disk(folder: Path) -> int:
     """What is free on the disk that a folder is on, or will be on."""
     there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
     return shutil.disk_usage(there).free

@@ -6,40 +6,17 @@ that other concept too, without a label that says so. In the paper about 2.7 % o
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from unseen.errors import UserError
 from unseen.features.features import Features
 from unseen.jobs.correctness import linear_scores
 from unseen.jobs.feature_pair import on_device
-from unseen.jobs.runner import Result
-from unseen.probes.protocol import LogisticProtocol
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
+from unseen.studies.final_classifier import DomainClassifier
 
 CONFIDENT = 0.99
 COLUMNS = ["image", "domain", "concept", "classifier", "predicted", "confidence"]
-
-
-@dataclass(frozen=True, eq=False)
-class DomainClassifier:
-    """The logistic regression of a domain.
-
-    Attributes:
-        classes: names, by index; `weights` (c, d) and `bias` (c,) in that order.
-        products: type of the numbers that are multiplied.
-    """
-
-    domain: str
-    classes: tuple[str, ...]
-    weights: "Tensor"
-    bias: "Tensor"
-    products: "torch.dtype"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,40 +36,6 @@ class Inspection:
         """Of the images of a domain, how many the classifier of another is confident about."""
         rows = (self.table["classifier"] == classifier) & (self.table["domain"] == domain)
         return int(rows.sum()) / self.applied[classifier, domain]
-
-
-def fit_again(result: Result, train: Features) -> DomainClassifier:
-    """The final classifier of a logistic job, which its result does not keep: the pair it chose, fitted once.
-
-    Args:
-        train: the training features of that job.
-    """
-    import torch
-
-    from unseen.probes.sampling import draw_shots, stream
-    from unseen.probes.trainer import Trainer
-
-    job, values = result.job, result.values
-    if job.get("job") != "LogisticJob":
-        raise UserError(f"{result.key}.json is not the result of a logistic regression, so it has no classifier")
-    if train.provenance.get("content_hash") != job["train"]:
-        raise UserError(f"{result.key}.json is about other training features of {job['backbone']} on {job['domain']}")
-    there, labels = np.unique(train.y, return_inverse=True)
-    y = torch.from_numpy(labels.astype(np.int64))
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    products = getattr(torch, job["products"])
-    trainer = Trainer.load(train.X, y, len(there), _protocol(job["protocol"]), device=device, dtype=products)
-    seed, shots = job["seed"], job["shots"]
-    rows = torch.arange(len(y)) if shots is None else draw_shots(y, shots, stream(seed, 3))
-    fitted = trainer.fit([rows], [[(values["rate"], values["decay"])]], [stream(seed, 4)])[0][0].cpu()
-    names = tuple(train.classes[index] for index in there)
-    return DomainClassifier(job["domain"], names, fitted[:-1].T.contiguous(), fitted[-1], products)
-
-
-def _protocol(record: Mapping[str, object]) -> LogisticProtocol:
-    """A protocol as it was read from JSON, which has lists for tuples."""
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in record.items()}
-    return LogisticProtocol(**values)  # type: ignore[arg-type]
 
 
 def inspect_labels(

@@ -29,9 +29,8 @@ def predictions(logits: "Logits", column: Column) -> tuple[Classes, Classes]:
 
     from unseen.metrics.class_subset import subset_guesses
 
-    labels = [logits.labels[number] for number in logits.y]
     values = torch.from_numpy(logits.values[: len(logits)])
-    guess, truth = subset_guesses(values, labels, logits.columns, column.kept, column.classes)
+    guess, truth = subset_guesses(values, logits.image_labels, logits.columns, column.kept, column.classes)
     return guess.numpy().astype(np.int32), truth.numpy().astype(np.int32)
 
 

@@ -1,0 +1,88 @@
+"""The final classifier of a logistic job: results keep its scores and hyper-parameters, and one fit gives it back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unseen.errors import UserError
+from unseen.features.features import Features
+from unseen.jobs.job import job_key
+from unseen.jobs.probe_job import LogisticJob
+from unseen.jobs.runner import Result, read_result
+from unseen.probes.protocol import LogisticProtocol
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class DomainClassifier:
+    """The logistic regression of a domain.
+
+    Attributes:
+        classes: names, by index; `weights` (c, d) and `bias` (c,) in that order.
+        products: type of the numbers that are multiplied.
+    """
+
+    domain: str
+    classes: tuple[str, ...]
+    weights: "Tensor"
+    bias: "Tensor"
+    products: "torch.dtype"
+
+
+def fit_again(result: Result, train: Features) -> DomainClassifier:
+    """The final classifier of a logistic job, which its result does not keep: the pair it chose, fitted once.
+
+    Args:
+        train: the training features of that job.
+    """
+    import torch
+
+    from unseen.probes.logistic import final_generator
+    from unseen.probes.sampling import draw_shots, stream
+    from unseen.probes.trainer import Trainer
+
+    job, values = result.job, result.values
+    if job.get("job") != "LogisticJob":
+        raise UserError(f"{result.key}.json is not the result of a logistic regression, so it has no classifier")
+    if train.provenance.get("content_hash") != job["train"]:
+        raise UserError(f"{result.key}.json is about other training features of {job['backbone']} on {job['domain']}")
+    there, labels = np.unique(train.y, return_inverse=True)
+    y = torch.from_numpy(labels.astype(np.int64))
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    products = getattr(torch, job["products"])
+    trainer = Trainer.load(train.X, y, len(there), _protocol(job["protocol"]), device=device, dtype=products)
+    seed, shots = job["seed"], job["shots"]
+    rows = torch.arange(len(y)) if shots is None else draw_shots(y, shots, stream(seed, 3))
+    fitted = trainer.fit([rows], [[(values["rate"], values["decay"])]], [final_generator(seed)])[0][0].cpu()
+    names = tuple(train.classes[index] for index in there)
+    return DomainClassifier(job["domain"], names, fitted[:-1].T.contiguous(), fitted[-1], products)
+
+
+def keep_probe(jobs: Sequence[LogisticJob], train: Features, results: Path, file: Path) -> None:
+    """Write the classifier of the first job on all samples to a file, as `unseen shifts evaluate` takes one.
+
+    Args:
+        jobs: finished ones, of which one at least is on all samples.
+        train: the features that they trained on.
+        results: folder of results.
+    """
+    from unseen.backbones.classifier import write_probe
+
+    job = next(job for job in jobs if job.shots is None)
+    result = read_result(results, job_key(job))
+    if result is None:
+        raise UserError(f"{results}: the result of the probe on all samples is gone; run the same command again")
+    found = fit_again(result, train)
+    write_probe(file, found.weights, found.bias, found.classes)
+
+
+def _protocol(record: Mapping[str, object]) -> LogisticProtocol:
+    """A protocol as it was read from JSON, which has lists for tuples."""
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in record.items()}
+    return LogisticProtocol(**values)  # type: ignore[arg-type]
