@@ -422,7 +422,7 @@ def test_a_gpu_finds_the_same_optimum(several: bool, dtype: torch.dtype) -> None
     X, y = problem(400, 40, 6, 1.5)
     labels = torch.nn.functional.one_hot(y) if several else y
     tol = 1e-6 if dtype == torch.float64 else 1e-5
-    here = logistic_path(X, labels, WHOLE, tol=tol, dtype=dtype)
+    here = logistic_path(X, labels, WHOLE)  # in 64 bits
     there = logistic_path(X.cuda(), labels, WHOLE, tol=tol, dtype=dtype)
     assert there.weights.is_cuda
     back = replace(there, **{name: v.cpu() for name, v in vars(there).items() if isinstance(v, Tensor)})

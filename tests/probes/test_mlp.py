@@ -315,7 +315,7 @@ def test_no_step_on_a_gpu_waits_for_the_device() -> None:
                 stack = train(X, y, initial, [0.1, 1e30], [0.0, 0.0], epochs=3, batch=batch)
             finally:
                 torch.cuda.set_sync_debug_mode("default")
-        waits.append(sum("synchronizing" in str(warning.message) for warning in caught))
+        waits.append(sum("called a synchronizing" in str(warning.message) for warning in caught))
         assert stack.finished.tolist() == [True, False]
     # The order and the rates of an epoch are copied to the device; sixteen steps in place of one add nothing.
     assert waits[1] <= waits[0]

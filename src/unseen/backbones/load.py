@@ -78,7 +78,7 @@ def load_backbone(
             raise UserError(f"{name}: needs the package {package}: pip install 'unseen[{source}]'")
     request = Request(name, rest, weights == "random", layer, size, checkpoint)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)
         found = find(request)
     module = found.module.eval().requires_grad_(False).to(device)
     if isinstance(found, Backbone):

@@ -50,7 +50,7 @@ def own_head(
     headless = load_backbone(name, weights="random" if checkpoint else weights)
     pretrained = checkpoint is None and weights == "pretrained"
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)
         build = _timm if source == "timm" else _torchvision
         model = build(rest, pretrained, len(names))
     words, notes = headless.spec.weights, headless.notes

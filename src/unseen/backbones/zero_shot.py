@@ -91,7 +91,7 @@ def _text_side(name: str, *, random: bool) -> tuple[Any, Callable[[list[str]], T
 
     known, _, tag = (f"local-dir:{name}", "", "") if Path(name).is_dir() else name.partition(".")
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)
         model = create_model(known, tag or None, random=random)
     return model.eval(), open_clip.get_tokenizer(known)
 

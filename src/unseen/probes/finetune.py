@@ -8,6 +8,7 @@ then equal to the bit; a GPU adds some sums in an order of its own.
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from math import cos, isfinite, pi
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from unseen.errors import UserError
 from unseen.features.device_memory import sent
 from unseen.files import atomic_write
 from unseen.probes.augment import Augment
+from unseen.probes.replay import Replay
 
 FORMAT = 2
 ALIGNED = 64
@@ -74,7 +76,7 @@ class Finetuned:
 def with_head(backbone: nn.Module, dimension: int, classes: int, *, seed: int) -> nn.Module:
     """A backbone and a new linear layer on its features, all of it trainable."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # of the CPU alone: those of GPUs are not forked
         head = nn.Linear(dimension, classes)
     return nn.Sequential(backbone, head).requires_grad_(True)
 
@@ -107,13 +109,18 @@ def finetune(
     model.to(device).train()
     if on_gpu:  # as images are in its memory, so that convolutions need not turn them around
         model.to(memory_format=torch.channels_last)
-    optimiser = _sgd(model, protocol, fused=on_gpu)
+    rate = torch.zeros((), device=device, dtype=torch.float32 if on_gpu else torch.float64)  # a fused one takes 32 bits
+    optimiser = _sgd(model, protocol, rate, fused=on_gpu)
     scaler = torch.amp.GradScaler(device.type, enabled=on_gpu)
     what = {"protocol": asdict(protocol), "seed": seed, "every": every, "identity": identity}
     state = _State(model, optimiser, scaler, json.dumps(what, sort_keys=True))
     step, losses, skipped = state.load(checkpoint, device) if checkpoint else (0, [], 0)
     # In 32 bits there is nothing to keep: a loss that is not finite has spoilt the weights.
     statistics = end_to_end(model.buffers()) if on_gpu else []
+    for group in optimiser.param_groups:
+        group["lr"] = rate  # a checkpoint brings one of its own
+    update = partial(_step, model, optimiser, scaler, statistics)
+    take = Replay(update, device) if on_gpu else update
     coming, finished = batches(step), True
     with torch.random.fork_rng(devices=[device] if on_gpu else []):
         while finished and step < protocol.steps:
@@ -122,9 +129,8 @@ def finetune(
             for number in stretch:
                 inputs, labels = next(coming)
                 torch.manual_seed((seed << 32) + number)  # after the batch, as making it may draw from the same numbers
-                for group in optimiser.param_groups:
-                    group["lr"] = protocol.rate_at(number)
-                loss = _step(model, optimiser, scaler, statistics, inputs.to(device), sent(labels, device))
+                rate.fill_(protocol.rate_at(number))
+                loss = take(inputs.to(device), sent(labels, device))
                 total += torch.where(loss.isfinite(), loss, 0.0)
                 sound += loss.isfinite()
             losses.append(float(total / sound))
@@ -137,12 +143,16 @@ def finetune(
     return Finetuned(tuple(losses), finished, skipped)
 
 
-def _sgd(model: nn.Module, protocol: FinetuneProtocol, *, fused: bool) -> torch.optim.SGD:
-    """The optimiser; a fused one leaves it to the device to pass over a step whose gradients are not finite."""
+def _sgd(model: nn.Module, protocol: FinetuneProtocol, rate: Tensor, *, fused: bool) -> torch.optim.SGD:
+    """The optimiser; a fused one leaves it to the device to pass over a step whose gradients are not finite.
+
+    Args:
+        rate: () the learning rate, which every step reads anew.
+    """
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimiser = torch.optim.SGD(
         parameters,
-        lr=protocol.rate,
+        lr=rate,
         momentum=protocol.momentum,
         weight_decay=protocol.decay,
         nesterov=protocol.nesterov and protocol.momentum > 0,

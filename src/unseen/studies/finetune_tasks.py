@@ -122,16 +122,23 @@ def step_seconds(backbone: Backbone, batch: int, device: "torch.device") -> floa
     inputs = torch.zeros(images, size, size, 3, device=device).permute(0, 3, 1, 2)  # as training images are in memory
     labels = torch.arange(images) % 2
     model = with_head(deepcopy(backbone.module), backbone.spec.dimension, 2, seed=0)
-    threads, seconds = torch.get_num_threads(), 0.0
+    steps, every = (60, 20) if on_gpu else (3, 1)
+    times: list[float] = []
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        for steps in (5, 20) if on_gpu else (1, 3):  # the first time a device sets itself up
-            start = time.perf_counter()
-            protocol = FinetuneProtocol("measured", steps, images, rate=1e-4, decay=0.0)
-            finetune(model, lambda _: repeat((inputs, labels)), protocol, device=device)
-            seconds = (time.perf_counter() - start) / steps
+        protocol = FinetuneProtocol("measured", steps, images, rate=1e-4, decay=0.0)
+        finetune(
+            model,
+            lambda _: repeat((inputs, labels)),
+            protocol,
+            device=device,
+            every=every,
+            watch=lambda _: times.append(time.perf_counter()),
+        )
     finally:
         torch.set_num_threads(threads)
+    seconds = (times[-1] - times[0]) / (steps - every)  # in the first stretch a device sets itself up
     return seconds * batch / images
 
 
