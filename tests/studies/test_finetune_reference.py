@@ -50,7 +50,7 @@ def images() -> tuple[ArrayImages, Manifest]:
 
 def test_it_learns_and_is_done_once(images: tuple[ArrayImages, Manifest], tmp_path: Path) -> None:
     source, manifest = images
-    job = plan_reference("concepts", backbone(), "l1", manifest, PROTOCOL)
+    job = plan_reference("concepts", backbone(), "l1", source, manifest, PROTOCOL)
     steps: list[int] = []
     result = run_reference(job, backbone(), source, manifest, tmp_path / "results", every=10, watch=steps.append)
     assert steps == [10, 20, 30, 40]
@@ -72,7 +72,7 @@ def test_it_learns_and_is_done_once(images: tuple[ArrayImages, Manifest], tmp_pa
 def test_interrupted_it_ends_the_same(images: tuple[ArrayImages, Manifest], tmp_path: Path, augment: str) -> None:
     source, manifest = images
     protocol = FinetuneProtocol("quick", steps=24, batch=16, rate=0.05, decay=0.0, augment=augment)
-    job = plan_reference("concepts", backbone(), "l1", manifest, protocol)
+    job = plan_reference("concepts", backbone(), "l1", source, manifest, protocol)
     whole = run_reference(job, backbone(), source, manifest, tmp_path / "whole" / "results", every=6)
 
     def interrupt(step: int) -> None:
@@ -91,7 +91,7 @@ def test_interrupted_it_ends_the_same(images: tuple[ArrayImages, Manifest], tmp_
 def test_a_training_that_diverges_is_no_reference(images: tuple[ArrayImages, Manifest], tmp_path: Path) -> None:
     source, manifest = images
     for rate in (1e30, 1e10):
-        job = plan_reference("concepts", backbone(), "l1", manifest, replace(PROTOCOL, rate=rate))
+        job = plan_reference("concepts", backbone(), "l1", source, manifest, replace(PROTOCOL, rate=rate))
         with pytest.raises(UserError, match=r"tiny on l1: fine-tuning diverged at rate 1e\+\d0; give a smaller --rate"):
             run_reference(job, backbone(), source, manifest, tmp_path / "results", every=1)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -99,16 +99,20 @@ def test_a_training_that_diverges_is_no_reference(images: tuple[ArrayImages, Man
 
 def test_other_images_or_weights_are_refused(images: tuple[ArrayImages, Manifest], tmp_path: Path) -> None:
     source, manifest = images
-    job = plan_reference("concepts", backbone(), "l1", manifest, PROTOCOL)
+    job = plan_reference("concepts", backbone(), "l1", source, manifest, PROTOCOL)
     fewer = Manifest(manifest.entries[:50], manifest.splits[:50])
     with pytest.raises(UserError, match="not what this fine-tuning was planned with"):
         run_reference(job, backbone(), source, fewer, tmp_path / "results")
+    repainted = array_images(np.zeros((60, 18, 22, 3), np.uint8), [entry.label for entry in source.entries])
+    assert Manifest(repainted.entries, manifest.splits).content_hash == manifest.content_hash
+    with pytest.raises(UserError, match="not what this fine-tuning was planned with"):
+        run_reference(job, backbone(), repainted, manifest, tmp_path / "results")
     whole = backbone()
     other = replace(whole, spec=replace(whole.spec, transform=replace(whole.spec.transform, interpolation="bilinear")))
     with pytest.raises(UserError, match="not what this fine-tuning was planned with"):
         run_reference(job, other, source, manifest, tmp_path / "results")
     one_sided = Manifest(source.entries, ["train"] * 59 + ["test"])
-    job = plan_reference("concepts", backbone(), "l1", one_sided, PROTOCOL)
+    job = plan_reference("concepts", backbone(), "l1", source, one_sided, PROTOCOL)
     with pytest.raises(UserError, match="each with images to train and to test on"):
         run_reference(job, backbone(), source, one_sided, tmp_path / "results")
 
@@ -125,7 +129,7 @@ def test_a_damaged_image_is_named(tmp_path: Path) -> None:
     (tmp_path / "images" / "b" / "2.png").write_bytes(b"not an image")
     source = folder_images(tmp_path / "images")
     manifest = Manifest(source.entries, ["train", "train", "train", "test"] * 2)
-    job = plan_reference("concepts", backbone(), "l1", manifest, PROTOCOL)
+    job = plan_reference("concepts", backbone(), "l1", source, manifest, PROTOCOL)
     with pytest.raises(UserError, match=r"b/2\.png: not an image"):
         run_reference(job, backbone(), source, manifest, tmp_path / "results")
 
@@ -154,7 +158,7 @@ def test_relative_scores_are_differences_of_means() -> None:
 def test_everything_in_a_job_is_in_its_key(images: tuple[ArrayImages, Manifest]) -> None:
     from unseen.jobs.job import job_key
 
-    job = plan_reference("concepts", backbone(), "l1", images[1], PROTOCOL)
+    job = plan_reference("concepts", backbone(), "l1", *images, PROTOCOL)
     changes = {
         "protocol": replace(PROTOCOL, rate=0.1),
         "spec": replace(job.spec, layer="features.3"),

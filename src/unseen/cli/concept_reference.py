@@ -163,7 +163,7 @@ def _plan(
     source, manifest = _together(domain)
     protocol = reference_protocol(domain.rows["train"], epochs=epochs, batch=batch, rate=rate)
     jobs = [
-        (plan_reference(STUDY, each, domain.name, manifest, protocol, seed=seed), each)
+        (plan_reference(STUDY, each, domain.name, source, manifest, protocol, seed=seed), each)
         for each in backbones
         for seed in seeds
     ]

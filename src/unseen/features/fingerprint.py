@@ -6,9 +6,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
 
 SAMPLED = 16
+
+
+def names_and_pixels(source: ImageSource, manifest: Manifest, splits: Sequence[str]) -> str:
+    """The content hash of a manifest and the fingerprint of its images of some splits: what a training depends on."""
+    used = [number for split in splits for number in manifest.numbers(source, split)]
+    return f"{manifest.content_hash}, {fingerprint(source, used)}"
 
 
 def fingerprint(source: ImageSource, numbers: Sequence[int] | NDArray[np.int64]) -> str:

@@ -19,7 +19,7 @@ class FinetuneJob:
 
     Attributes:
         spec: of the backbone: its weights, layer, pooling and preprocessing.
-        images: content hash of the manifest of training and test images.
+        images: content hash of the manifest of training and test images, and their fingerprint.
         arithmetic: "float32", or "float16" on a GPU.
     """
 

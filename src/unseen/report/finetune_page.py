@@ -7,6 +7,7 @@ from pathlib import Path
 from unseen.files import atomic_write
 from unseen.report.durations import duration
 from unseen.report.render import render
+from unseen.report.rows import METRICS
 from unseen.report.sections import Plot, Section, Series
 from unseen.report.task_data import Bins
 from unseen.report.task_page import SCRIPTS, SHEETS
@@ -130,7 +131,8 @@ def write_finetune_page(page: FinetunePage, path: Path) -> None:
 def findings(page: FinetunePage) -> list[str]:
     """The score of each backbone on each data set, in words."""
     return [
-        f"{each.backbone}, fine-tuned on {each.title}: {100 * each.scores[0].value:.2f}% {each.metric}."
+        f"{each.backbone}, fine-tuned on {each.title}: {100 * each.scores[0].value:.2f}% "
+        f"{METRICS.get(each.metric, each.metric)}."
         for each in page.tuned
     ]
 

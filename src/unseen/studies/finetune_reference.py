@@ -20,6 +20,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
 from unseen.features.batches import Decoder, Piece, decoded, geometry
 from unseen.features.device_memory import sent
+from unseen.features.fingerprint import names_and_pixels
 from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
@@ -30,6 +31,7 @@ from unseen.jobs.runner import Result, read_result, run_jobs
 from unseen.probes.finetune import FinetuneProtocol
 from unseen.results.score import Score
 from unseen.results.tables import score_table, summarise
+from unseen.studies.concept_features import SIDES
 
 if TYPE_CHECKING:
     import torch
@@ -47,14 +49,22 @@ def reference_protocol(images: int, *, epochs: int = 30, batch: int = 256, rate:
 
 
 def plan_reference(
-    study: str, backbone: Backbone, domain: str, manifest: Manifest, protocol: FinetuneProtocol, *, seed: int = 0
+    study: str,
+    backbone: Backbone,
+    domain: str,
+    source: ImageSource,
+    manifest: Manifest,
+    protocol: FinetuneProtocol,
+    *,
+    seed: int = 0,
 ) -> FinetuneJob:
     """The job of fine-tuning a backbone on the images "train" of a manifest and scoring it on those "test"."""
     import torch
 
     spec = backbone.spec
     arithmetic = "float16" if torch.cuda.is_available() else "float32"
-    return FinetuneJob(study, protocol, spec.id, spec, domain, manifest.content_hash, seed, arithmetic)
+    images = names_and_pixels(source, manifest, SIDES)
+    return FinetuneJob(study, protocol, spec.id, spec, domain, images, seed, arithmetic)
 
 
 def run_reference(
@@ -75,7 +85,7 @@ def run_reference(
         folder: of results; the checkpoint, of twice the network's size, is beside it until the job is done.
         workers: processes that decode images.
     """
-    if manifest.content_hash != job.images or backbone.spec != job.spec:
+    if names_and_pixels(source, manifest, SIDES) != job.images or backbone.spec != job.spec:
         raise UserError(f"{job.backbone} on {job.domain}: not what this fine-tuning was planned with; plan it again")
     checkpoint = folder.parent / "checkpoints" / f"{job_key(job)}.pt"
 
@@ -156,7 +166,7 @@ class _Images:
 
     @classmethod
     def of(cls, source: ImageSource, manifest: Manifest, workers: int) -> "_Images":
-        numbers = [np.array(manifest.numbers(source, split), dtype=np.int64) for split in ("train", "test")]
+        numbers = [np.array(manifest.numbers(source, split), dtype=np.int64) for split in SIDES]
         labels = [[source.entries[number].label for number in part.tolist()] for part in numbers]
         classes = tuple(sorted(set(labels[0])))
         if len(classes) < 2 or set(labels[1]) != set(classes):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from unseen.backbones.backbone import Backbone, describe
 from unseen.errors import UserError
-from unseen.features.fingerprint import fingerprint
+from unseen.features.fingerprint import names_and_pixels
 from unseen.images.datasets.listing import SPLITS
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.datasets.registry import DATASETS
@@ -80,14 +80,13 @@ def plan_finetuning(
     if not any(True for _ in backbone.module.parameters()):
         raise UserError(f"{backbone.spec.id}: has no parameters that could be trained, so it cannot be fine-tuned")
     arithmetic = "float16" if device.type == "cuda" else "float32"
-    used = [number for split in SPLITS for number in opened.manifest.numbers(opened.source, split)]
     return FinetuneTaskJob(
         STUDY,
         grid,
         backbone.spec.id,
         backbone.spec,
         opened.dataset.name,
-        f"{opened.manifest.content_hash}, {fingerprint(opened.source, used)}",
+        names_and_pixels(opened.source, opened.manifest, SPLITS),
         opened.dataset.metric,
         arithmetic,
         seed,
