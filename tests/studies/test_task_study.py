@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from unseen.backbones.backbone import Spec
 from unseen.errors import UserError
@@ -17,10 +19,14 @@ from unseen.images.manifest import Manifest
 from unseen.images.source import Entry
 from unseen.images.transform import Transform
 from unseen.jobs.few_shot_job import FewShotJob
+from unseen.jobs.job import job_key
 from unseen.jobs.many_shot_job import ManyShotJob
+from unseen.jobs.runner import read_result
+from unseen.jobs.task_work import TaskJob
 from unseen.probes.many_shot import ERICSSON_2021
+from unseen.studies import task_plan, tasks
 from unseen.studies.task_features import TaskFeatures, expected_features, find_task_features
-from unseen.studies.task_plan import left_out, possible_shots, task_jobs
+from unseen.studies.task_plan import by_size, left_out, possible_shots, probing_seconds, task_jobs
 
 
 def features(name: str, fewest: int = 100, classes: int = 10) -> TaskFeatures:
@@ -161,3 +167,39 @@ def test_a_setting_changes_jobs_but_not_those_it_does_not_concern() -> None:
     other = task_jobs([features("cifar10")], replace(ERICSSON_2021, max_iterations=100))
     assert jobs[0] != other[0]
     assert jobs[1:] == other[1:]
+
+
+def test_a_large_job_gets_all_threads_and_the_same_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    (tmp_path / "features/pets").mkdir(parents=True)
+    for split, images in (("train", 40), ("val", 20), ("test", 20)):
+        y = np.arange(6).repeat(images)
+        np.savez(tmp_path / f"features/pets/{split}.npz", X=np.eye(6)[y] + 0.6 * rng.normal(size=(len(y), 6)), y=y)
+    found = find_task_features(tmp_path / "features", [], ["mine"]).features
+    jobs = task_jobs(found, ERICSSON_2021)
+    assert by_size(jobs, found) == (jobs, [])
+    real_sizes = replace(found[0], rows={"train": 40_000, "val": 10_000, "test": 10_000}, classes=100, dimension=2048)
+    assert by_size(jobs, [real_sizes]) == (jobs[1:], jobs[:1])
+
+    threads: dict[float, list[int]] = {}
+    for large in (task_plan.LARGE, 1e6):
+        monkeypatch.setattr(task_plan, "LARGE", large)
+        seen = threads.setdefault(large, [])
+        work = tasks.run_task_job
+
+        def noted(job: TaskJob, seen: list[int] = seen, work: Any = work, **given: Any) -> dict[str, Any]:
+            seen.append(torch.get_num_threads())
+            return work(job, **given)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(tasks, "run_task_job", noted)
+            assert set(tasks.run_tasks(jobs[:1], found, tmp_path / str(large), workers=2)) == set(jobs[:1])
+    assert threads == {5e12: [1], 1e6: [2]}
+    one, two = (read_result(tmp_path / str(large), job_key(jobs[0])) for large in threads)
+    assert one is not None
+    assert two is not None
+    assert two.values["mean-per-class"] == pytest.approx(one.values["mean-per-class"])
+    assert two.values["ece"] == pytest.approx(one.values["ece"], rel=1e-4)
+    monkeypatch.setattr(task_plan, "LARGE", 0.0)
+    monkeypatch.setattr(task_plan, "product_rate", lambda _: 1e6)
+    assert 0 < probing_seconds(jobs, found, tmp_path / "none", 2) < probing_seconds(jobs, found, tmp_path / "none", 1)

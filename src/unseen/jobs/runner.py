@@ -61,14 +61,15 @@ def missing(jobs: Sequence[J], folder: Path) -> list[J]:
     return [first[key] for key in reversed(first) if read_result(folder, key) is None]
 
 
-def run_jobs(jobs: Sequence[J], folder: Path, work: Work[J], *, workers: int = 1) -> Iterator[J]:
+def run_jobs(jobs: Sequence[J], folder: Path, work: Work[J], *, workers: int = 1, threads: int = 1) -> Iterator[J]:
     """Run what is missing and pass on each job as it is done.
 
     Args:
         work: computes the values of a job; a function at module level (or a partial of one), so that it can be sent.
         workers: 1 runs here; more run in as many new processes, each with one thread.
+        threads: of jobs that run here. With more than one, sums are taken in an order that depends on how many.
     """
-    yield from each(partial(_run_one, work, folder), missing(jobs, folder), workers=workers)
+    yield from each(partial(_run_one, work, folder), missing(jobs, folder), workers=workers, threads=threads)
 
 
 def run_together(
@@ -87,14 +88,14 @@ def run_together(
         yield job
 
 
-def each(function: Callable[[J], None], items: Sequence[J], *, workers: int) -> Iterator[J]:
+def each(function: Callable[[J], None], items: Sequence[J], *, workers: int, threads: int = 1) -> Iterator[J]:
     """Call a function on every item, here or in several new processes of one thread each, and pass on each item done.
 
     Processes of one thread share a busy machine better than threads that wait for each other.
     """
     if workers <= 1 or len(items) <= 1:
         for item in items:
-            with _one_thread():
+            with _threads(threads):
                 function(item)
             yield item
         return
@@ -133,16 +134,16 @@ def _collect(waiting: dict[Future[None], J]) -> Iterator[J]:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
-    """One thread, as in the processes: sums are then taken in the same order, and scores are the same to the bit."""
+def _threads(count: int) -> Iterator[None]:
+    """So many threads. With one, as in the processes, sums are in the same order and scores the same to the bit."""
     import torch
 
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+    usual = torch.get_num_threads()
+    torch.set_num_threads(count)
     try:
         yield
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(usual)
 
 
 def _single_thread() -> None:

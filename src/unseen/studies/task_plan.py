@@ -29,6 +29,8 @@ FIT_PRODUCT = (2048, 1024, 64)
 """Samples, dimensions and classes of a fit that is like most."""
 OTHER_WORK = 3.0
 """What a fit takes beside its products: softmax, line search, copies."""
+LARGE = 5e12
+"""Multiplications and additions, minutes on a core, from which on a job is worth all of them."""
 
 
 @dataclass(frozen=True)
@@ -119,16 +121,27 @@ def _finished(opened: OpenDataset, spec: Spec, folder: Path, settings: Settings)
 
 def probing_seconds(jobs: Sequence[TaskJob], tasks: Sequence[TaskFeatures], folder: Path, workers: int) -> float:
     """Seconds that the missing jobs should take, from how fast this machine multiplies matrices."""
-    table = {(task.backbone, task.dataset.name): task for task in tasks}
     # Jobs on features that are still to be made have no hashes yet, so no results either.
     todo = [job for job in jobs if not all(job.features)] + missing([job for job in jobs if all(job.features)], folder)
     if not todo:
         return 0.0
-    costs = []
-    for job in todo:
-        task = table[job.backbone, job.domain]
-        rows = task.rows["train"] if isinstance(job, ManyShotJob) else sum(task.rows.values())
-        costs.append(task_flops(job, rows, task.dimension, task.classes))
     rate = product_rate(FIT_PRODUCT) / OTHER_WORK
-    parallel = 1 if on_gpu() else min(max(workers, 1), len(todo))
-    return max(sum(costs) / parallel, *costs) / rate + 0.1 * len(todo)
+    small, large = ([job_flops(job, tasks) for job in part] for part in by_size(todo, tasks))
+    if on_gpu():
+        work = sum(small) + sum(large)
+    else:
+        work = max(sum(small) / max(workers, 1), *small, 0.0) + sum(large) / max(workers, 1)
+    return work / rate + 0.1 * len(todo)
+
+
+def by_size(jobs: Sequence[TaskJob], tasks: Sequence[TaskFeatures]) -> tuple[list[TaskJob], list[TaskJob]]:
+    """Jobs to run side by side, a thread each, and those so large that each gets all threads for itself."""
+    large = [job for job in jobs if job_flops(job, tasks) > LARGE]
+    return [job for job in jobs if job not in large], large
+
+
+def job_flops(job: TaskJob, tasks: Sequence[TaskFeatures]) -> float:
+    """Multiplications and additions of a job on the features of its backbone and data set."""
+    task = next(task for task in tasks if (task.backbone, task.dataset.name) == (job.backbone, job.domain))
+    rows = task.rows["train"] if isinstance(job, ManyShotJob) else sum(task.rows.values())
+    return task_flops(job, rows, task.dimension, task.classes)

@@ -36,6 +36,7 @@ from unseen.studies.probing import on_gpu
 from unseen.studies.run_folder import RESULTS, TOP1, VERSION
 from unseen.studies.task_analysis import averages, correlations, mean_errors, ranks, without_average
 from unseen.studies.task_features import TaskFeatures
+from unseen.studies.task_plan import by_size
 from unseen.version import __version__
 
 TITLE = "Transfer to other tasks"
@@ -52,10 +53,19 @@ EXACT = (
 def run_tasks(
     jobs: Sequence[TaskJob], tasks: Sequence[TaskFeatures], folder: Path, workers: int
 ) -> Generator[TaskJob, None, None]:
-    """Run the jobs that have no result in `folder` yet and pass on each as it is done; one process drives a GPU."""
+    """Run the jobs that have no result in `folder` yet and pass on each as it is done.
+
+    Args:
+        workers: processes for small jobs, and threads for large ones. One process drives a GPU.
+    """
     places = {task.hashes[split]: place for task in tasks for split, place in task.places.items()}
     work = partial(run_task_job, places=places, load=read_features)
-    yield from run_jobs(jobs, folder, work, workers=1 if on_gpu() else workers)
+    if on_gpu():
+        yield from run_jobs(jobs, folder, work)
+        return
+    small, large = by_size(jobs, tasks)
+    yield from run_jobs(small, folder, work, workers=workers)
+    yield from run_jobs(large, folder, work, threads=workers)
 
 
 def task_run(
