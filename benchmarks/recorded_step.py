@@ -53,7 +53,7 @@ def milliseconds(name: str, size: int, steps: int, device: torch.device, *, reco
 
     replay: AbstractContextManager[object] = nullcontext()
     if not recorded:
-        replay = patch.object(finetune, "Replay", lambda function, _: function)
+        replay = patch.object(finetune, "Replay", lambda function, *_: function)
     layout: AbstractContextManager[object] = nullcontext() if last else patch.object(nn.Module, "to", as_it_is)
     with replay, layout:
         train(4)
@@ -68,15 +68,16 @@ def main() -> None:
     options = parser.parse_args()
     device = torch.device(options.device)
     print(f"{describe(device)}; milliseconds a step\n")
-    print("| network, pixels | step by step | recorded | ratio | recorded, usual layout |")
-    print("| --- | ---: | ---: | ---: | ---: |")
+    print("| network, pixels | step by step | recorded | ratio | usual layout of images, step by step | recorded |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for net in options.nets:
         name, _, size = net.partition(":")
-        plain, ours, usual = (
+        plain, ours, *usual = (
             milliseconds(name, int(size), options.steps, device, recorded=recorded, last=last)
-            for recorded, last in ((False, True), (True, True), (True, False))
+            for last in (True, False)
+            for recorded in (False, True)
         )
-        print(f"| {name}, {size} | {plain:.1f} | {ours:.1f} | {plain / ours:.1f}× | {usual:.1f} |", flush=True)
+        print(f"| {name}, {size} | {plain:.1f} | {ours:.1f} | {plain / ours:.1f}× | {usual[0]:.1f} | {usual[1]:.1f} |")
 
 
 if __name__ == "__main__":

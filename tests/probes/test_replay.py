@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,18 @@ from torch import Tensor, nn
 
 import unseen.probes.finetune
 from unseen.probes.finetune import Finetuned, FinetuneProtocol, finetune, with_head
+from unseen.probes.replay import Replay
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 CUDA = torch.device("cuda")
 PROTOCOL = FinetuneProtocol("test", steps=23, batch=16, rate=0.05, decay=1e-3)
 RECORDED = 3
 """Calls of a network in a training that is replayed."""
+
+
+@pytest.fixture(autouse=True)
+def none_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Replay, "failed", False)
 
 
 class Counted(nn.Module):
@@ -32,7 +39,7 @@ class Counted(nn.Module):
 
 
 def network(other: Callable[[Tensor], Tensor]) -> tuple[nn.Module, Counted]:
-    counted = Counted(other)
+    counted = Counted(deepcopy(other))
     with torch.random.fork_rng():
         torch.manual_seed(3)
         body = nn.Sequential(
@@ -55,7 +62,7 @@ def pictures(start: int, sizes: Callable[[int], int] = lambda _: 16) -> Iterator
 
 def one_by_one(monkeypatch: pytest.MonkeyPatch, train: Callable[[], Finetuned]) -> Finetuned:
     with monkeypatch.context() as patch:
-        patch.setattr(unseen.probes.finetune, "Replay", lambda function, _: function)
+        patch.setattr(unseen.probes.finetune, "Replay", lambda function, *_: function)
         return train()
 
 
@@ -107,7 +114,19 @@ def draws_with_numpy(X: Tensor) -> Tensor:
     return X * (1 + float(np.random.rand()))  # noqa: NPY002
 
 
-@pytest.mark.parametrize("other", [asks, waits, draws, draws_for_python, draws_with_numpy])
+class Replaces(nn.Module):
+    """Keeps a running mean by putting a new tensor in place of the old."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(()))
+
+    def forward(self, X: Tensor) -> Tensor:
+        self.mean = 0.9 * self.mean + 0.1 * X.detach().float().mean()
+        return X - self.mean
+
+
+@pytest.mark.parametrize("other", [asks, waits, draws, draws_for_python, draws_with_numpy, Replaces()])
 def test_what_cannot_be_recorded_is_called_every_time(
     other: Callable[[Tensor], Tensor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,7 +137,10 @@ def test_what_cannot_be_recorded_is_called_every_time(
         np.random.seed(4)  # noqa: NPY002
         return finetune(model, pictures, PROTOCOL, device=CUDA, every=5)
 
+    stream = torch.cuda.current_stream()
     found = train(mine)
+    assert torch.cuda.current_stream() == stream
+    assert Replay.failed == (other is waits)
     assert calls.calls in {PROTOCOL.steps, PROTOCOL.steps + 1}  # one more where recording was tried
     expected = one_by_one(monkeypatch, lambda: train(theirs))
     assert found.losses == pytest.approx(expected.losses, abs=0.005)

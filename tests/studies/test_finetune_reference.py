@@ -11,6 +11,7 @@ from torch import nn
 
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import UserError
+from unseen.features.fingerprint import names_and_pixels
 from unseen.images.arrays import ArrayImages, array_images
 from unseen.images.manifest import Manifest
 from unseen.images.transform import Transform
@@ -35,6 +36,10 @@ def backbone() -> Backbone:
     return Backbone(Spec("tiny", "seed 0", "output", "none", 8, 0, Transform(size=14, resize=14)), module)
 
 
+def known(source: ArrayImages, manifest: Manifest) -> str:
+    return names_and_pixels(source, manifest, ("train", "test"))
+
+
 @pytest.fixture(scope="module")
 def images() -> tuple[ArrayImages, Manifest]:
     """Three classes that differ in colour, with noise and of unequal sides."""
@@ -50,7 +55,7 @@ def images() -> tuple[ArrayImages, Manifest]:
 
 def test_it_learns_and_is_done_once(images: tuple[ArrayImages, Manifest], tmp_path: Path) -> None:
     source, manifest = images
-    job = plan_reference("concepts", backbone(), "l1", source, manifest, PROTOCOL)
+    job = plan_reference("concepts", backbone(), "l1", known(source, manifest), PROTOCOL)
     steps: list[int] = []
     result = run_reference(job, backbone(), source, manifest, tmp_path / "results", every=10, watch=steps.append)
     assert steps == [10, 20, 30, 40]
@@ -72,7 +77,7 @@ def test_it_learns_and_is_done_once(images: tuple[ArrayImages, Manifest], tmp_pa
 def test_interrupted_it_ends_the_same(images: tuple[ArrayImages, Manifest], tmp_path: Path, augment: str) -> None:
     source, manifest = images
     protocol = FinetuneProtocol("quick", steps=24, batch=16, rate=0.05, decay=0.0, augment=augment)
-    job = plan_reference("concepts", backbone(), "l1", source, manifest, protocol)
+    job = plan_reference("concepts", backbone(), "l1", known(source, manifest), protocol)
     whole = run_reference(job, backbone(), source, manifest, tmp_path / "whole" / "results", every=6)
 
     def interrupt(step: int) -> None:
@@ -91,7 +96,7 @@ def test_interrupted_it_ends_the_same(images: tuple[ArrayImages, Manifest], tmp_
 def test_a_training_that_diverges_is_no_reference(images: tuple[ArrayImages, Manifest], tmp_path: Path) -> None:
     source, manifest = images
     for rate in (1e30, 1e10):
-        job = plan_reference("concepts", backbone(), "l1", source, manifest, replace(PROTOCOL, rate=rate))
+        job = plan_reference("concepts", backbone(), "l1", known(source, manifest), replace(PROTOCOL, rate=rate))
         with pytest.raises(UserError, match=r"tiny on l1: fine-tuning diverged at rate 1e\+\d0; give a smaller --rate"):
             run_reference(job, backbone(), source, manifest, tmp_path / "results", every=1)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -99,7 +104,7 @@ def test_a_training_that_diverges_is_no_reference(images: tuple[ArrayImages, Man
 
 def test_other_images_or_weights_are_refused(images: tuple[ArrayImages, Manifest], tmp_path: Path) -> None:
     source, manifest = images
-    job = plan_reference("concepts", backbone(), "l1", source, manifest, PROTOCOL)
+    job = plan_reference("concepts", backbone(), "l1", known(source, manifest), PROTOCOL)
     fewer = Manifest(manifest.entries[:50], manifest.splits[:50])
     with pytest.raises(UserError, match="not what this fine-tuning was planned with"):
         run_reference(job, backbone(), source, fewer, tmp_path / "results")
@@ -112,7 +117,7 @@ def test_other_images_or_weights_are_refused(images: tuple[ArrayImages, Manifest
     with pytest.raises(UserError, match="not what this fine-tuning was planned with"):
         run_reference(job, other, source, manifest, tmp_path / "results")
     one_sided = Manifest(source.entries, ["train"] * 59 + ["test"])
-    job = plan_reference("concepts", backbone(), "l1", source, one_sided, PROTOCOL)
+    job = plan_reference("concepts", backbone(), "l1", known(source, one_sided), PROTOCOL)
     with pytest.raises(UserError, match="each with images to train and to test on"):
         run_reference(job, backbone(), source, one_sided, tmp_path / "results")
 
@@ -129,7 +134,7 @@ def test_a_damaged_image_is_named(tmp_path: Path) -> None:
     (tmp_path / "images" / "b" / "2.png").write_bytes(b"not an image")
     source = folder_images(tmp_path / "images")
     manifest = Manifest(source.entries, ["train", "train", "train", "test"] * 2)
-    job = plan_reference("concepts", backbone(), "l1", source, manifest, PROTOCOL)
+    job = plan_reference("concepts", backbone(), "l1", known(source, manifest), PROTOCOL)
     with pytest.raises(UserError, match=r"b/2\.png: not an image"):
         run_reference(job, backbone(), source, manifest, tmp_path / "results")
 
@@ -158,7 +163,7 @@ def test_relative_scores_are_differences_of_means() -> None:
 def test_everything_in_a_job_is_in_its_key(images: tuple[ArrayImages, Manifest]) -> None:
     from unseen.jobs.job import job_key
 
-    job = plan_reference("concepts", backbone(), "l1", *images, PROTOCOL)
+    job = plan_reference("concepts", backbone(), "l1", known(*images), PROTOCOL)
     changes = {
         "protocol": replace(PROTOCOL, rate=0.1),
         "spec": replace(job.spec, layer="features.3"),

@@ -131,8 +131,8 @@ def _refuse_other_features(run: Path, domain: "DomainImages", backbones: "Sequen
 
     from unseen.studies.concept_features import SIDES, stores_in
 
-    hashes = {split: domain.sides[split][1].content_hash for split in SIDES}
-    stores = [store for store in stores_in(run / FEATURES / domain.name) if store.split in hashes]
+    known = {split: _known(*domain.sides[split], split) for split in SIDES}
+    stores = [store for store in stores_in(run / FEATURES / domain.name) if store.split in known]
     for spec in (backbone.spec for backbone in backbones):
         own = [store for store in stores if store.backbone == spec.id]
         if not own:
@@ -140,7 +140,7 @@ def _refuse_other_features(run: Path, domain: "DomainImages", backbones: "Sequen
         # What was read from a store went through JSON, where a tuple becomes a list.
         wanted = json.loads(json.dumps(asdict(spec)))
         for store in own:
-            if store.about.get("manifest") not in {None, hashes[str(store.split)]}:
+            if any(store.about.get(name, value) != value for name, value in known[str(store.split)].items()):
                 raise UserError(
                     f"{store.path}: the {store.split} features of {domain.name} are of other images; give those of the "
                     "run, drawn in the same way (--images, --imagenet-1k, --splits, --variant)"
@@ -154,16 +154,27 @@ def _refuse_other_features(run: Path, domain: "DomainImages", backbones: "Sequen
                 )
 
 
+def _known(source: "ImageSource", manifest: "Manifest", split: str) -> dict[str, str]:
+    """What a store of features says of its images, as it would be of these: their names and what some of them show."""
+    from unseen.features.fingerprint import fingerprint
+
+    images = fingerprint(source, manifest.numbers(source, split))
+    return {"manifest": manifest.content_hash, "images": images}
+
+
 def _plan(
     domain: "DomainImages", backbones: "Sequence[Backbone]", epochs: int, batch: int, rate: float, seeds: range
 ) -> list[Training]:
+    from unseen.features.fingerprint import names_and_pixels
+    from unseen.studies.concept_features import SIDES
     from unseen.studies.concepts import STUDY
     from unseen.studies.finetune_reference import plan_reference, reference_protocol
 
     source, manifest = _together(domain)
+    images = names_and_pixels(source, manifest, SIDES)
     protocol = reference_protocol(domain.rows["train"], epochs=epochs, batch=batch, rate=rate)
     jobs = [
-        (plan_reference(STUDY, each, domain.name, source, manifest, protocol, seed=seed), each)
+        (plan_reference(STUDY, each, domain.name, images, protocol, seed=seed), each)
         for each in backbones
         for seed in seeds
     ]

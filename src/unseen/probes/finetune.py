@@ -120,7 +120,8 @@ def finetune(
     for group in optimiser.param_groups:
         group["lr"] = rate  # a checkpoint brings one of its own
     update = partial(_step, model, optimiser, scaler, statistics)
-    take = Replay(update, device) if on_gpu else update
+    take = Replay(update, model, device) if on_gpu else update
+    draws = [torch.default_generator, *([torch.cuda.default_generators[_index(device)]] if on_gpu else [])]
     coming, finished = batches(step), True
     with torch.random.fork_rng(devices=[device] if on_gpu else []):
         while finished and step < protocol.steps:
@@ -128,7 +129,8 @@ def finetune(
             total, sound, loss = (torch.zeros((), device=device) for _ in range(3))
             for number in stretch:
                 inputs, labels = next(coming)
-                torch.manual_seed((seed << 32) + number)  # after the batch, as making it may draw from the same numbers
+                for generator in draws:  # after the batch, as making it may draw from the same numbers
+                    generator.manual_seed((seed << 32) + number)
                 rate.fill_(protocol.rate_at(number))
                 loss = take(inputs.to(device), sent(labels, device))
                 total += torch.where(loss.isfinite(), loss, 0.0)
@@ -139,8 +141,13 @@ def finetune(
             watch(step)
             if checkpoint and finished:
                 state.save(checkpoint, step, losses, skipped)
+    optimiser.zero_grad(set_to_none=True)
     model.eval()
     return Finetuned(tuple(losses), finished, skipped)
+
+
+def _index(device: torch.device) -> int:
+    return torch.cuda.current_device() if device.index is None else device.index
 
 
 def _sgd(model: nn.Module, protocol: FinetuneProtocol, rate: Tensor, *, fused: bool) -> torch.optim.SGD:

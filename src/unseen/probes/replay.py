@@ -4,10 +4,11 @@ import pickle
 import random
 import warnings
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 WARM = 1
 """Calls in which a device sets itself up, which neither tell what the step does nor can be recorded."""
@@ -20,15 +21,22 @@ class Replay:
 
     The function may change tensors in place. It has to do the same to the same memory at every call: what varies is
     in its arguments or in tensors it reads, and random numbers are the device's, whose seed may differ from call to
-    call. Where a call waits for the device or draws numbers on the host, a record could not do or would repeat that:
-    then the function is called every time, as it is for arguments of other shapes.
+    call. Where a call waits for the device, draws from the host's global random numbers, or puts other tensors in
+    place of those of its network, a record could not do or would repeat that: then the function is called every time,
+    as it is for arguments of other shapes.
 
     What a call returns is overwritten by the next.
+
+    Attributes:
+        failed: whether a record failed in this process. PyTorch does not give back all it took for that, so none is
+            tried again.
     """
 
-    def __init__(self, function: Callable[[Tensor, Tensor], Tensor], device: torch.device) -> None:
-        self.function = function
-        self.side = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+    failed = False
+
+    def __init__(self, function: Callable[[Tensor, Tensor], Tensor], network: nn.Module, device: torch.device) -> None:
+        self.function, self.network = function, network
+        self.side = _stream(device)
         self.calls = 0
         self.recordable = False
         self.graph: torch.cuda.CUDAGraph | None = None
@@ -65,7 +73,7 @@ class Replay:
 
     def _watched(self, *arguments: Tensor) -> Tensor:
         """Call the function, and see whether it can be recorded."""
-        before = _host_numbers()
+        before = _host_numbers(), _places(self.network)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             usual = torch.cuda.get_sync_debug_mode()
@@ -75,7 +83,7 @@ class Replay:
             finally:
                 torch.cuda.set_sync_debug_mode(usual)
         waits = any(str(warning.message).startswith(WAITED) for warning in caught)
-        self.recordable = not waits and before == _host_numbers()
+        self.recordable = not (waits or Replay.failed) and before == (_host_numbers(), _places(self.network))
         return result
 
     def _record(self, *arguments: Tensor) -> None:
@@ -83,14 +91,30 @@ class Replay:
         graph = torch.cuda.CUDAGraph()
         numbers = torch.cuda.default_generators[self.side.device.index]
         kept = numbers.clone_state()
+        usual = torch.cuda.current_stream(self.side.device)
         try:
-            with torch.cuda.graph(graph, stream=self.side, capture_error_mode="thread_local"):
+            with (
+                torch.cuda.stream(usual),  # a record that fails may leave its own in place
+                torch.cuda.graph(graph, stream=self.side, capture_error_mode="thread_local"),
+            ):
                 self.result = self.function(*self.arguments)
         except RuntimeError:  # it does what no graph can hold
             numbers.graphsafe_set_state(kept)  # which would go on believing that it is recorded
-            self.recordable = False
+            self.recordable, self.arguments, self.result = False, [], None
+            Replay.failed = True
         else:
             self.graph = graph
+
+
+@cache
+def _stream(device: torch.device) -> torch.cuda.Stream:
+    """One a device: matrix products keep memory for every stream that they were ever on."""
+    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+
+
+def _places(network: nn.Module) -> list[int]:
+    """Where the numbers of a network are."""
+    return [tensor.data_ptr() for tensors in (network.parameters(), network.buffers()) for tensor in tensors]
 
 
 def _host_numbers() -> tuple[bytes, ...]:

@@ -52,18 +52,20 @@ def plan_reference(
     study: str,
     backbone: Backbone,
     domain: str,
-    source: ImageSource,
-    manifest: Manifest,
+    images: str,
     protocol: FinetuneProtocol,
     *,
     seed: int = 0,
 ) -> FinetuneJob:
-    """The job of fine-tuning a backbone on the images "train" of a manifest and scoring it on those "test"."""
+    """The job of fine-tuning a backbone on the images "train" of a manifest and scoring it on those "test".
+
+    Args:
+        images: `names_and_pixels` of those.
+    """
     import torch
 
     spec = backbone.spec
     arithmetic = "float16" if torch.cuda.is_available() else "float32"
-    images = names_and_pixels(source, manifest, SIDES)
     return FinetuneJob(study, protocol, spec.id, spec, domain, images, seed, arithmetic)
 
 

@@ -137,7 +137,9 @@ def step_seconds(backbone: Backbone, batch: int, device: "torch.device") -> floa
         )
     finally:
         torch.set_num_threads(threads)
-    seconds = (times[-1] - times[0]) / (steps - every)  # in the first stretch a device sets itself up
+    if len(times) == 1:
+        raise UserError(f"{backbone.spec.id}: its loss is not finite on an empty image; look at its preprocessing")
+    seconds = (times[-1] - times[0]) / (every * (len(times) - 1))  # in the first stretch a device sets itself up
     return seconds * batch / images
 
 
