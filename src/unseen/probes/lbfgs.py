@@ -5,13 +5,14 @@ and the gradient. Scores are linear in the coefficients, so trial steps of the l
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 from torch.linalg import vector_norm
 
 from unseen.probes.logistic_objective import Problems, loss_and_residual
+from unseen.probes.preconditioner import Blocks, Diagonal, affordable, worth
 
 MEMORY = 10
 """Pairs kept; on wide features 5 or 40 change the number of iterations by a few per cent."""
@@ -33,6 +34,7 @@ class Minimum:
         gradient_norm: (p,), float64, by the norm that was given.
         iterations: (p,).
         converged: (p,) whether the norm was small enough.
+        hard: whether the diagonal preconditioner did not suffice for some problem.
     """
 
     coefs: Tensor
@@ -41,6 +43,7 @@ class Minimum:
     gradient_norm: Tensor
     iterations: Tensor
     converged: Tensor
+    hard: bool
 
 
 @dataclass(frozen=True)
@@ -175,6 +178,7 @@ def minimise(
     rule: StopRule,
     limits: Tensor,
     patience: int,
+    hard: bool = False,
 ) -> Minimum:
     """Follow L-BFGS from `coefs` until each problem's gradient is small enough by the rule.
 
@@ -185,6 +189,7 @@ def minimise(
         coefs: (p, r + 1, k) in the type of the problems' features.
         norm: of (p, r + 1, k) gradients, as (p,), in float64.
         limits: (p,) numbers of iterations.
+        hard: whether to begin with blocks for a preconditioner, as problems like these took long without.
     """
     coefs = problems.without_common_part(coefs)
     point = _evaluate(problems, coefs, problems.scores(coefs))
@@ -195,9 +200,11 @@ def minimise(
         gradient_norm=torch.empty_like(rule.targets),
         iterations=torch.zeros_like(limits),
         converged=torch.zeros_like(limits, dtype=torch.bool),
+        hard=False,
     )
-    scaling = problems.scaling(point.residual)
-    memory = Curvature(coefs)
+    preconditioner: Diagonal | Blocks = Diagonal.of(problems, point.residual)
+    memory, unit = Curvature(coefs), preconditioner.unit_gradient(point.gradient)
+    switch = (0 if hard else worth(problems)) if affordable(problems, coefs.shape[2]) else None
     index = torch.arange(len(coefs), device=coefs.device)
     stuck = torch.zeros_like(index, dtype=torch.bool)
     smallest, since = torch.full_like(rule.targets, torch.inf), torch.zeros_like(index)
@@ -215,26 +222,30 @@ def minimise(
             found.gradient_norm[where], found.iterations[where] = norms[done], iteration
             found.converged[where] = met[done]
             if done.all():
-                return found
+                return replace(found, hard=isinstance(preconditioner, Blocks))
             index, since, smallest = index[~done], since[~done], smallest[~done]
-            point, problems, scaling = point.select(~done), problems.select(~done), scaling[~done]
-            rule = rule.select(~done)
+            point, problems, preconditioner = point.select(~done), problems.select(~done), preconditioner.select(~done)
+            rule, unit = rule.select(~done), unit[~done]
             memory.select(~done)
-        new, stuck = _search_line(problems, point, _direction(problems, point, scaling, memory))
-        memory.push((new.coefs - point.coefs) / scaling, (new.gradient - point.gradient) * scaling)
-        point = new
+        if iteration == switch:
+            preconditioner = Blocks.of(problems, point.residual) or preconditioner
+            memory, unit = Curvature(point.coefs), preconditioner.unit_gradient(point.gradient)
+        direction = preconditioner.direction(_downhill(unit, memory))
+        new, stuck = _search_line(problems, point, problems.without_common_part(direction))
+        after = preconditioner.unit_gradient(new.gradient)
+        memory.push(preconditioner.unit_step(new.coefs - point.coefs), after - unit)
+        point, unit = new, after
         iteration += 1
 
 
-def _direction(problems: Problems, point: _Point, scaling: Tensor, memory: Curvature) -> Tensor:
-    """Downhill by what is remembered; where rounding has spoilt that, along the gradient, with nothing remembered."""
-    gradient = scaling * point.gradient
-    direction = memory.apply(gradient)
-    spoilt = ~((direction * gradient).sum((1, 2)) > 0)
+def _downhill(unit: Tensor, memory: Curvature) -> Tensor:
+    """Down a gradient by what is remembered; where rounding has spoilt that, straight down, with nothing remembered."""
+    direction = memory.apply(unit)
+    spoilt = ~((direction * unit).sum((1, 2)) > 0)
     if spoilt.any():
         memory.forget(spoilt)
-        direction = torch.where(spoilt[:, None, None], gradient, direction)
-    return problems.without_common_part(-scaling * direction)
+        direction = torch.where(spoilt[:, None, None], unit, direction)
+    return -direction
 
 
 def _evaluate(problems: Problems, coefs: Tensor, scores: Tensor) -> _Point:

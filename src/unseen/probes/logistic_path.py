@@ -92,9 +92,11 @@ def logistic_path(
     The path is walked from the strongest penalty to the weakest. Each optimum starts from an extrapolation of its
     neighbours' in log λ (of the orders 0 to 3, the one of lowest objective) and is found by L-BFGS, preconditioned in
     the eigenbasis of the features (`logistic_objective`): first in float32, at twice the speed, then from there in
-    float64, where most problems only have their gradient confirmed. An iteration is 4·n·d·c flops a penalty; the
-    eigendecomposition about 4·n·d² + 10·d³ once (the smaller of n and d in place of one d). Memory: the features in
-    float64 and float32, at most 28·n·d bytes, and 10 pairs of weights and 36·n·c bytes a penalty of the block.
+    float64, where most problems only have their gradient confirmed. A penalty that takes long, and those after it, get
+    a closer preconditioner, if 32·d²·c bytes are not too many (`preconditioner`). An iteration is 4·n·d·c flops a
+    penalty; the eigendecomposition about 4·n·d² + 10·d³ once (the smaller of n and d in place of one d). Memory: the
+    features in float64 and float32, at most 28·n·d bytes, 10 pairs of weights and 36·n·c bytes a penalty of the block,
+    and at most 2 GiB for that preconditioner.
 
     Args:
         X: (n, d) features of any real type; not modified.
@@ -116,7 +118,7 @@ def logistic_path(
     neighbours: list[_Neighbour] = []
     for some in path.split(block or (BLOCK_ON_GPU if X.is_cuda else 1)):
         start = torch.cat([_start(task, penalty, neighbours) for penalty in some.tolist()])
-        parts.append(_solve(task, some, start))
+        parts.append(_solve(task, some, start, hard=bool(parts) and parts[-1].hard))
         neighbours = (neighbours + _neighbours(parts[-1], some))[-HISTORY:]
     return _collect(task, parts, path, place, dtype)
 
@@ -233,8 +235,8 @@ def extrapolation_weights(positions: Sequence[float], at: float) -> list[float]:
     return [math.prod((at - other) / (here - other) for other in positions if other != here) for here in positions]
 
 
-def _solve(task: _Task, penalties: Tensor, coefs: Tensor) -> Minimum:
-    """The optima of some penalties, one precision after the other."""
+def _solve(task: _Task, penalties: Tensor, coefs: Tensor, *, hard: bool) -> Minimum:
+    """The optima of some penalties, one precision after the other; `hard` is whether their neighbours were."""
     iterations = torch.zeros(len(coefs), dtype=torch.long, device=coefs.device)
     for features, rule in zip(task.features, task.rules(len(penalties)), strict=True):
         found = minimise(
@@ -244,9 +246,10 @@ def _solve(task: _Task, penalties: Tensor, coefs: Tensor) -> Minimum:
             rule=rule,
             limits=task.max_iterations - iterations,
             patience=PATIENCE[features.dtype],
+            hard=hard,
         )
-        coefs, iterations = found.coefs, iterations + found.iterations
-    return replace(found, iterations=iterations)
+        coefs, iterations, hard = found.coefs, iterations + found.iterations, hard or found.hard
+    return replace(found, iterations=iterations, hard=hard)
 
 
 def _collect(task: _Task, parts: Sequence[Minimum], path: Tensor, place: Tensor, dtype: torch.dtype) -> LogisticPath:
