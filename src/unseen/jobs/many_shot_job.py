@@ -19,7 +19,7 @@ from unseen.results.score import Score
 if TYPE_CHECKING:
     import torch
 
-ITERATIONS = 40
+ITERATIONS = 60
 """How many iterations a fit of the path takes, for estimates of time; the refit takes as many as ten of these fits."""
 REFIT_FITS = 10
 

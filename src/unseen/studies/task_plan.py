@@ -25,8 +25,8 @@ from unseen.studies.probing import on_gpu, product_rate
 from unseen.studies.task_features import TaskFeatures, splits_of
 
 STUDY = "tasks"
-FIT_PRODUCT = (2048, 1024, 64)
-"""Samples, dimensions and classes of a fit that is like most."""
+FIT_PRODUCT = (16_384, 1024)
+"""Samples and dimensions of a product that is timed: more than a processor keeps at hand, as in most fits."""
 OTHER_WORK = 3.0
 """What a fit takes beside its products: softmax, line search, copies."""
 LARGE = 5e12
@@ -125,13 +125,15 @@ def probing_seconds(jobs: Sequence[TaskJob], tasks: Sequence[TaskFeatures], fold
     todo = [job for job in jobs if not all(job.features)] + missing([job for job in jobs if all(job.features)], folder)
     if not todo:
         return 0.0
-    rate = product_rate(FIT_PRODUCT) / OTHER_WORK
-    small, large = ([job_flops(job, tasks) for job in part] for part in by_size(todo, tasks))
+    classes = {task.classes for task in tasks}  # with few of them, products wait for memory
+    rates = {count: product_rate((*FIT_PRODUCT, count)) / OTHER_WORK for count in classes}
+    small, large = (
+        [job_flops(job, tasks) / rates[_task_of(job, tasks).classes] for job in part] for part in by_size(todo, tasks)
+    )
+    overhead = 0.1 * len(todo)
     if on_gpu():
-        work = sum(small) + sum(large)
-    else:
-        work = max(sum(small) / max(workers, 1), *small, 0.0) + sum(large) / max(workers, 1)
-    return work / rate + 0.1 * len(todo)
+        return sum(small) + sum(large) + overhead
+    return max(sum(small) / max(workers, 1), *small, 0.0) + sum(large) / max(workers, 1) + overhead
 
 
 def by_size(jobs: Sequence[TaskJob], tasks: Sequence[TaskFeatures]) -> tuple[list[TaskJob], list[TaskJob]]:
@@ -142,6 +144,10 @@ def by_size(jobs: Sequence[TaskJob], tasks: Sequence[TaskFeatures]) -> tuple[lis
 
 def job_flops(job: TaskJob, tasks: Sequence[TaskFeatures]) -> float:
     """Multiplications and additions of a job on the features of its backbone and data set."""
-    task = next(task for task in tasks if (task.backbone, task.dataset.name) == (job.backbone, job.domain))
+    task = _task_of(job, tasks)
     rows = task.rows["train"] if isinstance(job, ManyShotJob) else sum(task.rows.values())
     return task_flops(job, rows, task.dimension, task.classes)
+
+
+def _task_of(job: TaskJob, tasks: Sequence[TaskFeatures]) -> TaskFeatures:
+    return next(task for task in tasks if (task.backbone, task.dataset.name) == (job.backbone, job.domain))
