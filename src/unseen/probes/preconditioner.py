@@ -56,8 +56,8 @@ class Blocks:
     """M = Xᵀ diag(π(1 − π)) X + λ for each column, from a sample of the rows.
 
     Where penalties are weak, few samples are in doubt and all curvature is theirs: directions that are alike for all
-    samples together are not for those, and the diagonal is far off. On features of Fashion-MNIST (48,000 × 1280, λ = 30)
-    blocks take a fifth of the iterations.
+    samples together are not for those, and the diagonal is far off. On features of Fashion-MNIST (48,000 × 1280,
+    λ = 30) blocks take a fifth of the iterations.
 
     Attributes:
         factor: (p, k, r + 1, r + 1) L, lower triangles.
