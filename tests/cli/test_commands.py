@@ -62,14 +62,6 @@ except SystemExit:
     assert not loaded & {"numpy", "torch", "pandas", "pyarrow", "matplotlib", "plotly", "jinja2", "optuna", "PIL"}
 
 
-def test_help_imports_nothing_heavy() -> None:
-    code = "import sys; sys.argv = ['unseen', '--help']\nfrom unseen.cli.main import run\n"
-    code += "try: run()\nexcept SystemExit: pass\n"
-    code += "print([m for m in ('numpy', 'matplotlib', 'plotly', 'torch') if m in sys.modules])"
-    answer = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert answer.stdout.splitlines()[-1] == "[]"
-
-
 def test_version_and_no_arguments(unseen: Unseen) -> None:
     assert unseen("--version").out == f"unseen {package.__version__}\n"
     answer = unseen()

@@ -69,11 +69,14 @@ class Blocks:
 
     @staticmethod
     def of(problems: Problems, residual: Tensor) -> "Blocks | None":
-        """For where the residuals are (n, p, k); None where rounding has made a block singular."""
+        """For where the residuals are (n, p, k); None where rounding left no curvature, or made a block singular."""
         _, p, k = residual.shape
         r = problems.features.shape[1]
         size = residual.abs()
-        rows, factors = _sample((size - size.square()).sum((1, 2)), ROWS * r)
+        weights = (size - size.square()).sum((1, 2))
+        if not bool((weights > 0).any()):
+            return None
+        rows, factors = _sample(weights, ROWS * r)
         features, size = problems.features[rows].double(), size[rows].double()
         curvature = (size - size.square()) * factors[:, None, None]
         blocks = features.new_empty(p, k, r, r)
