@@ -314,6 +314,17 @@ def test_single_precision_is_close_and_says_what_it_reached() -> None:
     assert (too_much.iterations < 1000).all()
 
 
+@pytest.mark.parametrize("block", [1, 5])
+def test_single_precision_goes_on_while_the_objective_falls(block: int) -> None:
+    """With weak penalties the gradient norm rises for dozens of iterations, which is not rounding."""
+    X, y = problem(400, 40, 6, 1.5)
+    labels = torch.nn.functional.one_hot(y)
+    double = logistic_path(X, labels, WHOLE)
+    single = logistic_path(X, labels, WHOLE, tol=1e-5, dtype=torch.float32, block=block)
+    assert single.converged[1:].all()  # under the weakest penalty a class is separated, which 32 bits may not resolve
+    torch.testing.assert_close(single.objective.double(), double.objective, rtol=1e-4, atol=0)
+
+
 def test_what_did_not_converge_is_said() -> None:
     X, y = problem(300, 30, 8, 1.5)
     short = logistic_path(X, y, MIDDLE, max_iterations=3)
@@ -426,7 +437,8 @@ def test_a_gpu_finds_the_same_optimum(several: bool, dtype: torch.dtype) -> None
     there = logistic_path(X.cuda(), labels, WHOLE, tol=tol, dtype=dtype)
     assert there.weights.is_cuda
     back = replace(there, **{name: v.cpu() for name, v in vars(there).items() if isinstance(v, Tensor)})
-    assert back.converged.all()
+    first = 1 if several and dtype == torch.float32 else 0  # 32 bits may not resolve a class that is separated
+    assert back.converged[first:].all()
     assert (back.objective - here.objective).abs().max() <= tol * 400 * math.log(6)
     if dtype == torch.float64:
         assert_honest(back, X, labels)

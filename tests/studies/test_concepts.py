@@ -237,6 +237,7 @@ def test_memory_is_that_of_the_largest_kind(monkeypatch: pytest.MonkeyPatch) -> 
     pairs = [small, pair]
     # A CPU: two copies of 1,281,167 × 2049 numbers of 4 bytes; ten classifiers of 2049 × 1000 numbers, three times; and
     # 1024 × 10 × 1000 scores twice.
+    monkeypatch.setattr(concept_plan, "on_gpu", lambda: False)
     assert COG_V2.round_size == 10
     logistic = 21_000_889_464 + 245_880_000 + 81_920_000
     assert probing_memory(pairs, COG_V2) == logistic

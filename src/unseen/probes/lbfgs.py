@@ -183,7 +183,9 @@ def minimise(
     """Follow L-BFGS from `coefs` until each problem's gradient is small enough by the rule.
 
     Problems that are done leave the batch and cost no more. One is also done after its limit of iterations, and where
-    rounding is in the way: after `patience` iterations without a new smallest norm, or when no step descends.
+    rounding is in the way: when no step descends, or after `patience` iterations that brought neither a new smallest
+    norm nor an objective that is lower by more than its rounding error. The norm alone would not tell: where penalties
+    are weak it can rise for 40 iterations in a row while the objective falls.
 
     Args:
         coefs: (p, r + 1, k) in the type of the problems' features.
@@ -208,22 +210,25 @@ def minimise(
     index = torch.arange(len(coefs), device=coefs.device)
     stuck = torch.zeros_like(index, dtype=torch.bool)
     smallest, since = torch.full_like(rule.targets, torch.inf), torch.zeros_like(index)
+    lowest = torch.full_like(point.loss, torch.inf)
+    rounding = 10 * torch.finfo(lowest.dtype).eps
     iteration = 0
     while True:
-        norms = norm(point.gradient)
-        since = torch.where(norms < smallest, 0, since + 1)
-        smallest = torch.minimum(norms, smallest)
+        norms, objective = norm(point.gradient), point.loss + problems.penalty(point.coefs)
+        lower = lowest - objective > rounding * objective
+        since = torch.where((norms < smallest) | lower, 0, since + 1)
+        smallest, lowest = torch.minimum(norms, smallest), torch.where(lower, objective, lowest)
         met = norms <= rule.limits(point.loss)
         done = met | (iteration >= limits[index]) | (since >= patience) | stuck
         if done.any():
             where, last = index[done], point.select(done)
             found.coefs[where], found.scores[:, where] = last.coefs, last.scores
-            found.objective[where] = last.loss + problems.select(done).penalty(last.coefs)
+            found.objective[where] = objective[done]
             found.gradient_norm[where], found.iterations[where] = norms[done], iteration
             found.converged[where] = met[done]
             if done.all():
                 return replace(found, hard=isinstance(preconditioner, Blocks))
-            index, since, smallest = index[~done], since[~done], smallest[~done]
+            index, since, smallest, lowest = index[~done], since[~done], smallest[~done], lowest[~done]
             point, problems, preconditioner = point.select(~done), problems.select(~done), preconditioner.select(~done)
             rule, unit = rule.select(~done), unit[~done]
             memory.select(~done)

@@ -38,8 +38,8 @@ ROUNDING = {torch.float32: 1e-8, torch.float64: 1e-15}
 SMALL_LOSS = 0.001
 """The share of the loss at zero weights below which the gradient must be small beside the loss itself."""
 
-PATIENCE = {torch.float32: 20, torch.float64: 200}
-"""Iterations without a new smallest gradient norm after which rounding is taken to be the reason."""
+PATIENCE = {torch.float32: 30, torch.float64: 200}
+"""Iterations without progress after which rounding is taken to be the reason."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from unseen.metrics.average_precision import average_precision_11_point
 from unseen.metrics.calibration import ReliabilityBins, fit_temperature, reliability_bins
 from unseen.probes.logistic_path import LogisticPath, logistic_path
 
-REVISION = 3
+REVISION = 4
 """Raised when the probe gives other numbers for the same input."""
 Metric = Literal["top1", "mean-per-class", "map-11-point"]
 REFIT_STEP = 4
