@@ -255,7 +255,7 @@ REFUSED = [
     (["levels", "build", "--seen", "imagenet-1k", "--exclude-subtree", "n99999999"], "n99999999 is not a noun synset"),
     (["levels", "build", "--seen", "imagenet-1k", "--explain", "unicorn.n.99"], "unicorn has 1 noun senses"),
     (["levels", "build", "--sizes", "3"], "No such option"),
-    (["levels", "build", "--size", "many"], "should be a valid integer"),
+    (["levels", "build", "--size", "many"], "Invalid value for '--size'"),
     (["levels", "plot", "--figure", "pie"], "--figure is one of ranking, images, examples, not 'pie'"),
     (["levels", "plot", "--out", "f.bmp"], "a figure is written as"),
     (["levels", "import", "none.pkl"], "none.pkl: no such file"),

@@ -64,7 +64,7 @@ def test_planning_takes_tens_of_bytes_an_image(same: bool) -> None:
             peaks.append(tracemalloc.get_traced_memory()[1])
         finally:
             tracemalloc.stop()
-    assert peaks[1] - peaks[0] < 50 * 20_000  # two or three columns of 8 bytes, and the room they grow into
+    assert peaks[1] - peaks[0] < 60 * 20_000  # two or three columns of 8 bytes, and the room they grow into
 
 
 class Drawn(Simulated):

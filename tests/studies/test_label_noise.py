@@ -28,6 +28,8 @@ from unseen.studies.label_noise_page import write_inspection
 from unseen.studies.probing import pair_from_features, plan, run
 
 PROTOCOL = LogisticProtocol(name="quick", epochs=20, trials=2, round_size=2, batch=32, rates=(10.0, 100.0))
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+ROUNDING = 1e-2 if DEVICE == "cuda" else 0.0  # of weights in 16-bit products that are stacked in another way
 EVIL = "<script>alert(1)</script>"
 
 
@@ -65,9 +67,9 @@ def test_the_classifier_is_the_one_that_was_scored(study: Path, shots: int | Non
     again = fit_again(result, train)
     X, X_test = (torch.from_numpy(np.array(part.X)) for part in (train, test))
     y, y_test = torch.from_numpy(train.y), torch.from_numpy(test.y)
-    expected = probe_logistic(X, y, X_test, y_test, protocol=PROTOCOL, seed=3, shots=shots)
-    assert torch.equal(again.weights, expected.weights)
-    assert torch.equal(again.bias, expected.bias)
+    expected = probe_logistic(X, y, X_test, y_test, protocol=PROTOCOL, seed=3, shots=shots, device=DEVICE)
+    torch.testing.assert_close(again.weights, expected.weights, rtol=0, atol=ROUNDING)
+    torch.testing.assert_close(again.bias, expected.bias, rtol=0, atol=ROUNDING)
     assert again.classes == ("seen0", "seen1", "seen2")
 
 
@@ -89,7 +91,7 @@ def test_what_is_confident_is_listed(study: Path) -> None:
     expected.sort(key=lambda row: -row[-1])
     table = found.table
     assert len(expected) >= 6
-    assert table["confidence"].tolist() == pytest.approx([row[-1] for row in expected], abs=1e-5)
+    assert table["confidence"].tolist() == pytest.approx([row[-1] for row in expected], abs=max(1e-5, ROUNDING))
     assert set(table.drop(columns="confidence").itertuples(index=False, name=None)) == {row[:-1] for row in expected}
     twins = table[(table["concept"] == "l20") & (table["classifier"] == "seen")]
     assert set(twins["predicted"]) == {"seen1"}

@@ -19,6 +19,7 @@ from unseen.studies.probing import possible_shots
 from unseen.studies.run_folder import merge_runs, read_run
 
 Unseen = Callable[..., Any]
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 QUICK = ["--protocol", "cog-v2-short", "--seeds", 2, "--workers", 1]
 
 
@@ -44,11 +45,15 @@ def test_the_command_gives_what_the_function_gives(unseen: Unseen, files: tuple[
     theirs = {(s.shots, s.seed, s.metric): s.value for s in result.scores}
     assert {(s["shots"], s["seed"], s["metric"]): s["value"] for s in scores} == theirs
     tensors = [torch.from_numpy(array) for array in load(files)]
-    direct = probe_logistic(*tensors, protocol=LogisticProtocol("x", 30, 10, 5, starts=5), shots=4, seed=1)
-    assert theirs[4, 1, "top1"] == direct.top1
+    direct = probe_logistic(
+        *tensors, protocol=LogisticProtocol("x", 30, 10, 5, starts=5), shots=4, seed=1, device=DEVICE
+    )
+    # In 16 bits, settings that are trained together round otherwise than one alone: some of 60 samples change sides.
+    assert theirs[4, 1, "top1"] == pytest.approx(direct.top1, abs=0 if DEVICE == "cpu" else 0.05)
     assert set(result.summary()["shots"]) == {"1", "4", "all"}
     fit = next(fit for fit in result.fits if (fit.shots, fit.seed) == (4, 1))
-    assert (fit.rate, fit.decay, fit.trials) == (direct.rate, direct.decay, direct.trials)
+    if DEVICE == "cpu":
+        assert (fit.rate, fit.decay, fit.trials) == (direct.rate, direct.decay, direct.trials)
 
 
 def test_a_run_is_reused_extended_and_never_stale(unseen: Unseen, files: tuple[Path, Path], tmp_path: Path) -> None:
