@@ -181,7 +181,8 @@ def test_a_large_job_gets_all_threads_and_the_same_result(tmp_path: Path, monkey
     real_sizes = replace(found[0], rows={"train": 40_000, "val": 10_000, "test": 10_000}, classes=100, dimension=2048)
     assert by_size(jobs, [real_sizes]) == (jobs[1:], jobs[:1])
 
-    monkeypatch.setattr(tasks, "on_gpu", lambda: False)
+    for module in (tasks, task_plan):
+        monkeypatch.setattr(module, "on_gpu", lambda: False)
     threads: dict[float, list[int]] = {}
     for large in (task_plan.LARGE, 1e6):
         monkeypatch.setattr(task_plan, "LARGE", large)
