@@ -1,0 +1,61 @@
+"""Whether a table of accuracies is in percent or in fractions, and what cannot be told from its numbers.
+
+A number above 1 is a percentage. One that is not above 1 may be either: half the images right, or half a percent of
+them. So a unit is detected only where every test set and every model has a percentage, or none has. Anything else is
+for the user to say, as both readings of a model lie near the same line and a fit would not give a wrong one away.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+
+Array = NDArray[np.float64]
+Unit = Literal["percent", "fraction"]
+NAMED = 5
+REMEDY = "say --unit percent (unit='percent') if every number is a percentage; otherwise bring the table to one unit"
+
+
+def detect_unit(numbers: Mapping[str, Array], models: Sequence[str]) -> Unit:
+    """The unit of a table's accuracies by test set, NaN for gaps; refused where they do not tell it."""
+    everything = np.column_stack(list(numbers.values()))
+    if not (everything > 1).any():
+        return "fraction"
+    _check_columns(numbers)
+    _check_rows(everything, models)
+    return "percent"
+
+
+def names_of(names: Sequence[str], most: int = NAMED) -> str:
+    """The first of some names, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _check_columns(numbers: Mapping[str, Array]) -> None:
+    highest = {name: float(np.nanmax(values)) for name, values in numbers.items()}
+    small = [name for name, value in highest.items() if value <= 1]
+    if small:
+        large = max(highest, key=lambda name: highest[name])
+        raise UserError(f"'{large}' is in percent but no accuracy on '{small[0]}' is above 1: {REMEDY}")
+
+
+def _check_rows(everything: Array, models: Sequence[str]) -> None:
+    """Every model must have a percentage; one that has only gaps and zeros is the same in both units."""
+    percent = (everything > 1).any(axis=1)
+    unclear = ~percent & (everything > 0).any(axis=1)
+    if not unclear.any():
+        return
+    known = int(percent.sum() + unclear.sum())
+    if percent.sum() < unclear.sum():
+        few, what = percent, "above 1, and the others have none"
+    else:
+        few, what = unclear, "but none above 1, and the others have some"
+    chosen = [model for model, is_one in zip(models, few, strict=True) if is_one]
+    raise UserError(
+        f"percentages and fractions may be mixed: {len(chosen)} of {known} models have accuracies {what} "
+        f"({names_of(chosen)}); {REMEDY}"
+    )
