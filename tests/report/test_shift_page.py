@@ -21,6 +21,7 @@ def a_page(id_sets: tuple[str, ...] = ("val", "web"), bad: str = "resnet") -> Sh
     k = len(id_sets)
     record = {
         "n": 3, "coefficients": dict.fromkeys(id_sets, 0.5), "intercept": -0.25, "r2": 0.987, "mae": 1.5,
+        "adjusted_r2": 0.961, "left_out": {f"{bad} 9": f"no accuracy on {bad}"},
         "intervals": {"coefficients": dict.fromkeys(id_sets, (0.4, 0.6)), "intercept": [-0.3, -0.2]},
         "leave_one_out": {"mae": 1.75},
         "leave_one_out_of_id_sets": [
@@ -57,8 +58,18 @@ def written(page: ShiftPage, folder: Path) -> str:
 
 def test_every_number_is_there_without_a_script(tmp_path: Path) -> None:
     text = re.sub(r"<script.*?</script>|<style.*?</style>", "", written(a_page(), tmp_path), flags=re.DOTALL)
-    for piece in ("0.9870", "0.500", "(0.400 to 0.600)", "1.75 ± 0.12", "−1.25 ± 0.50", "logit, Huber", "only scored"):
+    for piece in (
+        "0.9870",
+        "0.500",
+        "(0.400 to 0.600)",
+        "1.75 ± 0.12",
+        "−1.25 ± 0.50",
+        "logit, Huber",
+        "only scored",
+        "0.9610",
+    ):
         assert piece in text, piece
+    assert text.count("no accuracy on resnet") == 2
     assert text.count("<tr data-row=") == 8
     assert "+25.00</td>" in text
 

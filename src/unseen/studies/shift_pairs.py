@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from unseen.errors import UserError
 from unseen.metrics.robustness_checks import Comparison, best_pairs
+from unseen.studies.shift_notes import few_models
 from unseen.studies.shift_table import ShiftTable
+from unseen.studies.shift_units import names_of
 from unseen.studies.shifts import BELOW, END, GAP, ShiftSettings, check_settings, usable_models
 
 FEWEST = 4
@@ -31,11 +33,14 @@ class PairRanking:
     @property
     def notes(self) -> list[str]:
         """What a reader should not miss."""
-        told = [f"passed over, {' + '.join(pair)}: {why}" for pair, why in self.passed_over.items()]
+        few = few_models(self.ranked[0].fit)
+        told = [few] if few else []
+        told += [f"passed over, {' + '.join(pair)}: {why}" for pair, why in self.passed_over.items()]
         if self.outside:
             told.append(f"models that are not of the fit, and do not count here: {self.outside}")
         if self.left_out:
-            told.append(f"models of the fit that are left out: {_reasons(self.left_out)}")
+            names = names_of(list(self.left_out))
+            told.append(f"models of the fit that are left out: {_reasons(self.left_out)} ({names})")
         return told
 
 
