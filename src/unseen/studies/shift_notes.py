@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from unseen.errors import names_of
 from unseen.metrics.robustness import LogitFit
-from unseen.studies.shift_units import names_of
 from unseen.studies.shifts import BELOW, END, GAP, ShiftFit, ShiftStudy
 
 

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from unseen.errors import UserError
+from unseen.errors import UserError, names_of
 from unseen.metrics.robustness_checks import Comparison, best_pairs
 from unseen.studies.shift_notes import few_models
 from unseen.studies.shift_table import ShiftTable
-from unseen.studies.shift_units import names_of
 from unseen.studies.shifts import BELOW, END, GAP, ShiftSettings, check_settings, usable_models
 
 FEWEST = 4

@@ -11,11 +11,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UserError
+from unseen.errors import UserError, names_of
 
 Array = NDArray[np.float64]
 Unit = Literal["percent", "fraction"]
-NAMED = 5
 REMEDY = "say --unit percent (unit='percent') if every number is a percentage; otherwise bring the table to one unit"
 
 
@@ -27,12 +26,6 @@ def detect_unit(numbers: Mapping[str, Array], models: Sequence[str]) -> Unit:
     _check_columns(numbers)
     _check_rows(everything, models)
     return "percent"
-
-
-def names_of(names: Sequence[str], most: int = NAMED) -> str:
-    """The first of some names, and how many more there are."""
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _check_columns(numbers: Mapping[str, Array]) -> None:
