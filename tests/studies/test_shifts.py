@@ -155,7 +155,7 @@ def test_who_is_left_out_is_said_by_name() -> None:
     assert study.fits[0].left_out == {"m2": "no accuracy on web", "m5": "no accuracy on web"}
     told = notes(study)
     assert [sentence.split(":")[0] for sentence in told] == ["sketch", "art"]
-    assert all("2 models" in sentence and "(m2, m5)" in sentence for sentence in told)
+    assert all("2 models" in sentence and ": m2, m5." in sentence for sentence in told)
 
 
 @pytest.mark.parametrize(
@@ -173,9 +173,9 @@ def test_few_models_for_the_coefficients_are_said(n: int, ids: int, few: bool) -
 
 def test_r2_by_chance_is_that_of_random_id_accuracies() -> None:
     rng = np.random.default_rng(0)
-    fits = [fit_logits(rng.uniform(0.1, 0.9, (8, 2)), rng.uniform(0.1, 0.9, 8)) for _ in range(2000)]
-    assert np.mean([fit.r2 for fit in fits]) == pytest.approx(fits[0].chance_r2, abs=0.02)
-    assert np.mean([fit.adjusted_r2 for fit in fits if fit.adjusted_r2 is not None]) == pytest.approx(0, abs=0.03)
+    fits = [fit_logits(rng.uniform(0.1, 0.9, (8, 2)), rng.uniform(0.1, 0.9, 8)) for _ in range(400)]
+    assert np.mean([fit.r2 for fit in fits]) == pytest.approx(fits[0].chance_r2, abs=0.04)
+    assert np.mean([fit.adjusted_r2 for fit in fits if fit.adjusted_r2 is not None]) == pytest.approx(0, abs=0.06)
 
 
 def test_sizes_widen_intervals() -> None:

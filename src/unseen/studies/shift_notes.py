@@ -38,14 +38,14 @@ def _notes(fit: ShiftFit) -> Iterator[str]:
             "predictions can still be good."
         )
     kinds = {
-        GAP: "without an accuracy on one of the test sets left out ({}).",
-        END: "at exactly 0% or 100% left out ({}): logits are infinite there; test-set sizes keep them.",
-        BELOW: "below the minimum ID accuracy left out ({}).",
+        GAP: "because of gaps in the table",
+        END: "at exactly 0% or 100%, where logits are infinite (test-set sizes keep them)",
+        BELOW: "below the minimum ID accuracy",
     }
-    for kind, sentence in kinds.items():
+    for kind, why in kinds.items():
         models = [model for model, reason in fit.left_out.items() if reason.startswith(kind)]
         if models:
-            yield f"{_count(len(models), 'model')} {sentence.format(names_of(models))}"
+            yield f"{_count(len(models), 'model')} left out {why}: {names_of(models)}."
 
 
 def _count(number: int, what: str) -> str:
