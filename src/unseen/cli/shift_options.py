@@ -13,7 +13,8 @@ from unseen.errors import UserError
 
 if TYPE_CHECKING:
     from unseen.metrics.robustness import Method
-    from unseen.studies.shift_table import ShiftTable, Unit
+    from unseen.studies.shift_table import ShiftTable
+    from unseen.studies.shift_units import Unit
 
 MOST_DIGITS = 12
 """Of a number of images."""

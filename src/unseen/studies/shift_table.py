@@ -128,7 +128,7 @@ def _text(cell: object) -> str:
     """What a cell says, empty where it is missing; a model, or a group, may be called NA."""
     import pandas as pd
 
-    return "" if pd.isna(cell) else str(cell).strip()  # type: ignore[call-overload]
+    return "" if pd.isna(cell) else str(cell).strip()
 
 
 def _numbers(name: str, models: Sequence[str], cells: Sequence[str]) -> Array:

@@ -38,17 +38,13 @@ def _check_columns(numbers: Mapping[str, Array]) -> None:
 
 def _check_rows(everything: Array, models: Sequence[str]) -> None:
     """Every model must have a percentage; one that has only gaps and zeros is the same in both units."""
-    percent = (everything > 1).any(axis=1)
-    unclear = ~percent & (everything > 0).any(axis=1)
-    if not unclear.any():
+    highest = np.nanmax(everything, axis=1, initial=0)
+    percent = [model for model, value in zip(models, highest, strict=True) if value > 1]
+    unclear = [model for model, value in zip(models, highest, strict=True) if 0 < value <= 1]
+    if not unclear:
         return
-    known = int(percent.sum() + unclear.sum())
-    if percent.sum() < unclear.sum():
-        few, what = percent, "above 1, and the others have none"
-    else:
-        few, what = unclear, "but none above 1, and the others have some"
-    chosen = [model for model, is_one in zip(models, few, strict=True) if is_one]
+    few, what = (percent, "an accuracy") if len(percent) < len(unclear) else (unclear, "no accuracy")
     raise UserError(
-        f"percentages and fractions may be mixed: {len(chosen)} of {known} models have accuracies {what} "
-        f"({names_of(chosen)}); {REMEDY}"
+        f"percentages and fractions may be mixed: {len(few)} of {len(percent) + len(unclear)} models have {what} above "
+        f"1, unlike the others ({names_of(few)}); {REMEDY}"
     )

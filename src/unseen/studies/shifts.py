@@ -24,7 +24,8 @@ from unseen.metrics.robustness_checks import (
     held_out_predictions,
 )
 from unseen.results.model_score import ModelScore
-from unseen.studies.shift_table import FitOn, ShiftTable, Unit, shift_table
+from unseen.studies.shift_table import FitOn, ShiftTable, shift_table
+from unseen.studies.shift_units import Unit
 
 if TYPE_CHECKING:
     import pandas as pd
