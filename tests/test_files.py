@@ -21,6 +21,21 @@ def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, rows:
     assert [(row["a"], row["b"]) for _, row in read_table(path, ["a", "b"])] == rows
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_fields_are_separated_as_in_the_header(tmp_path: Path, separator: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(separator.join(["a", '"b,;,;,\t"', "c"]) + "\n" + separator.join(["1", '"2,5"', "3"]) + "\n")
+    assert list(read_table(path, ["a", "c"])) == [(2, {"a": "1", "b,;,;,": "2,5", "c": "3"})]
+
+
+@pytest.mark.parametrize("start", [b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"])
+def test_a_spreadsheet_gets_a_hint(tmp_path: Path, start: bytes) -> None:
+    path = tmp_path / "table.xlsx"
+    path.write_bytes(start + bytes(range(256)))
+    with pytest.raises(UserError, match="save the sheet as CSV"):
+        list(read_table(path, ["a"]))
+
+
 def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "result.txt"
     path.write_text("old")

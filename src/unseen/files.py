@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,11 @@ from tempfile import NamedTemporaryFile
 from typing import IO
 
 from unseen.errors import UserError, did_you_mean
+
+SEPARATORS = (",", ";", "\t")
+QUOTED = re.compile(r'"[^"]*"')
+WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
+"""How files of Excel and LibreOffice begin: a zip archive, and the older compound file."""
 
 
 def read_text(path: Path) -> str:
@@ -19,7 +25,9 @@ def read_text(path: Path) -> str:
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 text (byte {error.start})") from None
+        is_workbook = error.object.startswith(WORKBOOKS)
+        hint = "; if it is a spreadsheet, save the sheet as CSV (UTF-8) and give that" if is_workbook else ""
+        raise UserError(f"{path}: not UTF-8 text (byte {error.start}){hint}") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from None
 
@@ -29,10 +37,13 @@ def read_table(
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a CSV file with a header, each with its line number.
 
+    Fields are separated by whichever of comma, semicolon and tab the header has most of, so that what spreadsheets
+    save in any language is read.
     Every name in `columns` must be in the header; `optional` ones may be. Further columns are kept.
     Blank lines are passed over; a row with more or fewer fields than the header is refused.
     """
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    text = read_text(path)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text), strict=True)
     try:
         header = next(reader, None)
         if not header:
@@ -53,6 +64,12 @@ def read_table(
             yield reader.line_num, dict.fromkeys(optional, "") | record
     except csv.Error as error:
         raise UserError(f"{path}, line {reader.line_num}: malformed CSV ({error})") from None
+
+
+def _separator(text: str) -> str:
+    """What the fields of a table's first line are separated by; signs within quotes do not count."""
+    header = QUOTED.sub("", text.partition("\n")[0])
+    return max(SEPARATORS, key=header.count)
 
 
 @contextmanager

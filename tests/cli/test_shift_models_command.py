@@ -49,7 +49,7 @@ def test_evaluate(sets: Path, tmp_path: Path) -> None:
     said = run("evaluate", "--backbone", "timm:test_vit", *common, "--classes", "own,imagenet-r", "--device", "cpu")
     assert "timm:test_vit" in said
     header, row = (tmp_path / "out/accuracies.csv").read_text().splitlines()
-    assert header == "model,group,val,imagenet-r,val-on-imagenet-r-classes"
+    assert header == "model,group,classifier,val,imagenet-r,val-on-imagenet-r-classes"
     assert row.startswith("timm:test_vit,,")
     assert len(list((tmp_path / "out/logits").iterdir())) == 2
 

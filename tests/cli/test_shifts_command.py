@@ -110,6 +110,9 @@ def replaced(table: Path, old: str, new: str) -> None:
         (None, {"more": ["--resamples", "0"]}, "at least one resample"),
         (None, {"more": ["--unit", "fraction"]}, "is not an accuracy from 0 to 1"),
         (("m3,b,", "m3,"), {}, "line 5: 5 fields where the header has 6"),
+        (("m3,b,", "m3,b,0.0000"), {"ids": "val", "ood": "web"}, "m3"),
+        (("val,web", '"val, 2012",web'), {"ids": "val, 2012"}, "put 'val, 2012' in double quotes"),
+        (None, {"ids": '"val,web'}, "--id has a double quote that is not closed"),
     ],
 )
 def test_bad_input_is_one_sentence_and_nothing_written(
@@ -129,6 +132,34 @@ def test_bad_input_is_one_sentence_and_nothing_written(
 def test_no_such_table(unseen: Run, tmp_path: Path) -> None:
     answer = fit(unseen, tmp_path / "none.csv")
     assert (answer.code, "no such file" in answer.err) == (2, True)
+
+
+def test_names_with_commas(unseen: Run, table: Path) -> None:
+    """As in a line of CSV, wherever an option names columns."""
+    assert fit(unseen, table, "--sizes", "val=5000,art=300", "--min-id", "val=1").code == 0
+    expected = json.loads((table.parent / "out/fit.json").read_text())
+    replaced(table, "group,val,web", 'group,"val, top-1",web')
+    sizes, least = '"val, top-1"=5000, art=300', '"val, top-1=1"'
+    answer = fit(unseen, table, "--sizes", sizes, "--min-id", least, ids='"val, top-1",web')
+    assert answer.code == 0, answer.err
+    record = json.loads((table.parent / "out/fit.json").read_text())
+    assert record["id"] == ["val, top-1", "web"]
+    assert record["sizes"] == {"val, top-1": 5000, "art": 300}
+    assert record["minimum"] == {"val, top-1": 1.0}
+    assert list(record["ood"]["art"]["coefficients"].values()) == list(expected["ood"]["art"]["coefficients"].values())
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_tables_separated_by_semicolons_or_tabs(unseen: Run, table: Path, separator: str) -> None:
+    assert fit(unseen, table).code == 0
+    expected = (table.parent / "out/models.csv").read_bytes()
+    text = table.read_text()
+    table.write_text(text.replace(",", separator))
+    assert fit(unseen, table).code == 0
+    assert (table.parent / "out/models.csv").read_bytes() == expected
+    table.write_text(text.replace(",", ";").replace(".", ","))
+    answer = fit(unseen, table)
+    assert (answer.code, "write decimals with a point" in answer.err) == (2, True)
 
 
 def test_pairs_are_ranked(unseen: Run, table: Path) -> None:
@@ -198,7 +229,7 @@ def test_pairs_take_the_unit_and_the_method(unseen: Run, table: Path) -> None:
     table.write_text("\n".join(map(",".join, rows)) + "\n")
     arguments = ("shifts", "pairs", table, "--id", "val,web,art", "--ood", "sketch")
     answer = unseen(*arguments)
-    assert (answer.code, "the unit percent" in answer.err) == (2, True)
+    assert (answer.code, "--unit percent" in answer.err) == (2, True)
     answer = unseen(*arguments, "--unit", "percent")
     assert (answer.code, "accuracies were read as percent" in answer.err) == (0, True)
     other = unseen(*arguments, "--unit", "percent", "--scale", "probit", "--loss", "huber")

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ def a_page(id_sets: tuple[str, ...] = ("val", "web"), bad: str = "resnet") -> Sh
     k = len(id_sets)
     record = {
         "n": 3, "coefficients": dict.fromkeys(id_sets, 0.5), "intercept": -0.25, "r2": 0.987, "mae": 1.5,
+        "adjusted_r2": 0.961, "left_out": {f"{bad} 9": f"no accuracy on {bad}"},
         "intervals": {"coefficients": dict.fromkeys(id_sets, (0.4, 0.6)), "intercept": [-0.3, -0.2]},
         "leave_one_out": {"mae": 1.75},
         "leave_one_out_of_id_sets": [
@@ -57,8 +59,18 @@ def written(page: ShiftPage, folder: Path) -> str:
 
 def test_every_number_is_there_without_a_script(tmp_path: Path) -> None:
     text = re.sub(r"<script.*?</script>|<style.*?</style>", "", written(a_page(), tmp_path), flags=re.DOTALL)
-    for piece in ("0.9870", "0.500", "(0.400 to 0.600)", "1.75 ± 0.12", "−1.25 ± 0.50", "logit, Huber", "only scored"):
+    for piece in (
+        "0.9870",
+        "0.500",
+        "(0.400 to 0.600)",
+        "1.75 ± 0.12",
+        "−1.25 ± 0.50",
+        "logit, Huber",
+        "only scored",
+        "0.9610",
+    ):
         assert piece in text, piece
+    assert text.count("no accuracy on resnet") == 2
     assert text.count("<tr data-row=") == 8
     assert "+25.00</td>" in text
 
@@ -87,27 +99,29 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def show(browser: Any, tmp_path: Path) -> Iterator[Callable[[ShiftPage], Any]]:
+def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
     """Open a page. At the end of the test: no error, no dialog, and no request but for the page itself."""
-    trouble: list[str] = []
+    trouble, opened = list[str](), list[Any]()
     url = (tmp_path / "report.html").as_uri()
-    page = browser.new_page()
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.on("dialog", lambda dialog: (trouble.append(dialog.message), dialog.dismiss()))
-    page.on("request", lambda request: request.url.startswith((url, "data:", "blob:")) or trouble.append(request.url))
 
-    def open_page(shown: ShiftPage) -> Any:
+    def open_page(shown: ShiftPage, **screen: Any) -> Any:
+        page = browser.new_page(**screen)
+        opened.append(page)
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("dialog", lambda dialog: (trouble.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda sent: sent.url.startswith((url, "data:", "blob:")) or trouble.append(sent.url))
         written(shown, tmp_path)
         page.goto(url)
         page.wait_for_selector("#bars .main-svg", state="attached")
         return page
 
     yield open_page
-    page.close()
+    for page in opened:
+        page.close()
     assert trouble == []
 
 
-def test_controls_do_what_they_say(show: Callable[[ShiftPage], Any]) -> None:
+def test_controls_do_what_they_say(show: Callable[..., Any]) -> None:
     page = show(a_page(("val",), bad=HOSTILE))
     assert page.locator("[data-projection]").count() == 1
     assert page.locator("#plane").count() == 0
@@ -123,10 +137,56 @@ def test_controls_do_what_they_say(show: Callable[[ShiftPage], Any]) -> None:
     assert page.locator("#table tbody tr:visible").count() == 4
 
 
-def test_two_id_sets_have_projections_and_a_plane(show: Callable[[ShiftPage], Any]) -> None:
-    page = show(a_page(bad=HOSTILE))
+SMALL = {"viewport": {"width": 420, "height": 640}}
+
+
+@pytest.mark.parametrize("touch", [False, True])
+def test_two_id_sets_have_projections_and_a_plane_that_turns(show: Callable[..., Any], touch: bool) -> None:
+    page = show(a_page(bad=HOSTILE), has_touch=touch, is_mobile=touch, **SMALL)
     assert page.locator("[data-projection]").count() == 3
     assert all(on_the_plane(page))
+    plane = page.locator("#plane")
+    plane.scroll_into_view_if_needed()
+    before = eye(page)
+    box = plane.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    drag_finger(page, x, y) if touch else drag_mouse(page, x, y)
+    moved = "(x) => Math.abs(document.getElementById('plane')._fullLayout.scene._scene.getCamera().eye.x - x) > 0.05"
+    page.wait_for_function(moved, arg=before["x"])
+    distances = [sum(at**2 for at in place.values()) for place in (before, eye(page))]
+    assert distances[1] == pytest.approx(distances[0], rel=0.02)  # turned around the centre, not zoomed
+    page.locator("[data-group]").first.evaluate("(button) => button.click()")
+    assert abs(eye(page)["x"] - before["x"]) > 0.05  # another choice of groups leaves it as it was turned
+
+
+def drag_mouse(page: Any, x: float, y: float) -> None:
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 60, y, steps=6)
+    page.mouse.up()
+
+
+def drag_finger(page: Any, x: float, y: float) -> None:
+    session = page.context.new_cdp_session(page)
+    for kind, step in (("touchStart", 0), *(("touchMove", 10 * number) for number in range(1, 7)), ("touchEnd", 0)):
+        points = [] if kind == "touchEnd" else [{"x": x + step, "y": y}]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+def eye(page: Any) -> dict[str, float]:
+    found: dict[str, float] = page.locator("#plane").evaluate("(plot) => plot._fullLayout.scene._scene.getCamera().eye")
+    return found
+
+
+def test_groups_that_share_a_colour_have_other_marks(tmp_path: Path) -> None:
+    names = ("plain", "resnet", *(f"group {number}" for number in range(38)))
+    text = written(replace(a_page(), groups=names), tmp_path)
+    payload = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert payload is not None
+    groups = json.loads(payload[1])["groups"]
+    assert len({(group["colour"], group["symbol"]) for group in groups}) == 40
+    legend = text.split('class="legend"')[1].split("</div>")[0]
+    assert len(set(re.findall(r'class="mark (c\d)".*?<path d="(.*?)"', legend))) == 40
 
 
 def on_the_plane(page: Any) -> list[bool]:

@@ -12,6 +12,8 @@ import pytest
 from shift_places import CATS, PLAN, SETTINGS, make_sets, opened, seeded, table
 
 from unseen.errors import UserError
+from unseen.files import write_table
+from unseen.studies.shift_accuracies import ABOUT
 from unseen.studies.shift_models import evaluate_models
 from unseen.studies.shift_plans import ModelPlan
 from unseen.studies.shift_predictions import read_predictions, write_predictions
@@ -34,9 +36,9 @@ def test_two_calls_fill_one_table(root: Path, tmp_path: Path) -> None:
     rows = table(out)
     assert [(row["model"], row["group"]) for row in rows] == [("net-1", ""), ("net-2", "again"), ("net-3", "")]
     for row, scored in zip(rows, (first[0], second[1], second[0]), strict=True):
-        found = {name: float(cell) for name, cell in row.items() if name not in ("model", "group") and cell}
+        found = {name: float(cell) for name, cell in row.items() if name not in ABOUT and cell}
         assert found == pytest.approx(scored.accuracy, abs=1e-6)
-    assert list(rows[0]) == ["model", "group", "val", "imagenet-r", "val-on-imagenet-r-classes"]
+    assert list(rows[0]) == [*ABOUT, "val", "imagenet-r", "val-on-imagenet-r-classes"]
     assert (rows[0]["imagenet-r"], rows[2]["val"] != "") == ("", True)
     facts = list(csv.DictReader(io.StringIO((out / "columns.csv").read_text())))
     assert [(line["column"], line["test_set"], line["images"]) for line in facts] == [
@@ -48,6 +50,27 @@ def test_two_calls_fill_one_table(root: Path, tmp_path: Path) -> None:
     assert (table(out)[2]["imagenet-r"], table(out)[2]["val"]) == ("", rows[0]["val"])
     assert set(read_predictions(out / "predictions/imagenet-r.npz")) == {"labels", "net-2"}
     assert "net-3: takes the place of a row of that name, which had other accuracies on" in told[-1]
+
+
+def test_a_test_set_that_is_added_blanks_no_other(root: Path, tmp_path: Path) -> None:
+    """The same model on one more test set, without its group: the same table as by one call with both."""
+    (plan,) = seeded(tmp_path, 1)
+    plan, out = replace(plan, group="untrained"), tmp_path / "out"
+    told: list[str] = []
+    evaluate_models([plan], opened(root, "val"), out, SETTINGS)
+    evaluate_models([replace(plan, group="")], opened(root, "imagenet-r"), out, SETTINGS, tell=told.append)
+    evaluate_models([plan], opened(root, "val", "imagenet-r"), tmp_path / "once", SETTINGS)
+    assert table(out) == table(tmp_path / "once")
+    assert table(out)[0]["val"] != ""
+    assert not [sentence for sentence in told if "takes the place" in sentence]
+    assert set(read_predictions(out / "predictions/val.npz")) == {"labels", "net-1"}
+    # A table without digests, as of an earlier version: nothing says that its models are these.
+    (tmp_path / "old").mkdir()
+    lines = [row | {"classifier": ""} for row in table(out)]
+    shutil.copy(out / "columns.csv", tmp_path / "old/columns.csv")
+    write_table(tmp_path / "old/accuracies.csv", list(lines[0]), (list(line.values()) for line in lines))
+    evaluate_models([plan], opened(root, "imagenet-r"), tmp_path / "old", SETTINGS, tell=told.append)
+    assert (table(tmp_path / "old")[0]["val"], "takes the place" in told[-1]) == ("", True)
 
 
 def test_a_column_of_other_classes_or_images_is_refused(root: Path, tmp_path: Path) -> None:

@@ -75,17 +75,23 @@ def test_objectnet_counts_either_clock(root: Path, tmp_path: Path) -> None:
 
 
 def test_models_of_both_worlds_under_a_mapping(root: Path, tmp_path: Path) -> None:
+    """A mapping changes no column that is called like a test set, and says what it leaves out of the others."""
     mapping = imagenet_to_cifar10().of
     plans = [PLAN, ModelPlan("cifar", "timm:test_vit", classes="cifar-10", weights="random")]
+    sets, told = opened(root, "val", "cifar-10.2"), list[str]()
     rows = evaluate_models(
-        plans, opened(root, "val", "cifar-10.2"), tmp_path, SETTINGS, scopes=["own", "shared"], mapping=mapping
+        plans, sets, tmp_path, SETTINGS, scopes=["own", "shared", "cifar-10.2"], mapping=mapping, tell=told.append
     ).rows
     for row in rows:
-        assert row.images["val"] == 16  # cats and dogs; clocks are nothing of CIFAR's
-        assert row.images["cifar-10.2"] == 18  # no deer: no class of ImageNet is one
+        assert row.images["val-on-mapped-classes"] == 16  # cats and dogs; clocks are nothing of CIFAR's
+        assert row.images["cifar-10.2-on-mapped-classes"] == 18  # no deer: no class of ImageNet is one
         assert row.images["cifar-10.2-on-shared-classes"] == 4
-    without = evaluate_models(plans, opened(root, "val", "cifar-10.2"), tmp_path / "plain", SETTINGS).rows
+    assert any(sentence.startswith("cifar-10.2-on-mapped-classes: 1 of 10") and "deer" in sentence for sentence in told)
+    without = evaluate_models(plans, sets, tmp_path / "plain", SETTINGS).rows
     assert [set(row.accuracy) for row in without] == [{"val"}, {"cifar-10.2"}]
+    for row, plain in zip(rows, without, strict=True):
+        named_like_sets = {name: row.accuracy[name] for name in row.accuracy if name in ("val", "cifar-10.2")}
+        assert named_like_sets == plain.accuracy
     assert [line["cifar-10.2"] == "" for line in table(tmp_path / "plain")] == [True, False]
 
 
@@ -167,6 +173,11 @@ def test_scopes() -> None:
     assert shared["val-on-shared-classes"].kept == ("b+c",)
     apart = table_columns({"x": ("a", "b"), "y": ("b", "a"), "z": ("c",)}, ["x"])  # nothing is asked of z
     assert [column.name for column in apart] == ["x", "y-on-x-classes"]
+    mapped = table_columns({"x": ("a", "b", "c"), "y": ("k",)}, ["own", "y"], {"a": "k"})
+    assert [(column.name, column.kept) for column in mapped] == [
+        ("x", ("a", "b", "c")), ("x-on-mapped-classes", ("k",)), ("y", ("k",)), ("y-on-mapped-classes", ("k",)),
+        ("x-on-mapped-y-classes", ("k",)),
+    ]  # fmt: skip
     with pytest.raises(UserError, match="no classes 'shard' to score on; did you mean shared"):
         table_columns(labels, ["shard"])
     with pytest.raises(UserError, match="no class that its test sets share"):

@@ -10,8 +10,9 @@ from scipy import special
 
 from unseen.errors import UserError
 from unseen.metrics.accuracy_scales import PROBIT
-from unseen.metrics.robustness import Method
+from unseen.metrics.robustness import Method, fit_logits
 from unseen.studies.shift_groups import AVERAGE, group_scores
+from unseen.studies.shift_notes import notes
 from unseen.studies.shift_table import read_accuracies, shift_table
 from unseen.studies.shifts import ShiftSettings, effective_robustness
 
@@ -101,7 +102,7 @@ def test_averages_are_over_ood_sets_then_models() -> None:
     )  # fmt: skip
     assert found.models == 11
     assert (found.mean, found.deviation) == (pytest.approx(both.mean()), pytest.approx(both.std(ddof=1)))
-    assert found.mae == pytest.approx((np.abs(sketch[web]).mean() + np.abs(art[web & kept]).mean()) / 2)
+    assert found.mae == pytest.approx(np.abs(np.column_stack([sketch, art])[web & kept]).mean())
 
 
 def test_percent_fractions_and_text_give_the_same() -> None:
@@ -145,6 +146,36 @@ def test_minimum_gaps_and_another_method() -> None:
         effective_robustness(table, id="photos", ood="sketch", settings=ShiftSettings(sizes={"phots": 5}))
     with pytest.raises(UserError, match="'sketch' is OOD"):
         effective_robustness(table, id="photos", ood="sketch", settings=ShiftSettings(minimum={"sketch": 5}))
+
+
+def test_who_is_left_out_is_said_by_name() -> None:
+    table = a_table()
+    table.loc[[2, 5], "web"], table.loc[5, "sketch"] = np.nan, 0.0
+    study = effective_robustness(table, id=["photos", "web"], ood=["sketch", "art"], settings=QUICK)
+    assert study.fits[0].left_out == {"m2": "no accuracy on web", "m5": "no accuracy on web"}
+    told = notes(study)
+    assert [sentence.split(":")[0] for sentence in told] == ["sketch", "art"]
+    assert all("2 models" in sentence and ": m2, m5." in sentence for sentence in told)
+
+
+@pytest.mark.parametrize(
+    ("n", "ids", "few"), [(4, 2, True), (19, 2, True), (20, 2, False), (9, 1, True), (10, 1, False)]
+)
+def test_few_models_for_the_coefficients_are_said(n: int, ids: int, few: bool) -> None:
+    table = a_table(n)
+    names = ["photos", "web"][:ids]
+    study = effective_robustness(table, id=names, ood="sketch", settings=QUICK)
+    fit = study.fits[0].fit
+    assert (fit.few_models, fit.degrees_of_freedom) == (few, n - ids - 1)
+    assert fit.adjusted_r2 == pytest.approx(1 - (1 - fit.r2) * (n - 1) / (n - ids - 1))
+    assert any("degree" in sentence for sentence in notes(study)) == few
+
+
+def test_r2_by_chance_is_that_of_random_id_accuracies() -> None:
+    rng = np.random.default_rng(0)
+    fits = [fit_logits(rng.uniform(0.1, 0.9, (8, 2)), rng.uniform(0.1, 0.9, 8)) for _ in range(400)]
+    assert np.mean([fit.r2 for fit in fits]) == pytest.approx(fits[0].chance_r2, abs=0.04)
+    assert np.mean([fit.adjusted_r2 for fit in fits if fit.adjusted_r2 is not None]) == pytest.approx(0, abs=0.06)
 
 
 def test_sizes_widen_intervals() -> None:
@@ -223,7 +254,7 @@ def test_natural_shifts_of_the_testbed(ood: str, on: str) -> None:
     if not TESTBED.is_file():
         pytest.skip("needs imagenet_testbed_top1.csv in ../shared/data")
     table = pd.read_csv(TESTBED)
-    (fit,) = effective_robustness(read_accuracies(TESTBED), id=on, ood=ood, settings=QUICK).fits
+    (fit,) = effective_robustness(read_accuracies(TESTBED), id=on, ood=ood, unit="percent", settings=QUICK).fits
     part = table[[on, ood]].dropna()
     part = part[(part > 0).all(axis=1)]
     expected = plain_rho(part, [on], ood, np.full(len(part), True))

@@ -4,6 +4,8 @@ Being backbones they are extracted, stored and resumed as those are. What decide
 classes are called: they are part of the specification, and so of the key and the manifest of stored logits.
 """
 
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,6 +29,12 @@ class ClassifierSpec(Spec):
     """A specification whose features are logits; `classes` names them in order."""
 
     classes: tuple[str, ...] = ()
+
+
+def classifier_digest(spec: ClassifierSpec) -> str:
+    """Of what decides a classifier's outputs: its tensors, how images come to them, and what the classes are called."""
+    decides = [spec.id, spec.digest, asdict(spec.transform), spec.classes]
+    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
 
 
 class LinearHead(nn.Module):

@@ -1,5 +1,6 @@
 """Options that take one of a few words, or several names."""
 
+import csv
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -18,8 +19,15 @@ def choose(what: str, value: str, words: Sequence[Word]) -> Word:
 
 
 def split_names(option: str, text: str) -> list[str]:
-    """The names that were given for an option, with commas between."""
-    names = [name.strip() for name in text.split(",")]
+    """The names that were given for an option, with commas between; one that holds a comma is in double quotes."""
+    names = split_commas(option, text)
     if not all(names):
         raise UserError(f"{option} is names with commas between, not '{text}'")
     return names
+
+
+def split_commas(option: str, text: str) -> list[str]:
+    """The parts of a text between commas, as in a line of CSV: commas within double quotes do not count."""
+    if text.count('"') % 2:
+        raise UserError(f"{option} has a double quote that is not closed: '{text}'")
+    return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [""])]

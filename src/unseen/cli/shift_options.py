@@ -1,19 +1,20 @@
 """Options of the commands of `unseen shifts` that read a table of accuracies."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.choices import choose, split_names
+from unseen.cli.choices import choose, split_commas, split_names
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
     from unseen.metrics.robustness import Method
-    from unseen.studies.shift_table import ShiftTable, Unit
+    from unseen.studies.shift_table import ShiftTable
+    from unseen.studies.shift_units import Unit
 
 MOST_DIGITS = 12
 """Of a number of images."""
@@ -28,7 +29,9 @@ SizesOption = Annotated[
 ]
 MinIdOption = Annotated[str, typer.Option(help="Least ID accuracy, in the table's unit: 5, or val=5.")]
 ModelOption = Annotated[str, typer.Option(help="Column of model names.")]
-UnitOption = Annotated[str, typer.Option(help="percent, fraction, or detect.")]
+UnitOption = Annotated[
+    str, typer.Option(help="Of the accuracies: percent, fraction, or detect (refused where numbers do not tell).")
+]
 ScaleOption = Annotated[str, typer.Option(help="logit, or probit.")]
 LossOption = Annotated[str, typer.Option(help="squares, or huber, which minds outliers less.")]
 
@@ -41,10 +44,18 @@ def read_shift_table(
 
     word = choose("--unit", unit, ("percent", "fraction", "detect"))
     known: Unit | None = None if word == "detect" else "percent" if word == "percent" else "fraction"
-    id_sets, ood_sets = split_names("--id", id_), split_names("--ood", ood)
-    return shift_table(
-        read_accuracies(path), id_sets, ood_sets, model=model, group=group, fit_on=fit_on or None, unit=known
-    )
+    rows = read_accuracies(path)
+    id_sets, ood_sets = (_columns(option, text, rows.columns) for option, text in (("--id", id_), ("--ood", ood)))
+    return shift_table(rows, id_sets, ood_sets, model=model, group=group, fit_on=fit_on or None, unit=known)
+
+
+def _columns(option: str, text: str, columns: Collection[str]) -> list[str]:
+    """The columns that an option names; a name with a comma in it that is not quoted gets a hint."""
+    names = split_names(option, text)
+    whole = next((name for name in columns if "," in name and name in text), None)
+    if whole is not None and whole not in names and any(name not in columns for name in names):
+        raise UserError(f"{option}: put '{whole}' in double quotes, as its name holds a comma: {option} '\"{whole}\"'")
+    return names
 
 
 def choose_method(scale: str, loss: str) -> "Method":
@@ -91,7 +102,7 @@ def choose_minimum(text: str, id_sets: Sequence[str]) -> dict[str, float]:
 
 def _pairs(option: str, text: str) -> list[tuple[str, str]]:
     pairs = []
-    for part in text.split(",") if text else []:
+    for part in split_commas(option, text) if text else []:
         name, sign, value = part.rpartition("=")
         if not sign or not name.strip():
             raise UserError(f"{option} is name=number with commas between, and '{part}' is not")

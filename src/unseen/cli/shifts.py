@@ -57,7 +57,8 @@ def fit(
     seed: Annotated[int, typer.Option(min=0, help="Of the resamples.")] = 0,
 ) -> None:
     """Fit OOD accuracy on ID accuracies and score every model by what it has beyond that."""
-    from unseen.studies.shift_files import notes, write_study
+    from unseen.studies.shift_files import write_study
+    from unseen.studies.shift_notes import notes
     from unseen.studies.shifts import ShiftSettings, study_shifts
 
     checked = read_shift_table(table, id_, ood, model=model, unit=unit, fit_on=fit_on, group=group)

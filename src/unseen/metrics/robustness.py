@@ -23,6 +23,8 @@ from unseen.metrics.planes import DEGENERATE, determined, huber, least_squares, 
 Array = NDArray[np.float64]
 
 DRAWS_OF_A_RESAMPLE = 100
+MODELS_OF_AN_ID_SET = 10
+"""The usual rule of thumb for regressions; with fewer, R² by chance alone is above about 0.1."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,29 @@ class LogitFit:
     def coefficients(self) -> Array:
         """(k + 1,) weights, then the intercept."""
         return np.append(self.weights, self.intercept)
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Models beyond those that the coefficients alone could fit exactly."""
+        return self.n - len(self.weights) - 1
+
+    @property
+    def adjusted_r2(self) -> float | None:
+        """R² with variances for sums of squares, 0 on average for ID accuracies drawn at random; None without
+        degrees of freedom.
+        """
+        free = self.degrees_of_freedom
+        return 1 - (1 - self.r2) * (self.n - 1) / free if free > 0 else None
+
+    @property
+    def chance_r2(self) -> float:
+        """Mean R² of least squares on ID accuracies drawn at random: k / (n − 1)."""
+        return len(self.weights) / (self.n - 1)
+
+    @property
+    def few_models(self) -> bool:
+        """Whether there are fewer than `MODELS_OF_AN_ID_SET` models for each ID test set."""
+        return self.n < MODELS_OF_AN_ID_SET * len(self.weights)
 
     def predict(self, id_accuracy: ArrayLike) -> Array:
         """β: (m, k) ID accuracies to (m,) expected OOD accuracies, all fractions."""

@@ -13,6 +13,8 @@ from unseen.results.model_score import ModelScore
 SCRIPTS = ("plots.js", "table.js", "look.js", "shifts.js")
 COLOURS = 8
 """As many as the style sheet has, --c0 to --c7."""
+SYMBOLS = ("circle", "square", "diamond", "cross", "x")
+"""Those that Plotly has in two and in three dimensions; with the colours, 40 groups before a pair comes again."""
 
 
 @dataclass(frozen=True)
@@ -77,13 +79,20 @@ def write_shift_page(page: ShiftPage, path: Path) -> None:
 
 
 def _render(page: ShiftPage) -> str:
-    colours = {group: number % COLOURS for number, group in enumerate(page.groups)}
-    values = {"page": page, "colours": colours, "payload": _payload(page, colours)}
+    styles = {group: _style(number) for number, group in enumerate(page.groups)}
+    values = {
+        "page": page, "styles": styles, "striped": len(styles) > COLOURS, "payload": _payload(page, styles),
+    }  # fmt: skip
     sheets, filters = ("page.css", "shifts.css"), {"points": _points}
     return render("shifts.html.j2", sheets=sheets, scripts=SCRIPTS, filters=filters, values=values)
 
 
-def _payload(page: ShiftPage, colours: Mapping[str, int]) -> dict[str, Any]:
+def _style(number: int) -> dict[str, Any]:
+    """Colours first, then other symbols with the same colours."""
+    return {"colour": number % COLOURS, "symbol": SYMBOLS[number // COLOURS % len(SYMBOLS)]}
+
+
+def _payload(page: ShiftPage, styles: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """What the scripts draw; rows in the order of the table of models."""
     panels = [
         {
@@ -95,7 +104,7 @@ def _payload(page: ShiftPage, colours: Mapping[str, int]) -> dict[str, Any]:
         for panel in page.panels
     ]
     rows = [asdict(point) | {"domain": panel.name} for panel in page.panels for point in panel.points]
-    groups = [{"name": name, "colour": colours[name]} for name in page.groups]
+    groups = [{"name": name, **styles[name]} for name in page.groups]
     return {"id_sets": page.id_sets, "scale": page.scale, "groups": groups, "panels": panels, "rows": rows}
 
 

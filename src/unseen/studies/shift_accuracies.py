@@ -1,7 +1,8 @@
 """The table that `unseen shifts evaluate` adds models to: accuracies.csv, and columns.csv, which explains its columns.
 
-Every call with the same folder adds to it: a model that is there already has its row replaced, other rows stay, and a
-row has gaps in columns it was not scored on. A column that stands for other images or classes than before is refused.
+Every call with the same folder adds to it: a model that is there already keeps its other columns if it is the same
+classifier, and another classifier of that name takes the place of its row. Other rows stay, and a row has gaps in
+columns it was not scored on. A column that stands for other images or classes than before is refused.
 """
 
 import hashlib
@@ -14,6 +15,8 @@ from unseen.files import read_table, write_table
 from unseen.studies.shift_plans import ModelPlan
 
 ACCURACIES, COLUMNS = "accuracies.csv", "columns.csv"
+ABOUT = ("model", "group", "classifier")
+"""What a row says before its accuracies; `classifier` is the digest of what decides the model's outputs."""
 FACTS = ("column", "test_set", "images", "classes", "classes_sha256")
 REMEDY = "give another --out, or remove what is in this one"
 
@@ -46,11 +49,13 @@ class Scored:
     Attributes:
         accuracy: by column, a fraction; a column is missing where the model has no output for some of its classes.
         images: that were scored, by column.
+        classifier: digest of all that decides the model's outputs.
     """
 
     plan: ModelPlan
     accuracy: Mapping[str, float]
     images: Mapping[str, int]
+    classifier: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,20 +87,30 @@ def check_columns(folder: Path, columns: Sequence[Column], images: Mapping[str, 
         _check_same(folder, column.name, known.get(column.name), _facts(column, images or {}))
 
 
+def has_row(folder: Path, model: str, classifier: str) -> bool:
+    """Whether the table has a row of this model that is of the same classifier."""
+    row = _read(folder).rows.get(model)
+    return row is not None and row["classifier"] == classifier != ""
+
+
 def add_row(folder: Path, row: Scored, columns: Sequence[Column]) -> tuple[str, ...]:
-    """Put a model's row into the table, in place of one it had.
+    """Put a model's accuracies into the table: into its row if that is of the same classifier, or in place of it.
+
+    A row that stays keeps its group unless another is given.
 
     Returns:
-        The columns in which the row that was replaced had another accuracy, or one where this has none.
+        The columns in which the model had another accuracy, or one where it has none now.
     """
-    table = _read(folder)
+    same, table = has_row(folder, row.plan.model, row.classifier), _read(folder)
     found = {column.name: _facts(column, row.images) for column in columns}
     counted = {name: facts for name, facts in found.items() if facts.images or name not in table.facts}
     cells = {name: f"{accuracy:.6f}" for name, accuracy in row.accuracy.items()}
     before = table.rows.get(row.plan.model, {})
-    rows = table.rows | {row.plan.model: {"model": row.plan.model, "group": row.plan.group} | cells}
-    _write(folder, _Table(rows, table.facts | counted))
-    return tuple(name for name in table.facts if before.get(name) and before[name] != cells.get(name))
+    kept = before if same else {}
+    about = (row.plan.model, row.plan.group or kept.get("group", ""), row.classifier)
+    made = {**kept, **dict(zip(ABOUT, about, strict=True)), **cells}
+    _write(folder, _Table(table.rows | {row.plan.model: made}, table.facts | counted))
+    return tuple(name for name in table.facts if before.get(name) and before[name] != made.get(name))
 
 
 def _facts(column: Column, images: Mapping[str, int]) -> _Facts:
@@ -123,8 +138,8 @@ def _read(folder: Path) -> _Table:
         for line, row in (read_table(columns, FACTS) if columns.exists() else ())
     }  # fmt: skip
     rows = dict[str, dict[str, str]]()
-    for line, row in read_table(accuracies, ("model", "group")) if accuracies.exists() else ():
-        unknown = next((name for name in row if name not in ("model", "group", *facts)), None)
+    for line, row in read_table(accuracies, ABOUT[:2], ABOUT[2:]) if accuracies.exists() else ():
+        unknown = next((name for name in row if name not in (*ABOUT, *facts)), None)
         if unknown is not None:
             raise UserError(f"{accuracies}: {COLUMNS} beside it does not say what '{unknown}' is; {REMEDY}")
         if row["model"] in rows:
@@ -143,5 +158,5 @@ def _write(folder: Path, table: _Table) -> None:
     """What columns are comes first: killed between the two, the table has no column that is not explained."""
     facts = ([name, of.test_set, of.images, of.classes, of.digest] for name, of in table.facts.items())
     write_table(folder / COLUMNS, FACTS, facts)
-    header = ["model", "group", *table.facts]
+    header = [*ABOUT, *table.facts]
     write_table(folder / ACCURACIES, header, ([row.get(name, "") for name in header] for row in table.rows.values()))

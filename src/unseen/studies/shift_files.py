@@ -14,7 +14,8 @@ from unseen.metrics.robustness import LogitFit, bootstrap_fits, fit_accuracies, 
 from unseen.metrics.robustness_checks import Comparison
 from unseen.report.shift_page import GroupLine, Line, OodPanel, ShiftPage, write_shift_page
 from unseen.studies.shift_groups import AVERAGE, GroupScore, group_scores
-from unseen.studies.shifts import BELOW, END, PROTOCOL, ShiftFit, ShiftStudy
+from unseen.studies.shift_notes import notes
+from unseen.studies.shifts import PROTOCOL, ShiftFit, ShiftStudy
 from unseen.version import __version__
 
 GRID = 41
@@ -53,33 +54,6 @@ def study_record(study: ShiftStudy, groups: Sequence[GroupScore]) -> dict[str, A
     }
 
 
-def notes(study: ShiftStudy) -> list[str]:
-    """What a reader should not miss: collinear ID sets, and models left out for a reason other than a gap."""
-    told = list[str]()
-    for fit in study.fits:
-        if fit.collinearity.warning:
-            worst = int(np.argmax(fit.collinearity.inflation))
-            told.append(
-                f"{fit.ood}: the ID sets nearly determine each other (variance inflation "
-                f"{fit.collinearity.inflation[worst]:.0f} for {fit.fit.names[worst]}, condition "
-                f"{fit.collinearity.condition:.0f}), so single weights say little; predictions can still be good."
-            )
-        ends = [model for model, reason in fit.left_out.items() if reason.startswith(END)]
-        if ends:
-            told.append(
-                f"{fit.ood}: {_count(len(ends), 'model')} at exactly 0% or 100% left out ({', '.join(ends[:3])}"
-                f"{' …' if len(ends) > 3 else ''}): logits are infinite there; test-set sizes keep them."
-            )
-        low = sum(reason.startswith(BELOW) for reason in fit.left_out.values())
-        if low:
-            told.append(f"{fit.ood}: {_count(low, 'model')} below the minimum ID accuracy left out.")
-    return told
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' if number != 1 else ''}"
-
-
 def _fit_record(fit: ShiftFit) -> dict[str, Any]:
     ends = {name: [float(low), float(high)] for name, low, high in zip(
         (*fit.fit.names, "intercept"), *fit.intervals, strict=True
@@ -109,7 +83,16 @@ def _fit_record(fit: ShiftFit) -> dict[str, Any]:
 
 def _coefficients(fit: LogitFit) -> dict[str, Any]:
     weights = dict(zip(fit.names, fit.weights.tolist(), strict=True))
-    return {"n": fit.n, "coefficients": weights, "intercept": fit.intercept, "r2": fit.r2, "mae": fit.mae}
+    return {
+        "n": fit.n,
+        "degrees_of_freedom": fit.degrees_of_freedom,
+        "few_models": fit.few_models,
+        "coefficients": weights,
+        "intercept": fit.intercept,
+        "r2": fit.r2,
+        "adjusted_r2": fit.adjusted_r2,
+        "mae": fit.mae,
+    }
 
 
 def _comparison(found: Comparison) -> dict[str, Any]:

@@ -3,10 +3,10 @@
 For the multi-ID fit and for each single-ID fit, as the paper sets them side by side.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unseen.metrics.robustness import effective_robustness
 from unseen.studies.shifts import ShiftFit, ShiftStudy
@@ -22,7 +22,7 @@ class GroupScore:
     Attributes:
         id_sets: of the fit.
         ood: `AVERAGE` for the mean over OOD sets, taken for each model that has them all, then over models; its `mae`
-            is the mean of those of the OOD sets.
+            is over the same models, the mean of |ρ| over OOD sets and then over models.
         in_fit: models of a group that are only scored are apart from those of the fit.
         deviation: sample standard deviation over models; None for a single one.
     """
@@ -44,17 +44,14 @@ def group_scores(study: ShiftStudy) -> list[GroupScore]:
     for subset in subsets:
         rho = {fit.ood: _rho(fit, subset) for fit in study.fits}
         for group, in_fit, models in _groups(study):
-            parts = [
-                _score(subset, ood, group, in_fit, {model: values[model] for model in models if model in values})
-                for ood, values in rho.items()
-                if any(model in values for model in models)
-            ]
-            scores += parts
+            for ood, values in rho.items():
+                known = np.array([[values[model]] for model in models if model in values])
+                if len(known):
+                    scores.append(_score(subset, ood, group, in_fit, known))
             complete = [model for model in models if all(model in values for values in rho.values())]
             if len(rho) > 1 and complete:
-                means = {model: float(np.mean([values[model] for values in rho.values()])) for model in complete}
-                mae = float(np.mean([part.mae for part in parts]))
-                scores.append(_score(subset, AVERAGE, group, in_fit, means, mae))
+                every = np.array([[values[model] for values in rho.values()] for model in complete])
+                scores.append(_score(subset, AVERAGE, group, in_fit, every))
     return scores
 
 
@@ -78,10 +75,10 @@ def _groups(study: ShiftStudy) -> list[tuple[str, bool, list[str]]]:
     return [(group, in_fit, members[group, in_fit]) for group, in_fit in keys]
 
 
-def _score(
-    subset: Names, ood: str, group: str, in_fit: bool, rho: Mapping[str, float], mae: float | None = None
-) -> GroupScore:
-    values = np.array(list(rho.values()))
-    deviation = float(values.std(ddof=1)) if len(values) > 1 else None
-    mae = float(np.abs(values).mean()) if mae is None else mae
-    return GroupScore(subset, ood, group, in_fit, len(values), float(values.mean()), deviation, mae)
+def _score(subset: Names, ood: str, group: str, in_fit: bool, rho: NDArray[np.float64]) -> GroupScore:
+    """Args: rho: (models, OOD sets), without gaps."""
+    means = rho.mean(axis=1)
+    deviation = float(means.std(ddof=1)) if len(means) > 1 else None
+    return GroupScore(
+        subset, ood, group, in_fit, len(means), float(means.mean()), deviation, float(np.abs(rho).mean())
+    )  # fmt: skip

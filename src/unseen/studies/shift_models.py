@@ -6,24 +6,26 @@ Logits are computed once for each model and test set. Accuracies come from them,
 - the name of a test set: every test set that has all its classes, on just those (`val-on-imagenet-r-classes`);
 - `shared`: every test set on the classes that all have (`val-on-shared-classes`).
 
-An ID and an OOD test set of one fit must be on the same classes.
+An ID and an OOD test set of one fit must be on the same classes. A column that is called like a test set is on all
+classes of it, with or without a mapping of classes; what a mapping keeps of them is a column of its own
+(`cifar-10-on-mapped-classes`, `val-on-mapped-cifar-10-classes`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-from unseen.backbones.backbone import Backbone
-from unseen.backbones.classifier import ClassifierSpec
-from unseen.errors import UserError, did_you_mean
+from unseen.backbones.backbone import Backbone, Spec
+from unseen.backbones.classifier import ClassifierSpec, classifier_digest
+from unseen.errors import UserError, did_you_mean, names_of
 from unseen.features.logits import Logits, read_logits, store_logits
 from unseen.images.shift_sets.shift_set import OpenSet
-from unseen.metrics.class_subset import class_names, lacking_classes, shared_classes, subset_accuracy
-from unseen.studies.shift_accuracies import Column, Scored, add_row, check_columns
+from unseen.metrics.class_subset import class_names, label_class, lacking_classes, shared_classes, subset_accuracy
+from unseen.studies.shift_accuracies import Column, Scored, add_row, check_columns, has_row
 from unseen.studies.shift_plans import ModelPlan, check_plan, load_model
 from unseen.studies.shift_predictions import FOLDER as PREDICTIONS
 from unseen.studies.shift_predictions import add_predictions, predictions
@@ -71,8 +73,11 @@ def evaluate_models(
     """
     for plan in plans:
         check_plan(plan)
-    columns = table_columns({found.shift_set.name: _labels(found) for found in sets}, scopes, mapping)
+    labels = {found.shift_set.name: _labels(found) for found in sets}
+    columns = table_columns(labels, scopes, mapping)
     check_columns(folder, columns)
+    for sentence in _unmapped(columns, labels) if mapping is not None else ():
+        tell(sentence)
     rows, passed_over, damaged = list[Scored](), dict[str, str](), dict[str, int]()
     for plan in plans:
         try:
@@ -83,7 +88,7 @@ def evaluate_models(
         stores = dict(_store_all(plan.model, model, sets, columns, folder / LOGITS, settings, watch, tell))
         logits = {name: read_logits(store) for name, store in stores.items()}
         _tell_damaged(logits, damaged, tell)
-        rows.append(_add(plan, logits, columns, folder, tell))
+        rows.append(_add(plan, model.spec, logits, columns, folder, tell))
     if not any(row.accuracy for row in rows):
         raise UserError(_nothing_scored(passed_over))
     return Evaluated(tuple(rows), passed_over)
@@ -108,18 +113,21 @@ def _tell_damaged(logits: Mapping[str, Logits], said: dict[str, int], tell: Call
 
 def _add(
     plan: ModelPlan,
+    spec: Spec,
     logits: Mapping[str, Logits],
     columns: Sequence[Column],
     folder: Path,
     tell: Callable[[str], None],
 ) -> Scored:
     """Score a model and add it to the files of the folder, if there is anything to add."""
-    row = score_model(plan, logits, columns)
+    classifier = classifier_digest(spec) if isinstance(spec, ClassifierSpec) else ""
+    row = replace(score_model(plan, logits, columns), classifier=classifier)
     if row.accuracy:
         scored = [column for column in columns if column.name in row.accuracy]
         made = {column.name: predictions(logits[column.test_set], column) for column in scored}
         check_columns(folder, columns, row.images)
-        add_predictions(folder / PREDICTIONS, plan.model, made)
+        same = has_row(folder, plan.model, classifier)
+        add_predictions(folder / PREDICTIONS, plan.model, made, keep=same)
         changed = add_row(folder, row, columns)
         if changed:
             tell(
@@ -150,19 +158,31 @@ def table_columns(
 def _scope_columns(
     scope: str, labels: Mapping[str, tuple[str, ...]], mapping: Mapping[str, str] | None
 ) -> Iterator[Column]:
+    mapped = "mapped-" if mapping is not None else ""
     if scope == OWN:
         for name, own in labels.items():
-            yield _column(name, name, [own], mapping)
+            yield _column(name, name, [own], None)
+            if mapping is not None and shared_classes([own], class_names([own], mapping)):
+                yield _column(f"{name}-on-mapped-classes", name, [own], mapping)
     elif scope == SHARED:
         for name in labels:
             yield _column(f"{name}-on-shared-classes", name, list(labels.values()), mapping)
     else:
-        whole = _column(scope, scope, [labels[scope]], mapping)
+        whole = _column(f"{scope}-on-mapped-classes" if mapped else scope, scope, [labels[scope]], mapping)
         yield whole
         for name, own in labels.items():
             both = [labels[scope], own]
             if name != scope and shared_classes(both, class_names(both, mapping)) == whole.kept:
-                yield _column(f"{name}-on-{scope}-classes", name, both, mapping)
+                yield _column(f"{name}-on-{mapped}{scope}-classes", name, both, mapping)
+
+
+def _unmapped(columns: Sequence[Column], labels: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    """Of each column under a mapping: which labels of its test set it has no images of."""
+    for column in columns:
+        own = labels[column.test_set]
+        lost = [label for label in own if label_class(label, column.classes) not in column.kept]
+        if lost:
+            yield f"{column.name}: {len(lost):,} of {len(own):,} labels are left out: {names_of(lost)}"
 
 
 def _column(name: str, test_set: str, labels: Sequence[tuple[str, ...]], mapping: Mapping[str, str] | None) -> Column:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from unseen.errors import UserError
+from unseen.errors import UserError, names_of
 from unseen.metrics.robustness_checks import Comparison, best_pairs
+from unseen.studies.shift_notes import few_models
 from unseen.studies.shift_table import ShiftTable
 from unseen.studies.shifts import BELOW, END, GAP, ShiftSettings, check_settings, usable_models
 
@@ -31,11 +32,14 @@ class PairRanking:
     @property
     def notes(self) -> list[str]:
         """What a reader should not miss."""
-        told = [f"passed over, {' + '.join(pair)}: {why}" for pair, why in self.passed_over.items()]
+        few = few_models(self.ranked[0].fit)
+        told = [few] if few else []
+        told += [f"passed over, {' + '.join(pair)}: {why}" for pair, why in self.passed_over.items()]
         if self.outside:
             told.append(f"models that are not of the fit, and do not count here: {self.outside}")
         if self.left_out:
-            told.append(f"models of the fit that are left out: {_reasons(self.left_out)}")
+            names = names_of(list(self.left_out))
+            told.append(f"models of the fit that are left out: {_reasons(self.left_out)} ({names})")
         return told
 
 

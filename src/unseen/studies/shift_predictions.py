@@ -34,11 +34,14 @@ def predictions(logits: "Logits", column: Column) -> tuple[Classes, Classes]:
     return guess.numpy().astype(np.int32), truth.numpy().astype(np.int32)
 
 
-def add_predictions(folder: Path, model: str, made: Mapping[str, tuple[Classes, Classes]]) -> None:
+def add_predictions(
+    folder: Path, model: str, made: Mapping[str, tuple[Classes, Classes]], *, keep: bool = False
+) -> None:
     """Put a model's predictions into the files of a folder, in place of those it had in any of them.
 
     Args:
         made: by column, what `predictions` gives. In a file that has other true classes nothing is put: it is refused.
+        keep: leave those that the model has in other files, as it is the same classifier.
     """
     files = dict[Path, dict[str, Classes]]()
     for name, (guess, truth) in made.items():
@@ -47,7 +50,7 @@ def add_predictions(folder: Path, model: str, made: Mapping[str, tuple[Classes, 
         if not np.array_equal(known.get(LABELS, ()), truth):
             raise UserError(f"{path}: has predictions of other images, or of other classes; {REMEDY}")
         files[path] = {**known, model: guess}
-    for path in sorted(set(folder.glob("*.npz")) - set(files)):
+    for path in () if keep else sorted(set(folder.glob("*.npz")) - set(files)):
         known = read_predictions(path)
         if model in known:
             files[path] = {name: values for name, values in known.items() if name != model}

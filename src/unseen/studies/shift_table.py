@@ -1,9 +1,10 @@
 """A table of accuracies, models × test sets, read and checked for a fit of effective robustness."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,16 +12,18 @@ from numpy.typing import NDArray
 from unseen.errors import UserError, did_you_mean
 from unseen.files import read_table
 from unseen.studies.row_filter import row_filter
+from unseen.studies.shift_units import Unit, detect_unit
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Array = NDArray[np.float64]
-Unit = Literal["percent", "fraction"]
 FitOn = str | Callable[["pd.DataFrame"], Any] | None
 """Models of the fit: an expression, or a function of the table that gives one truth value a row; None for all."""
 
 GAPS = ("", "nan", "na", "<na>", "none")
+"""What stands for no accuracy, in any case of letters."""
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 UNGROUPED = "all models"
 
 
@@ -77,7 +80,7 @@ def shift_table(
     Args:
         table: a row a model; cells may be text.
         model, group: columns of names and of groups.
-        unit: of the accuracies; where not given, percent if any of them is above 1 and fractions otherwise.
+        unit: of the accuracies; where not given it is detected, and refused where the numbers do not tell it.
     """
     _check_sets(id_sets, ood_sets)
     columns = [str(name) for name in table.columns]
@@ -88,7 +91,7 @@ def shift_table(
         raise UserError("a column name occurs twice in the table")
     models = _models([_text(cell) for cell in table[model]])
     numbers = {name: _numbers(name, models, [_text(cell) for cell in table[name]]) for name in (*id_sets, *ood_sets)}
-    found = unit or _unit(numbers)
+    found = unit or detect_unit(numbers, models)
     _check_range(numbers, models, found)
     return ShiftTable(
         models=models,
@@ -122,35 +125,23 @@ def _models(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _text(cell: object) -> str:
-    text = "" if cell is None else str(cell).strip()
-    return "" if text.lower() in GAPS else text
+    """What a cell says, empty where it is missing; a model, or a group, may be called NA."""
+    import pandas as pd
+
+    return "" if pd.isna(cell) else str(cell).strip()
 
 
 def _numbers(name: str, models: Sequence[str], cells: Sequence[str]) -> Array:
     values = np.full(len(cells), np.nan)
     for row, (model, cell) in enumerate(zip(models, cells, strict=True)):
         try:
-            values[row] = float(cell) if cell else np.nan
+            values[row] = np.nan if cell.lower() in GAPS else float(cell)
         except ValueError:
-            raise UserError(f"'{cell}' of model '{model}' in column '{name}' is not a number") from None
+            hint = "; write decimals with a point" if DECIMAL_COMMA.fullmatch(cell) else ""
+            raise UserError(f"'{cell}' of model '{model}' in column '{name}' is not a number{hint}") from None
     if np.isnan(values).all():
         raise UserError(f"no model has an accuracy in column '{name}'")
     return values
-
-
-def _unit(numbers: Mapping[str, Array]) -> Unit:
-    """Percent if anything is above 1; a column of fractions among percentages is refused, not guessed at."""
-    highest = {name: float(np.nanmax(values)) for name, values in numbers.items()}
-    if max(highest.values()) <= 1:
-        return "fraction"
-    small = [name for name, value in highest.items() if value <= 1]
-    if small:
-        large = max(highest, key=lambda name: highest[name])
-        raise UserError(
-            f"'{large}' is in percent but no accuracy on '{small[0]}' is above 1; if those are percentages too, say so "
-            "with the unit percent"
-        )
-    return "percent"
 
 
 def _check_range(numbers: Mapping[str, Array], models: Sequence[str], unit: Unit) -> None:

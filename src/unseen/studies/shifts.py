@@ -24,7 +24,8 @@ from unseen.metrics.robustness_checks import (
     held_out_predictions,
 )
 from unseen.results.model_score import ModelScore
-from unseen.studies.shift_table import FitOn, ShiftTable, Unit, shift_table
+from unseen.studies.shift_table import FitOn, ShiftTable, shift_table
+from unseen.studies.shift_units import Unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -192,13 +193,16 @@ def usable_models(table: ShiftTable, ood: str, settings: ShiftSettings) -> tuple
     limits = [table.fraction(settings.minimum[name]) if name in settings.minimum else 0.0 for name in names]
     reasons = dict[str, str]()
     for model, values in zip(table.models, accuracy, strict=True):
-        for name, value, limit in zip(names, values, limits, strict=True):
-            if np.isnan(value):
-                reasons[model] = f"{GAP} on {name}"
-            elif value < limit:
-                reasons[model] = f"{BELOW} on {name}"
-            elif value in (0, 1):
-                reasons[model] = f"{END} {value:.0%} on {name}, of unknown size"
+        gaps = [name for name, value in zip(names, values, strict=True) if np.isnan(value)]
+        below = [name for name, value, limit in zip(names, values, limits, strict=True) if value < limit]
+        ends = {name: value for name, value in zip(names, values, strict=True) if value in (0, 1)}
+        if gaps:
+            reasons[model] = f"{GAP} on {', '.join(gaps)}"
+        elif below:
+            reasons[model] = f"{BELOW} on {', '.join(below)}"
+        elif ends:
+            parts = (f"{value:.0%} on {name}" for name, value in ends.items())
+            reasons[model] = f"{END} {', '.join(parts)}, of unknown size"
     return accuracy, reasons
 
 

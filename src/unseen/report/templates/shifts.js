@@ -1,6 +1,13 @@
 // Plots of a study of shifts: projections on each ID test set, the plane, and every model's ρ.
 
 const chosen = { ood: 0, hidden: new Set() };
+// Groups that share a colour differ in their symbol, and with it in the dashes of their line and the pattern of their bars.
+const looks = {
+  circle: { dash: "dot", pattern: "" }, square: { dash: "dashdot", pattern: "/" }, diamond: { dash: "longdash", pattern: "x" },
+  cross: { dash: "longdashdot", pattern: "-" }, x: { dash: "dash", pattern: "|" },
+};
+// Symbols that Plotly also draws open in three dimensions.
+const withOpen = ["circle", "square", "diamond"];
 // Shares an axis may be labelled with, those it should rather have first.
 const tickShares = [
   0.5, 0.1, 0.9, 0.01, 0.99, 0.7, 0.3, 0.001, 0.999, 0.05, 0.95, 0.02, 0.98, 0.2, 0.8, 0.0001, 0.9999, 0.4, 0.6, 0.75,
@@ -71,9 +78,13 @@ function hoverText(row) {
   ].join("<br>");
 }
 
-function markers(rows, colour, size) {
+function faded(colour, share) {
+  return colour.replace(/^rgb\((.*)\)$/, `rgba($1, ${share})`);
+}
+
+function markers(rows, colour, symbol, size) {
   return {
-    size, color: rows.map((row) => (row.in_fit ? colour : "rgba(0,0,0,0)")),
+    size, symbol, color: rows.map((row) => (row.in_fit ? colour : "rgba(0,0,0,0)")),
     line: { color: colour, width: rows.map((row) => (row.in_fit ? 0 : 1.6)) }, opacity: 0.85,
   };
 }
@@ -84,7 +95,7 @@ function pointTraces(place, look) {
     return {
       type: "scatter", mode: "markers", name: plotText(group.name),
       x: rows.map((row) => scaled(place(row))), y: rows.map((row) => scaled(row.accuracy)),
-      marker: markers(rows, look.colours[group.colour], rows.length > 100 ? 6 : 8),
+      marker: markers(rows, look.colours[group.colour], group.symbol, rows.length > 100 ? 6 : 8),
       text: rows.map(hoverText), hovertemplate: "%{text}<extra></extra>",
     };
   });
@@ -103,11 +114,14 @@ function lineTraces(line, look) {
   const text = `slope ${line.weight.toFixed(3)}, R² ${line.r2.toFixed(4)}, MAE ${line.mae.toFixed(2)}`;
   return [
     { ...edge, y: line.low },
-    { ...edge, y: line.high, fill: "tonexty", fillcolor: look.soft.replace(/^rgb\((.*)\)$/, "rgba($1, 0.25)") },
+    { ...edge, y: line.high, fill: "tonexty", fillcolor: faded(look.soft, 0.25) },
     { ...edge, y: line.grid.map((x) => line.weight * x + line.intercept), line: style, hoverinfo: "text", text },
     ...shownGroups().flatMap((group) =>
       line.groups.filter((own) => own.group === group.name).map((own) => (
-        { ...edge, x: own.x, y: own.y, line: { color: look.colours[group.colour], width: 1.4, dash: "dot" } }
+        {
+          ...edge, x: own.x, y: own.y, hoverinfo: "text", text: `${plotText(group.name)} alone`,
+          line: { color: look.colours[group.colour], width: 1.4, dash: looks[group.symbol].dash },
+        }
       )),
     ),
   ];
@@ -146,6 +160,15 @@ function cut(corners, value) {
   });
 }
 
+// In three dimensions: models only scored are open, or pale where the symbol has no open form.
+function solidMarkers(rows, colour, symbol) {
+  const open = withOpen.includes(symbol);
+  return {
+    size: 4, color: rows.map((row) => (row.in_fit || open ? colour : faded(colour, 0.4))),
+    symbol: rows.map((row) => (row.in_fit || !open ? symbol : `${symbol}-open`)),
+  };
+}
+
 function planePlot(look) {
   const { weights, intercept, name } = panel();
   const rows = data.rows.filter((row) => row.domain === name);
@@ -165,9 +188,7 @@ function planePlot(look) {
     return {
       type: "scatter3d", mode: "markers", x: points.map((row) => scaled(row.id_accuracy[0])),
       y: points.map((row) => scaled(row.id_accuracy[1])), z: points.map((row) => scaled(row.accuracy)),
-      marker: {
-        size: 4, color: look.colours[group.colour], symbol: points.map((row) => (row.in_fit ? "circle" : "circle-open")),
-      },
+      marker: solidMarkers(points, look.colours[group.colour], group.symbol),
       text: points.map(hoverText), hovertemplate: "%{text}<extra></extra>",
     };
   });
@@ -177,17 +198,23 @@ function planePlot(look) {
   const scene = {
     xaxis: side(data.id_sets[0], xs), yaxis: side(data.id_sets[1], ys), zaxis: side(name, zs), aspectmode: "cube",
     camera: { eye: { x: -1.65, y: -1.5, z: 0.6 } },
+    // The page's plots are zoomed by dragging, or on touch screens not at all: this one turns, and stays as it was turned.
+    dragmode: "turntable", uirevision: "turned",
   };
   return { traces: [surface, ...traces], layout: { ...layout(look, {}, {}), scene, margin: { l: 0, r: 0, t: 10, b: 0 } } };
 }
 
 function barPlot(look) {
-  const colours = new Map(data.groups.map((group) => [group.name, look.colours[group.colour]]));
+  const styles = new Map(data.groups.map((group) => [group.name, group]));
   const rows = shownGroups().flatMap((group) => pointsOf(group.name)).sort((a, b) => a.rho - b.rho);
   const few = rows.length <= 40;
   const trace = {
     type: "bar", x: rows.map((_, i) => i), y: rows.map((row) => 100 * row.rho), textposition: "none",
-    marker: { color: rows.map((row) => colours.get(row.group)), opacity: rows.map((row) => (row.in_fit ? 1 : 0.55)) },
+    marker: {
+      color: rows.map((row) => look.colours[styles.get(row.group).colour]),
+      opacity: rows.map((row) => (row.in_fit ? 1 : 0.55)),
+      pattern: { shape: rows.map((row) => looks[styles.get(row.group).symbol].pattern), fgopacity: 1 },
+    },
     error_y: {
       type: "data", symmetric: false, color: look.soft, thickness: 1, width: few ? 3 : 0,
       array: rows.map((row) => 100 * Math.max(0, row.high - row.rho)),
@@ -233,6 +260,8 @@ function chooseOod(value) {
 onAll("[data-ood]", "change", (select) => chooseOod(select.value));
 onAll("[data-group]", "click", (button) => toggleGroup(button.dataset.group));
 onAll("#theme", "click", toggleTheme);
+// Plotly keeps how the plane was turned when the mouse is let go, and forgets it when a finger is.
+onAll("#plane", "touchend", (plane) => plane.querySelector("canvas").dispatchEvent(new MouseEvent("mouseup")));
 onAll("#table th button", "click", (button) => sortBy(button.parentNode));
 onAll("#filter", "input", (input) => {
   document.getElementById("status").textContent = `${filterRows(input.value)} rows`;
