@@ -106,7 +106,7 @@ def test_interrupted_it_says_how_to_go_on(demo: tuple[Path, str], tmp_path: Path
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     said = process.stderr.readline()  # type: ignore[union-attr]
-    assert re.search(r"1200 of 1200 jobs to do, about [\d.]+ (min|h) on 1 cores", said)
+    assert re.search(r"1200 of 1200 jobs to do, about [\d.]+ (min|h) on 1 core;", said)
     time.sleep(4)
     process.send_signal(signal.SIGINT)
     _, rest = process.communicate(timeout=30)
