@@ -73,6 +73,18 @@ def test_what_a_reader_should_see(table: pd.DataFrame) -> None:
     assert table["deviation"].max() < 0.08
 
 
+def test_the_documentation_has_the_numbers_of_a_run(table: pd.DataFrame) -> None:
+    """Those of the untrained network move by points from one machine to another."""
+    page = (ROOT / "docs/demo.md").read_text()
+    names = ["seen", "l1", "l2", "l3", "l4", "l5"]
+    tolerances = dict.fromkeys(("supervised", "mixup", "simclr", "pixels"), (0.5, 1)) | {"untrained": (5, 8)}
+    for backbone, (points, deviation) in tolerances.items():
+        row = next(line for line in page.splitlines() if line.startswith(f"| {backbone} | "))
+        found = 100 * table.loc[backbone].loc[names, ["mean", "deviation"]]
+        assert found["mean"].tolist() == pytest.approx([float(cell) for cell in row.split("|")[2:8]], abs=points)
+        assert found["deviation"].max() < deviation
+
+
 def test_a_second_run_takes_seconds_and_changes_nothing(demo: tuple[Path, str]) -> None:
     folder, _ = demo
     before = {file.name: file.read_bytes() for file in (folder / "results").iterdir()}
