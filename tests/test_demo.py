@@ -74,6 +74,18 @@ def test_what_a_reader_should_see(table: pd.DataFrame) -> None:
     assert table["deviation"].max() < 0.08
 
 
+def test_the_documentation_has_the_numbers_of_a_run(table: pd.DataFrame) -> None:
+    """Those of the untrained network move by points from one machine to another."""
+    page = (ROOT / "docs/demo.md").read_text()
+    names = ["seen", "l1", "l2", "l3", "l4", "l5"]
+    tolerances = dict.fromkeys(("supervised", "mixup", "simclr", "pixels"), (0.5, 1)) | {"untrained": (5, 8)}
+    for backbone, (points, deviation) in tolerances.items():
+        row = next(line for line in page.splitlines() if line.startswith(f"| {backbone} | "))
+        found = 100 * table.loc[backbone].loc[names, ["mean", "deviation"]]
+        assert found["mean"].tolist() == pytest.approx([float(cell) for cell in row.split("|")[2:8]], abs=points)
+        assert found["deviation"].max() < deviation
+
+
 def test_a_second_run_takes_seconds_and_changes_nothing(demo: tuple[Path, str]) -> None:
     folder, _ = demo
     before = {file.name: file.read_bytes() for file in (folder / "results").iterdir()}
@@ -107,7 +119,7 @@ def test_interrupted_it_says_how_to_go_on(demo: tuple[Path, str], tmp_path: Path
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     said = process.stderr.readline()  # type: ignore[union-attr]
-    assert re.search(r"1200 of 1200 jobs to do, about [\d.]+ (min|h) on 1 cores", said)
+    assert re.search(r"1200 of 1200 jobs to do, about [\d.]+ (min|h) on 1 core;", said)
     time.sleep(4)
     process.send_signal(signal.SIGINT)
     _, rest = process.communicate(timeout=30)

@@ -46,6 +46,14 @@ def test_shots_and_categories(unseen: Unseen) -> None:
     assert "31 models of ImageNet-CoG by mean accuracy on L1 to L5, 8 images a concept" in answer.out
 
 
+@pytest.mark.parametrize(
+    ("by", "explained"),
+    [("l5", "0% of how L5 varies"), ("effective", "17%, 5%, 3%, 2%, 0% of how L1 to L5 vary")],
+)
+def test_what_lines_explain_is_of_the_levels_that_are_shown(unseen: Unseen, by: str, explained: str) -> None:
+    assert explained in " ".join(unseen("leaderboard", "--by", by, "--category", "reference").out.split())
+
+
 @pytest.mark.parametrize(("width", "by"), [(45, "l5"), (60, "effective"), (80, "effective"), (125, "mean")])
 def test_no_line_is_longer_than_the_terminal(
     unseen: Unseen, monkeypatch: pytest.MonkeyPatch, width: int, by: str

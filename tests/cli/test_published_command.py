@@ -71,7 +71,7 @@ def test_the_list_of_papers_counts_every_number() -> None:
 
 def test_claims_one_and_all(capsys: pytest.CaptureFixture[str]) -> None:
     claims(as_json=True)
-    assert len(json.loads(capsys.readouterr().out)) == 53
+    assert len(json.loads(capsys.readouterr().out)) == 60
     claims("v2-harder")
     assert "d-CLIP rises from L3 to L4" in capsys.readouterr().out
     with pytest.raises(UserError, match="no claim 'v2-hard'; unseen claims lists them; did you mean v2-harder"):

@@ -61,6 +61,30 @@ def test_it_answers_in_words(page: Path) -> None:
     assert "Not a fair comparison with ResNet50: saw other data than IN-1K." in text
 
 
+def series_of(page: Path, section: str, plot: str) -> dict[str, dict[str, Any]]:
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(), re.DOTALL)[1])
+    (part,) = [part for part in data["sections"] if part["name"] == section]
+    (found,) = [each for each in part["plots"] if each["title"] == plot]
+    return {series["name"]: series for series in found["series"]}
+
+
+def test_it_has_the_figures_of_the_paper(page: Path) -> None:
+    # Tables 5 to 10: s-DINO and ResNet50 with all images, then s-DINO on L5 from 1 image to all.
+    dino = [74.8, 71.1, 67.2, 63.2, 62.6, 57.6]
+    resnet = [75.8, 67.9, 63.1, 59.0, 58.1, 52.0]
+    levels = series_of(page, "levels", "Accuracy with all samples")
+    assert len(levels) == 33
+    assert levels["s-DINO"]["y"] == pytest.approx(dino)
+    assert levels["mine"]["y"] == pytest.approx([80, 72, 68, 64, 63, 58])
+    relative = series_of(page, "levels", "Relative to ResNet50")
+    assert relative["s-DINO"]["y"] == pytest.approx([a - b for a, b in zip(dino, resnet, strict=True)])
+    assert relative["mine"]["y"][-1] == pytest.approx(6.0)
+    shots = series_of(page, "few-shots", "L5")
+    assert shots["s-DINO"]["y"] == pytest.approx([12.6, 18.6, 25.3, 32.3, 38.2, 43.2, 47.3, 50.8, 57.6])
+    assert (shots["mine"]["x"], shots["mine"]["y"]) == ([8.0], pytest.approx([58]))
+    assert series_of(page, "few-shots", "L1, relative to ResNet50")["ResNet50"]["y"] == [0.0] * 9
+
+
 def test_names_are_only_ever_text(page: Path) -> None:
     text = page.read_text()
     assert "<img src=x" not in text

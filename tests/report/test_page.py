@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from unseen.errors import UserError
@@ -267,3 +268,16 @@ def test_forty_backbones_are_told_apart(categories: int) -> None:
 def test_templates_are_short_files() -> None:
     for file in TEMPLATES.iterdir():
         assert len(file.read_text(encoding="utf-8").splitlines()) <= 300, file.name
+
+
+def test_one_seed_has_no_deviation_anywhere(tmp_path: Path) -> None:
+    from unseen.cli.running import write_page
+
+    means = {"alpha": [0.8, 0.7], "beta": [0.7, 0.72]}
+    data = run_data(means, scores=scores(means, shots=(1, None), seeds=1))
+    write_page(data, tmp_path / "page.html", tmp_path / "scores.csv")
+    table = pd.read_csv(tmp_path / "scores.csv")
+    assert table[["deviation", "low", "high"]].isna().all(axis=None)
+    text = (tmp_path / "page.html").read_text()
+    assert "± 0.0" not in text
+    assert "Points are of one seed" in text

@@ -12,7 +12,8 @@ from unseen.results.published.claims import CLAIMS, Claim, Finding, Printed, Ver
 from unseen.results.published.claims.claim import decide
 from unseen.results.published.claims.printed import Accuracies, Lead, listed, signed
 
-PAGE = Path(__file__).parents[2] / "docs/claims.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "claims.md"
 TABLES = printed()
 
 
@@ -36,8 +37,8 @@ def test_the_page_is_what_the_code_says() -> None:
 
 
 def test_claims_have_ids_of_their_own_and_a_verdict_with_evidence() -> None:
-    assert len({claim.id for claim in CLAIMS}) == len(CLAIMS) == 53
-    assert Counter(claim.id[:2] for claim in CLAIMS) == {"v2": 22, "v1": 31}
+    assert len({claim.id for claim in CLAIMS}) == len(CLAIMS) == 60
+    assert Counter(claim.id[:2] for claim in CLAIMS) == {"v2": 27, "v1": 33}
     for one in CLAIMS:
         finding = one.judge(TABLES)
         assert finding.verdict in get_args(Verdict)
@@ -53,13 +54,16 @@ def test_claims_have_ids_of_their_own_and_a_verdict_with_evidence() -> None:
         ("v2-transformers-l5", "holds", "a-DeiT-S on L5 (−0.5); a-T2T-ViT-t-14 on L5 (−0.1)"),
         ("v2-adversarial", "not what the tables say", "a loss on 5 levels of 5"),
         ("v2-label-mixing", "holds", "−6.2 to −2.4"),  # r-CutMix on L5, r-Manifold-MixUp on L1
-        ("v2-few-transformers-l5", "not what the tables say", "a-DeiT-S +1.2 to +1.8"),
-        ("v2-few-efficientnet", "holds with exceptions", "a-EfficientNet-B4 on L1 with 1 (−0.2)"),
+        ("v2-few-transformers-l5", "not what the tables say", "20 of 28"),
+        ("v2-few-efficientnet", "holds", "a-EfficientNet-B4 on L1 with 1 (−0.2)"),
         ("v2-few-larger", "holds with exceptions", "all of a-VGG19"),
         ("v2-few-nat", "not what the tables say", "5 of 24"),
+        ("v2-self-supervised-any", "not what the tables say", "s-SwAV, s-DINO on all five levels"),
+        ("v2-self-supervised-any", "not what the tables say", "2, 4, 4, 4, 7 of 10"),
         ("v1-harder", "holds", "35 of 35"),
         ("v1-margins", "holds", "s-SwAV +5.0"),
         ("v1-few-l5", "holds with exceptions", "s-BYOL on L5 with 1 (−0.7)"),
+        ("v1-few-byol", "holds with exceptions", "ahead in 26 of 32"),
         ("v1-few-match", "holds with exceptions", "128, 64, 64, 32, 4"),
         ("v1-pca-half", "not what the tables say", "more than 0.2 on L2, L3, L4, L5"),
         ("v1-mlp-linear", "holds with exceptions", "d-Semi-Sup on L5 (+0.7%)"),
@@ -88,6 +92,30 @@ def test_a_verdict_follows_the_numbers() -> None:
         for n in few
     }
     assert judged("v2-few-transformers-l5", changed(by_three)).verdict == "holds"
+    better = {
+        (model, level, "all"): 80.0 for model in TABLES.accuracy.models for level in levels if model.startswith("s-")
+    }
+    assert judged("v2-self-supervised-any", changed(better)).verdict == "holds"
+
+
+def test_a_claim_names_the_models_it_is_judged_on() -> None:
+    for model in ("a-DeiT-S", "a-T2T-ViT-t-14", "a-DeiT-S-distilled", "a-DeiT-B-distilled"):
+        assert model in claim("v2-few-transformers-l5").says
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["v2-class-balance", "v2-fine-tuning", "v2-word-vectors", "v2-blurred", "v1-class-balance", "v1-word-vectors"],
+)
+def test_what_is_not_printed_is_not_judged(name: str) -> None:
+    assert judged(name).verdict == "not in the tables"
+
+
+def test_the_leaderboard_page_gives_the_same_verdicts() -> None:
+    rows = [line.split("|") for line in (DOCS / "leaderboard.md").read_text().splitlines() if line.count("`v2-") == 1]
+    found = {cell.split("`")[1]: cell.rpartition(": ")[2].strip() for row in rows for cell in row if "`v2-" in cell}
+    assert len(found) == 7
+    assert found == {name: judged(name).verdict for name in found}
 
 
 def test_no_claim_holds_by_its_construction() -> None:

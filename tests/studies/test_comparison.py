@@ -58,8 +58,8 @@ def test_the_difference_is_that_of_the_scores(runs: dict[str, Path]) -> None:
     assert found.difference.concepts == CLASSES
     assert found.difference.accuracy.value == pytest.approx(accuracy(runs["clear"]) - accuracy(runs["blurred"]))
     assert found.difference.accuracy.low > 0
-    # Six concepts that all favour one side: of 2⁶ patterns of signs, two are as extreme.
-    assert found.p_holm == pytest.approx(2 / 2**CLASSES)
+    # Six concepts that all favour one side: of 2⁶ patterns of signs, two are as extreme, or more as seeds vary.
+    assert 2 / 2**CLASSES <= found.p_holm < 0.15
     table = comparison_table([found])
     assert table.loc[0, "difference"] == found.difference.accuracy.value
 
@@ -201,7 +201,7 @@ def test_the_command(runs: dict[str, Path], unseen: Callable[..., Any], tmp_path
     answer = unseen("compare", "clear", "blurred", runs["clear"], runs["blurred"], "--out", table)
     assert answer.code == 0
     assert "clear minus blurred" in answer.out
-    assert "over concepts, given these seeds" in answer.out
+    assert f"over {CLASSES} concepts and 2 seeds" in answer.out
     assert pd.read_csv(table)["domain"].tolist() == ["blobs"]
 
 

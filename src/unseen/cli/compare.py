@@ -41,9 +41,10 @@ def compare(
     columns = ["domain", "difference", "95% interval", "p (Holm)", "effect size", "concepts won"]
     print_table(f"{first} minus {second}, top-1, points", columns, rows, right=columns[1:])
     seeds, concepts = found[0].seeds, found[0].difference.concepts
+    over = f"concepts and {seeds} seeds" if seeds > 1 else "concepts, with a single seed: others would vary further"
+    added = ", with the variance over seeds added" if seeds > 1 else ""
     console().print(
-        f"\nOver {concepts} concepts and {seeds} seed{'s' if seeds > 1 else ''}: intervals by a bootstrap over "
-        f"concepts, given these seeds; p by flipping which backbone is which, concept by concept, corrected for "
-        f"{len(found)} domain{'s' if len(found) > 1 else ''}; effect size is Cohen's d over concepts; ties count as "
-        f"half won."
+        f"\nIntervals by a bootstrap over {concepts} {over}; p by flipping which backbone is which, concept by "
+        f"concept{added}, corrected for {len(found)} domain{'s' if len(found) > 1 else ''}; effect size is Cohen's d "
+        f"over concepts; ties count as half won."
     )

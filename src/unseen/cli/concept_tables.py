@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from unseen.cli.output import console, duration, print_table
+from unseen.cli.output import console, counted, duration, print_table
 
 if TYPE_CHECKING:
     from unseen.studies.concept_plan import Asked, Costs
@@ -45,15 +45,10 @@ def jobs_text(asked: "Asked", pairs: "Sequence[FeaturePair]") -> str:
     number = backbones * len(asked.domains) * len(asked.shots) * asked.seeds
     numbers = (backbones, len(asked.domains), len(asked.shots), asked.seeds)
     words = ("backbone", "domain", "setting of shots", "seed")
-    factors = [_counted(count, word) for count, word in zip(numbers, words, strict=True)]
-    text = f"{' × '.join(factors)} = {_counted(number, 'regression')}"
+    factors = [counted(count, word) for count, word in zip(numbers, words, strict=True)]
+    text = f"{' × '.join(factors)} = {counted(number, 'regression')}"
     more = len(study_jobs(asked, pairs)) - number
-    return f"{text}, and {_counted(more, 'job')} of other kinds" if more else text
-
-
-def _counted(count: int, what: str) -> str:
-    first, *rest = what.split(" ")
-    return " ".join([f"{count:,}", first if count == 1 else f"{first}s", *rest])
+    return f"{text}, and {counted(more, 'job')} of other kinds" if more else text
 
 
 def size(count: int) -> str:

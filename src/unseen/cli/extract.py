@@ -9,7 +9,7 @@ import typer
 
 from unseen.cli.choices import choose
 from unseen.cli.domains import ImageOptions, choose_levels, open_domains
-from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, track
+from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, rate, track
 from unseen.cli.running import processes
 from unseen.errors import UserError
 
@@ -284,7 +284,7 @@ def _watch(what: str = "") -> "Callable[[Progress], None]":
             last = now
             waited = progress.idle / progress.seconds if progress.seconds else 0.0
             note(
-                f"{what}{progress.done:,} of {progress.total:,} images, {progress.rate:,.0f} a second, "
+                f"{what}{progress.done:,} of {progress.total:,} images, {rate(progress.rate)}, "
                 f"{duration(progress.left)} left; the device waited {waited:.0%} of the time"
             )
 

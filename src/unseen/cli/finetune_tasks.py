@@ -18,7 +18,7 @@ from unseen.cli.extract import (
     WeightsOption,
     load_backbones,
 )
-from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, print_table
+from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, print_table, rate
 from unseen.cli.running import processes
 from unseen.cli.tasks import open_datasets
 from unseen.errors import UserError
@@ -164,9 +164,9 @@ class _Progress:
             self._timed, self._seconds = self._timed + steps, self._seconds + now - self._checked
         self._at, self._checked = (task, training, step), now
         if self._timed and now - self._last > SECONDS_BETWEEN_LINES:
-            rate = self._timed / self._seconds
-            left = duration(max(self._left, 0) / rate)
-            note(f"{task}, {training}, step {step:,}: {rate:,.1f} steps a second, {left} left")
+            speed = self._timed / self._seconds
+            left = duration(max(self._left, 0) / speed)
+            note(f"{task}, {training}, step {step:,}: {rate(speed, 'steps')}, {left} left")
             self._last = now
 
 

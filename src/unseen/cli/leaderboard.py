@@ -108,15 +108,24 @@ def _print_notes(board: "Leaderboard", marks: dict[str, str], domain: str) -> No
     out = console()
     out.soft_wrap = False
     lines = [f"{mark} not a fair comparison with ResNet50: {text}" for text, mark in marks.items()]
-    fit, of = board.fits["l5"], "L5" if domain == "l5" else "the mean over L1 to L5"
+    of = "L5" if domain == "l5" else "the mean over L1 to L5"
     lines += [
         "In brackets: the 95% range of ranks when accuracies are drawn anew from their spread over seeds.",
         f"vs R50: points of {of} against ResNet50. effective: points of {of} beyond what accuracy on IN-1K predicts; "
-        f"over {fit.n} models trained on IN-1K alone it explains {100 * max(fit.r2, 0):.0f}% of how L5 varies.",
+        f"over {board.fits['l5'].n} models trained on IN-1K alone it explains {_explained(board, domain)}.",
     ]
     out.print()
     for line in [*filter(None, [board.notice]), *lines]:
         out.print(line)
+
+
+def _explained(board: "Leaderboard", domain: str) -> str:
+    """How much of the variance of what is shown lines on IN-1K explain; levels have one each, their mean has none."""
+    levels = ["l5"] if domain == "l5" else list(board.fits)
+    shares = [f"{100 * max(board.fits[level].r2, 0):.0f}%" for level in levels]
+    if len(levels) == 1:
+        return f"{shares[0]} of how {HEADINGS[levels[0]]} varies"
+    return f"{', '.join(shares)} of how {HEADINGS[levels[0]]} to {HEADINGS[levels[-1]]} vary"
 
 
 def _rank(entry: "Entry") -> str:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from unseen.report.durations import duration as duration  # noqa: PLC0414 - commands take it from here
+from unseen.report.durations import counted as counted  # noqa: PLC0414 - commands take these from here
+from unseen.report.durations import duration as duration  # noqa: PLC0414
+from unseen.report.durations import rate as rate  # noqa: PLC0414
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,10 +78,10 @@ def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T
         yield item
         now = time.monotonic()
         if now - last > SECONDS_BETWEEN_LINES:
-            rate = done / (now - start)
+            speed = done / (now - start)
             of = f" of {total:,}" if total else ""
-            left = f", {duration((total - done) / rate)} left" if total else ""
-            note(f"{done:,}{of} {what}, {rate:,.1f} a second{left}")
+            left = f", {duration((total - done) / speed)} left" if total else ""
+            note(f"{done:,}{of} {what}, {rate(speed)}{left}")
             last = now
 
 
@@ -95,4 +97,4 @@ def _track_on_terminal(items: Iterable[T], what: str, total: int | None) -> Iter
         start = time.monotonic()
         for done, item in enumerate(items, start=1):
             yield item
-            progress.update(task, completed=done, rate=f"{done / (time.monotonic() - start):.1f} a second,")
+            progress.update(task, completed=done, rate=f"{rate(done / (time.monotonic() - start))},")

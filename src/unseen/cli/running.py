@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.output import console, duration, note, print_table, track
+from unseen.cli.output import console, counted, duration, note, print_table, track
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def run_missing(jobs: "Sequence[Job]", pairs: "Sequence[FeaturePair]", folder: P
     left = len(missing(jobs, results))
     if left:
         seconds = duration(estimate(jobs, pairs, results, workers))
-        place = "the GPU" if on_gpu() else f"{workers} cores"
+        place = "the GPU" if on_gpu() else counted(workers, "core")
         note(f"{left} of {len(jobs)} jobs to do, about {seconds} on {place}; stopped, the same command goes on.")
     for _ in track(run(jobs, pairs, results, workers=workers), "jobs done", left):
         pass
@@ -70,9 +70,8 @@ def write_page(data: "RunData", page: Path, table: Path | None) -> None:
         write_table(with_comparisons(summary, seen=seen, baseline=data.baseline), table)
     write_report(data, page)
     shown = wide(summary)
-    print_table(
-        f"{data.title}: top-1, percent, mean ± deviation over seeds", list(shown.columns), shown.itertuples(index=False)
-    )
+    over = "mean ± deviation over seeds" if (summary["seeds"] > 1).any() else "one seed"
+    print_table(f"{data.title}: top-1, percent, {over}", list(shown.columns), shown.itertuples(index=False))
     if data.notice:
         console().print(f"\n{data.notice}")
     console().print(f"\nReport: {page}" + (f"\nScores: {table}" if table else ""))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.output import Json, duration, note, print_json, track
+from unseen.cli.output import Json, counted, duration, note, print_json, track
 from unseen.cli.running import REPORT, WorkersOption, finish, processes, run_missing, write_page
 from unseen.errors import UserError
 
@@ -91,7 +91,7 @@ def _prepare_given(backbones: list[str], folder: Path, form: "Form", workers: in
 
 
 def _say_time(seconds: float, workers: int) -> None:
-    note(f"About {duration(seconds)} in all on {workers} cores: first features, then probes.")
+    note(f"About {duration(seconds)} in all on {counted(workers, 'core')}: first features, then probes.")
 
 
 def probe(

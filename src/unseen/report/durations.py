@@ -1,4 +1,4 @@
-"""Seconds in words, for pages and the terminal."""
+"""Seconds, rates and counts in words, for pages and the terminal."""
 
 
 def duration(seconds: float) -> str:
@@ -6,3 +6,17 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def rate(per_second: float, what: str = "") -> str:
+    """How fast something goes, per unit of time in which it happens at all: `320 a second`, `2.5 steps a minute`."""
+    units = (("a second", 1), ("a minute", 60), ("an hour", 3600))
+    unit, seconds = next((each for each in units if per_second * each[1] >= 0.95), units[-1])
+    number = per_second * seconds
+    return " ".join(filter(None, [f"{number:,.0f}" if number >= 100 else f"{number:,.1f}", what, unit]))
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and its noun, such as `1 core`, `2 cores` and `2 settings of shots`."""
+    first, *rest = noun.split(" ")
+    return " ".join([f"{number:,}", first if number == 1 else f"{first}s", *rest])

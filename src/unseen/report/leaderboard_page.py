@@ -6,6 +6,7 @@ from pathlib import Path
 
 from unseen.files import atomic_write
 from unseen.metrics.accuracy_scales import logit
+from unseen.report.leaderboard_figures import figure_sections
 from unseen.report.published_sections import CATEGORY_COLOURS
 from unseen.report.render import render
 from unseen.report.section_parts import signed
@@ -37,7 +38,7 @@ def write_leaderboard_page(board: Leaderboard, path: Path) -> None:
 
 def _page(board: Leaderboard) -> str:
     domain = _domain(board)
-    sections = [_expectation(board), _effective(board, domain)]
+    sections = [*figure_sections(board), _expectation(board), _effective(board, domain)]
     colours = {entry.model: _colour(entry) for entry in board.entries}
     present = {entry.category for entry in board.entries if not entry.yours}
     cautions = dict.fromkeys(text for entry in board.entries for text in entry.cautions)

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from unseen.metrics.ranks import ranks_from_draws
-from unseen.report.run_data import RunData
+from unseen.report.run_data import Backbone, RunData
 from unseen.report.section_parts import YOURS, domain_ticks, own_colour, own_series, signed
-from unseen.report.sections import Plot, Section, Series
+from unseen.report.sections import Plot, Section, Series, Ticks
 from unseen.results.concept_generalization import (
     DOMAINS,
     LEVELS,
@@ -43,9 +43,11 @@ def published_sections(data: RunData, summary: pd.DataFrame) -> list[Section]:
     return [section for section in found if section]
 
 
-def _published(shots: Sequence[str]) -> pd.DataFrame:
-    """The printed numbers with the category of each model: shares."""
+def published_table(shots: Sequence[str]) -> pd.DataFrame:
+    """The printed numbers with the category of each model, one category after another: shares."""
     table = published("cog-v2").merge(cog_models()[["model", "category", "extra_data"]], on="model")
+    order = list(CATEGORY_COLOURS)
+    table = table.sort_values("category", key=lambda names: names.map(order.index), kind="stable")
     return table[table["shots"].isin(shots)].assign(mean=lambda t: t["mean"] / 100)
 
 
@@ -105,22 +107,9 @@ def _bars(own: pd.DataFrame) -> str:
 def _levels(data: RunData, own: pd.DataFrame) -> Section:
     """Absolute and relative accuracy by level with all samples, or with as many as the run has."""
     shots = next(name for name in reversed(SHOTS) if name in set(own["shots"]))
-    table, mine = _published([shots]), own[own["shots"] == shots]
+    table, mine = published_table([shots]), own[own["shots"] == shots]
     domains = [domain for domain in data.domains if domain.name in DOMAINS]
-    places = {domain.name: float(place) for place, domain in enumerate(domains)}
-    base = table[table["model"] == REFERENCE]
-    ticks = domain_ticks(domains)
-    what = "all samples" if shots == "all" else f"{shots} samples a concept"
-    plots = [
-        Plot(
-            f"Accuracy with {what}", "Domain", "Top-1 accuracy (%)",
-            _lines(data, table, mine, places, "domain"), ticks,
-        ),
-        Plot(
-            f"Relative to {REFERENCE}", "Domain", f"Top-1 minus that of {REFERENCE} (points)",
-            _lines(data, _relative(table, base), _relative(mine, base), places, "domain"), ticks, zero=True,
-        ),
-    ]  # fmt: skip
+    plots = level_plots(data.backbones, table, mine, domain_ticks(domains), [domain.name for domain in domains])
     sentences = [text for b in data.backbones if (text := _neighbours(table, mine, b.name, domains[-1].name))]
     note = (
         f"Thin lines are the published numbers, coloured by category; thick ones are of this run, with bars of "
@@ -129,11 +118,36 @@ def _levels(data: RunData, own: pd.DataFrame) -> Section:
     return Section("published", "Among the published models", [*sentences, *_cautions(data)], plots, note)
 
 
+def level_plots(
+    backbones: Sequence[Backbone], table: pd.DataFrame, mine: pd.DataFrame, ticks: Ticks, domains: Sequence[str]
+) -> list[Plot]:
+    """Accuracy by domain, and relative to the reference, of the published models and of a user's backbones.
+
+    Args:
+        table, mine: rows of one number of shots.
+        ticks: the domains as they are written, in their order.
+    """
+    (shots,) = set(table["shots"])
+    places = {name: float(place) for place, name in enumerate(domains)}
+    base = table[table["model"] == REFERENCE]
+    what = "all samples" if shots == "all" else f"{shots} samples a concept"
+    return [
+        Plot(
+            f"Accuracy with {what}", "Domain", "Top-1 accuracy (%)",
+            _lines(backbones, table, mine, places, "domain"), ticks,
+        ),
+        Plot(
+            f"Relative to {REFERENCE}", "Domain", f"Top-1 minus that of {REFERENCE} (points)",
+            _lines(backbones, _relative(table, base), _relative(mine, base), places, "domain"), ticks, zero=True,
+        ),
+    ]  # fmt: skip
+
+
 def _lines(
-    data: RunData, table: pd.DataFrame, mine: pd.DataFrame, places: dict[str, float], column: str
+    backbones: Sequence[Backbone], table: pd.DataFrame, mine: pd.DataFrame, places: dict[str, float], column: str
 ) -> list[Series]:
-    """Those of the published models, and of the run's backbones in colours that no category has."""
-    own = own_series(mine, data.backbones, places, column=column, first=YOURS)
+    """Those of the published models, and of the user's backbones in colours that no category has."""
+    own = own_series(mine, backbones, places, column=column, first=YOURS)
     return [*published_lines(table, places, column), *own]
 
 
@@ -224,26 +238,7 @@ def _few_shots(data: RunData, own: pd.DataFrame) -> Section | None:
     chosen = [name for name in DOMAINS if name in set(own["domain"])]
     if len(wanted) < 2:
         return None
-    table = _published(SHOTS)
-    base = table[table["model"] == REFERENCE]
-    places = {name: float(place) for place, name in enumerate(SHOTS)}
-    ticks = tuple((place, name) for name, place in places.items())
-    absolute, relative = list[Plot](), list[Plot]()
-    for domain in chosen:
-        others, mine = (part[part["domain"] == domain] for part in (table, own))
-        absolute.append(
-            Plot(
-                _title(domain), "Samples per concept", "Top-1 accuracy (%)",
-                _lines(data, others, mine, places, "shots"), ticks,
-            )
-        )  # fmt: skip
-        relative.append(
-            Plot(
-                f"{_title(domain)}, relative to {REFERENCE}", "Samples per concept",
-                f"Top-1 minus that of {REFERENCE} (points)",
-                _lines(data, _relative(others, base), _relative(mine, base), places, "shots"), ticks, zero=True,
-            )
-        )  # fmt: skip
+    table = published_table(SHOTS)
     sentences = [
         text for backbone in data.backbones
         if (text := _neighbours(
@@ -253,9 +248,35 @@ def _few_shots(data: RunData, own: pd.DataFrame) -> Section | None:
     first = "one sample" if wanted[0] == "1" else f"{wanted[0]} samples"
     return Section(
         "published-few-shots", "Few shots among the published models",
-        [f"With {first} a concept: {text[0].lower()}{text[1:]}" for text in sentences], [*absolute, *relative],
-        f"Bars are {_bars(own)}.",
+        [f"With {first} a concept: {text[0].lower()}{text[1:]}" for text in sentences],
+        few_shot_plots(data.backbones, table, own, chosen), f"Bars are {_bars(own)}.",
     )  # fmt: skip
+
+
+def few_shot_plots(
+    backbones: Sequence[Backbone], table: pd.DataFrame, mine: pd.DataFrame, domains: Sequence[str]
+) -> list[Plot]:
+    """Accuracy by samples per concept on each domain, then the same relative to the reference; as in `level_plots`."""
+    base = table[table["model"] == REFERENCE]
+    places = {name: float(place) for place, name in enumerate(SHOTS)}
+    ticks = tuple((place, name) for name, place in places.items())
+    absolute, relative = list[Plot](), list[Plot]()
+    for domain in domains:
+        others, own = (part[part["domain"] == domain] for part in (table, mine))
+        absolute.append(
+            Plot(
+                _title(domain), "Samples per concept", "Top-1 accuracy (%)",
+                _lines(backbones, others, own, places, "shots"), ticks,
+            )
+        )  # fmt: skip
+        relative.append(
+            Plot(
+                f"{_title(domain)}, relative to {REFERENCE}", "Samples per concept",
+                f"Minus {REFERENCE} (points)",
+                _lines(backbones, _relative(others, base), _relative(own, base), places, "shots"), ticks, zero=True,
+            )
+        )  # fmt: skip
+    return [*absolute, *relative]
 
 
 def _title(domain: str) -> str:

@@ -74,13 +74,12 @@ def make_rows(data: RunData, table: pd.DataFrame, summary: pd.DataFrame) -> list
     categories = {backbone.name: backbone.category for backbone in data.backbones}
     rows = []
     for r in compared.to_dict("records"):
-        spread = r["seeds"] > 1
         rows.append(
             Row(
                 setting=f"{r['study']}: {r['protocol']}, {r['probe']} probe",
                 backbone=r["backbone"], category=categories[r["backbone"]], domain=r["domain"],
-                shots=r["shots"], metric=r["metric"], mean=r["mean"], deviation=r["deviation"] if spread else None,
-                low=r["low"] if spread else None, high=r["high"] if spread else None,
+                shots=r["shots"], metric=r["metric"], mean=r["mean"], deviation=_known(r["deviation"]),
+                low=_known(r["low"]), high=_known(r["high"]),
                 concept_low=_known(r.get("concept_low")), concept_high=_known(r.get("concept_high")),
                 gap=_known(r["gap"]), rank=int(r["rank"]), seeds=int(r["seeds"]),
                 values=dict(sorted(values[tuple(r[name] for name in GROUP)].items())),

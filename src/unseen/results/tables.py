@@ -28,7 +28,7 @@ def score_table(scores: Iterable[Score]) -> pd.DataFrame:
 
 
 def bootstrap_interval(values: Sequence[float], level: float = 0.95, seed: int = 0) -> tuple[float, float]:
-    """Percentile bootstrap interval of the mean over repetitions; a single value has none wider than itself.
+    """Percentile bootstrap interval of the mean over repetitions.
 
     With 3 or 5 seeds the interval is coarse, as it cannot leave the range of the values: a spread, not a test.
     """
@@ -87,15 +87,15 @@ def with_concept_intervals(summary: pd.DataFrame, intervals: Mapping[tuple[str, 
 def summarise(table: pd.DataFrame) -> pd.DataFrame:
     """Mean, sample standard deviation, 95% bootstrap interval and number of seeds, per backbone, domain, shots, metric.
 
-    The same (…, seed) twice, as when runs are merged that share a job, counts once.
+    The same (…, seed) twice, as when runs are merged that share a job, counts once. A single seed shows no spread:
+    its deviation and interval are not a number.
     """
     once = table.drop_duplicates([*GROUP, "seed"], keep="last")
     rows = []
     for group, part in once.groupby(GROUP, sort=False):
         values = part.sort_values("seed")["value"].tolist()
-        low, high = bootstrap_interval(values)
-        deviation = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-        rows.append([*group, float(np.mean(values)), deviation, low, high, len(values)])
+        spread = (float(np.std(values, ddof=1)), *bootstrap_interval(values)) if len(values) > 1 else (np.nan,) * 3
+        rows.append([*group, float(np.mean(values)), *spread, len(values)])
     return pd.DataFrame(rows, columns=[*GROUP, "mean", "deviation", "low", "high", "seeds"])
 
 
@@ -126,18 +126,24 @@ def with_comparisons(summary: pd.DataFrame, *, seen: str | None, baseline: str |
 def wide(summary: pd.DataFrame, metric: str = "top1") -> pd.DataFrame:
     """Percent `mean ± deviation`, one row per backbone and shots, one column per domain, in order of appearance.
 
+    Where there is a single seed, the mean alone.
     Of the logistic probe, or of the first one where that is not there.
     """
     part = summary[summary["metric"] == metric]
     probes = list(dict.fromkeys(part["probe"]))
     part = part[part["probe"].isin([LOGISTIC] if LOGISTIC in probes else probes[:1])]
-    cells = [f"{100 * m:.1f} ± {100 * d:.1f}" for m, d in zip(part["mean"], part["deviation"], strict=True)]
+    cells = [percent(mean, deviation) for mean, deviation in zip(part["mean"], part["deviation"], strict=True)]
     order = {name: list(dict.fromkeys(part[name])) for name in ("backbone", "shots", "domain")}
     pivot = part.assign(cell=cells).pivot_table(
         index=["backbone", "shots"], columns="domain", values="cell", aggfunc="first", sort=False
     )
     index = [(b, s) for b in order["backbone"] for s in order["shots"] if (b, s) in pivot.index]
     return pivot.loc[index, order["domain"]].fillna("").reset_index()
+
+
+def percent(mean: float, deviation: float) -> str:
+    """A share as `71.0 ± 0.5`, in percent; without a deviation where that is not known."""
+    return f"{100 * mean:.1f}" + ("" if np.isnan(deviation) else f" ± {100 * deviation:.1f}")
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:

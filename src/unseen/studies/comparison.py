@@ -25,7 +25,7 @@ class Comparison:
     """The first backbone minus the second on a domain.
 
     Attributes:
-        seeds: how many both have; images count once for each.
+        seeds: how many both have.
         p_holm: the p-value of the difference, corrected for all domains that were compared (Holm).
     """
 
@@ -43,7 +43,7 @@ def compare_backbones(
     The runs may be one or several. Seeds that both backbones have are compared with each other, as the same seed draws
     the same samples; which test images are whose is checked by their labels, and by their names if features had them.
     Runs that say otherwise of the images, their split or the levels are refused, as is a backbone that two runs have
-    different results of. Intervals are over concepts, given these seeds.
+    different results of. Intervals and p-values are for other concepts of the kind and, of several seeds, other seeds.
     """
     found = _results(folders, shots, (first, second))
     names = sorted({backbone for backbone, _ in found})
@@ -124,12 +124,12 @@ def _paired(first: _Of, second: _Of, domain: str) -> tuple[int, PairedDifference
         [labelled(found.folder / RESULTS, found.result) for found in (of[seed] for seed in seeds)]
         for of in (first, second)
     ]
-    for (labels, _), (others, _) in zip(*columns, strict=True):
-        if not labels.same_images(others):
+    tested = columns[0][0][0]
+    for labels, _ in (*columns[0], *columns[1]):
+        if not labels.same_images(tested):
             raise UserError(f"{domain}: the two backbones were tested on other images; extract both from the same ones")
-    right = [np.concatenate([correct for _, correct in column]) for column in columns]
-    y = np.concatenate([labels.y for labels, _ in columns[0]])
-    return len(seeds), paired_difference(right[0], right[1], y)
+    right = [np.stack([correct for _, correct in column]) for column in columns]
+    return len(seeds), paired_difference(right[0], right[1], tested.y)
 
 
 def _refuse_other_images(domain: str, results: Sequence[_Found]) -> None:

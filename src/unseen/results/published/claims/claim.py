@@ -34,6 +34,11 @@ class Claim:
     judge: Callable[[Printed], Finding]
 
 
+def not_printed(why: str) -> Callable[[Printed], Finding]:
+    """The judge of a claim whose numbers no table has."""
+    return lambda _: Finding("not in the tables", why)
+
+
 def decide(exceptions: int, cases: int) -> Verdict:
     """The verdict on a statement about many cases: exceptions to it are fewer than half of them, or it is wrong."""
     if not exceptions:

@@ -8,6 +8,8 @@ TRANSFORMERS = ("a-DeiT-S", "a-T2T-ViT-t-14", "a-DeiT-S-distilled", "a-DeiT-B-di
 LARGER = ("a-ResNet152", "a-DeiT-B-distilled", "a-VGG19")
 WEB = ("d-Semi-Sup", "d-Semi-Weakly-Sup", "d-CLIP", "d-MoPro")
 HALF_A_POINT = 0.5
+STATED = FEW[1:]
+"""The numbers of images that the section and Figure 4 are about; tables begin with 1."""
 
 
 def _by_model(leads: list[Lead]) -> str:
@@ -16,15 +18,14 @@ def _by_model(leads: list[Lead]) -> str:
 
 
 def _transformers(tables: Printed) -> Finding:
-    leads = tables.accuracy.leads(((model, REFERENCE) for model in TRANSFORMERS), LEVELS, FEW)
+    leads = tables.accuracy.leads(((model, REFERENCE) for model in TRANSFORMERS), LEVELS, STATED)
     failed = [lead for lead in leads if lead.points <= 0]
-    return Finding(
-        decide(len(failed), len(leads)), f"All {len(leads)} comparisons, 1 to 128 images: {_by_model(leads)}."
-    )
+    text = f"Ahead in {len(leads) - len(failed)} of {len(leads)} comparisons, 2 to 128 images: {_by_model(leads)}."
+    return Finding(decide(len(failed), len(leads)), text)
 
 
 def _transformers_size(tables: Printed) -> Finding:
-    leads = tables.accuracy.leads(((model, REFERENCE) for model in TRANSFORMERS), ("l5",), FEW)
+    leads = tables.accuracy.leads(((model, REFERENCE) for model in TRANSFORMERS), ("l5",), STATED)
     outside = [lead for lead in leads if not 3 - HALF_A_POINT <= lead.points <= 4 + HALF_A_POINT]
     plain = [lead for lead in leads if lead.model in SMALL_TRANSFORMERS]
     text = f"{len(outside)} of {len(leads)} gains are not within half a point of 3 to 4: {_by_model(leads)}. "
@@ -34,16 +35,16 @@ def _transformers_size(tables: Printed) -> Finding:
 
 
 def _efficientnet(tables: Printed) -> Finding:
-    leads = tables.accuracy.leads([("a-EfficientNet-B4", REFERENCE)], LEVELS, (*FEW, "all"))
+    pair = [("a-EfficientNet-B4", REFERENCE)]
+    leads = tables.accuracy.leads(pair, LEVELS, (*STATED, "all"))
     failed = [lead for lead in leads if lead.points <= 0]
-    return Finding(
-        decide(len(failed), len(leads)),
-        f"{span(leads)}. Not ahead: {listed(failed)}; the paper's figure begins with 2.",
-    )
+    alone = [lead for lead in tables.accuracy.leads(pair, LEVELS, FEW[:1]) if lead.points <= 0]
+    text = f"{span(leads)} with 2 to 128 and all images. Not ahead: {listed(failed)}. With 1 image, which the section "
+    return Finding(decide(len(failed), len(leads)), f"{text}does not count, it is not ahead: {listed(alone)}.")
 
 
 def _distilled(tables: Printed) -> Finding:
-    leads = tables.accuracy.leads(DISTILLED.items(), LEVELS, (*FEW, "all"))
+    leads = tables.accuracy.leads(DISTILLED.items(), LEVELS, (*STATED, "all"))
     failed = [lead for lead in leads if lead.points <= 0]
     seen = tables.accuracy.leads([("a-DeiT-S-distilled", "a-DeiT-S")], ("in1k",), FEW)
     behind = [lead for lead in seen if lead.points < 0]
@@ -85,19 +86,25 @@ def _nat(tables: Printed) -> Finding:
 
 CLAIMS = (
     Claim(
-        "v2-few-transformers", "4.2.2", "With up to 128 images transformers beat ResNet50 everywhere.", _transformers
+        "v2-few-transformers", "4.2.2", "With 2 to 128 images transformers beat ResNet50 on all levels.", _transformers
     ),
-    Claim("v2-few-transformers-l5", "4.2.2", "On L5 their gain is 3 to 4 points.", _transformers_size),
+    Claim(
+        "v2-few-transformers-l5",
+        "4.2.2",
+        "On L5 the gain of transformers is 3 to 4 points; judged on all four of them, a-DeiT-S, a-T2T-ViT-t-14, "
+        "a-DeiT-S-distilled and a-DeiT-B-distilled, as the paper names none.",
+        _transformers_size,
+    ),
     Claim(
         "v2-few-efficientnet",
         "4.2.2",
-        "a-EfficientNet-B4 beats ResNet50 on all levels with any number of images.",
+        "a-EfficientNet-B4 beats ResNet50 on all levels with any number of images from 2 on.",
         _efficientnet,
     ),
     Claim(
         "v2-few-distilled",
         "4.2.2",
-        "Distilled models beat their undistilled counterparts on all levels with any number of images.",
+        "Distilled models beat their undistilled counterparts on all levels with any number of images from 2 on.",
         _distilled,
     ),
     Claim("v2-few-larger", "4.2.2", "Larger models are better with few images.", _larger),

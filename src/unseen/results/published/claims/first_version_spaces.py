@@ -1,8 +1,8 @@
-"""Sections 4.3, C.2 and C.3 of the first version of ImageNet-CoG: clusters, principal components, hidden layers."""
+"""Section 4.3 and the supplement of the first version of ImageNet-CoG: clusters, components, hidden layers."""
 
 from itertools import combinations, pairwise
 
-from unseen.results.published.claims.claim import Claim, Finding, decide
+from unseen.results.published.claims.claim import Claim, Finding, decide, not_printed
 from unseen.results.published.claims.first_version import ON_PAR, SELF_SUPERVISED, SUPERVISED
 from unseen.results.published.claims.printed import DOMAINS, LEVELS, REFERENCE, Printed, name, series, signed
 
@@ -71,10 +71,6 @@ def _clusters_measures(tables: Printed) -> Finding:
     )
     text += "; ".join(f"{metric.upper()} on {name(domain)}, {a} and {b}" for metric, domain, a, b in other)
     return Finding(decide(len(other), len(cases)), f"{text}.")
-
-
-def _geometry(_: Printed) -> Finding:
-    return Finding("not in the tables", "Alignment and uniformity are plotted (Figures 6 and 10) and not printed.")
 
 
 def _compact_seen(tables: Printed) -> Finding:
@@ -167,7 +163,18 @@ CLAIMS = (
     ),
     Claim("v1-clusters-byol", "4.3.1", "s-BYOL clusters better than s-SwAV on all levels.", _clusters_byol),
     Claim("v1-clusters-measures", "4.3.1", "Other measures than purity give the same picture.", _clusters_measures),
-    Claim("v1-geometry", "4.3.2", "How alignment and uniformity change from level to level.", _geometry),
+    Claim(
+        "v1-geometry",
+        "4.3.2",
+        "How alignment and uniformity change from level to level.",
+        not_printed("Alignment and uniformity are plotted (Figures 6 and 10) and not printed."),
+    ),
+    Claim(
+        "v1-class-balance",
+        "A",
+        "With 732 training images for every concept accuracies are lower, and all observations still hold.",
+        not_printed("Results on these class-balanced levels are not printed. `--variant class-balanced` makes them."),
+    ),
     Claim("v1-pca-seen", "C.2", "32 components of supervised models give 63% on IN-1K.", _compact_seen),
     Claim(
         "v1-pca-unseen",
@@ -187,4 +194,10 @@ CLAIMS = (
     ),
     Claim("v1-mlp-unseen", "C.3", "They help all models on all levels, most on L4 and L5.", _mlp_unseen),
     Claim("v1-mlp-linear", "C.3", "Without activations they do not help, but for ResNet50.", _mlp_linear),
+    Claim(
+        "v1-word-vectors",
+        "E",
+        "Levels by Lin similarity are harder than levels by word vectors, above all L3 to L5.",
+        not_printed("Accuracies on both are plotted (Figure 11), for five networks, and not printed."),
+    ),
 )

@@ -2,14 +2,14 @@
 
 from textwrap import fill
 
-from unseen.results.published.claims import all_images, few_images, first_version, first_version_spaces
+from unseen.results.published.claims import all_images, conclusion, few_images, first_version, first_version_spaces
 from unseen.results.published.claims.claim import Claim, Finding, Verdict
 from unseen.results.published.claims.printed import printed
 from unseen.results.published.sources import COG_V1, COG_V2, Source
 
 WIDTH = 120
 _BY_PAPER: tuple[tuple[Source, tuple[Claim, ...]], ...] = (
-    (COG_V2, all_images.CLAIMS + few_images.CLAIMS),
+    (COG_V2, all_images.CLAIMS + few_images.CLAIMS + conclusion.CLAIMS),
     (COG_V1, first_version.CLAIMS + first_version_spaces.CLAIMS),
 )
 CLAIMS = tuple(claim for _, claims in _BY_PAPER for claim in claims)
@@ -23,7 +23,7 @@ _COUNTED: dict[Verdict, str] = {
 _INTRODUCTION = """\
 # What the papers claim, and what their tables say
 
-ImageNet-CoG draws its conclusions from tables that it prints, so that each can be checked. This page takes the sections
+ImageNet-CoG draws its conclusions from tables that it prints, so that most can be checked. This page takes the sections
 in which two versions of the paper discuss their results, says each conclusion in a few words, and gives the verdict of
 the printed numbers:
 
@@ -32,11 +32,12 @@ the printed numbers:
 | holds | in every case that the sentence covers |
 | holds with exceptions | in more than half of them; the others are named |
 | not what the tables say | in half of them or fewer, or a number that it states is another one |
-| not in the tables | the paper plots what it would take, and does not print it |
+| not in the tables | the paper does not print the numbers that it would take |
 
 Numbers are top-1 accuracies in percent and differences are points, as printed, to one decimal. A difference of a tenth
-counts; where a sentence says that two models are on par, 0.2 does not. How the authors explain a result is not judged.
-Models have the names of the catalogue (`unseen ls backbones --catalogue`).
+counts; where a sentence says that two models are on par, 0.2 does not. Numbers of images are those that the section is
+about. How the authors explain a result is not judged. Models have the names of the catalogue (`unseen ls backbones
+--catalogue`).
 
 The page is made by the code that judges, from the tables that come with the package, and a test compares the two:
 
