@@ -53,6 +53,7 @@ def finish(folder: Path, data: "RunData", open_: bool) -> None:
 
 def write_page(data: "RunData", page: Path, table: Path | None) -> None:
     """Write page and table, and print a summary."""
+    from unseen.report.comparability_words import comparison_notices
     from unseen.report.page import write_report
     from unseen.results.tables import (
         score_table,
@@ -73,6 +74,6 @@ def write_page(data: "RunData", page: Path, table: Path | None) -> None:
     print_table(
         f"{data.title}: top-1, percent, mean ± deviation over seeds", list(shown.columns), shown.itertuples(index=False)
     )
-    if data.notice:
-        console().print(f"\n{data.notice}")
+    for sentence in filter(None, [data.notice, *comparison_notices(data)]):
+        console().print(f"\n{sentence}")
     console().print(f"\nReport: {page}" + (f"\nScores: {table}" if table else ""))
