@@ -216,6 +216,16 @@ def test_a_run_of_other_images_has_no_expectation_and_no_published_beside_it(tmp
         study_axes([folder], published=True)
 
 
+def test_other_numbers_of_classes_are_said(tmp_path: Path) -> None:
+    folder = concept_run(tmp_path / "c", ("a",), kind="")
+    assert not any("Numbers of classes" in sentence for sentence in study_axes([folder]).notices)
+    record = json.loads((folder / "run.json").read_text())
+    for place, domain in enumerate(record["domains"]):
+        domain["classes"] = 8 if place else 1000
+    (folder / "run.json").write_text(json.dumps(record))
+    assert any("IN1K 1,000, L1 8" in sentence for sentence in study_axes([folder]).notices)
+
+
 def test_own_data_under_the_name_of_a_data_set_have_no_published_beside_them(tmp_path: Path) -> None:
     concepts = concept_run(tmp_path / "c", ("a",))
     tasks = write_task_run(tmp_path / "t", ("a",), task_score, datasets=("pets", "cifar10", "digits"))

@@ -96,7 +96,7 @@ def test_an_own_draw_is_said_beside_the_ranks(tmp_path: Path) -> None:
     data, keys = extend_run(folder, read_run(folder), [])
     write_run(folder, replace(data, scored=[replace(each, draw="ours") for each in data.scored]), keys)
     board = leaderboard_with_runs([folder])
-    assert any(entry.yours for entry in board.entries)
+    assert [entry.cautions for entry in board.entries if entry.yours] == [("mean pooling", "own draw of test images")]
     assert "the test images of L1, L2, L3, L4 and L5 are our own draw" in board.notice
 
 

@@ -85,7 +85,7 @@ def findings(page: TaskPage) -> list[str]:
             )
         beside = [f"{100 * linear[dataset]:.1f}% on {titles[dataset]}" for dataset in linear if dataset in others]
         if beside:
-            sentences.append(f"{name}, on data sets that are not the paper's: {', '.join(beside)}.")
+            sentences.append(f"{name}, linear probes on data sets that are not the paper's: {', '.join(beside)}.")
         places = [
             f"{page.ranks[average.setting][name]} of {len(average.values)} in {average.title} "
             f"({', '.join(titles.get(dataset, dataset) for dataset in average.datasets)})"

@@ -77,6 +77,7 @@ def study_axes(folders: Sequence[Path], shifts: Path | None = None, *, published
         *what_runs_say([*concepts, *tasks], _shown([*concepts, *tasks], taken, axes)),
         *what_task_runs_are_of(tasks),
         *made_otherwise(concepts, tasks),
+        *filter(None, [own.classes if own else ""]),
         *(f"Left out of concepts: {clause}." for clause in lacking),
         *notes,
         *more,

@@ -78,6 +78,7 @@ class OwnConcepts:
         accuracies: of the backbones that have the seen concepts and all five levels.
         on_imagenet: whether the data are ImageNet-CoG's.
         other_data: why they are not, where the concepts are ImageNet-CoG's; empty otherwise.
+        classes: a sentence where domains differ in their number of classes; empty otherwise.
         lacking: a clause on each of the other backbones: what it lacks, and why.
     """
 
@@ -86,6 +87,7 @@ class OwnConcepts:
     on_imagenet: bool
     lacking: Sequence[str]
     other_data: str = ""
+    classes: str = ""
 
 
 def own_concepts(runs: Sequence[Run]) -> OwnConcepts:
@@ -110,7 +112,18 @@ def own_concepts(runs: Sequence[Run]) -> OwnConcepts:
         )
     titles = {domain.name: domain.title for domain in data.domains}
     why = [f"{backbone}: {refusal(verdict, titles[domain])}" for (backbone, domain), verdict in refused.items()]
-    return OwnConcepts(", ".join(str(run.folder) for run in runs), found, on_imagenet, told, why[0] if why else "")
+    return OwnConcepts(
+        ", ".join(str(run.folder) for run in runs), found, on_imagenet, told, why[0] if why else "", _class_counts(data)
+    )
+
+
+def _class_counts(data: RunData) -> str:
+    """A sentence on domains that differ in how many classes are told apart."""
+    counts = {domain.title: domain.classes or len(domain.concepts) for domain in data.domains}
+    if 0 in counts.values() or len(set(counts.values())) == 1:
+        return ""
+    numbers = ", ".join(f"{title} {count:,}" for title, count in counts.items())
+    return f"Numbers of classes differ ({numbers}): a drop from seen concepts does not measure generalization alone."
 
 
 def _what_to_do(data: RunData, scores: "pd.DataFrame", absent: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unseen.backbones.catalogue import catalogue
 from unseen.errors import UserError
-from unseen.report.comparability_words import comparison_notices, refusal
+from unseen.report.comparability_words import caveats, comparison_notices, refusal
 from unseen.report.run_data import Backbone, RunData
 from unseen.results.concept_generalization import measured_accuracies, published_accuracies
 from unseen.results.leaderboard import By, Leaderboard, Own, leaderboard
@@ -60,9 +60,11 @@ def _read(folders: Sequence[Path]) -> RunData:
         refuse_other_data(folder, data)
         if not data.scores:
             raise UserError(f"{folder}: no scores yet; finish the run")
-        if BLURRED in data.notice:
-            backbones = [replace(each, cautions=[*each.cautions, BLURRED_FACES]) for each in data.backbones]
-            data = replace(data, backbones=backbones)
+        blurred = [BLURRED_FACES] if BLURRED in data.notice else []
+        backbones = [
+            replace(each, cautions=[*each.cautions, *caveats(data, each.name), *blurred]) for each in data.backbones
+        ]
+        data = replace(data, backbones=backbones)
         runs.append((folder.resolve().name, data))
     return merge_runs(runs)
 
