@@ -98,6 +98,9 @@ def test_the_whole_study_and_a_second_run(tiny: TinyImageNet, tmp_path: Path, un
     assert [domain.name for domain in data.domains] == ["in1k", "l1", "l2"]
     assert [domain.seen for domain in data.domains] == [True, False, False]
     assert data.published == ""  # own levels may not be set beside ImageNet-CoG's
+    counts = {each.domain: (each.classes, each.images["test"], each.draw) for each in data.scored}
+    assert counts["l1"] == counts["l2"] == (3, 9, "ours")  # in a file, but drawn by our rule
+    assert {each.images["train"] for each in data.scored if each.domain != "in1k"} == {3 * TRAIN}
     # Accuracy over all concepts of a domain is that over its images.
     items = [item for item in data.concept_accuracy if item.domain == "l1"]
     assert sum(item.images for item in items) == 2 * 9
