@@ -24,6 +24,7 @@ from unseen.images.splits import Splits
 from unseen.jobs.runner import run_jobs
 from unseen.ontology.levels import load_levels
 from unseen.probes.protocol import COG_V2
+from unseen.results import comparability
 from unseen.studies.concept_features import extract_domains, feature_pairs, find_features
 from unseen.studies.concepts import as_published
 from unseen.studies.probing import plan
@@ -97,6 +98,9 @@ def test_the_whole_study_and_a_second_run(tiny: TinyImageNet, tmp_path: Path, un
     assert [domain.name for domain in data.domains] == ["in1k", "l1", "l2"]
     assert [domain.seen for domain in data.domains] == [True, False, False]
     assert data.published == ""  # own levels may not be set beside ImageNet-CoG's
+    counts = {each.domain: (each.classes, each.images["test"], each.draw) for each in data.scored}
+    assert counts["l1"] == counts["l2"] == (3, 9, "ours")  # in a file, but drawn by our rule
+    assert {each.images["train"] for each in data.scored if each.domain != "in1k"} == {3 * TRAIN}
     # Accuracy over all concepts of a domain is that over its images.
     items = [item for item in data.concept_accuracy if item.domain == "l1"]
     assert sum(item.images for item in items) == 2 * 9
@@ -395,6 +399,14 @@ def scored_level(folder: Path, run: Path, level: int, accuracies: Mapping[int | 
     assert len(list(run_jobs(jobs, run / "results", lambda _: next(results)))) == len(jobs)
 
 
+@pytest.fixture
+def small_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Published levels of two training and two test images per concept."""
+    monkeypatch.setitem(comparability.LEVEL_IMAGES, "cog-v2", (4000,) * 5)
+    monkeypatch.setattr(comparability, "TEST_IMAGES", 2000)
+
+
+@pytest.mark.usefixtures("small_levels")
 @pytest.mark.parametrize(
     ("measured", "code", "sentence"),
     [(52.4, 0, "All 2 accuracies agree"), (45.0, 1, "1 of 2 accuracies are off, most of all l5 with all samples")],
@@ -409,10 +421,20 @@ def test_verify_compares_and_says_so(measured: float, code: int, sentence: str, 
     assert every[:5] == ["l5", "all", f"{measured:.1f}", "52.0", f"{measured - 52.0:+.1f}"]
     assert every[-1] == ("agrees" if code == 0 else "off")
     assert sentence in answer.out
-    assert "our own draw" in answer.out
+    assert "the features of L5 do not say which images they are of" in " ".join(answer.out.split())
     assert "not both: --truth" in unseen(*words, "--truth", "x").err
 
 
+def test_verify_refuses_other_data_before_probing_them(tmp_path: Path, unseen: Unseen) -> None:
+    scored_level(tmp_path / "features", tmp_path / "made", 5, {})
+    words = ("verify", "--features", tmp_path / "features", "--domains", "l5", "--shots", "1", "--seeds", 1)
+    answer = unseen(*words, "--out", tmp_path / "run")
+    assert answer.code == 2
+    assert "L5 has 2,000 training images, not 1,091,662; L5 has 2,000 test images, not 50,000" in answer.err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.usefixtures("small_levels")
 def test_verify_goes_by_the_domains_asked_for_in_a_folder_that_has_others(tmp_path: Path, unseen: Unseen) -> None:
     words = ("verify", "--features", tmp_path / "features", "--shots", "all", "--seeds", 1, "--workers", 1)
     for level, accuracy in ((5, 52.0), (4, 58.1)):

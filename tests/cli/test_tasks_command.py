@@ -123,8 +123,28 @@ def test_own_features(unseen: Unseen, tmp_path: Path) -> None:
     assert {name: results(out)[name] for name in before} == before
     table = pd.read_csv(tmp_path / "run/scores.csv")
     assert table.loc[table["setting"] == "linear", "metric"].item() == "mean-per-class"
-    # The paper's models stand beside it, as its few-shot scores on Pets are published.
-    assert "among the paper's models, mine ranks" in said.lower()
+    # Six classes are not Oxford's pets: no rank among the paper's models, no title, no licence.
+    said = " ".join(said.split())
+    assert "pets has 6 classes, not 37" in said
+    assert "among the paper's models" not in said.lower()
+    assert set(table["dataset"]) == {"pets (yours)"}
+    for text in (said, (out / "report.html").read_text()):
+        assert "Oxford-IIIT" not in text
+        assert "CC BY-SA" not in text
+
+
+def test_own_features_of_the_whole_data_set(unseen: Unseen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = {"train": 240, "val": 120, "test": 150}
+    monkeypatch.setitem(DATASETS, "pets", replace(DATASETS["pets"], classes=6, counts=counts))
+    write_features(tmp_path / "features/pets", train=35, val=25, test=25)  # another draw of what validates
+    options = ("tasks", "--features", tmp_path / "features", "--out", tmp_path / "run", "--workers", 1)
+    code, said, _ = unseen(*options, "--backbone", "mine")
+    assert code == 0
+    # Its few-shot scores on Pets are published; that the files may be of other images is said.
+    said = " ".join(said.split())
+    assert "Among the paper's models, mine ranks" in said
+    assert "the features of pets do not say which images they are of" in said
+    assert "CC BY-SA" in (tmp_path / "run/report.html").read_text()
 
 
 def test_one_bad_data_set_stops_no_other(unseen: Unseen, tmp_path: Path) -> None:
@@ -140,7 +160,7 @@ def test_one_bad_data_set_stops_no_other(unseen: Unseen, tmp_path: Path) -> None
     code, _, notes = unseen(*options, "dtd,pets")
     assert code == 0
     assert "left out: dtd: features by mine: no validation image of 1 and 4 more classes" in notes
-    assert set(pd.read_csv(out / "scores.csv")["dataset"]) == {"pets"}
+    assert set(pd.read_csv(out / "scores.csv")["dataset"]) == {"pets (yours)"}
     assert "no validation image of 1" in (out / "report.html").read_text()
 
     # Mended, the same command takes it, in the same folder, and the page no longer says that it is left out.
@@ -148,7 +168,7 @@ def test_one_bad_data_set_stops_no_other(unseen: Unseen, tmp_path: Path) -> None
     code, _, notes = unseen(*options, "dtd,pets")
     assert code == 0
     assert "left out" not in notes
-    assert set(pd.read_csv(out / "scores.csv")["dataset"]) == {"dtd", "pets"}
+    assert set(pd.read_csv(out / "scores.csv")["dataset"]) == {"dtd (yours)", "pets (yours)"}
     assert "no validation image of 1" not in (out / "report.html").read_text()
 
 
@@ -203,7 +223,7 @@ def test_a_constant_at_the_end_of_the_grid_is_said(unseen: Unseen, tmp_path: Pat
     options = ("--features", tmp_path / "features", "--out", tmp_path / "run", "--workers", 1)
     code, said, _ = unseen("tasks", *options, "--backbone", "mine")
     assert code == 0
-    assert "The constant chosen is the weakest of the grid on Oxford-IIIT Pets (mine)" in " ".join(said.split())
+    assert "The constant chosen is the weakest of the grid on pets (yours) (mine)" in " ".join(said.split())
     table = pd.read_csv(tmp_path / "run/scores.csv").set_index("setting")
     assert table.loc["linear", "edge"] == "weakest"
     assert table.loc["linear", "penalty"] == pytest.approx(1e-6)

@@ -7,7 +7,7 @@ import pytest
 
 from tiny_imagenet import IMAGES, LEVELS, SEEN, TEST, TRAIN, TinyImageNet, make_tiny_imagenet
 from unseen.errors import UserError
-from unseen.images.domains import DomainImages, level_domains, seen_domain
+from unseen.images.domains import DRAWN_BY, SOMEBODY_ELSE, US, DomainImages, level_domains, seen_domain
 from unseen.images.folder import folder_images
 from unseen.images.imagenet_1k import imagenet_1k
 from unseen.images.list_file import listed_images
@@ -47,6 +47,17 @@ def test_levels_are_split_as_one_class_at_a_time(tiny: TinyImageNet) -> None:
         assert rows(domain) == expected
         assert domain.rows == {"train": 3 * TRAIN, "test": 3 * TEST}
         assert domain.concepts == tuple(sorted(WANTED[domain.name]))
+
+
+def test_who_drew_the_images_is_told(tiny: TinyImageNet) -> None:
+    source = open_images(tiny.imagenet_21k)
+    level_domains(source, WANTED, "tiny", rule=RULE)
+    assert source.about[DRAWN_BY] == US
+    ours = Splits.read(tiny.splits)
+    level_domains(source, WANTED, "tiny", splits=ours)
+    assert source.about[DRAWN_BY] == US
+    level_domains(source, WANTED, "tiny", splits=Splits(ours.classes, "the authors"))
+    assert source.about[DRAWN_BY] == SOMEBODY_ELSE
 
 
 def test_a_shuffled_list_gives_the_same_images(tiny: TinyImageNet, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pandas as pd
 
 from unseen.report.run_data import Backbone, Domain, RunData
 from unseen.report.sections import Section
+from unseen.results.comparability import ScoredData, published_domain
 from unseen.results.published import published
 from unseen.results.score import Score
 from unseen.results.tables import score_table, summarise
@@ -26,7 +27,19 @@ def run(values: Mapping[Key, float], names: list[str] | None = None, **more: obj
     used = [name for name in DOMAINS if name in {key[0] for key in values}]
     domains = [Domain(name, "IN-1K" if name == "in1k" else name.upper(), name == "in1k") for name in used]
     data = RunData("A run", scores, domains, [Backbone(name, "yours") for name in names or ["mine"]], "mine")
-    return replace(data, **more)  # type: ignore[arg-type]
+    data = replace(data, **more)  # type: ignore[arg-type]
+    return data if "scored" in more else replace(data, scored=whole_data(data))
+
+
+def whole_data(data: RunData) -> list[ScoredData]:
+    """What the published numbers are of that a run has the domains of."""
+    return [
+        ScoredData(backbone.name, domain.name, "cog-v2", printed.classes, images, "given")
+        for domain in data.domains
+        if (printed := published_domain(data.published, domain.name))
+        for images in [{part.splits[0]: part.images for part in printed.parts}]
+        for backbone in data.backbones
+    ]
 
 
 def summary(data: RunData) -> pd.DataFrame:

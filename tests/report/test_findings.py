@@ -1,5 +1,7 @@
 """Who is said to be best, and who is too close to tell."""
 
+from dataclasses import replace
+
 import pytest
 from section_runs import Key, run, summary
 
@@ -40,6 +42,20 @@ def said(data: RunData) -> str:
 )
 def test_the_wider_interval_decides_who_is_close(correct: dict[str, list[int]], ending: str) -> None:
     assert ending in said(two_backbones({"mine": 0.8, "other": 0.7}, correct))
+
+
+def test_a_difference_between_other_numbers_of_classes_is_said_to_be_one() -> None:
+    values: dict[Key, float] = {("in1k", "logistic", None, "top1"): 0.4, ("l5", "logistic", None, "top1"): 0.851}
+    data = run(values)
+    rows = make_rows(data, score_table(data.scores), summary(data))
+    seen, level = data.domains
+    same = replace(data, domains=[replace(seen, classes=1000), replace(level, classes=1000)])
+    other = replace(data, domains=[replace(seen, classes=1000), replace(level, concepts=["a", "b"])])
+    assert str(findings(same, rows)[1]) == "From IN-1K to L5, <code>mine</code> rises by 45.1 ± 0.0 points."
+    assert str(findings(other, rows)[1]) == (
+        "From IN-1K (1,000 classes) to L5 (2 classes), <code>mine</code> rises by 45.1 ± 0.0 points; the numbers of "
+        "classes differ, so this difference does not measure generalization."
+    )
 
 
 def test_a_tie_over_seeds_is_said_to_be_one() -> None:

@@ -46,7 +46,9 @@ def write_task_run(
         return fit | {"top1": score(*of, "linear"), "ece": score(*of, "ece"), "scaled_ece": score(*of, "scaled-ece")}
 
     features = [
-        TaskFeatures(name, DATASETS[dataset], {}, {}, {}, 10, 100, 8) for name in backbones for dataset in datasets
+        TaskFeatures(name, DATASETS[each], {}, {}, DATASETS[each].counts, DATASETS[each].classes, 100, 8)
+        for name in backbones
+        for each in datasets
     ]
     data = task_run(features, protocol, top1={})
     keys = [job_key(job) for job in jobs]

@@ -1,6 +1,7 @@
 """Run folders in the true format, with results that were made up instead of measured."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,17 @@ from unseen.jobs.probe_job import LogisticJob
 from unseen.jobs.runner import run_jobs
 from unseen.probes.protocol import COG_V2
 from unseen.report.run_data import Backbone, Domain, RunData
+from unseen.results.comparability import ScoredData, published_domain
 from unseen.results.concept_generalization import DOMAINS
 from unseen.studies.run_folder import RESULTS, write_run
+
+
+def whole_data(backbone: str, domain: str, source: str = "cog-v2", **changes: Any) -> ScoredData:
+    """What the published numbers of a domain are of, as if a run had been of the authors' own images."""
+    printed = published_domain(source, domain)
+    assert printed is not None
+    images = {part.splits[0]: part.images for part in printed.parts}
+    return replace(ScoredData(backbone, domain, "cog-v2", printed.classes, images, "given"), **changes)
 
 
 def write_concept_run(
@@ -36,6 +46,7 @@ def write_concept_run(
         value = accuracy(job.backbone, job.domain, job.seed)
         return {"top1": value, "top5": min(1.0, value + 0.2)}
 
+    scored = [whole_data(each.name, domain) for each in backbones for domain in domains if domain in DOMAINS]
     data = RunData(
         title="Concept generalization",
         scores=(),
@@ -44,6 +55,7 @@ def write_concept_run(
         baseline=backbones[0].name,
         published=published,
         notice=notice,
+        scored=scored,
     )
     write_run(folder, data, [job_key(job) for job in jobs])
     list(run_jobs(jobs, folder / RESULTS, work))

@@ -203,6 +203,45 @@ def test_a_run_over_other_concepts_has_no_expectation_and_no_published_beside_it
         study_axes([folder], published=True)
 
 
+def test_a_run_of_other_images_has_no_expectation_and_no_published_beside_it(tmp_path: Path) -> None:
+    folder = concept_run(tmp_path / "c", ("a",))
+    record = json.loads((folder / "run.json").read_text())
+    for scored in record["scored"]:
+        scored["images"] = {"train": 12_000, "test": 4000}
+    (folder / "run.json").write_text(json.dumps(record))
+    page = study_axes([folder])
+    assert "effective" not in page.axes.measures
+    assert any("Not set beside the numbers of ImageNet-CoG" in sentence for sentence in page.notices)
+    with pytest.raises(UserError, match=r"12,000 training images, not 1,281,167.*leave out --published"):
+        study_axes([folder], published=True)
+
+
+def test_other_numbers_of_classes_are_said(tmp_path: Path) -> None:
+    folder = concept_run(tmp_path / "c", ("a",), kind="")
+    assert not any("Numbers of classes" in sentence for sentence in study_axes([folder]).notices)
+    record = json.loads((folder / "run.json").read_text())
+    for place, domain in enumerate(record["domains"]):
+        domain["classes"] = 8 if place else 1000
+    (folder / "run.json").write_text(json.dumps(record))
+    assert any("IN1K 1,000, L1 8" in sentence for sentence in study_axes([folder]).notices)
+
+
+def test_own_data_under_the_name_of_a_data_set_have_no_published_beside_them(tmp_path: Path) -> None:
+    concepts = concept_run(tmp_path / "c", ("a",))
+    tasks = write_task_run(tmp_path / "t", ("a",), task_score, datasets=("pets", "cifar10", "digits"))
+    record = json.loads((tasks / "run.json").read_text())
+    record["scored"][0]["classes"] = 6
+    (tasks / "run.json").write_text(json.dumps(record))
+    page = study_axes([concepts, tasks], published=True)
+    measures = page.axes.measures
+    assert "Pets" not in measures["few-shot kornblith"].about
+    assert measures["few-shot kornblith"].values["a"] == pytest.approx(scipy.special.logit(0.9))
+    # Neither own data nor digits are in the mean over the paper's data sets.
+    assert measures["linear"].about.endswith(": CIFAR-10.")
+    assert measures["linear other"].about.endswith(": pets (yours), digits of scikit-learn.")
+    assert any("pets has 6 classes, not 37" in sentence for sentence in page.notices)
+
+
 def test_the_demo_calls_its_seen_domain_otherwise(tmp_path: Path) -> None:
     def accuracy(name: str, domain: str, seed: int) -> float:
         return concept_accuracy(name, "in1k" if domain == "seen" else domain, seed)

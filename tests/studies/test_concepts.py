@@ -11,16 +11,17 @@ import pytest
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import UserError
 from unseen.features.store import write_store
-from unseen.images.domains import DomainImages
+from unseen.images.domains import DRAWN_BY, SOMEBODY_ELSE, US, DomainImages
 from unseen.images.transform import Transform
 from unseen.ontology.levels import Levels, load_levels
-from unseen.probes.protocol import COG_V2, COG_V2_SHORT
+from unseen.probes.protocol import COG_V2
 from unseen.report.run_data import Backbone as ReportBackbone
 from unseen.report.run_data import ConceptAccuracy, Domain, RunData
+from unseen.results.comparability import Draw, published_domain
 from unseen.results.score import Score
 from unseen.results.tables import score_table, summarise
 from unseen.studies import concept_plan
-from unseen.studies.concept_features import feature_pairs, find_features
+from unseen.studies.concept_features import Place, feature_pairs, find_features
 from unseen.studies.concept_plan import Asked, chosen_domains, feature_bytes, levels_hash, probing_memory
 from unseen.studies.concept_variants import pooled_draws, random_sets, split_rule
 from unseen.studies.concepts import as_published, image_notices, images_text, study_run
@@ -33,15 +34,12 @@ def asked(levels: Levels, **changes: Any) -> Asked:
     return replace(Asked(levels, tuple(concepts), concepts, COG_V2, (1, None), 5), **changes)
 
 
-def test_only_the_whole_protocol_on_the_published_levels_compares() -> None:
+def test_levels_are_known_by_their_concepts() -> None:
     v2, v1 = load_levels("cog-v2"), load_levels("cog-v1")
-    assert asked(v2).comparable
-    assert asked(v2, domains=("l5",), concepts={"l5": v2.ids(5)}).comparable
-    assert not asked(v1).comparable
-    assert not asked(replace(v1, name="cog-v2")).comparable
-    assert not asked(v2, protocol=COG_V2_SHORT).comparable
-    assert not asked(v2, variant="class-balanced").comparable
-    assert not asked(v2, concepts={"l1": v2.ids(1)[:-1]}).comparable  # a concept was left out
+    assert asked(v2).published == "cog-v2"
+    assert asked(v1).published == "cog-v1"
+    assert asked(replace(v1, name="cog-v2")).published == "cog-v1"
+    assert asked(replace(v2, concepts=v2.concepts[:-1])).published == ""
 
 
 def test_domains_are_chosen_in_the_order_of_the_study() -> None:
@@ -135,12 +133,38 @@ def test_what_is_written_of_a_run(tmp_path: Path) -> None:
     places = find_features(tmp_path, ["l1"], [])
     pairs = feature_pairs("b", places["b"], wanted.concepts)
     data = study_run(wanted, pairs, places, {"splits": "drawn"}, ["Mind this."])
-    assert data.notice.startswith("Mind this. The test images of the levels are our own draw")
+    assert data.notice == "Mind this."
+    # Of 1,000 concepts there are three, a hundred rows a split; the stores do not say who drew them.
+    assert [(s.classes, s.images, s.draw) for s in data.scored] == [(3, {"train": 100, "test": 100}, "unknown")]
     assert data.backbones[0].category == "yours"
     assert data.provenance["features of l1 by b"] == "l1train, l1test"
     assert data.provenance["levels"] == f"cog-v2, {levels_hash(levels)}"
     assert data.domains[0].similarity == pytest.approx(0.844867, abs=1e-6)  # as the paper's levels have it
     assert data.domains[0].concepts[0].endswith(f"({levels.ids(1)[0]})")
+
+
+@pytest.mark.parametrize(
+    ("domain", "source", "draw", "codes"),
+    [
+        ("l1", {DRAWN_BY: US}, "unknown", ["own-draw"]),
+        ("l1", {DRAWN_BY: SOMEBODY_ELSE}, "unknown", []),
+        ("l1", {}, "ours", ["own-draw"]),  # stores of an earlier version, made by this command
+        ("l1", None, "unknown", ["unknown-images"]),  # a user's own files
+        ("l1", None, "given", []),  # of which --splits says whose draw they are
+        ("in1k", {}, "ours", []),  # there is no draw, and no level, to speak of
+        ("in1k", None, "unknown", ["unknown-images"]),
+    ],
+)
+def test_who_drew_the_images_follows_from_what_was_run(
+    domain: str, source: dict[str, str] | None, draw: Draw, codes: list[str], tmp_path: Path
+) -> None:
+    levels = load_levels("cog-v2")
+    wanted = asked(levels, domains=(domain,), concepts={domain: levels.ids(1)[:3]}, draw=draw)
+    place = Place(tmp_path, {} if source is None else {"source": source})
+    images = {part.splits[0]: part.images for part in published_domain("cog-v2", domain).parts}  # type: ignore[union-attr]
+    pair = FeaturePair("b", domain, "x", "y", "", "", 1000, 700, images["train"], 4, images["test"])
+    data = study_run(wanted, [pair], {"b": {domain: (place, place)}}, {})
+    assert [reason.code for reason in data.comparisons["b", domain].reasons] == codes
 
 
 USUAL = {

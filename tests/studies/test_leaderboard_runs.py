@@ -1,6 +1,9 @@
 """Runs on the leaderboard: from folders on disk to their places, and the runs that are refused."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from unseen.report.run_data import Backbone
 from unseen.results.concept_generalization import DOMAINS, published_accuracies, seen_only_models
 from unseen.studies.concepts import BLURRED
 from unseen.studies.leaderboard import BLURRED_FACES, leaderboard_with_runs
+from unseen.studies.run_folder import extend_run, read_run, write_run
 
 MINE = Backbone("mine", "yours", cautions=("mean pooling",))
 
@@ -54,6 +58,46 @@ def test_runs_over_other_concepts_are_refused(tmp_path: Path) -> None:
     folder = write_concept_run(tmp_path / "drawings", [MINE], flat, published="")
     with pytest.raises(UserError, match="drawings: not a run over the concepts of ImageNet-CoG"):
         leaderboard_with_runs([folder])
+
+
+@pytest.mark.parametrize(
+    ("domain", "changes", "message"),
+    [
+        # Twelve training and four test images per concept.
+        ("l3", {"images": {"train": 12_000, "test": 4000}}, "L3 has 12,000 training images, not 1,095,206"),
+        ("in1k", {"images": {"train": 8000, "test": 50_000}}, "IN1K has 8,000 training images, not 1,281,167"),
+        ("l5", {"classes": 8}, "L5 has 8 classes, not 1,000"),
+        ("l5", {"protocol": "cog-v2-short"}, "the protocol is cog-v2-short, not cog-v2"),
+        ("l5", {"variant": "class-balanced"}, "class-balanced"),
+    ],
+)
+def test_runs_of_other_images_are_refused_with_the_reason(
+    domain: str, changes: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    folder = write_concept_run(tmp_path / "run", [MINE], flat)
+    data, keys = extend_run(folder, read_run(folder), [])
+    other = [replace(each, **changes) if each.domain == domain else each for each in data.scored]
+    write_run(folder, replace(data, scored=other), keys)
+    with pytest.raises(UserError, match=f"scores of mine are not to be set beside the published ones: .*{message}"):
+        leaderboard_with_runs([folder])
+
+
+def test_a_run_that_does_not_say_what_it_is_of_is_refused(tmp_path: Path) -> None:
+    folder = write_concept_run(tmp_path / "run", [MINE], flat)
+    record = json.loads((folder / "run.json").read_text())
+    del record["scored"]  # as before runs had it
+    (folder / "run.json").write_text(json.dumps(record))
+    with pytest.raises(UserError, match="does not record how many images IN1K had; run its command again"):
+        leaderboard_with_runs([folder])
+
+
+def test_an_own_draw_is_said_beside_the_ranks(tmp_path: Path) -> None:
+    folder = write_concept_run(tmp_path / "run", [MINE], flat)
+    data, keys = extend_run(folder, read_run(folder), [])
+    write_run(folder, replace(data, scored=[replace(each, draw="ours") for each in data.scored]), keys)
+    board = leaderboard_with_runs([folder])
+    assert [entry.cautions for entry in board.entries if entry.yours] == [("mean pooling", "own draw of test images")]
+    assert "the test images of L1, L2, L3, L4 and L5 are our own draw" in board.notice
 
 
 def test_a_run_without_scores_and_a_folder_without_a_run_are_refused(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_equal_means_share_a_rank_whatever_the_order_of_sums() -> None:
 
 def test_a_setting_without_a_shared_data_set_is_named() -> None:
     apart = [
-        TaskScore("one", "digits", "linear", "top1", 0.9),
+        TaskScore("one", "dtd", "linear", "top1", 0.9),
         TaskScore("two", "pets", "linear", "top1", 0.8),
         TaskScore("one", "digits", "5-shot", "top1", 0.7),
         TaskScore("one", "digits", "ece", "ece", 0.7),
@@ -113,9 +113,19 @@ def test_a_setting_without_a_shared_data_set_is_named() -> None:
     assert [average.setting for average in averages(apart)] == ["5-shot other"]
     [sentence] = without_average(apart)
     assert sentence == "Many-shot, linear: neither averaged nor ranked, as one and two share no data set."
-    both = [*apart, TaskScore("two", "digits", "linear", "top1", 0.6)]
+    both = [*apart, TaskScore("two", "dtd", "linear", "top1", 0.6)]
     assert without_average(both) == []
     assert without_average([*published_task_scores(), *imagenet_top1()]) == []
+
+
+def test_data_sets_that_are_not_the_papers_have_means_of_their_own() -> None:
+    linear = {"cifar10": 0.7, "dtd": 0.5, "digits": 0.9, "fashion_mnist": 0.8, "pets (yours)": 1.0}
+    scores = [TaskScore("mine", name, "linear", "top1", value) for name, value in linear.items()]
+    found = {average.setting: average for average in averages(scores)}
+    assert found["linear"].means == {"mine": pytest.approx(0.6)}
+    assert found["linear other"].means == {"mine": pytest.approx(0.9)}
+    assert found["linear other"].datasets == ["digits", "fashion_mnist", "pets (yours)"]
+    assert found["linear other"].title == "Many-shot, linear, other data sets"
 
 
 def test_who_cuts_a_mean_is_of_the_run() -> None:

@@ -149,17 +149,23 @@ def _pairs(study: Study) -> "list[FeaturePair]":
     return [pair for name, places in study.places.items() for pair in feature_pairs(name, places, asked.concepts)]
 
 
-def probe_study(study: Study, out: Path, workers: int) -> "RunData":
-    """Write the run down, run the probes that are missing, and return it with its scores."""
+def probe_study(study: Study, out: Path, workers: int, *, published: bool = False) -> "RunData":
+    """Write the run down, run the probes that are missing, and return it with its scores.
+
+    Args:
+        published: whether to refuse features of other data than the published numbers are of, before they are probed.
+    """
     from unseen.studies.concepts import study_jobs, study_run
+    from unseen.studies.leaderboard import refuse_other_data
     from unseen.studies.probing import job_keys
     from unseen.studies.run_folder import LEVELS, extend_run, with_scores
 
     pairs = _pairs(study)
     jobs = study_jobs(study.asked, pairs)
-    data, keys = extend_run(
-        out, study_run(study.asked, pairs, study.places, study.images, study.notices), job_keys(jobs)
-    )
+    planned = study_run(study.asked, pairs, study.places, study.images, study.notices)
+    if published:
+        refuse_other_data(out, planned)
+    data, keys = extend_run(out, planned, job_keys(jobs))
     study.asked.levels.write(out / LEVELS)
     run_missing(jobs, pairs, out, workers)
     return with_scores(out, data, keys)

@@ -37,6 +37,7 @@ from unseen.errors import UserError
 
 if TYPE_CHECKING:
     from unseen.report.run_data import RunData
+    from unseen.results.comparability import Draw
     from unseen.studies.concept_plan import Asked
 
 ImagesOption = Annotated[str | None, typer.Option(help="ImageNet-21K, or what the levels are of: tars or folders.")]
@@ -105,7 +106,7 @@ def concepts(
     from unseen.studies.concept_variants import split_rule
 
     rule, chosen = split_rule(variant), choose_levels(levels, vectors)
-    asked = _asked(chosen, domains, shots, seeds, protocol, sequential, variant, splits is None, extended)
+    asked = _asked(chosen, domains, shots, seeds, protocol, sequential, variant, _draw(features, splits), extended)
     count = processes(workers)
     if features is not None:
         _refuse_image_options(context)
@@ -158,7 +159,7 @@ def verify(
     from unseen.studies.verify import BACKBONE
 
     chosen = choose_levels("cog-v2", None)
-    asked = _asked(chosen, domains, shots, seeds, own_draw=splits is None)
+    asked = _asked(chosen, domains, shots, seeds, draw=_draw(features, splits))
     count = processes(workers)
     if features is not None:
         _refuse_image_options(context)
@@ -169,7 +170,7 @@ def verify(
         options = ImageOptions(images, imagenet_1k, truth, splits)
         study = study_of_images(asked, chosen, options, loaded, settings, out, count, dry_run)
     if study is not None:
-        _compare(probe_study(study, out, count), study)
+        _compare(probe_study(study, out, count, published=True), study)
 
 
 def _refuse_image_options(context: typer.Context) -> None:
@@ -189,7 +190,7 @@ def _asked(
     protocol: str = "cog-v2",
     sequential: bool = False,
     variant: str = "plain",
-    own_draw: bool = True,
+    draw: "Draw" = "unknown",
     extended: bool = False,
 ) -> "Asked":
     from unseen.images.domains import SEEN
@@ -209,13 +210,21 @@ def _asked(
         shots=parse_shots(shots) if shots else SHOTS,
         seeds=seeds,
         variant=variant,
-        own_draw=own_draw,
+        draw=draw,
         extended=extended,
     )
 
 
+def _draw(features: Path | None, splits: Path | None) -> "Draw":
+    """Who chose the images of the levels, as far as options tell: features are of a draw that nobody told us."""
+    if splits is not None:
+        return "given"
+    return "ours" if features is None else "unknown"
+
+
 def _compare(data: "RunData", study: Study) -> None:
     """Print measured beside published accuracies; exit code 1 where they do not agree."""
+    from unseen.report.comparability_words import comparison_notices
     from unseen.results.published import published
     from unseen.results.tables import score_table, summarise
     from unseen.studies.concept_features import test_images
@@ -225,6 +234,7 @@ def _compare(data: "RunData", study: Study) -> None:
     asked = [score for score in data.scores if score.domain in places]
     rows = compare(summarise(score_table(asked)), published("cog-v2"), test_images(places))
     show_compared(rows)
-    console().print(f"\n{data.notice}")
+    for sentence in filter(None, [data.notice, *comparison_notices(data)]):
+        console().print(f"\n{sentence}")
     if not all(row.agrees for row in rows):
         raise typer.Exit(1)

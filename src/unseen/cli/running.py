@@ -53,6 +53,7 @@ def finish(folder: Path, data: "RunData", open_: bool) -> None:
 
 def write_page(data: "RunData", page: Path, table: Path | None) -> None:
     """Write page and table, and print a summary."""
+    from unseen.report.comparability_words import comparison_notices
     from unseen.report.page import write_report
     from unseen.results.tables import (
         score_table,
@@ -72,6 +73,6 @@ def write_page(data: "RunData", page: Path, table: Path | None) -> None:
     shown = wide(summary)
     over = "mean ± deviation over seeds" if (summary["seeds"] > 1).any() else "one seed"
     print_table(f"{data.title}: top-1, percent, {over}", list(shown.columns), shown.itertuples(index=False))
-    if data.notice:
-        console().print(f"\n{data.notice}")
+    for sentence in filter(None, [data.notice, *comparison_notices(data)]):
+        console().print(f"\n{sentence}")
     console().print(f"\nReport: {page}" + (f"\nScores: {table}" if table else ""))

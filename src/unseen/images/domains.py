@@ -16,6 +16,9 @@ from unseen.images.splits import COG, ClassSplit, SplitRule, Splits, draw_splits
 
 SEEN = "in1k"
 """The domain of the seen concepts."""
+DRAWN_BY = "drawn by"
+"""What the `about` of a source calls who chose which images train and test; the manifests of its features keep it."""
+US, SOMEBODY_ELSE = "us", "somebody else"
 SHOWN = 3
 OnMissing = Literal["fail", "report"]
 
@@ -89,6 +92,7 @@ def level_domains(
         lost = LeftOut(tuple(sorted(wanted - set(splits.classes))))
         _refuse(lost, wanted, 1, f"the splits of {splits.source}", on_missing)
         kept = wanted.difference(lost.absent)
+    source.about[DRAWN_BY] = US if splits.rule is not None else SOMEBODY_ELSE
     chosen = {level: tuple(sorted(kept.intersection(concepts))) for level, concepts in levels.items()}
     for level, concepts in chosen.items():
         if len(concepts) < 2:

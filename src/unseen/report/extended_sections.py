@@ -20,7 +20,7 @@ NETWORKS = {"mlp": "two hidden layers", "linear-twin": "the same layers without 
 DASHES = {"mlp": "solid", "linear-twin": "dash"}
 PCA = "pca-"
 PRINTED = {"cog-v1": DOMAINS, "cog-v2": (SEEN,)}
-"""Published numbers that a run may be set beside → domains of the same concepts in the first version."""
+"""Whose levels a run has → domains of the same concepts in the first version."""
 
 
 def extended_sections(data: RunData, summary: pd.DataFrame) -> list[Section]:
@@ -36,7 +36,8 @@ def _first_version(data: RunData) -> pd.DataFrame:
     accuracy).
     """
     table = published("cog-v1").merge(cog_models()[["model", "category"]], on="model")
-    shared = {domain.name for domain in data.domains} & set(PRINTED.get(data.published, ()))
+    other = {domain for (_, domain), verdict in data.comparisons.items() if not verdict.allowed}
+    shared = {domain.name for domain in data.domains} & set(PRINTED.get(data.published, ())) - other
     table = table[table["domain"].isin(shared) & (table["shots"] == "all")]
     reduced = PCA + table["components"].astype("string")
     probes = table["probe"].replace({"kmeans": "k-means", "mlp-linear": "linear-twin"})

@@ -42,10 +42,20 @@ def findings(data: RunData, rows: Sequence[Row]) -> list[Markup]:
             among = f"; these are the extremes of {len(pairs)} backbones"
             pairs.sort(key=lambda pair: pair[1].mean - pair[0].mean)
             pairs = [pairs[0], pairs[-1]]
-        sentences.append(Markup("From {} to {}, {}{}.").format(start.title, end.title, _ways(pairs), among))
+        names, beware = _ends(start, end)
+        sentences.append(Markup("From {} to {}, {}{}{}.").format(*names, _ways(pairs), among, beware))
     if len(data.backbones) > 1:
         sentences.append(_best(cells, over_concepts, end) + ".")
     return sentences
+
+
+def _ends(start: Domain, end: Domain) -> tuple[list[str], str]:
+    """What two domains are called, and what to beware of where one has more classes to tell apart than the other."""
+    counts = [domain.classes or len(domain.concepts) for domain in (start, end)]
+    if counts[0] == counts[1] or not all(counts):
+        return [start.title, end.title], ""
+    names = [f"{domain.title} ({count:,} classes)" for domain, count in zip((start, end), counts, strict=True)]
+    return names, "; the numbers of classes differ, so this difference does not measure generalization"
 
 
 def _code(name: str) -> Markup:

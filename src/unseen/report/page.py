@@ -11,6 +11,7 @@ import pandas as pd
 
 from unseen.errors import UserError, did_you_mean
 from unseen.files import atomic_write
+from unseen.report.comparability_words import comparison_notices
 from unseen.report.extended_sections import extended_sections
 from unseen.report.findings import findings
 from unseen.report.level_sections import concept_section, sample_section
@@ -77,7 +78,8 @@ def _render(data: RunData) -> str:
         "metrics": unique(row.metric for row in plotted),
         "shots": sorted({row.shots for row in rows}, key=shots_order), "shots_order": shots_order,
         "seeds": len({score.seed for score in data.scores}), "chosen": main_row(plotted),
-        "findings": findings(main, plotted), "timings": _timings(data), "image": _image,
+        "findings": findings(main, plotted), "comparisons": comparison_notices(data),
+        "timings": _timings(data), "image": _image,
     }  # fmt: skip
     filters: dict[str, Callable[..., str]] = {
         "in_unit": _in_unit,

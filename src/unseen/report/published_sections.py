@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from unseen.metrics.ranks import ranks_from_draws
+from unseen.report.comparability_words import comparison_notices
 from unseen.report.run_data import Backbone, RunData
 from unseen.report.section_parts import YOURS, domain_ticks, own_colour, own_series, signed
 from unseen.report.sections import Plot, Section, Series, Ticks
@@ -30,16 +31,20 @@ USUALLY_OFF = (
 
 
 def published_sections(data: RunData, summary: pd.DataFrame) -> list[Section]:
-    """How a run stands among the published models; none where the run is not one to compare with them."""
+    """How a run stands among the published models, as far as it is of the same data (`RunData.comparisons`)."""
     own = summary[(summary["metric"] == "top1") & (summary["probe"] == "logistic")]
-    own = own[own["domain"].isin(DOMAINS) & own["shots"].isin(SHOTS)]
+    same = [
+        pair in data.comparisons and data.comparisons[pair].allowed
+        for pair in zip(own["backbone"], own["domain"], strict=True)
+    ]
+    own = own[np.array(same, dtype=bool) & own["shots"].isin(SHOTS)]
     if data.published != "cog-v2" or own.empty:
         return []
     own = with_concept_intervals(own, data.concept_intervals)
     found = [_levels(data, own), _few_shots(data, own)]
     complete, _ = measured_accuracies(own)
     if complete.models:
-        found[1:1] = [_ranks(complete), _effective(complete)]
+        found[1:1] = [_ranks(data, complete), _effective(complete)]
     return [section for section in found if section]
 
 
@@ -108,14 +113,15 @@ def _levels(data: RunData, own: pd.DataFrame) -> Section:
     """Absolute and relative accuracy by level with all samples, or with as many as the run has."""
     shots = next(name for name in reversed(SHOTS) if name in set(own["shots"]))
     table, mine = published_table([shots]), own[own["shots"] == shots]
-    domains = [domain for domain in data.domains if domain.name in DOMAINS]
+    domains = [domain for domain in data.domains if domain.name in set(mine["domain"])]
     plots = level_plots(data.backbones, table, mine, domain_ticks(domains), [domain.name for domain in domains])
     sentences = [text for b in data.backbones if (text := _neighbours(table, mine, b.name, domains[-1].name))]
     note = (
         f"Thin lines are the published numbers, coloured by category; thick ones are of this run, with bars of "
         f"{_bars(mine)}."
     )
-    return Section("published", "Among the published models", [*sentences, *_cautions(data)], plots, note)
+    told = [*sentences, *comparison_notices(data), *_cautions(data)]
+    return Section("published", "Among the published models", told, plots, note)
 
 
 def level_plots(
@@ -170,7 +176,7 @@ def _cautions(data: RunData) -> list[str]:
     return [f"Not a fair comparison: {'; '.join(own)}."] if own else []
 
 
-def _ranks(complete: Accuracies) -> Section:
+def _ranks(data: RunData, complete: Accuracies) -> Section:
     """Where each backbone of the run ranks among the published models on each domain, with an interval of 95%."""
     both = published_accuracies() + complete
     drawn = both.draws()
@@ -199,7 +205,7 @@ def _ranks(complete: Accuracies) -> Section:
         "Intervals of 95%: accuracies are drawn anew from their spread over seeds, and the published ones within the "
         "rounding of print too."
     )
-    return Section("ranks", "Rank on each level", sentences, [plot], note)
+    return Section("ranks", "Rank on each level", [*sentences, *comparison_notices(data)], [plot], note)
 
 
 def _effective(complete: Accuracies) -> Section:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from unseen.results.comparability import Comparability, ScoredData, compare, published_domain
 from unseen.results.score import Score
 
 if TYPE_CHECKING:
@@ -21,7 +22,11 @@ class Example:
 
 @dataclass(frozen=True)
 class Domain:
-    """A set of concepts that backbones were probed on, in the order of the report."""
+    """A set of concepts that backbones were probed on, in the order of the report.
+
+    Attributes:
+        classes: how many are told apart; 0 for as many as there are concepts.
+    """
 
     name: str
     title: str
@@ -29,6 +34,7 @@ class Domain:
     similarity: float | None = None
     concepts: Sequence[str] = ()
     examples: Sequence[Example] = ()
+    classes: int = 0
 
 
 @dataclass(frozen=True)
@@ -98,8 +104,8 @@ class RunData:
         baseline: the backbone that differences are first taken from.
         steps: how the levels were made; empty where that is not known.
         provenance: label → text, in order: versions, machine, commands, data, licence.
-        published: the name of published numbers that these may be set beside: `cog-v2`, or `cog-v1` where the levels
-            are those of the paper's first version; empty where none may.
+        published: whose levels these are: `cog-v2`, or `cog-v1` for the paper's first version; empty for others.
+        scored: what the scores are of, in numbers; from these `comparisons` decides what stands beside published ones.
         concept_accuracy: with all samples; empty where results do not have it.
         concept_hits: of the logistic probe, one for each of its results that has them.
     """
@@ -113,8 +119,20 @@ class RunData:
     steps: Sequence[Step] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
     published: str = ""
+    scored: Sequence[ScoredData] = ()
     concept_accuracy: Sequence[ConceptAccuracy] = ()
     concept_hits: Sequence[ConceptHits] = ()
+
+    @cached_property
+    def comparisons(self) -> Mapping[tuple[str, str], Comparability]:
+        """(backbone, domain) → whether its scores may be set beside the published ones, where there are such."""
+        scored = {(each.backbone, each.domain): each for each in self.scored}
+        return {
+            (backbone.name, domain.name): compare(scored.get((backbone.name, domain.name)), printed)
+            for domain in self.domains
+            if (printed := published_domain(self.published, domain.name))
+            for backbone in self.backbones
+        }
 
     @cached_property
     def concept_intervals(self) -> "Mapping[tuple[str, str, str], Interval]":

@@ -9,10 +9,17 @@ from unseen.results.transfer import TaskScore
 SHOTS = (5, 20, 50)
 """Images of a class to learn from, by setting of the few-shot episodes."""
 
+OTHER = "other"
+"""The family of data sets that are not the paper's."""
+
 
 @dataclass(frozen=True)
 class TaskDataset:
-    """A data set of the page: `family` is the paper's group of few-shot data sets, empty for none."""
+    """A data set of the page.
+
+    Attributes:
+        family: the paper's group of few-shot data sets, empty for none; `OTHER` for data sets that are not the paper's.
+    """
 
     name: str
     title: str

@@ -9,7 +9,7 @@ import numpy as np
 from unseen.files import atomic_write
 from unseen.report.durations import duration
 from unseen.report.render import render
-from unseen.report.task_data import TaskPage
+from unseen.report.task_data import OTHER, TaskPage
 from unseen.report.task_sections import COLOURS, PUBLISHED, SELF_SUPERVISED, task_sections
 from unseen.report.task_tables import task_tables
 from unseen.results.published import TABLES
@@ -66,18 +66,26 @@ def write_task_page(page: TaskPage, path: Path) -> None:
 
 
 def findings(page: TaskPage) -> list[str]:
-    """What a reader should know first: how well the probes do, and where the backbones stand among the paper's."""
+    """What a reader should know first: how well the probes do, and where the backbones stand among the paper's.
+
+    The average is over the paper's data sets; others are named with their scores.
+    """
+    others = {dataset.name for dataset in page.datasets if dataset.family == OTHER}
     titles = {dataset.name: dataset.title for dataset in page.datasets}
     sentences = []
     for name in page.backbones:
-        own = {s.dataset: s.value for s in page.scores if s.backbone == name and s.setting == LINEAR}
+        linear = {s.dataset: s.value for s in page.scores if s.backbone == name and s.setting == LINEAR}
+        own = {dataset: value for dataset, value in linear.items() if dataset not in others}
         if own:
             best, worst = max(own, key=own.__getitem__), min(own, key=own.__getitem__)
             spread = f", from {100 * own[worst]:.1f}% ({titles[worst]}) to {100 * own[best]:.1f}% ({titles[best]})"
             sentences.append(
-                f"{name}: linear probes get {100 * np.mean(list(own.values())):.1f}% on average over {len(own)} "
-                f"data set{'s' if len(own) > 1 else ''}{spread if len(own) > 1 else ''}."
+                f"{name}: linear probes get {100 * np.mean(list(own.values())):.1f}% on average over {len(own)} of the "
+                f"paper's data sets{spread if len(own) > 1 else f' ({titles[best]})'}."
             )
+        beside = [f"{100 * linear[dataset]:.1f}% on {titles[dataset]}" for dataset in linear if dataset in others]
+        if beside:
+            sentences.append(f"{name}, linear probes on data sets that are not the paper's: {', '.join(beside)}.")
         places = [
             f"{page.ranks[average.setting][name]} of {len(average.values)} in {average.title} "
             f"({', '.join(titles.get(dataset, dataset) for dataset in average.datasets)})"

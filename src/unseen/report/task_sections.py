@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 
 from unseen.metrics.accuracy_scales import logit
 from unseen.metrics.correlation import LEAST_DRAWN
 from unseen.report.sections import Plot, Section, Series, Ticks
-from unseen.report.task_data import SHOTS, Average, Bins, TaskPage
+from unseen.report.task_data import OTHER, SHOTS, Average, Bins, TaskPage
 from unseen.report.task_tables import minus
 from unseen.results.transfer import ECE, IMAGENET, LINEAR, SCALED_ECE, TaskScore
 
@@ -136,7 +137,8 @@ def calibration_section(page: TaskPage) -> Section | None:
     note = (
         "Test images in 15 bins by the confidence of their prediction: below the dotted line a classifier is too sure "
         "of itself, above it not sure enough. The expected calibration error is the mean distance from the line, "
-        "weighted by images. Published errors are means over the paper's ten data sets."
+        "weighted by images. Published errors are means over the paper's ten data sets; before those after scaling, "
+        "temperatures were fitted to test images."
     )
     return Section("calibration", "Calibration", list(_calibration_sentences(page)), plots, note)
 
@@ -156,15 +158,20 @@ def _reliability(name: str, bins: Bins, colour: int, dash: str) -> Series:
 
 
 def _calibration_sentences(page: TaskPage) -> Iterator[str]:
-    for name in page.backbones:
+    others = {dataset.name for dataset in page.datasets if dataset.family == OTHER}
+    for name, other in product(page.backbones, (False, True)):
         errors = {
-            setting: [s.value for s in page.scores if s.backbone == name and s.setting == setting and s.dataset]
+            setting: [
+                s.value for s in page.scores
+                if (s.backbone, s.setting) == (name, setting) and s.dataset and (s.dataset in others) == other
+            ]
             for setting in (ECE, SCALED_ECE)
-        }
+        }  # fmt: skip
         if errors[ECE]:
             before, after = (100 * sum(of) / len(of) for of in errors.values())
-            sets = f"{len(errors[ECE])} data set{'s' if len(errors[ECE]) > 1 else ''}"
-            yield f"{name}: expected calibration error {before:.2f}% over {sets}, {after:.2f}% after scaling."
+            sets = f"data set{'s' if len(errors[ECE]) > 1 else ''}"
+            of = f"{len(errors[ECE])} other {sets}" if other else f"{len(errors[ECE])} of the paper's data sets"
+            yield f"{name}: expected calibration error {before:.2f}% over {of}, {after:.2f}% after scaling."
     titles = {dataset.name: dataset.title for dataset in page.datasets}
     yield from temperature_sentences([f"{titles[fit.dataset]} ({fit.backbone})" for fit in page.fits if fit.unbounded])
 

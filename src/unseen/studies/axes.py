@@ -23,6 +23,7 @@ from unseen.studies.axis_runs import (
     read_runs,
     read_shift_scores,
     what_runs_say,
+    what_task_runs_are_of,
 )
 
 ERICSSON = "ericsson-2021"
@@ -74,7 +75,9 @@ def study_axes(folders: Sequence[Path], shifts: Path | None = None, *, published
     axes = put_together([*_concepts(accuracies, kept, own is None or own.on_imagenet), *on_tasks, *on_shifts])
     notices = [
         *what_runs_say([*concepts, *tasks], _shown([*concepts, *tasks], taken, axes)),
+        *what_task_runs_are_of(tasks),
         *made_otherwise(concepts, tasks),
+        *filter(None, [own.classes if own else ""]),
         *(f"Left out of concepts: {clause}." for clause in lacking),
         *notes,
         *more,
@@ -113,9 +116,10 @@ def _accuracies(own: OwnConcepts | None, models: Sequence[SharedModel], taken: C
     parts = []
     if own is not None:
         if models and not own.on_imagenet:
+            what = f"images of ImageNet-CoG ({own.other_data})" if own.other_data else "concepts of ImageNet-CoG"
             raise UserError(
-                f"{own.places}: not a run over the concepts of ImageNet-CoG, so its scores are not to be set beside "
-                f"the published ones; leave out --published"
+                f"{own.places}: not a run over the {what}, so its scores are not to be set beside the published ones; "
+                f"leave out --published"
             )
         parts.append(own.accuracies.called([_own_name(name, taken) for name in own.accuracies.models]))
     if models:

@@ -11,10 +11,11 @@ from unseen.metrics.accuracy_scales import logit
 from unseen.metrics.catalogue import METRICS
 from unseen.metrics.correlation import NORMAL_975
 from unseen.metrics.resampling import RESAMPLES, Floats
+from unseen.report.task_data import OTHER
 from unseen.results.axes import CONCEPTS, SEEN, SHIFTS, TASKS, Measure
 from unseen.results.concept_generalization import Accuracies, effective_generalization, published_accuracies
 from unseen.results.transfer import ECE, LINEAR, SCALED_ECE, TaskScore
-from unseen.studies.task_analysis import FAMILIES, LEAST_SHARE, averages, scaled
+from unseen.studies.task_analysis import FAMILIES, LEAST_SHARE, averages, in_paper, scaled
 
 FEW_SHOT = "few-shot"
 TITLES = {
@@ -23,6 +24,7 @@ TITLES = {
     ECE: "Calibration",
     SCALED_ECE: "Scaled calibration",
 }
+TITLES |= {f"{name} {OTHER}": f"{TITLES[name]}, {FAMILIES[OTHER]}" for name in (LINEAR, ECE, SCALED_ECE)}
 ABOUT = {
     LINEAR: "Score of a linear probe on all training images, mean of logits over data sets",
     ECE: "Expected calibration error of the linear probe, 15 bins; less is better",
@@ -110,10 +112,11 @@ def has_measure(score: TaskScore) -> bool:
 
 
 def _group(score: TaskScore) -> str:
-    if not score.setting.endswith("-shot"):
-        return score.setting
-    dataset = DATASETS.get(score.dataset)
-    return f"{FEW_SHOT} {dataset.few_shot}" if dataset else score.setting
+    few = score.setting.endswith("-shot")
+    setting = FEW_SHOT if few else score.setting
+    if not in_paper(score.dataset):
+        return f"{setting} {OTHER}"
+    return f"{setting} {DATASETS[score.dataset].few_shot}" if few else setting
 
 
 def _task_measure(name: str, cells: Mapping[str, Mapping[tuple[str, str], TaskScore]]) -> Measure | None:
@@ -143,8 +146,8 @@ def _task_measure(name: str, cells: Mapping[str, Mapping[tuple[str, str], TaskSc
 def _about(name: str, shared: Sequence[tuple[str, str]]) -> str:
     datasets = [DATASETS[name].title if name in DATASETS else name for name in dict.fromkeys(key[1] for key in shared)]
     of = f": {', '.join(datasets)}" if any(datasets) else ", mean over the paper's data sets"
-    if name in ABOUT:
-        return f"{ABOUT[name]}{of}"
+    if (setting := name.partition(" ")[0]) in ABOUT:
+        return f"{ABOUT[setting]}{of}"
     shots = sorted({int(setting.removesuffix("-shot")) for setting, _ in shared})
     return (
         f"5-way nearest-centroid episodes with {' and '.join(map(str, shots))} shots, mean of logits over shots and "

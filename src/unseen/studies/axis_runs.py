@@ -10,6 +10,7 @@ import numpy as np
 
 from unseen.errors import UserError
 from unseen.files import read_table
+from unseen.report.comparability_words import comparison_notices, refusal
 from unseen.report.run_data import RunData
 from unseen.results.concept_generalization import DOMAINS, SEEN, Accuracies, measured_accuracies
 from unseen.results.tables import score_table, summarise
@@ -75,7 +76,9 @@ class OwnConcepts:
     Attributes:
         places: their folders, with commas.
         accuracies: of the backbones that have the seen concepts and all five levels.
-        on_imagenet: whether the concepts are ImageNet-CoG's.
+        on_imagenet: whether the data are ImageNet-CoG's.
+        other_data: why they are not, where the concepts are ImageNet-CoG's; empty otherwise.
+        classes: a sentence where domains differ in their number of classes; empty otherwise.
         lacking: a clause on each of the other backbones: what it lacks, and why.
     """
 
@@ -83,6 +86,8 @@ class OwnConcepts:
     accuracies: Accuracies
     on_imagenet: bool
     lacking: Sequence[str]
+    other_data: str = ""
+    classes: str = ""
 
 
 def own_concepts(runs: Sequence[Run]) -> OwnConcepts:
@@ -92,7 +97,8 @@ def own_concepts(runs: Sequence[Run]) -> OwnConcepts:
     data = merge_runs([(run.name, run.data) for run in runs])
     seen = next((domain.name for domain in data.domains if domain.seen), SEEN)
     summary = summarise(score_table(data.scores))
-    on_imagenet = data.published == COG
+    refused = {pair: verdict for pair, verdict in data.comparisons.items() if not verdict.allowed}
+    on_imagenet = data.published == COG and not refused
     named = summary.assign(domain=summary["domain"].replace({seen: SEEN}))
     found, lacking = measured_accuracies(named, on_imagenet=on_imagenet)
     silent = {each.name: list(DOMAINS) for each in data.backbones if each.name not in {*found.models, *lacking}}
@@ -104,7 +110,20 @@ def own_concepts(runs: Sequence[Run]) -> OwnConcepts:
             f"{backbone} has no score of the logistic probe on {', '.join(absent)} with all images, which its place "
             f"among others needs; {_what_to_do(data, own, absent)}"
         )
-    return OwnConcepts(", ".join(str(run.folder) for run in runs), found, on_imagenet, told)
+    titles = {domain.name: domain.title for domain in data.domains}
+    why = [f"{backbone}: {refusal(verdict, titles[domain])}" for (backbone, domain), verdict in refused.items()]
+    return OwnConcepts(
+        ", ".join(str(run.folder) for run in runs), found, on_imagenet, told, why[0] if why else "", _class_counts(data)
+    )
+
+
+def _class_counts(data: RunData) -> str:
+    """A sentence on domains that differ in how many classes are told apart."""
+    counts = {domain.title: domain.classes or len(domain.concepts) for domain in data.domains}
+    if 0 in counts.values() or len(set(counts.values())) == 1:
+        return ""
+    numbers = ", ".join(f"{title} {count:,}" for title, count in counts.items())
+    return f"Numbers of classes differ ({numbers}): a drop from seen concepts does not measure generalization alone."
 
 
 def _what_to_do(data: RunData, scores: "pd.DataFrame", absent: Sequence[str]) -> str:
@@ -121,12 +140,14 @@ def own_task_scores(runs: Sequence[Run]) -> list[TaskScore]:
     """The scores of runs that go into measures, with the means of calibration errors over the paper's ten data sets."""
     if not runs:
         return []
+    from unseen.studies.task_comparisons import data_names, task_verdicts
     from unseen.studies.tasks import task_scores
 
     _refuse_other_protocols(runs)
     found: dict[tuple[str, str, str], tuple[TaskScore, Run]] = {}
     for run in runs:
-        for score in filter(has_measure, task_scores(run.results)):
+        names = data_names(task_verdicts(run.data, run.results))
+        for score in filter(has_measure, task_scores(run.results, names)):
             before, other = found.setdefault((score.backbone, score.dataset, score.setting), (score, run))
             if not isclose(before.value, score.value, rel_tol=0, abs_tol=ALIKE):
                 raise UserError(
@@ -177,6 +198,19 @@ def _only(text: str, other: str) -> str:
     return ", ".join(part for part in text.split(", ") if part not in other.split(", ")) or "no more"
 
 
+def what_task_runs_are_of(runs: Sequence[Run]) -> list[str]:
+    """What is to be known of data of task runs that have the names of the paper's data sets."""
+    if not runs:
+        return []
+    from unseen.studies.task_comparisons import task_comparison_notices, task_verdicts
+
+    return [
+        f"{run.name}: {sentence}"
+        for run in runs
+        for sentence in task_comparison_notices(task_verdicts(run.data, run.results))
+    ]
+
+
 def what_runs_say(runs: Sequence[Run], shown: Mapping[str, str]) -> list[str]:
     """The notice of each run, and why some of its backbones are not to be compared as they are.
 
@@ -185,7 +219,7 @@ def what_runs_say(runs: Sequence[Run], shown: Mapping[str, str]) -> list[str]:
     """
     told = []
     for run in runs:
-        told += [f"{run.name}: {run.data.notice}"] if run.data.notice else []
+        told += [f"{run.name}: {sentence}" for sentence in (run.data.notice, *comparison_notices(run.data)) if sentence]
         told += [
             f"{run.name}, {shown[backbone.name]}: {'; '.join(backbone.cautions)}."
             for backbone in run.data.backbones

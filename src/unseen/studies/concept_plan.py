@@ -16,8 +16,9 @@ from unseen.ontology.levels import SHIPPED, Levels, load_levels
 from unseen.probes.kernels.layout import padded
 from unseen.probes.memory import SweepSize
 from unseen.probes.mlp import COG_V1_MLP
-from unseen.probes.protocol import COG_V2, LogisticProtocol
+from unseen.probes.protocol import LogisticProtocol
 from unseen.probes.rows import ALIGNED
+from unseen.results.comparability import Draw
 from unseen.studies.concept_features import finished_rows
 from unseen.studies.concept_variants import PLAIN
 from unseen.studies.probing import FeaturePair, on_gpu
@@ -31,7 +32,7 @@ class Asked:
         domains: their names, in order.
         concepts: ids of each domain's concepts; a domain whose concepts are not known beforehand is not in it.
         variant: how the images of a concept are drawn (`unseen.studies.concept_variants`).
-        own_draw: whether the images of the levels are drawn by us, not by somebody else's splits.
+        draw: who chose the images of the levels, where their features do not say.
         extended: whether the probes of the paper's first version are run too.
     """
 
@@ -42,28 +43,14 @@ class Asked:
     shots: tuple[int | None, ...]
     seeds: int
     variant: str = PLAIN
-    own_draw: bool = True
+    draw: Draw = "unknown"
     extended: bool = False
 
     @property
     def published(self) -> str:
-        """The published numbers that its scores may be set beside: `cog-v2`, or `cog-v1` on the first version's levels.
-
-        Empty where none may.
-        """
-        if self.protocol.name != COG_V2.name or self.variant != PLAIN:
-            return ""
-        return next((name for name in SHIPPED if self._is_of(load_levels(name))), "")
-
-    @property
-    def comparable(self) -> bool:
-        """Whether its scores may be set beside those that ImageNet-CoG published."""
-        return self.published == COG_V2.name
-
-    def _is_of(self, levels: Levels) -> bool:
-        """Whether these are the levels that were asked for, all of their concepts."""
-        whole = all(self.concepts.get(f"l{n}", levels.ids(n)) == levels.ids(n) for n in levels.numbers)
-        return whole and levels_hash(self.levels) == levels_hash(levels)
+        """Whose levels these are: `cog-v2`, or `cog-v1` for the paper's first version; empty for others."""
+        own = levels_hash(self.levels)
+        return next((name for name in SHIPPED if levels_hash(load_levels(name)) == own), "")
 
 
 def levels_hash(levels: Levels) -> str:
@@ -161,6 +148,7 @@ def expected_pairs(domains: Sequence[DomainImages], backbones: Sequence[Backbone
             domain.rows["train"] // len(domain.concepts),
             domain.rows["train"],
             backbone.spec.dimension,
+            domain.rows["test"],
         )
         for backbone in backbones
         for domain in domains

@@ -12,13 +12,14 @@ import numpy as np
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.catalogue import Published
 from unseen.backbones.training_data import UNKNOWN, published_as, trained_on
-from unseen.images.domains import SEEN, DomainImages
+from unseen.images.domains import DRAWN_BY, SEEN, SOMEBODY_ELSE, US, DomainImages
 from unseen.jobs.work import Job
-from unseen.ontology.levels import SHIPPED, Levels, spoken
+from unseen.ontology.levels import Levels, spoken
 from unseen.ontology.wordnet import wordnet
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.report.run_data import Backbone as ReportBackbone
 from unseen.report.run_data import Domain, RunData
+from unseen.results.comparability import Draw, ScoredData
 from unseen.results.leaderboard import OTHER_SIZE, other_size
 from unseen.studies.concept_features import Place, Places
 from unseen.studies.concept_plan import Asked, levels_hash
@@ -35,10 +36,6 @@ USUAL_LAYERS = ("penultimate", "embedding", "output")
 TRAINED = "trained with "
 UNPOOLED = "features are the class token"
 """How the catalogue's note begins of a model that the paper did not pool otherwise."""
-OTHER_IMAGES = (
-    "The test images of the levels are our own draw under the protocol of ImageNet-CoG, not those its authors drew: "
-    "scores may be set beside the published ones, but are not expected to agree to the decimal."
-)
 BLURRED = (
     "ImageNet-1K is the release with blurred faces: its scores are not those of the release that published models were "
     "scored on (they lost 0.9 points on average in the paper's appendix E)."
@@ -90,7 +87,26 @@ def study_run(
             VERSION: __version__,
         },
         published=asked.published,
+        scored=[_scored(asked, pair, places[pair.backbone][pair.domain]) for pair in pairs],
     )
+
+
+def _scored(asked: Asked, pair: FeaturePair, sides: tuple[Place, Place]) -> ScoredData:
+    """What the scores on a domain are of."""
+    images = {"train": pair.rows, "test": pair.test_rows}
+    draw = _draw(asked, pair.domain, sides)
+    return ScoredData(pair.backbone, pair.domain, asked.protocol.name, pair.classes, images, draw, asked.variant)
+
+
+def _draw(asked: Asked, domain: str, sides: tuple[Place, Place]) -> Draw:
+    """Who chose the images, as the features say; those of ImageNet-1K are all its images, drawn by nobody."""
+    sources = [place.about.get("source") for place in sides]
+    if domain == SEEN:
+        return "given" if all(isinstance(source, dict) for source in sources) else "unknown"
+    by = {source.get(DRAWN_BY) if isinstance(source, dict) else None for source in sources}
+    if by == {US}:
+        return "ours"
+    return "given" if by == {SOMEBODY_ELSE} else asked.draw
 
 
 def study_provenance(asked: Asked, backbones: Mapping[str, Place]) -> dict[str, str]:
@@ -127,8 +143,6 @@ def _notices(asked: Asked, pairs: Sequence[FeaturePair]) -> list[str]:
             f"A short form of the protocol ({asked.protocol.name}): {asked.protocol.trials} trials of "
             f"{asked.protocol.epochs} epochs."
         )
-    if asked.own_draw and asked.levels.name.startswith(SHIPPED):
-        said.append(OTHER_IMAGES)
     fewest = min(pairs, key=lambda pair: pair.samples)
     possible = possible_shots(asked.shots, fewest.samples, asked.protocol.validation)
     if set(possible) != set(asked.shots):
@@ -145,15 +159,16 @@ def _domains(asked: Asked) -> list[Domain]:
     for name in asked.domains:
         ids = asked.concepts.get(name, ())
         if name == SEEN:
-            domains.append(Domain(name, "IN-1K", seen=True, concepts=_named(ids, asked.levels)))
+            domains.append(Domain(name, "IN-1K", seen=True, concepts=_named(ids, asked.levels), classes=len(ids)))
         elif not DRAW.fullmatch(name):
             level = asked.levels[int(name.removeprefix("l"))]
-            domains.append(
-                Domain(name, name.upper(), similarity=_similarity(level), concepts=_named(ids, asked.levels))
-            )
-    if any(DRAW.fullmatch(name) for name in asked.domains):
+            concepts = _named(ids, asked.levels)
+            domains.append(Domain(name, name.upper(), False, _similarity(level), concepts, classes=len(ids)))
+    drawn = [asked.concepts.get(name, ()) for name in asked.domains if DRAW.fullmatch(name)]
+    if drawn:
         everything = sorted({concept.wnid for concept in asked.levels.concepts})
-        domains.append(Domain(RANDOM, f"mean of {DRAWS} random sets", concepts=_named(everything, asked.levels)))
+        concepts = _named(everything, asked.levels)
+        domains.append(Domain(RANDOM, f"mean of {DRAWS} random sets", concepts=concepts, classes=len(drawn[0])))
     return domains
 
 

@@ -5,6 +5,7 @@ goes on in the middle of a training, and one with more settings keeps the result
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -35,7 +36,8 @@ from unseen.report.finetune_page import FinetunePage, Tried, Tuned
 from unseen.report.run_data import Backbone as Row
 from unseen.report.run_data import Domain, RunData
 from unseen.report.task_data import Bins
-from unseen.results.transfer import published_task_scores
+from unseen.results.comparability import ScoredData
+from unseen.results.transfer import SOURCE, published_task_scores
 from unseen.studies.run_folder import MADE_BY, RESULTS, VERSION, extend_run, write_run
 from unseen.studies.task_analysis import mean_errors
 from unseen.studies.task_plan import STUDY
@@ -214,7 +216,13 @@ def finetune_run(backbones: Sequence[Backbone], opened: Sequence[OpenDataset], n
             **{f"licence of {each.dataset.name}": each.dataset.licence for each in opened},
             VERSION: __version__,
         },
+        scored=[_scored(b.spec.id, each) for b in backbones for each in opened],
     )
+
+
+def _scored(backbone: str, opened: OpenDataset) -> ScoredData:
+    images = dict(Counter(opened.manifest.splits))
+    return ScoredData(backbone, opened.dataset.name, SOURCE, len(opened.classes), images, "given")
 
 
 def record_finetunings(out: Path, data: RunData, jobs: Sequence[FinetuneTaskJob]) -> tuple[RunData, list[str]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from unseen.backbones.catalogue import catalogue
 from unseen.errors import UserError
+from unseen.report.comparability_words import caveats, comparison_notices, refusal
 from unseen.report.run_data import Backbone, RunData
 from unseen.results.concept_generalization import measured_accuracies, published_accuracies
 from unseen.results.leaderboard import By, Leaderboard, Own, leaderboard
@@ -18,8 +19,8 @@ BLURRED_FACES = "IN-1K with blurred faces"
 def leaderboard_with_runs(folders: Sequence[Path], *, shots: str = "all", by: By = "l5") -> Leaderboard:
     """The leaderboard with the backbones of runs among the published models.
 
-    A run has to be of the same concepts (`RunData.published`), and its backbones need a score on IN-1K and on all
-    five levels with the shots asked for.
+    A run has to be of the same data (`RunData.comparisons`), and its backbones need a score on IN-1K and on all five
+    levels with the shots asked for.
     """
     if not folders:
         return leaderboard(shots=shots, by=by)
@@ -39,7 +40,8 @@ def leaderboard_with_runs(folders: Sequence[Path], *, shots: str = "all", by: By
         name: Own("yours", tuple(known[original].cautions) if original in known else ())
         for name, original in zip(names, found.models, strict=True)
     }
-    return leaderboard(own, about, shots=shots, by=by, notice=data.notice)
+    notice = " ".join(filter(None, [data.notice, *comparison_notices(data)]))
+    return leaderboard(own, about, shots=shots, by=by, notice=notice)
 
 
 def _read(folders: Sequence[Path]) -> RunData:
@@ -55,13 +57,27 @@ def _read(folders: Sequence[Path]) -> RunData:
                 f"{folder}: not a run over the concepts of ImageNet-CoG, so its scores are not to be set beside the "
                 f"published ones; use unseen report"
             )
+        refuse_other_data(folder, data)
         if not data.scores:
             raise UserError(f"{folder}: no scores yet; finish the run")
-        if BLURRED in data.notice:
-            backbones = [replace(each, cautions=[*each.cautions, BLURRED_FACES]) for each in data.backbones]
-            data = replace(data, backbones=backbones)
+        blurred = [BLURRED_FACES] if BLURRED in data.notice else []
+        backbones = [
+            replace(each, cautions=[*each.cautions, *caveats(data, each.name), *blurred]) for each in data.backbones
+        ]
+        data = replace(data, backbones=backbones)
         runs.append((folder.resolve().name, data))
     return merge_runs(runs)
+
+
+def refuse_other_data(place: object, data: RunData) -> None:
+    """Refuse a run whose scores may not be set beside the published ones, with the first reason."""
+    titles = {domain.name: domain.title for domain in data.domains}
+    for (backbone, domain), verdict in data.comparisons.items():
+        if not verdict.allowed:
+            raise UserError(
+                f"{place}: scores of {backbone} are not to be set beside the published ones: "
+                f"{refusal(verdict, titles[domain])}"
+            )
 
 
 def _published_name(backbone: Backbone | None, name: str) -> str:

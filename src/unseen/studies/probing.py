@@ -28,7 +28,7 @@ SHOTS = (1, 2, 4, 8, 16, 32, 64, 128, None)
 class FeaturePair:
     """Training and test features of a domain under a backbone, by their hashes and where they are.
 
-    `classes`, `samples` (of the class that has the fewest), `rows` and `dimension` are for planning.
+    `classes`, `samples` (of the class that has the fewest), `rows` (to train on) and `dimension` are for planning.
     """
 
     backbone: str
@@ -41,6 +41,7 @@ class FeaturePair:
     samples: int
     rows: int
     dimension: int
+    test_rows: int = 0
 
 
 def plan(
@@ -225,6 +226,7 @@ def pair_from_features(
         samples=fewest,
         rows=len(train),
         dimension=train.dimension,
+        test_rows=len(test),
     )
 
 

@@ -20,6 +20,7 @@ from unseen.jobs.runner import Result, read_result
 from unseen.jobs.scores import result_scores
 from unseen.ontology.levels import Levels
 from unseen.report.run_data import Backbone, ConceptAccuracy, ConceptHits, Domain, Example, RunData, Step
+from unseen.results.comparability import ScoredData
 from unseen.results.score import Score
 from unseen.studies.concept_accuracy import concept_accuracy, concept_hits
 from unseen.studies.concept_variants import pooled_draws
@@ -52,8 +53,7 @@ def extend_run(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunDat
     """Write a run that a folder may have a part of already, and return the whole: all its jobs, domains and backbones.
 
     What both parts say of their protocol, levels, backbones, images and features must be the same. If it is not, the
-    folder stays as it is. A reader is told what any part had to tell, and the run is one to set beside published
-    numbers only where all of its parts are.
+    folder stays as it is. A reader is told what any part had to tell.
     """
     if (folder / RUN).is_file():
         refuse_other_run(folder, data.provenance)
@@ -68,6 +68,7 @@ def extend_run(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunDat
             notice=_both_notices(old, data),
             provenance={**old.provenance, **data.provenance},
             published=data.published if data.published == old.published else "",
+            scored=list({(each.backbone, each.domain): each for each in (*old.scored, *data.scored)}.values()),
         )
         keys = [*dict.fromkeys([*old_keys, *keys])]
     write_run(folder, data, keys)
@@ -133,6 +134,7 @@ def _read(folder: Path) -> tuple[RunData, list[str]]:
         record["domains"] = [_domain(domain) for domain in record["domains"]]
         record["backbones"] = [Backbone(**backbone) for backbone in record["backbones"]]
         record["steps"] = [Step(**step) for step in record["steps"]]
+        record["scored"] = [ScoredData(**each) for each in record.get("scored", ())]
         data = RunData(scores=(), **record)
         if not data.domains or not data.backbones or not all(isinstance(key, str) for key in keys):
             raise ValueError("no domains, backbones or keys")
@@ -206,6 +208,7 @@ def merge_runs(runs: Sequence[tuple[str, RunData]]) -> RunData:
         backbones=backbones,
         domains=ordered,
         provenance=provenance,
+        scored=[each for part in merged.values() for each in part.scored.values()],
         published=runs[0][1].published if len({data.published for _, data in runs}) == 1 else "",
     )
 
@@ -219,6 +222,7 @@ class _Merged:
     concepts: Mapping[tuple[str, str], ConceptAccuracy]
     hits: Mapping[tuple[str, str, int], ConceptHits]
     made: Mapping[str, str]
+    scored: Mapping[str, ScoredData]
 
     def is_of(self, other: "_Merged") -> bool:
         """Whether this is the same backbone as another of the same name."""
@@ -240,6 +244,7 @@ class _Merged:
             concepts={**own.concepts, **self.concepts},
             hits={**own.hits, **self.hits},
             made={**own.made, **self.made},
+            scored={**own.scored, **self.scored},
         )
 
     def called(self, name: str) -> "_Merged":
@@ -249,6 +254,7 @@ class _Merged:
             scores={key: replace(score, backbone=name) for key, score in self.scores.items()},
             concepts={key: replace(item, backbone=name) for key, item in self.concepts.items()},
             hits={key: replace(hits, backbone=name) for key, hits in self.hits.items()},
+            scored={domain: replace(each, backbone=name) for domain, each in self.scored.items()},
         )
 
 
@@ -269,6 +275,11 @@ def _part(data: RunData, backbone: Backbone, renamed: Mapping[str, str]) -> _Mer
         {(item.domain, item.concept): item for item in items},
         {(h.domain, h.shots, h.seed): h for h in hits},
         {called.get(label, label): text for label, text in data.provenance.items() if label.endswith(labels)},
+        {
+            renamed[each.domain]: replace(each, domain=renamed[each.domain])
+            for each in data.scored
+            if each.backbone == backbone.name and each.domain in renamed
+        },
     )
 
 

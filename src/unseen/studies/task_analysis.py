@@ -15,7 +15,7 @@ from unseen.metrics.accuracy_scales import logit
 from unseen.metrics.catalogue import METRICS
 from unseen.metrics.correlation import LEAST, correlation
 from unseen.metrics.ranks import rank
-from unseen.report.task_data import Average, Pair
+from unseen.report.task_data import OTHER, Average, Pair
 from unseen.results.transfer import (
     ECE,
     FINETUNED,
@@ -36,7 +36,7 @@ SETTINGS = {
     FINETUNED_ECE: "Calibration, fine-tuned",
     FINETUNED_SCALED_ECE: "Calibration, fine-tuned, scaled",
 }
-FAMILIES = {"kornblith": "Kornblith", "cd-fsl": "CD-FSL", "other": "other data sets"}
+FAMILIES = {"kornblith": "Kornblith", "cd-fsl": "CD-FSL", OTHER: "other data sets"}
 CALIBRATED = tuple(
     name for name, dataset in DATASETS.items() if dataset.few_shot == "kornblith" and not dataset.multi_label
 )
@@ -61,6 +61,8 @@ def scaled(score: TaskScore) -> float:
 
 def averages(scores: Iterable[TaskScore]) -> list[Average]:
     """The mean of each setting over data sets, few-shot settings by family of data sets, as far as they compare.
+
+    Data sets that are not the paper's have means of their own.
 
     A mean is over the data sets that every backbone has, of those backbones that have any of the setting: means over
     different data sets would not compare. Where they share none there is no mean; `without_average` says so.
@@ -113,8 +115,9 @@ def _by_setting(scores: Iterable[TaskScore]) -> dict[str, dict[str, dict[str, Ta
 
 
 def _shared(by_backbone: Mapping[str, Mapping[str, TaskScore]]) -> list[str]:
-    """The data sets that every backbone has a score of."""
-    return [name for name in ("", *DATASETS) if all(name in of for of in by_backbone.values())]
+    """The data sets that every backbone has a score of, those of a user's own last."""
+    known = dict.fromkeys(["", *DATASETS, *(name for of in by_backbone.values() for name in of)])
+    return [name for name in known if all(name in of for of in by_backbone.values())]
 
 
 def mean_errors(scores: Iterable[TaskScore]) -> list[TaskScore]:
@@ -131,26 +134,31 @@ def mean_errors(scores: Iterable[TaskScore]) -> list[TaskScore]:
 
 
 def _setting(score: TaskScore) -> str:
-    """The setting, with the family of its data sets where it is a few-shot one."""
-    dataset = DATASETS.get(score.dataset)
-    return f"{score.setting} {dataset.few_shot}" if dataset and score.setting.endswith("-shot") else score.setting
+    """The setting, with the family of its data sets where it is a few-shot one, or where they are not the paper's."""
+    if not in_paper(score.dataset):
+        return f"{score.setting} {OTHER}"
+    return f"{score.setting} {DATASETS[score.dataset].few_shot}" if score.setting.endswith("-shot") else score.setting
+
+
+def in_paper(dataset: str) -> bool:
+    """Whether a number is of one of the paper's data sets, or of none; own data under a name of theirs are not."""
+    return not dataset or (dataset in DATASETS and DATASETS[dataset].in_paper)
 
 
 def setting_title(setting: str) -> str:
     """What a setting is called on a page."""
-    if setting in SETTINGS:
-        return SETTINGS[setting]
-    shots, _, family = setting.partition(" ")
-    return f"{shots}, {FAMILIES[family]}"
+    base, _, family = setting.partition(" ")
+    title = SETTINGS.get(base, base)
+    return f"{title}, {FAMILIES[family]}" if family else title
 
 
 def _order(setting: str) -> tuple[int, int, str]:
     """ImageNet and many shots first, few shots by family and number, then calibration."""
+    base, _, family = setting.partition(" ")
     if not setting[0].isdigit():
         first = (IMAGENET, LINEAR, FINETUNED)
-        return (0, first.index(setting), "") if setting in first else (2, list(SETTINGS).index(setting), "")
-    shots, _, family = setting.partition("-shot ")
-    return 1, int(shots), family
+        return (0, first.index(base), family) if base in first else (2, list(SETTINGS).index(base), family)
+    return 1, int(base.removesuffix("-shot")), family
 
 
 def correlations(found: Sequence[Average]) -> list[Pair]:

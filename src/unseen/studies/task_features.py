@@ -26,6 +26,7 @@ from unseen.images.datasets.multi_label import class_names, shown_classes
 from unseen.images.datasets.open_dataset import OpenDataset, check_classes
 from unseen.images.datasets.registry import DATASETS
 from unseen.jobs.task_features import align_splits, split_labels
+from unseen.results.comparability import Draw
 from unseen.studies.concept_features import OWN, SUFFIXES, read_about
 
 
@@ -40,6 +41,7 @@ class TaskFeatures:
         fewest: images, of all splits together, of the class that has the fewest.
         made: what tells them from features made in another way; empty where they are still to be made.
         size: side of the images that the backbone saw, in pixels; None where features do not say.
+        draw: unknown where features do not say which images they are of.
     """
 
     backbone: str
@@ -52,6 +54,7 @@ class TaskFeatures:
     dimension: int
     made: str = ""
     size: int | None = None
+    draw: Draw = "given"
 
 
 class Found(NamedTuple):
@@ -158,6 +161,7 @@ def features_at(backbone: str, dataset: Dataset, places: Mapping[str, Path]) -> 
         dimension=aligned[0].dimension,
         made=", ".join(_made(part) for part in parts.values()),
         size=_size(aligned[0]),
+        draw="given" if all(isinstance(part.provenance.get("source"), dict) for part in parts.values()) else "unknown",
     )
 
 

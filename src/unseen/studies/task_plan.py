@@ -19,9 +19,11 @@ from unseen.jobs.runner import missing
 from unseen.jobs.task_work import TaskJob, task_flops
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.report.task_data import SHOTS
+from unseen.results.transfer import SOURCE
 from unseen.studies.concept_features import read_about
 from unseen.studies.concept_plan import feature_bytes
 from unseen.studies.probing import on_gpu, product_rate
+from unseen.studies.task_comparisons import dataset_title, scored_data
 from unseen.studies.task_features import TaskFeatures, splits_of
 
 STUDY = "tasks"
@@ -77,7 +79,8 @@ def left_out(tasks: Sequence[TaskFeatures]) -> list[str]:
             if task.classes < WAYS
             else f"a class with {task.fewest} images, and {short[0] + QUERIES} are needed"
         )
-        sentences.append(f"{task.dataset.title}: no {settings} episodes, as it has {reason}.")
+        title = dataset_title(scored_data(task, SOURCE))
+        sentences.append(f"{title}: no {settings} episodes, as it has {reason}.")
     return sentences
 
 

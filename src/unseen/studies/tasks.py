@@ -4,13 +4,13 @@ What is run, what is written of it, and how its results become a page.
 """
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from unseen.errors import UserError
 from unseen.features.readers import read_features
 from unseen.features.store import MANIFEST
-from unseen.images.datasets.dataset import Dataset
 from unseen.images.datasets.registry import DATASETS
 from unseen.jobs.few_shot_job import FewShotJob, few_shot_scores
 from unseen.jobs.finetune_task_job import FinetuneTaskJob, finetuned_task_scores, short_notices
@@ -20,7 +20,7 @@ from unseen.jobs.task_work import TaskJob, run_task_job
 from unseen.metrics.correlation import LEAST
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.report.run_data import Backbone, Domain, RunData
-from unseen.report.task_data import Average, Bins, CorrelationTable, Fit, Pair, TaskDataset, TaskPage
+from unseen.report.task_data import Average, Bins, CorrelationTable, Fit, Pair, TaskPage
 from unseen.results.transfer import (
     ECE,
     IMAGENET,
@@ -35,6 +35,16 @@ from unseen.studies.concepts import backbone_text
 from unseen.studies.probing import on_gpu
 from unseen.studies.run_folder import RESULTS, TOP1, VERSION
 from unseen.studies.task_analysis import averages, correlations, mean_errors, ranks, without_average
+from unseen.studies.task_comparisons import (
+    Names,
+    data_names,
+    dataset_title,
+    is_dataset,
+    page_datasets,
+    scored_data,
+    task_comparison_notices,
+    task_verdicts,
+)
 from unseen.studies.task_features import TaskFeatures
 from unseen.studies.task_plan import by_size
 from unseen.version import __version__
@@ -81,7 +91,9 @@ def task_run(
         top1: accuracy on ImageNet of backbones whose it is known, as shares.
         missing: sentences on the data sets that were asked for and are not there.
     """
-    datasets = {task.dataset.name: task.dataset for task in tasks}
+    scored = [scored_data(task, protocol.name) for task in tasks]
+    titles = {each.domain: dataset_title(each) for each in scored}
+    licences = {each.domain: DATASETS[each.domain].licence for each in scored if is_dataset(each)}
     backbones = {task.backbone: task for task in tasks}
     said = [EXACT] if protocol.temperature == "test-folds" else []
     said += [
@@ -92,7 +104,7 @@ def task_run(
     return RunData(
         title=TITLE,
         scores=(),
-        domains=[Domain(name, dataset.title) for name, dataset in datasets.items()],
+        domains=[Domain(name, title) for name, title in titles.items()],
         backbones=[Backbone(name, "yours", f"{task.dimension} features") for name, task in backbones.items()],
         baseline=next(iter(backbones)),
         notice=" ".join([*said, *missing]),
@@ -101,9 +113,10 @@ def task_run(
             **{f"{TOP1}{name}": f"{100 * share:g}" for name, share in top1.items()},
             **{f"{FEATURES_BY}{name}": text for name, task in backbones.items() if (text := _made_by(task))},
             **{f"features of {task.dataset.name} by {task.backbone}": task.made for task in tasks},
-            **{f"licence of {name}": dataset.licence for name, dataset in datasets.items()},
+            **{f"licence of {name}": licence for name, licence in licences.items()},
             VERSION: __version__,
         },
+        scored=scored,
     )
 
 
@@ -129,7 +142,7 @@ def is_task_run(data: RunData) -> bool:
 
 
 def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[str] = ()) -> TaskPage:
-    """The page of a run: its results, beside the published numbers.
+    """The page of a run: its results, beside the published numbers where they are of the same data.
 
     Args:
         folder: of the run.
@@ -137,7 +150,9 @@ def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[
         notes: on what was left out.
     """
     found = [result for key in keys if (result := read_result(folder / RESULTS, key))]
-    measured = task_scores(found)
+    verdicts = task_verdicts(data, found)
+    names = data_names(verdicts)
+    measured = task_scores(found, names)
     own = [*measured, *mean_errors(measured)]
     printed = [*published_task_scores(), *imagenet_top1()]
     own += [
@@ -156,13 +171,13 @@ def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[
         title=data.title,
         protocol=data.provenance.get("protocol", "fine-tuning only"),
         backbones=[backbone.name for backbone in data.backbones],
-        datasets=[_dataset(DATASETS[domain.name]) for domain in data.domains],
+        datasets=page_datasets(data, names),
         scores=[*own, *printed],
-        fits=[_fit(result) for result in found if result.job["job"] == ManyShotJob.__name__],
+        fits=[_fit(result, names) for result in found if result.job["job"] == ManyShotJob.__name__],
         averages=together,
         correlations=tables,
         ranks=ranks(together),
-        notices=[*filter(None, [data.notice]), *short_notices(tuned), *unfinished],
+        notices=[*filter(None, [data.notice]), *task_comparison_notices(verdicts), *short_notices(tuned), *unfinished],
         notes=[*notes, *without_average([*own, *printed])],
         provenance=data.provenance,
         timings=_timings(found),
@@ -174,13 +189,17 @@ def _correlated(scores: Sequence[TaskScore]) -> tuple[list[Average], list[Pair]]
     return found, correlations(found)
 
 
-def _dataset(dataset: Dataset) -> TaskDataset:
-    return TaskDataset(dataset.name, dataset.title, dataset.metric, dataset.few_shot or "")
+def task_scores(results: Iterable[Result], names: Names) -> list[TaskScore]:
+    """What results say, in the form of the published numbers; a damaged one is an error.
+
+    Args:
+        names: of the data that results are of.
+    """
+    return [replace(score, dataset=_data_name(result, names)) for result in results for score in _checked(result)]
 
 
-def task_scores(results: Iterable[Result]) -> list[TaskScore]:
-    """What results say, in the form of the published numbers; a damaged one is an error."""
-    return [score for result in results for score in _checked(result)]
+def _data_name(result: Result, names: Names) -> str:
+    return names[result.job["backbone"], result.job["domain"]]
 
 
 def _checked(result: Result) -> list[TaskScore]:
@@ -207,7 +226,7 @@ def _scores(result: Result) -> list[TaskScore]:
     return found
 
 
-def _fit(result: Result) -> Fit:
+def _fit(result: Result, names: Names) -> Fit:
     values = result.values
     bins = {
         when: Bins(found["counts"], found["confidence"], found["accuracy"])
@@ -215,7 +234,7 @@ def _fit(result: Result) -> Fit:
     }
     return Fit(
         backbone=result.job["backbone"],
-        dataset=result.job["domain"],
+        dataset=_data_name(result, names),
         penalty=values["penalty"],
         edge=values["edge"],
         stopped=values["converged"].count(False) + (not values["refit_converged"]),

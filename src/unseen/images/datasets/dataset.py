@@ -77,6 +77,11 @@ class Dataset:
         return self.metric == "map-11-point"
 
     @property
+    def in_paper(self) -> bool:
+        """Whether it is one of those that Ericsson et al. measured on."""
+        return self.few_shot != "other"
+
+    @property
     def drawn(self) -> bool:
         """Whether some of its splits are not the authors' but drawn."""
         return self.test not in {"author", None} or self.validation == "fifth"
