@@ -1,7 +1,9 @@
 """The one exception the command line turns into a sentence and exit code 2."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+
+SHOWN_ROWS = 5
 
 
 class UserError(Exception):
@@ -12,3 +14,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A clause to append to an error about an unknown name, empty when nothing is close."""
     close = get_close_matches(name, list(known), n=3)
     return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def row_numbers(rows: Sequence[int]) -> str:
+    """`row 3`, or `rows 3, 17 and 40`, or the first few of them and how many there are."""
+    first = [f"{row:,}" for row in rows[:SHOWN_ROWS]]
+    if len(rows) > SHOWN_ROWS:
+        return f"{len(rows):,} rows (the first are {', '.join(first)})"
+    return f"row {first[0]}" if len(rows) == 1 else f"rows {', '.join(first[:-1])} and {first[-1]}"

@@ -225,6 +225,7 @@ def _compare(data: "RunData", study: Study) -> None:
     asked = [score for score in data.scores if score.domain in places]
     rows = compare(summarise(score_table(asked)), published("cog-v2"), test_images(places))
     show_compared(rows)
-    console().print(f"\n{data.notice}")
+    for sentence in data.notices:
+        console().print(f"\n{sentence}")
     if not all(row.agrees for row in rows):
         raise typer.Exit(1)

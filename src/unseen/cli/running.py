@@ -73,6 +73,6 @@ def write_page(data: "RunData", page: Path, table: Path | None) -> None:
     print_table(
         f"{data.title}: top-1, percent, mean ± deviation over seeds", list(shown.columns), shown.itertuples(index=False)
     )
-    if data.notice:
-        console().print(f"\n{data.notice}")
+    for sentence in data.notices:
+        console().print(f"\n{sentence}")
     console().print(f"\nReport: {page}" + (f"\nScores: {table}" if table else ""))

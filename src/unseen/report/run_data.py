@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from unseen.results.flaws import Flaw, flaw_sentences
 from unseen.results.score import Score
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ class RunData:
             are those of the paper's first version; empty where none may.
         concept_accuracy: with all samples; empty where results do not have it.
         concept_hits: of the logistic probe, one for each of its results that has them.
+        flaws: images that were left out, and rows of features that are not as others.
     """
 
     title: str
@@ -115,6 +117,13 @@ class RunData:
     published: str = ""
     concept_accuracy: Sequence[ConceptAccuracy] = ()
     concept_hits: Sequence[ConceptHits] = ()
+    flaws: Sequence[Flaw] = ()
+
+    @property
+    def notices(self) -> list[str]:
+        """Everything that a reader must be told before the scores."""
+        titles = {domain.name: domain.title for domain in self.domains}
+        return [*filter(None, [self.notice]), *flaw_sentences(self.flaws, titles)]
 
     @cached_property
     def concept_intervals(self) -> "Mapping[tuple[str, str, str], Interval]":

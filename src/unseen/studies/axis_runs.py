@@ -185,7 +185,7 @@ def what_runs_say(runs: Sequence[Run], shown: Mapping[str, str]) -> list[str]:
     """
     told = []
     for run in runs:
-        told += [f"{run.name}: {run.data.notice}"] if run.data.notice else []
+        told += [f"{run.name}: {sentence}" for sentence in run.data.notices]
         told += [
             f"{run.name}, {shown[backbone.name]}: {'; '.join(backbone.cautions)}."
             for backbone in run.data.backbones

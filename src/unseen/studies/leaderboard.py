@@ -39,7 +39,7 @@ def leaderboard_with_runs(folders: Sequence[Path], *, shots: str = "all", by: By
         name: Own("yours", tuple(known[original].cautions) if original in known else ())
         for name, original in zip(names, found.models, strict=True)
     }
-    return leaderboard(own, about, shots=shots, by=by, notice=data.notice)
+    return leaderboard(own, about, shots=shots, by=by, notice=" ".join(data.notices))
 
 
 def _read(folders: Sequence[Path]) -> RunData:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from unseen.features.about import StoreAbout
 from unseen.features.features import Features
 from unseen.features.readers import read_features
 from unseen.jobs.geometry_job import GeometryJob
@@ -19,6 +20,7 @@ from unseen.jobs.runner import missing, run_jobs, run_together
 from unseen.jobs.work import Job, alike, flops, run_alike, run_job
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.probes.trainer import Trainer
+from unseen.results.flaws import MOST_EXAMPLES, Flaw
 
 SHOTS = (1, 2, 4, 8, 16, 32, 64, 128, None)
 """The settings of ImageNet-CoG: samples per concept, None for all."""
@@ -28,7 +30,8 @@ SHOTS = (1, 2, 4, 8, 16, 32, 64, 128, None)
 class FeaturePair:
     """Training and test features of a domain under a backbone, by their hashes and where they are.
 
-    `classes`, `samples` (of the class that has the fewest), `rows` and `dimension` are for planning.
+    `classes`, `samples` (of the class that has the fewest), `rows` and `dimension` are for planning; `flaws` are
+    images that were left out of them.
     """
 
     backbone: str
@@ -41,6 +44,7 @@ class FeaturePair:
     samples: int
     rows: int
     dimension: int
+    flaws: tuple[Flaw, ...] = ()
 
 
 def plan(
@@ -225,7 +229,17 @@ def pair_from_features(
         samples=fewest,
         rows=len(train),
         dimension=train.dimension,
+        flaws=(*_left_out(backbone, domain, "training", train), *_left_out(backbone, domain, "test", test)),
     )
+
+
+def _left_out(backbone: str, domain: str, side: str, features: Features) -> Iterator[Flaw]:
+    """Damaged images that the extraction of some features left out."""
+    damaged = StoreAbout.of(features.provenance).damaged
+    if damaged:
+        examples = tuple(f"{image.id}: {image.reason}" for image in damaged[:MOST_EXAMPLES])
+        total = len(features) + len(damaged)
+        yield Flaw("damaged-images", backbone, domain, f"{side} images", len(damaged), total, examples)
 
 
 def job_keys(jobs: Sequence[Job]) -> list[str]:

@@ -18,8 +18,10 @@ from unseen.errors import UserError
 from unseen.files import atomic_write
 from unseen.jobs.runner import Result, read_result
 from unseen.jobs.scores import result_scores
+from unseen.jobs.zero_rows import zero_rows
 from unseen.ontology.levels import Levels
 from unseen.report.run_data import Backbone, ConceptAccuracy, ConceptHits, Domain, Example, RunData, Step
+from unseen.results.flaws import Flaw
 from unseen.results.score import Score
 from unseen.studies.concept_accuracy import concept_accuracy, concept_hits
 from unseen.studies.concept_variants import pooled_draws
@@ -68,6 +70,7 @@ def extend_run(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunDat
             notice=_both_notices(old, data),
             provenance={**old.provenance, **data.provenance},
             published=data.published if data.published == old.published else "",
+            flaws=[*dict.fromkeys([*old.flaws, *data.flaws])],
         )
         keys = [*dict.fromkeys([*old_keys, *keys])]
     write_run(folder, data, keys)
@@ -133,6 +136,7 @@ def _read(folder: Path) -> tuple[RunData, list[str]]:
         record["domains"] = [_domain(domain) for domain in record["domains"]]
         record["backbones"] = [Backbone(**backbone) for backbone in record["backbones"]]
         record["steps"] = [Step(**step) for step in record["steps"]]
+        record["flaws"] = [_flaw(flaw) for flaw in record.get("flaws", ())]
         data = RunData(scores=(), **record)
         if not data.domains or not data.backbones or not all(isinstance(key, str) for key in keys):
             raise ValueError("no domains, backbones or keys")
@@ -159,7 +163,12 @@ def with_scores(folder: Path, data: RunData, keys: Sequence[str]) -> RunData:
         notice=" ".join(filter(None, [data.notice, unfinished])),
         concept_accuracy=concept_accuracy(hits, levels) if levels else (),
         concept_hits=hits,
+        flaws=[*data.flaws, *zero_rows(results)],
     )
+
+
+def _flaw(record: dict[str, Any]) -> Flaw:
+    return Flaw(**(record | {"examples": tuple(record["examples"])}))
 
 
 def _domain(record: dict[str, Any]) -> Domain:
@@ -207,6 +216,7 @@ def merge_runs(runs: Sequence[tuple[str, RunData]]) -> RunData:
         domains=ordered,
         provenance=provenance,
         published=runs[0][1].published if len({data.published for _, data in runs}) == 1 else "",
+        flaws=[*dict.fromkeys(flaw for part in merged.values() for flaw in part.flaws)],
     )
 
 
@@ -219,6 +229,7 @@ class _Merged:
     concepts: Mapping[tuple[str, str], ConceptAccuracy]
     hits: Mapping[tuple[str, str, int], ConceptHits]
     made: Mapping[str, str]
+    flaws: Sequence[Flaw]
 
     def is_of(self, other: "_Merged") -> bool:
         """Whether this is the same backbone as another of the same name."""
@@ -240,6 +251,7 @@ class _Merged:
             concepts={**own.concepts, **self.concepts},
             hits={**own.hits, **self.hits},
             made={**own.made, **self.made},
+            flaws=[*self.flaws, *own.flaws],
         )
 
     def called(self, name: str) -> "_Merged":
@@ -249,6 +261,7 @@ class _Merged:
             scores={key: replace(score, backbone=name) for key, score in self.scores.items()},
             concepts={key: replace(item, backbone=name) for key, item in self.concepts.items()},
             hits={key: replace(hits, backbone=name) for key, hits in self.hits.items()},
+            flaws=[replace(flaw, backbone=name) for flaw in self.flaws],
         )
 
 
@@ -269,6 +282,7 @@ def _part(data: RunData, backbone: Backbone, renamed: Mapping[str, str]) -> _Mer
         {(item.domain, item.concept): item for item in items},
         {(h.domain, h.shots, h.seed): h for h in hits},
         {called.get(label, label): text for label, text in data.provenance.items() if label.endswith(labels)},
+        [replace(f, domain=renamed.get(f.domain, f.domain)) for f in data.flaws if f.backbone == backbone.name],
     )
 
 
