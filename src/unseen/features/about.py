@@ -91,7 +91,10 @@ def _transform(record: object) -> Transform | None:
     """A transform, if it is told field by field and not in words."""
     if not (isinstance(record, Mapping) and {"size", "resize"} <= record.keys()):
         return None
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in record.items()
+    }
     try:
-        return Transform(**{name: tuple(value) if isinstance(value, list) else value for name, value in record.items()})
+        return Transform(**values)
     except TypeError:
         return None

@@ -8,14 +8,12 @@ import numpy as np
 import pandas as pd
 
 from unseen.errors import UserError, did_you_mean
-from unseen.images.domains import SEEN
 from unseen.jobs.kept_labels import labelled
 from unseen.jobs.runner import Result
 from unseen.metrics.comparisons import PairedDifference, holm, paired_difference
 from unseen.results.score import shots_name
 from unseen.studies.run_folder import MADE_BY, RESULTS, read_results, read_run
 
-SEEN_LABELS = (f"train images of {SEEN}", f"test images of {SEEN}")
 LEVEL_LABELS = ("levels", "images of the levels", "splits")
 """The labels of provenance that decide which images of a domain a backbone trains and is tested on."""
 
@@ -137,7 +135,8 @@ def _refuse_other_images(domain: str, results: Sequence[_Found]) -> None:
 
     The weights and the preprocessing of a backbone have to be the same in all runs that it comes from.
     """
-    labels = SEEN_LABELS if domain == SEEN else LEVEL_LABELS
+    own = (f"train images of {domain}", f"test images of {domain}")
+    labels = own if any(label in found.provenance for found in results for label in own) else LEVEL_LABELS
     said: dict[str, tuple[Path, str]] = {}
     for found in results:
         for label in (*labels, f"{MADE_BY}{found.result.job['backbone']}"):

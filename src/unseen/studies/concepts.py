@@ -57,9 +57,8 @@ def as_published(backbone: Backbone) -> Backbone:
 def study_jobs(asked: Asked, pairs: Sequence[FeaturePair]) -> list[Job]:
     """Every job of a study."""
     jobs: list[Job] = [*plan(STUDY, pairs, asked.protocol, asked.shots, range(asked.seeds))]
-    if not asked.extended:
-        return jobs
-    return [*jobs, *plan_extended(STUDY, pairs, seeds=range(asked.seeds), protocol=asked.protocol)]
+    further = plan_extended(STUDY, pairs, seeds=range(asked.seeds), protocol=asked.protocol, kinds=asked.extended)
+    return [*jobs, *further]
 
 
 def study_run(
@@ -108,12 +107,16 @@ def study_provenance(asked: Asked, backbones: Mapping[str, Place]) -> dict[str, 
     return {"protocol": _protocol_text(asked.protocol), "levels": levels, **made}
 
 
-def images_text(domains: Sequence[DomainImages]) -> dict[str, str]:
-    """Where the images of each side come from, by label; the levels share a place."""
+def images_text(domains: Sequence[DomainImages], seen: str = SEEN) -> dict[str, str]:
+    """Where the images of each side come from, by label; the levels share a place.
+
+    Args:
+        seen: the name of the domain of seen concepts.
+    """
     found: dict[str, str] = {}
     for domain in domains:
         for split, (source, _) in domain.sides.items():
-            label = f"{split} images of {SEEN}" if domain.name == SEEN else "images of the levels"
+            label = f"{split} images of {seen}" if domain.name == seen else "images of the levels"
             found[label] = source.about.get("release") or f"{len(source.entries):,} images of no release that is known"
     return found
 
@@ -148,8 +151,9 @@ def _domains(asked: Asked) -> list[Domain]:
     domains = []
     for name in asked.domains:
         ids = asked.concepts.get(name, ())
-        if name == SEEN:
-            domains.append(Domain(name, "IN-1K", seen=True, concepts=_named(ids, asked.levels)))
+        if name == asked.seen:
+            title = "IN-1K" if name == SEEN else name
+            domains.append(Domain(name, title, seen=True, concepts=_named(ids, asked.levels)))
         elif not DRAW.fullmatch(name):
             level = asked.levels[int(name.removeprefix("l"))]
             domains.append(

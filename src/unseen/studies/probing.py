@@ -1,7 +1,7 @@
 """Probing features: planning the jobs, running them, estimating their time."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,8 @@ from unseen.results.flaws import MOST_EXAMPLES, Flaw
 
 SHOTS = (1, 2, 4, 8, 16, 32, 64, 128, None)
 """The settings of ImageNet-CoG: samples per concept, None for all."""
+EXTENDED = ("pca", "mlp", "kmeans", "geometry")
+"""The further kinds of probes: principal components, perceptrons, clusters, alignment and uniformity."""
 
 
 @dataclass(frozen=True)
@@ -70,26 +72,34 @@ def plan_extended(
     *,
     seeds: Sequence[int] = range(5),
     protocol: LogisticProtocol = COG_V2,
+    kinds: Collection[str] = EXTENDED,
 ) -> list[Job]:
     """The further jobs of ImageNet-CoG's first version for every pair of features.
 
     Regressions on the first principal components (as many as the paper's, where features have more dimensions and there
     are as many samples), a perceptron and its twin without activations, k-means, alignment and uniformity. The first
     three are repeated for every seed; k-means tries three of its own, and the last draws nothing.
+
+    Args:
+        kinds: which of `EXTENDED`.
     """
-    return [job for pair in pairs for job in _extended(study, pair, seeds, protocol)]
+    return [job for pair in pairs for job in _extended(study, pair, seeds, protocol, kinds)]
 
 
-def _extended(study: str, pair: FeaturePair, seeds: Sequence[int], protocol: LogisticProtocol) -> Iterator[Job]:
+def _extended(
+    study: str, pair: FeaturePair, seeds: Sequence[int], protocol: LogisticProtocol, kinds: Collection[str]
+) -> Iterator[Job]:
     name, features = protocol.name, (pair.backbone, pair.domain, pair.train, pair.test)
     arithmetic = "tf32" if on_gpu() else "float32"
-    for dimensions in DIMENSIONS:
+    for dimensions in DIMENSIONS if "pca" in kinds else ():
         if dimensions < pair.dimension and dimensions <= pair.rows:
             yield from (PcaJob(study, protocol, *features, dimensions, seed, _products()) for seed in seeds)
-    for perceptron in perceptrons_beside(protocol):
+    for perceptron in perceptrons_beside(protocol) if "mlp" in kinds else ():
         yield from (MlpJob(study, perceptron, *features, seed, arithmetic) for seed in seeds)
-    yield KMeansJob(study, name, *features, half=on_gpu())
-    yield GeometryJob(study, name, *features)
+    if "kmeans" in kinds:
+        yield KMeansJob(study, name, *features, half=on_gpu())
+    if "geometry" in kinds:
+        yield GeometryJob(study, name, *features)
 
 
 def possible_shots(shots: Sequence[int | None], samples: int, validation: float) -> tuple[int | None, ...]:
