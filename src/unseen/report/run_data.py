@@ -120,10 +120,14 @@ class RunData:
     flaws: Sequence[Flaw] = ()
 
     @property
+    def flaw_sentences(self) -> list[str]:
+        """What `flaws` says, for a reader."""
+        return flaw_sentences(self.flaws, {domain.name: domain.title for domain in self.domains})
+
+    @property
     def notices(self) -> list[str]:
         """Everything that a reader must be told before the scores."""
-        titles = {domain.name: domain.title for domain in self.domains}
-        return [*filter(None, [self.notice]), *flaw_sentences(self.flaws, titles)]
+        return [*filter(None, [self.notice]), *self.flaw_sentences]
 
     @cached_property
     def concept_intervals(self) -> "Mapping[tuple[str, str, str], Interval]":

@@ -32,7 +32,8 @@ class Flaw:
     @property
     def text(self) -> str:
         """What is wrong, without the domain and the backbone."""
-        examples = "; ".join(self.examples[:SHOWN]) + ("; …" if self.count > SHOWN else "")
+        between = "; " if self.kind == "damaged-images" else ", "
+        examples = between.join([*self.examples[:SHOWN], *(["…"] if self.count > SHOWN else [])])
         if self.kind == "damaged-images":
             left_out = "is damaged and was" if self.count == 1 else "are damaged and were"
             return f"{self.count:,} of {self.total:,} {self.place} {left_out} left out ({examples})"

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from unseen.errors import UserError, did_you_mean
+from unseen.images.domains import SEEN
 from unseen.jobs.kept_labels import labelled
 from unseen.jobs.runner import Result
 from unseen.metrics.comparisons import PairedDifference, holm, paired_difference
@@ -136,7 +137,8 @@ def _refuse_other_images(domain: str, results: Sequence[_Found]) -> None:
     The weights and the preprocessing of a backbone have to be the same in all runs that it comes from.
     """
     own = (f"train images of {domain}", f"test images of {domain}")
-    labels = own if any(label in found.provenance for found in results for label in own) else LEVEL_LABELS
+    is_seen = domain == SEEN or any(label in found.provenance for found in results for label in own)
+    labels = own if is_seen else LEVEL_LABELS
     said: dict[str, tuple[Path, str]] = {}
     for found in results:
         for label in (*labels, f"{MADE_BY}{found.result.job['backbone']}"):
