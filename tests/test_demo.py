@@ -56,6 +56,26 @@ def test_it_prints_progress_a_summary_and_where_the_page_is(demo: tuple[Path, st
     assert "A short form of the protocol" in page
 
 
+def test_its_features_go_through_the_concept_study(demo: tuple[Path, str], tmp_path: Path) -> None:
+    """The stores of the demo say little of themselves, and are called `train` and `test`."""
+    folder, _ = demo
+    features = ("concepts", "--features", folder / "features/untrained", "--levels", folder / "levels.csv")
+    words = (*features, "--protocol", "cog-v2-short", "--shots", "1", "--seeds", "1", "--workers", "1")
+    for run, more in (
+        ("whole", ("--seen", "seen", "--domains", "seen,l5")),
+        ("anew", ("--regroup", "--domains", "l5")),
+    ):
+        named = ("--backbone", "untrained") if run == "anew" else ()
+        command = [UNSEEN, *map(str, words), *more, *named, "--out", str(tmp_path / run)]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        assert answer.returncode == 0, answer.stderr
+    whole, anew = (pd.read_csv(tmp_path / run / "scores.csv") for run in ("whole", "anew"))
+    assert set(whole["domain"]) == {"seen", "l5"}
+    assert set(whole["backbone"]) == {"untrained"}
+    same = [frame[frame["domain"] == "l5"].set_index("metric")["mean"].to_dict() for frame in (whole, anew)]
+    assert same[0] == same[1]
+
+
 def test_every_score_is_there(demo: tuple[Path, str]) -> None:
     frame = pd.read_csv(demo[0] / "scores.csv")
     assert len(frame) == 5 * 6 * 4 * 2

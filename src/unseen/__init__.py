@@ -29,8 +29,8 @@ def probe(X_train: Any, y_train: Any, X_test: Any, y_test: Any, **options: Any) 
     Args:
         X_train, X_test: (n, d) arrays or tensors of features.
         y_train, y_test: (n,) class indices from 0.
-        options: `protocol` ("cog-v2" or a `LogisticProtocol`), `shots` (a list of samples per class, None for all),
-            `seeds` (default 0 to 4), `device`.
+        options: `protocol` ("cog-v2" or a `LogisticProtocol`), `shots` (samples per class: 8, "all", or a list such as
+            [1, 8, "all"]; by default "all"), `seeds` (how many, by default 5, or a list of them), `device`.
     """
     from unseen.studies.own_features import probe_arrays
 

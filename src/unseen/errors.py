@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
+SHOWN_ROWS = 5
+
 
 class UserError(Exception):
     """A mistake of the user's: says what was wrong, where, and what to do, in one sentence."""
@@ -18,3 +20,11 @@ def names_of(names: Sequence[str], most: int = 5) -> str:
     """The first of some names, and how many more there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def row_numbers(rows: Sequence[int]) -> str:
+    """`row 3`, or `rows 3, 17 and 40`, or the first few of them and how many there are."""
+    first = [f"{row:,}" for row in rows[:SHOWN_ROWS]]
+    if len(rows) > SHOWN_ROWS:
+        return f"{len(rows):,} rows (the first are {', '.join(first)})"
+    return f"row {first[0]}" if len(rows) == 1 else f"rows {', '.join(first[:-1])} and {first[-1]}"

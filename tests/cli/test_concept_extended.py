@@ -47,6 +47,9 @@ def test_the_extended_probes_come_to_the_page(tmp_path: Path, unseen: Unseen, mo
         "l1,l2", "--shots", "all", "--seeds", 1, "--workers", 1, "--protocol", "cog-v2-short",
     )  # fmt: skip
     run = tmp_path / "run"
+    some = unseen("concepts", *words, "--extended", "kmeans,geometry", "--out", run)
+    assert some.code == 0, some.err
+    assert {score.probe for score in read_run(run).scores} == {"logistic", "k-means", "geometry"}
     answer = unseen("concepts", *words, "--extended", "--out", run)
     assert answer.code == 0, answer.err
     measured = {score.probe for score in read_run(run).scores}

@@ -1,12 +1,14 @@
 """`unseen concepts` and `unseen verify` from end to end, on a tiny ImageNet in the true formats."""
 
 import csv
+import io
 import json
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -28,7 +30,7 @@ from unseen.results import comparability
 from unseen.studies.concept_features import extract_domains, feature_pairs, find_features
 from unseen.studies.concepts import as_published
 from unseen.studies.probing import plan
-from unseen.studies.run_folder import read_run
+from unseen.studies.run_folder import merge_runs, read_run
 from unseen.studies.verify import BACKBONE
 
 Unseen = Callable[..., tuple[int, str, str]]
@@ -61,6 +63,31 @@ def features(tiny: TinyImageNet, tmp_path_factory: pytest.TempPathFactory) -> Pa
     backbones = [as_published(load_backbone(tiny.backbone))]
     list(extract_domains(domains, backbones, folder, Settings(workers=0), lambda *_: lambda _: None))
     return folder
+
+
+def spoil_image(tiny: TinyImageNet, concept: str) -> None:
+    """Cut the pixels off the first training image of a concept, in the tar file that it is in."""
+    name = Splits.read(tiny.splits).classes[concept].train[0]
+    with tarfile.open(tiny.imagenet_21k) as outer:
+        members = {member.name: outer.extractfile(member).read() for member in outer}  # type: ignore[union-attr]
+    [inner] = [file for file in members if concept in file]
+    with tarfile.open(fileobj=io.BytesIO(members[inner])) as archive:
+        images = {member.name: archive.extractfile(member).read() for member in archive}  # type: ignore[union-attr]
+    [image] = [file for file in images if file.rpartition("/")[2] == name]
+    images[image] = images[image][: len(images[image]) // 2]
+    members[inner] = packed(images)
+    tiny.imagenet_21k.write_bytes(packed(members))
+
+
+def packed(files: Mapping[str, bytes]) -> bytes:
+    """A tar file."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
 
 
 def run_alone(*words: object) -> subprocess.Popen[bytes]:
@@ -300,6 +327,55 @@ def test_a_folder_keeps_to_one_study(tiny: TinyImageNet, features: Path, tmp_pat
     assert files(tmp_path) == before
 
 
+def test_seen_concepts_may_be_called_anything(
+    tiny: TinyImageNet, features: Path, tmp_path: Path, unseen: Unseen
+) -> None:
+    shutil.copytree(features, tmp_path / "features")
+    (tmp_path / "features/in1k").rename(tmp_path / "features/Fishes")
+    words = ("concepts", "--features", tmp_path / "features", "--levels", tiny.levels, "--seen", "Fishes", *QUICK)
+    answer = unseen(*words, "--domains", "fishes,l1", "--shots", "1", "--out", tmp_path / "run")
+    assert answer.code == 0, answer.err
+    domains = [(domain.name, domain.title, domain.seen) for domain in read_run(tmp_path / "run").domains]
+    assert domains == [("Fishes", "Fishes", True), ("l1", "L1", False)]
+    for name in ("l1", "a/b", "random3"):
+        assert "--seen" in unseen(*words, "--seen", name, "--out", tmp_path / "other").err
+    assert "--seen is for levels of your own" in unseen("concepts", "--seen", "x", "--out", tmp_path / "other").err
+
+
+def test_seen_images_may_be_called_anything(tiny: TinyImageNet, tmp_path: Path, unseen: Unseen) -> None:
+    answer = unseen(
+        "concepts", *options(tiny), "--seen", "fishes", "--domains", "fishes", "--shots", "1", "--out", tmp_path / "run"
+    )
+    assert answer.code == 0, answer.err
+    data = read_run(tmp_path / "run")
+    assert [domain.title for domain in data.domains] == ["fishes"]
+    assert {"train images of fishes", "test images of fishes"} <= data.provenance.keys()
+
+
+def test_images_that_were_left_out_are_told_on_the_page(tmp_path: Path, unseen: Unseen) -> None:
+    tiny = make_tiny_imagenet(tmp_path / "imagenet")
+    spoil_image(tiny, "n02121808")
+    words = ("concepts", *options(tiny), "--domains", "l1", "--shots", "1", "--out", tmp_path / "run")
+    failed = unseen(*words)
+    assert failed.code == 2
+    assert "--on-error report" in failed.err
+    answer = unseen(*words, "--on-error", "report")
+    assert answer.code == 0, answer.err
+    [flaw] = read_run(tmp_path / "run").flaws
+    assert (flaw.kind, flaw.domain, flaw.place, flaw.count) == ("damaged-images", "l1", "training images", 1)
+    assert flaw.total == 3 * TRAIN
+    assert "n02121808" in flaw.examples[0]
+    [told] = [line for line in answer.out.splitlines() if "left out" in line]
+    assert told.startswith("L1: 1 of 24 training images is damaged")
+    page = (tmp_path / "run/report.html").read_text()
+    assert "1 of 24 training images is damaged" in page
+    # Nor is it forgotten where the same features are used again.
+    again = ("concepts", "--features", tmp_path / "run/features", "--levels", tiny.levels, "--domains", "l1", *QUICK)
+    assert unseen(*again, "--shots", "1", "--out", tmp_path / "again").code == 0
+    merged = merge_runs([(name, read_run(tmp_path / name)) for name in ("run", "again")])
+    assert list(merged.flaws) == [flaw]
+
+
 def test_own_features_in_files(tiny: TinyImageNet, tmp_path: Path, unseen: Unseen) -> None:
     rng = np.random.default_rng(0)
     for domain, classes in (("l1", sorted(LEVELS[1])), ("l2", ["0", "1", "2"])):
@@ -383,6 +459,8 @@ def test_levels_by_another_measure_and_at_random(tmp_path: Path, unseen: Unseen)
     assert "no features of the domain random7" in unseen(*words, "random", "--domains", "random7").err
     assert "--domains takes some of in1k, random1" in unseen(*words, "random", "--domains", "l1").err
     assert "--vectors is for --levels cosine" in unseen(*words, "random", "--vectors", "x").err
+    assert "--levels cosine compares text" in unseen(*words, "cosine").err
+    assert "--vectors is for --levels cosine" in unseen(*words, "lin", "--vectors", "x").err
 
 
 def scored_level(folder: Path, run: Path, level: int, accuracies: Mapping[int | None, float]) -> None:
@@ -442,6 +520,21 @@ def test_verify_goes_by_the_domains_asked_for_in_a_folder_that_has_others(tmp_pa
         answer = unseen(*words, "--domains", f"l{level}", "--out", tmp_path / "run")
         assert answer.code == 0, answer.err
         assert "All 1 accuracies agree" in answer.out
+
+
+def test_verify_suggests_no_option_that_it_lacks(
+    tiny: TinyImageNet, tmp_path: Path, unseen: Unseen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unseen.cli.concept_study.load_backbones", lambda *_: [load_backbone(tiny.backbone)])
+    words = ("--images", tiny.imagenet_21k, "--domains", "l1", "--out", tmp_path / "run")
+    known = set(re.findall(r"--[a-z0-9-]+", unseen("verify", "--help").out))
+    for command in ("verify", "concepts"):
+        more = ("--backbone", tiny.backbone) if command == "concepts" else ()
+        answer = unseen(command, *words, *more)
+        assert answer.code == 2
+        assert "no images of" in answer.err
+        suggested = set(re.findall(r"--[a-z0-9-]+", answer.err))
+        assert suggested <= known if command == "verify" else suggested == {"--on-missing"}
 
 
 def test_verify_is_of_one_backbone(tiny: TinyImageNet, features: Path, tmp_path: Path, unseen: Unseen) -> None:

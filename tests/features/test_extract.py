@@ -179,6 +179,7 @@ def test_damaged_images_never_shift_the_others(tmp_path: Path, where: str, worke
     assert found.provenance["damaged_count"] == len(damaged)
     assert [image["id"] for image in found.provenance["damaged"]] == [source.entries[n].id for n in damaged]
     assert all("damaged image" in image["reason"] for image in found.provenance["damaged"])
+    assert [image["label"] for image in found.provenance["damaged"]] == [source.entries[n].label for n in damaged]
 
 
 def test_all_damaged(tmp_path: Path) -> None:
@@ -190,10 +191,12 @@ def test_all_damaged(tmp_path: Path) -> None:
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_damaged_image_ends_the_extraction_and_what_is_done_stays(tmp_path: Path, workers: int) -> None:
     source = write_images(tmp_path / "images", 10, [6, 7])
-    settings = replace(SETTINGS, workers=workers)
+    settings = replace(SETTINGS, workers=workers, batch=10)
     with pytest.raises(UserError) as error:
         extract(source, whole(source, "train"), "train", [means()], tmp_path / "out", settings)
     assert str(error.value).startswith("class1/006.jpg: damaged image (")
+    assert "1 more of the same batch" in str(error.value)
+    assert "--on-error report" in str(error.value)
     (store,) = (tmp_path / "out").iterdir()
     assert sorted(contents(store)) == ["X-00000.json", "X-00000.npy"]
     with pytest.raises(UserError, match="was not finished"):
@@ -397,7 +400,7 @@ def test_mistakes(ten: FileImages, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="other: gave 3 × 6 numbers, not 3 × 7"):
         extract(ten, whole(ten, "train"), "train", [means("other", dimension=7)], tmp_path, SETTINGS)
     infinite = replace(means("infinite", replace(SMALL, std=(0.0, 1.0, 1.0))))
-    with pytest.raises(UserError, match="infinite: features that are not finite"):
+    with pytest.raises(UserError, match="infinite: features of class0/000.jpg and of 3 more .* are not finite"):
         extract(ten, whole(ten, "train"), "train", [infinite], tmp_path, SETTINGS)
 
 

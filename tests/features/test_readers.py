@@ -72,8 +72,8 @@ def broken(value: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"X": broken(np.nan), "y": Y}, "row 4 has values that are not finite"),
-        ({"X": broken(np.inf), "y": Y}, "row 4 has values that are not finite"),
+        ({"X": broken(np.nan), "y": Y}, "not finite in row 4"),
+        ({"X": broken(np.inf), "y": Y}, "not finite in row 4"),
         ({"X": X[:, 0], "y": Y}, r"must be an \(n, d\) array of numbers, found shape \(6,\)"),
         ({"X": X, "y": Y[:4]}, r"6 rows but labels of shape \(4,\)"),
         ({"X": X, "y": Y, "classes": ["a", "b"]}, "row 0 has label 5, but there are 2 classes"),

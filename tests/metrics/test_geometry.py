@@ -26,8 +26,7 @@ def features(n: int, d: int, spread: float = 1.0) -> tuple[Tensor, Tensor]:
 
 
 def distances(X: Tensor) -> np.ndarray:
-    unit = X.double().numpy()
-    return pdist(unit / np.linalg.norm(unit, axis=1, keepdims=True))
+    return pdist(torch.nn.functional.normalize(X.double()).numpy())
 
 
 def plain_alignment(X: Tensor, y: Tensor, alpha: float) -> float:
@@ -149,14 +148,30 @@ def test_bounds(n: int, d: int, seed: int) -> None:
     assert -1e-12 <= spread <= 2 * one_class + 1e-9
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_rows_of_zeros_stay_zero(dtype: torch.dtype) -> None:
+    X = features(12, 5)[0].to(dtype)
+    X[[2, 7]] = 0
+    assert torch.allclose(unit_rows(X), torch.nn.functional.normalize(X.to(unit_rows(X).dtype)), atol=1e-6)
+
+
+@pytest.mark.parametrize("block", [1, 4, 4096])
+def test_rows_of_zeros_count_as_the_centre_of_the_sphere(block: int) -> None:
+    X, y = features(30, 5)
+    X[[0, 4, 5, 29]] = 0
+    assert uniformity(X, block=block) == pytest.approx(plain_uniformity(X, 2.0), rel=1e-12)
+    for alpha in (1.0, 2.0):
+        assert alignment(X, y, alpha) == pytest.approx(plain_alignment(X, y, alpha), rel=1e-12)
+    assert uniformity(0 * X) == pytest.approx(0)
+
+
 def test_bad_input_is_refused() -> None:
     X, y = features(20, 4)
-    broken, empty = X.clone(), X.clone()
-    broken[3, 1], empty[5] = math.nan, 0
+    broken = X.clone()
+    broken[[3, 8], 1] = math.nan
     for values, message in [
-        (broken, "not finite real numbers"),
-        (X + 0j, "not finite real numbers"),
-        (empty, "row 5 of the features is all zeros"),
+        (broken, "not finite: rows 3 and 8"),
+        (X + 0j, "complex"),
         (X[0], "samples × dimensions"),
         (X[:0], "samples × dimensions"),
     ]:

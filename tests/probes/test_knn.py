@@ -139,6 +139,21 @@ def test_other_types_views_and_duplicates(dtype: torch.dtype) -> None:
     assert found.top1[1] == pytest.approx(float((y[1::2] == y[::2].mode().values).double().mean()))
 
 
+@pytest.mark.parametrize("weights", ["exponential", "uniform", "distance"])
+def test_rows_of_zeros_are_equally_similar_to_all(weights: str) -> None:
+    X, y = samples(20, 4, 2)
+    some = X * (torch.arange(20) != 7)[:, None]
+    without = torch.arange(20) != 7
+    # With all neighbours, the row of zeros is decided by how many each class has; it changes no other row's neighbours.
+    found, rest = (
+        knn(X, y, some, y, [1, 20], weights=weights),
+        knn(X, y, X[without], y[without], [1, 20], weights=weights),
+    )
+    assert abs(20 * found.top1[0] - 19 * rest.top1[0]) <= 1 + 1e-9
+    most = int(torch.bincount(y).argmax())
+    assert 20 * found.top1[1] - 19 * rest.top1[1] == pytest.approx(float(y[7] == most))
+
+
 def test_mistakes_are_told() -> None:
     X, y = samples(20, 4, 2)
     for ks in ([], [0], [5, 21]):
@@ -150,8 +165,6 @@ def test_mistakes_are_told() -> None:
         knn(X, y, X, y, [1], temperature=0)
     with pytest.raises(UserError, match="training features have 4 dimensions, test features 3"):
         knn(X, y, X[:, :3], y, [1])
-    with pytest.raises(UserError, match="row 7 of the test features is all zeros"):
-        knn(X, y, X * (torch.arange(20) != 7)[:, None], y, [1])
     with pytest.raises(UserError, match="training features contain values that are not finite"):
         knn(X / 0, y, X, y, [1])
     with pytest.raises(UserError, match="test features of shape \\(20, 4\\) do not go with labels of shape \\(3,\\)"):

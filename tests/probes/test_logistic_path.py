@@ -352,7 +352,7 @@ def test_bad_input_is_refused_by_name() -> None:
     broken[3, 1] = math.nan
     several = torch.nn.functional.one_hot(y)
     cases = [
-        ((broken, y, MIDDLE), {}, "not finite real numbers"),
+        ((broken, y, MIDDLE), {}, "not finite: row 3"),
         ((X + 0j, y, MIDDLE), {}, "give real ones"),
         ((X, y[:-1], MIDDLE), {}, "do not go with labels"),
         ((X, several[:-1], MIDDLE), {}, "do not go with labels"),

@@ -22,10 +22,17 @@ from unseen.results.score import Score
 from unseen.results.tables import score_table, summarise
 from unseen.studies import concept_plan
 from unseen.studies.concept_features import Place, feature_pairs, find_features
-from unseen.studies.concept_plan import Asked, chosen_domains, feature_bytes, levels_hash, probing_memory
+from unseen.studies.concept_plan import (
+    Asked,
+    chosen_domains,
+    chosen_probes,
+    feature_bytes,
+    levels_hash,
+    probing_memory,
+)
 from unseen.studies.concept_variants import pooled_draws, random_sets, split_rule
 from unseen.studies.concepts import as_published, image_notices, images_text, study_run
-from unseen.studies.probing import FeaturePair
+from unseen.studies.probing import EXTENDED, FeaturePair
 from unseen.studies.run_folder import TOP1, extend_run, merge_runs, read_run
 
 
@@ -50,6 +57,20 @@ def test_domains_are_chosen_in_the_order_of_the_study() -> None:
         chosen_domains("in1l", known)
     with pytest.raises(UserError, match="--domains takes some of"):
         chosen_domains(",", known)
+
+
+def test_probes_are_chosen_in_the_order_of_the_study() -> None:
+    assert chosen_probes(None) == ()
+    assert chosen_probes("all") == EXTENDED
+    assert chosen_probes("KMeans, pca") == ("pca", "kmeans")
+    with pytest.raises(UserError, match="not 'kmean'; did you mean kmeans"):
+        chosen_probes("kmean")
+    with pytest.raises(UserError, match="--extended takes some of"):
+        chosen_probes(",")
+
+
+def test_the_names_of_domains_may_have_capitals() -> None:
+    assert chosen_domains("birds,l1", ("Birds", "l1", "l2")) == ("Birds", "l1")
 
 
 def test_a_model_takes_28_gb_of_training_features() -> None:
@@ -266,17 +287,17 @@ def test_memory_is_that_of_the_largest_kind(monkeypatch: pytest.MonkeyPatch) -> 
     logistic = 21_000_889_464 + 245_880_000 + 81_920_000
     assert probing_memory(pairs, COG_V2) == logistic
     # Three of 1,281,167 × 2048 for k-means; of perceptrons two, and ten of 10.44 million weights twice: less.
-    assert probing_memory(pairs, COG_V2, extended=True) == 3 * 1_281_167 * 2048 * 4 == 31_485_960_192
+    assert probing_memory(pairs, COG_V2, extended=EXTENDED) == 3 * 1_281_167 * 2048 * 4 == 31_485_960_192
     # With few samples perceptrons are what counts: 2049 × 2048 twice and 2049 × 1000 weights.
     few = replace(pair, rows=1000)
-    assert probing_memory([few], COG_V2, extended=True) == 4 * (2 * 1000 * 2048 + 20 * 10_441_704)
+    assert probing_memory([few], COG_V2, extended=EXTENDED) == 4 * (2 * 1000 * 2048 + 20 * 10_441_704)
     # A GPU has one copy in 16 bits, rows padded to 2056 numbers; ten times 1008 columns of weights, padded to 10,112,
     # at 14 bytes for training and 16 for results; their scores for a batch; and 32 batches of samples. Perceptrons and
     # k-means are in 32 bits there too.
     monkeypatch.setattr(concept_plan, "on_gpu", lambda: True)
     sweep = 10_112 * 2048 * (14 + 16) + 1024 * 10_112 * 2 + 32 * 1024 * 2048 * 2
     assert probing_memory(pairs, COG_V2) == 1_281_167 * 2056 * 2 + sweep
-    assert probing_memory(pairs, COG_V2, extended=True) == 31_485_960_192
+    assert probing_memory(pairs, COG_V2, extended=EXTENDED) == 31_485_960_192
 
 
 def test_features_made_in_another_way_are_refused(tmp_path: Path) -> None:

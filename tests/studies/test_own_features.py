@@ -14,7 +14,7 @@ import unseen as package
 from unseen.errors import UserError
 from unseen.features.store import write_store
 from unseen.probes.logistic import LogisticProtocol, probe_logistic
-from unseen.studies.own_features import parse_shots
+from unseen.studies.own_features import parse_shots, seeds_in_python, shots_in_python
 from unseen.studies.probing import possible_shots
 from unseen.studies.run_folder import merge_runs, read_run
 
@@ -124,10 +124,15 @@ def test_stores_that_changed_are_not_mistaken_for_what_they_were(unseen: Unseen,
 def test_what_python_callers_get_wrong(files: tuple[Path, Path]) -> None:
     data = load(files)
     for options, message in (
-        ({"seeds": 1}, r"seeds is a list"),
-        ({"shots": 8}, r"shots is a list"),
-        ({"shots": ["all"]}, "shots are whole numbers"),
-        ({"seeds": [-1]}, "seeds are whole numbers"),
+        ({"seeds": 0}, "at least 1"),
+        ({"seeds": True}, "how many"),
+        ({"seeds": "0,1"}, "how many"),
+        ({"shots": [0]}, "shots are whole numbers"),
+        ({"shots": [1.5]}, "shots are whole numbers"),
+        ({"shots": True}, "shots are whole numbers"),
+        ({"shots": "most"}, "^shots takes numbers"),
+        ({"shots": []}, "shots is empty"),
+        ({"seeds": [-1]}, "at least 0"),
     ):
         with pytest.raises(UserError, match=message):
             package.probe(*data, **options)
@@ -136,6 +141,68 @@ def test_what_python_callers_get_wrong(files: tuple[Path, Path]) -> None:
     half = [torch.from_numpy(array) for array in data]
     half[0], half[2] = half[0].bfloat16().requires_grad_(), half[2].bfloat16()
     assert package.probe(*half, protocol="cog-v2-short", seeds=[0]).scores[0].value > 0.3
+
+
+@pytest.mark.parametrize(
+    ("shots", "expected"),
+    [
+        ("all", (None,)), (["all"], (None,)), (None, (None,)), (8, (8,)), ("1,all", (1, None)),
+        ([1, "8", np.int64(8), None, "all"], (1, 8, None)),
+    ],
+)  # fmt: skip
+def test_shots_in_python_are_those_of_the_command(shots: Any, expected: tuple[int | None, ...]) -> None:
+    assert shots_in_python(shots) == expected
+
+
+def test_a_number_of_seeds_means_in_python_what_it_means_to_the_command(files: tuple[Path, Path]) -> None:
+    assert seeds_in_python(3) == seeds_in_python(range(3)) == (0, 1, 2)
+    assert seeds_in_python(np.array([4, 2])) == (4, 2)
+    result = package.probe(*load(files), protocol="cog-v2-short", shots=1, seeds=1)
+    assert {(fit.shots, fit.seed) for fit in result.fits} == {(1, 0)}
+
+
+def test_rows_of_zeros_are_counted_and_told(unseen: Unseen, files: tuple[Path, Path], tmp_path: Path) -> None:
+    for file, rows in zip(files, ([3], [0, 7]), strict=True):
+        arrays = dict(np.load(file))
+        arrays["X"][rows] = 0
+        np.savez(file, **arrays)
+    answer = unseen("probe", *files, *QUICK, "--shots", "1", "--out", tmp_path / "run")
+    assert answer.code == 0, answer.err
+    found = [
+        (flaw.kind, flaw.place, flaw.count, flaw.total, flaw.examples) for flaw in read_run(tmp_path / "run").flaws
+    ]
+    name = tmp_path.name
+    assert found == [
+        ("zero-rows", f"{name}/train.npz", 1, 120, ("3",)),
+        ("zero-rows", f"{name}/test.npz", 2, 60, ("0", "7")),
+    ]
+    told = [line for line in answer.out.splitlines() if "all zeros" in line]
+    page = (tmp_path / "run/report.html").read_text()
+    assert len(told) == 2
+    assert all(line in page for line in told)
+    assert package.probe(*load(files), protocol="cog-v2-short", shots=1, seeds=1).scores[0].value > 0.3
+
+
+def test_rows_that_are_not_finite_are_named_with_their_file(
+    unseen: Unseen, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    arrays = dict(np.load(files[1]))
+    arrays["X"][[2, 9], 0] = np.nan, np.inf
+    np.savez(files[1], **arrays)
+    answer = unseen("probe", *files, *QUICK, "--out", tmp_path / "run")
+    assert answer.code == 2
+    assert f"{files[1]}: values that are not finite in rows 2 and 9" in answer.err
+
+
+def test_labels_of_different_types_are_told_as_such(unseen: Unseen, files: tuple[Path, Path], tmp_path: Path) -> None:
+    arrays = dict(np.load(files[0]))
+    np.savez(files[0], X=arrays["X"], y=np.array(list("abcdef"))[arrays["y"]])
+    for pair in (files, files[::-1]):
+        answer = unseen("probe", *pair, *QUICK, "--out", tmp_path / "run")
+        assert answer.code == 2
+        assert "different types" in answer.err
+        assert "words (a, …)" in answer.err
+        assert "integers (0, …)" in answer.err
 
 
 def test_runs_of_different_protocols_are_not_mixed(unseen: Unseen, files: tuple[Path, Path], tmp_path: Path) -> None:

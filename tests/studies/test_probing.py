@@ -40,11 +40,12 @@ from unseen.studies.probing import FeaturePair, estimate, job_keys, pair_from_fe
 
 QUICK = LogisticProtocol(name="quick", epochs=3, trials=2, round_size=2, batch=64, rates=(1.0, 10.0))
 CLASSES, DIMENSION = 4, 40
+ZEROS = {"train": [5], "test": [3, 20]}
 
 
 @pytest.fixture(scope="module")
 def features(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Classes that overlap, of unequal lengths of rows, with names."""
+    """Classes that overlap, of unequal lengths of rows, some of them all zeros, with names."""
     folder = tmp_path_factory.mktemp("features")
     rng = np.random.default_rng(0)
     centres = rng.standard_normal((CLASSES, DIMENSION))
@@ -53,6 +54,7 @@ def features(tmp_path_factory: pytest.TempPathFactory) -> Path:
         y = np.arange(CLASSES).repeat(each)[: CLASSES * each - 2]  # the last class is smaller
         X = centres[y] + 1.2 * rng.standard_normal((len(y), DIMENSION))
         scale = rng.uniform(0.2, 5, (len(y), 1))
+        scale[ZEROS[name]] = 0
         np.savez(folder / f"{name}.npz", X=(X * scale).astype(np.float32), y=y, classes=names)
     return folder
 

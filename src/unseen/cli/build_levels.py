@@ -122,15 +122,19 @@ def _counts(recipe: Recipe, inputs: Inputs, universe: Sequence[str], taxonomy: T
 
 
 def _vectors(
-    measure: str, path: Path | None, taxonomy: Taxonomy, ids: Sequence[str], is_wordnet: bool
+    measure: str, path: Path | None, taxonomy: Taxonomy, ids: Sequence[str], is_wordnet: bool, option: str = "--measure"
 ) -> Floats | None:
-    """(len(taxonomy), d) text vectors when the measure needs them: rows of other nodes than `ids` are zero."""
+    """(len(taxonomy), d) text vectors when the measure needs them: rows of other nodes than `ids` are zero.
+
+    Args:
+        option: by which the measure was chosen.
+    """
     if get_measure(measure).uses != "vectors":
         if path:
-            raise UserError(f"--vectors is for --measure cosine, not {measure}")
+            raise UserError(f"--vectors is for {option} cosine, not {measure}")
         return None
     if path is None:
-        raise UserError(f"--measure {measure} compares text: give a word-vector file with --vectors")
+        raise UserError(f"{option} {measure} compares text: give a word-vector file with --vectors")
     concepts = sorted(set(ids))
     nodes = taxonomy.index(concepts)
     texts = wordnet_texts(concepts) if is_wordnet else [ConceptText((taxonomy.names[i],), "") for i in nodes]
@@ -143,13 +147,17 @@ def _vectors(
     return vectors
 
 
-def reranked(levels: str, measure: str, path: Path | None, seen_name: str) -> Levels:
-    """Levels of WordNet concepts, ranked again by their similarity to the seen ones under another measure."""
+def reranked(levels: str, measure: str, path: Path | None, seen_name: str, *, option: str = "--measure") -> Levels:
+    """Levels of WordNet concepts, ranked again by their similarity to the seen ones under another measure.
+
+    Args:
+        option: by which the measure was chosen, for errors.
+    """
     loaded, net = load_levels(levels), wordnet()
     get_measure(measure)
     seen, universe = concept_set(seen_name, net.taxonomy), net.members("imagenet-21k")
     ids = [concept.wnid for concept in loaded.concepts]
     taxonomy = net.taxonomy.closure([*universe, *seen, *ids], "WordNet 3.0")
-    vectors = _vectors(measure, path, taxonomy, [*universe, *seen, *ids], is_wordnet=True)
+    vectors = _vectors(measure, path, taxonomy, [*universe, *seen, *ids], is_wordnet=True, option=option)
     recipe = Recipe(f"{loaded.name}-{measure}", "imagenet-21k", seen_name, measure=measure)
     return rerank_levels(loaded, recipe, Space(taxonomy, given_vectors=vectors), seen)

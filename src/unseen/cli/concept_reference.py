@@ -88,8 +88,9 @@ def finetune_concepts(
         raise UserError(f"--seeds is from 1 to 999, not {seeds}")
     if not (run / LEVELS).is_file():
         raise UserError(f"{run}: not a run of levels (no {LEVELS} in it); make one with unseen concepts")
-    chosen = choose_levels(str(run / LEVELS), None)
-    names = _domains(data, ("in1k", *chosen.domains), domains, run)
+    seen = next((domain.name for domain in data.domains if domain.seen), None)
+    chosen = choose_levels(str(run / LEVELS), None, seen)
+    names = _domains(data, chosen.names, domains, run)
     missing = choose("--on-missing", on_missing, ("fail", "report"))
     options = ImageOptions(images, imagenet_1k, truth, splits, variant, "report" if missing == "report" else "fail")
     loaded = load_backbones(_backbones(data, backbone), preprocessing, "cpu", checkpoint, pool, layer, size, weights)
@@ -111,7 +112,9 @@ def _domains(data: "RunData", known: Sequence[str], asked: str | None, run: Path
 
     there = [domain.name for domain in data.domains if domain.name in known]
     if not there:
-        raise UserError(f"{run}: it has neither levels nor in1k to fine-tune on; random sets are not fine-tuned on")
+        raise UserError(
+            f"{run}: it has neither levels nor seen concepts to fine-tune on; random sets are not fine-tuned on"
+        )
     return chosen_domains(asked, there)
 
 

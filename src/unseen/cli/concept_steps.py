@@ -66,7 +66,9 @@ def study_of_other_levels(asked: "Asked", folder: Path, backbones: Sequence[str]
     unknown = [name for name in asked.domains if name not in asked.concepts]
     if unknown:
         raise UserError(f"{unknown[0]}: its concepts are not known; leave it out (--domains)")
-    places = {name: regroup(folder, name, asked.concepts, out / FEATURES, most=most) for name in backbones}
+    places = {
+        name: regroup(folder, name, asked.concepts, out / FEATURES, most=most, seen=asked.seen) for name in backbones
+    }
     splits = {} if most is None else {"splits": f"regrouped, at most {most} training images a concept"}
     return Study(asked, places, splits)
 
@@ -108,7 +110,7 @@ def study_of_images(
         name: {domain: (sides["train"], sides["test"]) for domain, sides in domains.items()}
         for name, domains in found.items()
     }
-    images = images_text(opened)
+    images = images_text(opened, asked.seen)
     return Study(asked, places, images | _draw_text(options), [*said, *image_notices(images)])
 
 

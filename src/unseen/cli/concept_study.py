@@ -21,6 +21,7 @@ from unseen.cli.extract import (
     OnErrorOption,
     PoolOption,
     PrecisionOption,
+    SeenOption,
     SizeOption,
     SplitsOption,
     StudyDeviceOption,
@@ -69,13 +70,18 @@ def concepts(
     levels: Annotated[str, typer.Option(help="cog-v2, cog-v1, a levels CSV, a measure, or random.")] = "cog-v2",
     vectors: VectorsOption = None,
     domains: DomainsOption = None,
+    seen: SeenOption = None,
     shots: ShotsOption = None,
     seeds: SeedsOption = 5,
     protocol: Annotated[str, typer.Option(help="cog-v2, or cog-v2-short for a quick look.")] = "cog-v2",
     sequential: Annotated[bool, typer.Option("--sequential", help="One trial at a time, as in the paper.")] = False,
     extended: Annotated[
-        bool, typer.Option("--extended", help="Also PCA, perceptrons, clusters, alignment and uniformity.")
-    ] = False,
+        str | None,
+        typer.Option(
+            metavar="[PROBES]",
+            help="Also further probes: some of pca, mlp, kmeans and geometry (alignment and uniformity), or all.",
+        ),
+    ] = None,
     variant: VariantOption = "plain",
     splits: SplitsOption = None,
     truth: TruthOption = None,
@@ -103,10 +109,12 @@ def concepts(
     and writes a report. Asked for a part (--domains, --shots), it adds that part to what the folder has.
     """
     from unseen.images.splits import COG
+    from unseen.studies.concept_plan import chosen_probes
     from unseen.studies.concept_variants import split_rule
 
-    rule, chosen = split_rule(variant), choose_levels(levels, vectors)
-    asked = _asked(chosen, domains, shots, seeds, protocol, sequential, variant, _draw(features, splits), extended)
+    rule, chosen = split_rule(variant), choose_levels(levels, vectors, seen)
+    draw, further = _draw(features, splits), chosen_probes(extended)
+    asked = _asked(chosen, domains, shots, seeds, protocol, sequential, variant, draw, further)
     count = processes(workers)
     if features is not None:
         _refuse_image_options(context)
@@ -149,6 +157,7 @@ def verify(
     device: StudyDeviceOption = None,
     precision: PrecisionOption = None,
     batch: BatchOption = 128,
+    on_error: OnErrorOption = "fail",
     workers: WorkersOption = None,
     dry_run: DryRunOption = False,
 ) -> None:
@@ -165,7 +174,7 @@ def verify(
         _refuse_image_options(context)
         study = study_of_features(asked, features, [BACKBONE], dry_run)
     else:
-        settings = extraction_settings(device, precision, batch, count, "fail")
+        settings = extraction_settings(device, precision, batch, count, on_error)
         loaded = load_backbones([BACKBONE], "published", settings.device, checkpoint)
         options = ImageOptions(images, imagenet_1k, truth, splits)
         study = study_of_images(asked, chosen, options, loaded, settings, out, count, dry_run)
@@ -191,17 +200,16 @@ def _asked(
     sequential: bool = False,
     variant: str = "plain",
     draw: "Draw" = "unknown",
-    extended: bool = False,
+    extended: tuple[str, ...] = (),
 ) -> "Asked":
-    from unseen.images.domains import SEEN
     from unseen.studies.concept_plan import Asked, chosen_domains
     from unseen.studies.own_features import parse_shots, protocol_named
     from unseen.studies.probing import SHOTS
 
     if not 1 <= seeds < 1000:
         raise UserError(f"--seeds is from 1 to 999, not {seeds}")
-    names = chosen_domains(domains, (SEEN, *chosen.domains))
-    known = dict(chosen.domains) | ({SEEN: chosen.seen} if chosen.seen else {})
+    names = chosen_domains(domains, chosen.names)
+    known = dict(chosen.domains) | ({chosen.seen_domain: chosen.seen} if chosen.seen else {})
     return Asked(
         levels=chosen.levels,
         domains=names,
@@ -212,6 +220,7 @@ def _asked(
         variant=variant,
         draw=draw,
         extended=extended,
+        seen=chosen.seen_domain,
     )
 
 
@@ -234,7 +243,7 @@ def _compare(data: "RunData", study: Study) -> None:
     asked = [score for score in data.scores if score.domain in places]
     rows = compare(summarise(score_table(asked)), published("cog-v2"), test_images(places))
     show_compared(rows)
-    for sentence in filter(None, [data.notice, *comparison_notices(data)]):
+    for sentence in [*data.notices, *comparison_notices(data)]:
         console().print(f"\n{sentence}")
     if not all(row.agrees for row in rows):
         raise typer.Exit(1)

@@ -21,12 +21,19 @@ if TYPE_CHECKING:
     from unseen.images.source import ImageSource
 
 ImageNet1kOption = Annotated[
-    Path | None, typer.Option("--imagenet-1k", help="ImageNet-1K: a folder with its train and val, or its tar files.")
+    Path | None,
+    typer.Option(
+        "--imagenet-1k",
+        help="Images of the seen concepts, ImageNet-1K or your own: a folder with train and val, or its tar files.",
+    ),
 ]
 SplitsOption = Annotated[Path | None, typer.Option(help="By `unseen splits`: which images train and test.")]
 TruthOption = Annotated[Path | None, typer.Option(help="Classes of a flat validation set.")]
 VectorsOption = Annotated[Path | None, typer.Option(help="Word vectors, for --levels cosine.")]
 DomainsOption = Annotated[str | None, typer.Option(help="Some of them, with commas: in1k,l1,l5. By default all.")]
+SeenOption = Annotated[
+    str | None, typer.Option(help="Name of the domain of seen concepts, with a levels CSV. By default in1k.")
+]
 VariantOption = Annotated[str, typer.Option(help="plain, or class-balanced: 732 training images a concept.")]
 MissingOption = Annotated[str, typer.Option(help="fail, or report concepts without enough images and go on.")]
 CheckpointOption = Annotated[Path | None, typer.Option(help="Weights for an architecture of timm or torchvision.")]
@@ -66,6 +73,7 @@ def extract(
         str | None, typer.Option(help="Of concepts: cog-v2, cog-v1, a levels CSV, a measure, or random.")
     ] = None,
     domains: DomainsOption = None,
+    seen: SeenOption = None,
     imagenet_1k: ImageNet1kOption = None,
     variant: VariantOption = "plain",
     vectors: VectorsOption = None,
@@ -105,7 +113,7 @@ def extract(
 
     settings = extraction_settings(device, precision, batch, decoders(workers), on_error, fast, exif, part)
     if levels is None:
-        _refuse_without_levels(domains=domains, imagenet_1k=imagenet_1k, vectors=vectors)
+        _refuse_without_levels(domains=domains, imagenet_1k=imagenet_1k, vectors=vectors, seen=seen)
         if images is None:
             raise UserError("say where the images are: --images")
         source = _open(images, split=split, root=root, truth=truth, label=label, image=image)
@@ -116,8 +124,8 @@ def extract(
         _extract_plain(source, manifest, loaded, out, settings)
         return
     _refuse_with_levels(split=split, root=root, label=label, image=image)
-    chosen = choose_levels(levels, vectors)
-    names = chosen_domains(domains, ("in1k", *chosen.domains))
+    chosen = choose_levels(levels, vectors, seen)
+    names = chosen_domains(domains, chosen.names)
     missing = choose("--on-missing", on_missing, ("fail", "report"))
     options = ImageOptions(images, imagenet_1k, truth, splits, variant, "report" if missing == "report" else "fail")
     opened, _ = open_domains(chosen, names, options)

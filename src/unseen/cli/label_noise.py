@@ -38,6 +38,7 @@ def label_noise(
     (ImageNet-CoG, supplementary A.3). Classifiers are those of the run on all samples, fitted again with the
     hyper-parameters that were found.
     """
+    from unseen.results.flaws import flaw_sentences
     from unseen.results.tables import write_table
     from unseen.studies.concept_features import find_features
     from unseen.studies.label_noise_page import write_inspection
@@ -52,12 +53,16 @@ def label_noise(
     if not folder.is_dir():
         raise UserError(f"{folder}: no such folder; say where the features of this run are (--features)")
     [places] = find_features(folder, list(results), [name]).values()
-    sources = _sources(list(results), images, imagenet_1k, truth)
+    seen = next((domain.name for domain in data.domains if domain.seen), None)
+    sources = _sources(list(results), seen, images, imagenet_1k, truth)
     found = _inspect(results, places, threshold)
-    write_inspection(found, out, sources=sources, names=_names(found))
+    notices = flaw_sentences([flaw for flaw in data.flaws if flaw.backbone == name and flaw.domain in results])
+    write_inspection(found, out, sources=sources, names=_names(found), notices=notices)
     if table:
         write_table(found.table, table)
     _show(found, threshold)
+    for sentence in notices:
+        console().print(sentence)
     console().print(f"\nPage: {out}" + (f"\nTable: {table}" if table else ""))
 
 
@@ -109,19 +114,22 @@ def _inspect(results: "dict[str, Result]", places: "dict[str, tuple[Place, Place
 
 
 def _sources(
-    domains: Sequence[str], images: str | None, imagenet_1k: Path | None, truth: Path | None
+    domains: Sequence[str], seen: str | None, images: str | None, imagenet_1k: Path | None, truth: Path | None
 ) -> "dict[str, ImageSource]":
-    """Where the test images of domains are, as far as that was said."""
-    from unseen.images.domains import SEEN
+    """Where the test images of domains are, as far as that was said.
+
+    Args:
+        seen: the domain of seen concepts.
+    """
     from unseen.images.imagenet_1k import imagenet_1k as open_imagenet_1k
     from unseen.images.open_source import open_images
 
     found: dict[str, ImageSource] = {}
     if images is not None:
         source = open_images(images, watch=lambda classes: track(classes, "classes indexed"))
-        found |= {name: source for name in domains if name != SEEN}
-    if imagenet_1k is not None and SEEN in domains:
-        found[SEEN] = open_imagenet_1k(
+        found |= {name: source for name in domains if name != seen}
+    if imagenet_1k is not None and seen is not None and seen in domains:
+        found[seen] = open_imagenet_1k(
             imagenet_1k, split="val", truth=truth, watch=lambda classes: track(classes, "classes indexed")
         )
     without = [name for name in domains if name not in found]

@@ -26,6 +26,7 @@ from unseen.cli import (
     studies,
     tasks,
 )
+from unseen.cli.optional_value import OptionalValues
 from unseen.errors import UserError
 from unseen.version import __version__
 
@@ -44,7 +45,7 @@ app = typer.Typer(
 app.command("demo")(studies.demo)
 app.command("probe")(studies.probe)
 app.command("report")(studies.report)
-app.command("concepts")(concept_study.concepts)
+app.command("concepts", cls=OptionalValues)(concept_study.concepts)
 app.command("finetune-concepts")(concept_reference.finetune_concepts)
 app.command("label-noise")(label_noise.label_noise)
 app.command("tasks")(tasks.tasks)

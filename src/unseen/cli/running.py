@@ -73,6 +73,6 @@ def write_page(data: "RunData", page: Path, table: Path | None) -> None:
     shown = wide(summary)
     over = "mean ± deviation over seeds" if (summary["seeds"] > 1).any() else "one seed"
     print_table(f"{data.title}: top-1, percent, {over}", list(shown.columns), shown.itertuples(index=False))
-    for sentence in filter(None, [data.notice, *comparison_notices(data)]):
+    for sentence in [*data.notices, *comparison_notices(data)]:
         console().print(f"\n{sentence}")
     console().print(f"\nReport: {page}" + (f"\nScores: {table}" if table else ""))

@@ -96,5 +96,5 @@ def _refuse_damaged(stores: Iterable[Unfinished]) -> None:
         if damaged is not None:
             raise UserError(
                 f"{damaged[0]}: {damaged[1]} (an earlier extraction left it out of {store.folder}); "
-                "if it is repaired, delete that folder"
+                "if it is repaired, delete that folder, or go on without it (--on-error report)"
             )

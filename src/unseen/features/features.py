@@ -1,5 +1,6 @@
 """Features: one vector per image, with its class."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -7,9 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UserError
+from unseen.errors import UserError, row_numbers
 
 BLOCK = 65_536
+INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 class Rows(Protocol):
@@ -33,6 +35,8 @@ class Features:
         classes: names, by index.
         provenance: what is known of where they come from (backbone, transform, source, content hash).
         ids: (n,) names of the images, or empty.
+        zero_rows: numbers of the rows that are all zeros, as far as `check_features` has looked for them. They are
+            sound features without a direction: where rows are scaled to length 1, they stay as they are.
     """
 
     X: Rows
@@ -40,6 +44,7 @@ class Features:
     classes: tuple[str, ...]
     provenance: Mapping[str, Any] = field(default_factory=dict)
     ids: Sequence[str] = ()
+    zero_rows: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.y)
@@ -50,7 +55,7 @@ class Features:
 
 
 def check_features(features: Features, where: str) -> Features:
-    """The same features, if they are sound; otherwise an error that names the file and the row.
+    """The same features with their rows of zeros counted, if they are sound; otherwise an error that names the file.
 
     Refused: an X that is not (n, d) numbers, another number of labels, labels out of range, rows that are not
     finite, ids given twice.
@@ -71,17 +76,20 @@ def check_features(features: Features, where: str) -> Features:
     if len(wrong):
         limit = len(features.classes)
         raise UserError(f"{where}: row {wrong[0]} has label {y[wrong[0]]}, but there are {limit} classes, from 0")
+    bad, zeros = list[int](), list[int]()
     for start in range(0, len(X), BLOCK):
-        bad = np.flatnonzero(~np.isfinite(X[start : start + BLOCK]).all(axis=1))
-        if len(bad):
-            raise UserError(f"{where}: row {start + bad[0]} has values that are not finite; extract it again")
+        rows = X[start : start + BLOCK]
+        bad += (start + np.flatnonzero(~np.isfinite(rows).all(axis=1))).tolist()
+        zeros += (start + np.flatnonzero(~rows.any(axis=1))).tolist()
+    if bad:
+        raise UserError(f"{where}: values that are not finite in {row_numbers(bad)}; extract these features again")
     if features.ids:
         if len(features.ids) != len(X):
             raise UserError(f"{where}: {len(X)} rows but {len(features.ids)} ids")
         values, counts = np.unique(np.asarray(features.ids), return_counts=True)
         if (counts > 1).any():
             raise UserError(f"{where}: the id {values[counts > 1][0]} occurs {counts.max()} times")
-    return features
+    return replace(features, zero_rows=tuple(zeros))
 
 
 def align(train: Features, test: Features, where: str = "the features") -> tuple[Features, Features]:
@@ -94,6 +102,7 @@ def align(train: Features, test: Features, where: str = "the features") -> tuple
     there, tested = (set(np.unique(part.y).tolist()) for part in (train, test))
     names = [name for index, name in enumerate(train.classes) if index in there]
     test_names = {name for index, name in enumerate(test.classes) if index in tested}
+    _refuse_other_kind(names, sorted(test_names), where)
     for name in names:
         if name not in test_names:
             raise UserError(f"{where}: class {name} has no test sample")
@@ -107,3 +116,17 @@ def align(train: Features, test: Features, where: str = "the features") -> tuple
         return replace(part, y=table[part.y], classes=tuple(names))
 
     return relabelled(train), relabelled(test)
+
+
+def _refuse_other_kind(train: Sequence[str], test: Sequence[str], where: str) -> None:
+    """Refuse words on one side and integers on the other, which would be reported class by class otherwise."""
+    numbered = [all(INTEGER.fullmatch(name) for name in names) for names in (train, test)]
+    if numbered[0] != numbered[1] and not set(train) & set(test):
+        kinds = [
+            f"{'integers' if kind else 'words'} ({names[0]}, …)"
+            for kind, names in zip(numbered, (train, test), strict=True)
+        ]
+        raise UserError(
+            f"{where}: the labels are of different types, {kinds[0]} for training and {kinds[1]} for testing; "
+            "give both as words, or both as integers"
+        )

@@ -76,9 +76,12 @@ class _Shard:
             store.save(self.number, np.empty((0, spec.dimension), dtype), self.damaged)
             return
         X = torch.cat(self.parts).to(getattr(torch, settings.dtype)).cpu().numpy()
-        if not np.isfinite(X).all():
+        bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
+        if len(bad):
+            kept = [place for place in store.plan.images(self.number) if place not in self.damaged]
+            more = f" and of {len(bad) - 1:,} more images of the same shard" if len(bad) > 1 else ""
             advice = "extract it in single precision" if settings.precision == "half" else "are its weights sound?"
-            raise UserError(f"{spec.id}: features that are not finite, in shard {self.number}; {advice}")
+            raise UserError(f"{spec.id}: features of {store.id(kept[bad[0]])}{more} are not finite; {advice}")
         store.save(self.number, X, self.damaged)
 
 
@@ -157,7 +160,11 @@ def _refuse(batch: Batch, source: ImageSource, plan: Plan, settings: Settings) -
     damaged = {place: reason for losses in batch.damaged.values() for place, reason in losses.items()}
     if damaged and settings.on_error == "fail":
         place = min(damaged)
-        raise UserError(f"{source.entries[int(plan.numbers[place])].id}: {damaged[place]}")
+        more = f", and {len(damaged) - 1:,} more of the same batch are damaged" if len(damaged) > 1 else ""
+        raise UserError(
+            f"{source.entries[int(plan.numbers[place])].id}: {damaged[place]}{more}; "
+            "repair the images, or leave out all that are damaged and have them listed (--on-error report)"
+        )
 
 
 def _wait(writing: Sequence[Future[None]]) -> None:

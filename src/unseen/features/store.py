@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UserError
+from unseen.errors import UserError, row_numbers
 from unseen.features.features import Features, check_features
 from unseen.files import atomic_write
 
@@ -108,7 +108,7 @@ def write_shard(folder: Path, number: int, X: NDArray[Any], *, dtype: str, where
         raise UserError(f"{folder}: values above 65504 do not fit float16; keep these features as float32")
     bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     if len(bad):
-        raise UserError(f"{where}: row {bad[0]} has values that are not finite; extract it again")
+        raise UserError(f"{where}: values that are not finite in {row_numbers(bad.tolist())}; extract them again")
     name = f"X-{number:05d}.npy"
     _save(folder / name, rows)
     return {

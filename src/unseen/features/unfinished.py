@@ -73,7 +73,10 @@ class Unfinished:
             raise AssertionError(f"{len(X)} rows and {len(damaged)} damaged of {len(images)} images")
         where = f"{self.folder}, images from {images.start}"
         written = write_shard(self.folder, shard, X, dtype=self.dtype, where=where) if len(X) else {"rows": 0}
-        losses = [{"place": place, "id": self._id(place), "reason": why} for place, why in sorted(damaged.items())]
+        losses = [
+            {"place": place, "id": self.id(place), "reason": why, "label": self._label(place)}
+            for place, why in sorted(damaged.items())
+        ]
         with atomic_write(self._record_path(shard)) as file:
             file.write(json.dumps(written | {"damaged": losses}, indent=1, ensure_ascii=False).encode())
 
@@ -90,7 +93,7 @@ class Unfinished:
         if not shards:
             raise UserError(f"all {len(damaged):,} images are damaged; the first is {_sentence(damaged[0])}")
         kept = np.delete(np.arange(len(self.plan.numbers)), [image["place"] for image in damaged])
-        losses = [{"id": image["id"], "reason": image["reason"]} for image in damaged]
+        losses = [{name: value for name, value in image.items() if name != "place"} for image in damaged]
         finish_store(
             self.folder,
             shards,
@@ -103,10 +106,14 @@ class Unfinished:
         return True
 
     def _ids(self, places: NDArray[np.int64]) -> Iterator[str]:
-        return (self._id(int(place)) for place in places)
+        return (self.id(int(place)) for place in places)
 
-    def _id(self, place: int) -> str:
+    def id(self, place: int) -> str:
+        """The name of the image at a place of the plan."""
         return self.source.entries[int(self.plan.numbers[place])].id
+
+    def _label(self, place: int) -> str:
+        return self.plan.classes[int(self.plan.labels[place])]
 
     def _record_path(self, shard: int) -> Path:
         return self.folder / f"X-{shard:05d}.json"

@@ -68,6 +68,7 @@ def level_domains(
     seed: int = 0,
     splits: Splits | None = None,
     on_missing: OnMissing = "fail",
+    advice: str = "",
 ) -> tuple[list[DomainImages], LeftOut]:
     """The images of each level, and which concepts had to be left out.
 
@@ -78,6 +79,7 @@ def level_domains(
         where: what errors call the source.
         splits: somebody else's, instead of a draw by `rule` and `seed`.
         on_missing: "report" leaves out concepts with no images, or too few for the rule, instead of refusing them.
+        advice: what the error says can be done about it.
     """
     wanted = set[str]().union(*levels.values())
     if splits is None:
@@ -85,12 +87,12 @@ def level_domains(
         least = rule.test + rule.min_train
         few = {label: len(found) for label, found in sorted(names.items()) if len(found) < least}
         lost = LeftOut(tuple(sorted(wanted - set(names))), few)
-        _refuse(lost, wanted, least, where, on_missing)
+        _refuse(lost, wanted, least, where, on_missing, advice)
         kept = wanted.difference(lost.absent, lost.few)
         splits = draw_splits(names.items(), kept, source=where, rule=rule, seed=seed)
     else:
         lost = LeftOut(tuple(sorted(wanted - set(splits.classes))))
-        _refuse(lost, wanted, 1, f"the splits of {splits.source}", on_missing)
+        _refuse(lost, wanted, 1, f"the splits of {splits.source}", on_missing, advice)
         kept = wanted.difference(lost.absent)
     source.about[DRAWN_BY] = US if splits.rule is not None else SOMEBODY_ELSE
     chosen = {level: tuple(sorted(kept.intersection(concepts))) for level, concepts in levels.items()}
@@ -173,9 +175,9 @@ def _sides(source: ImageSource, splits: Mapping[str, ClassSplit], where: str) ->
             raise UserError(f"{where}: {lacking}, {next(iter(left))} for one")
 
 
-def _refuse(lost: LeftOut, wanted: Collection[str], least: int, where: str, on_missing: OnMissing) -> None:
+def _refuse(lost: LeftOut, wanted: Collection[str], least: int, where: str, on_missing: OnMissing, advice: str) -> None:
     if lost and on_missing == "fail":
-        raise UserError(f"{where}: {lost.sentence(len(wanted), least)}; --on-missing report goes on without them")
+        raise UserError(f"{where}: {lost.sentence(len(wanted), least)}" + (f"; {advice}" if advice else ""))
 
 
 def _same_classes(first: set[str], second: set[str], what: str, names: tuple[str, str]) -> None:

@@ -7,6 +7,7 @@ from unseen.jobs.feature_pair import Load
 from unseen.jobs.few_shot_job import FewShotJob, few_shot_flops, run_few_shot
 from unseen.jobs.many_shot_job import ManyShotJob, many_shot_flops, run_many_shot
 from unseen.jobs.task_features import load_splits
+from unseen.jobs.zero_rows import zero_row_values
 
 TaskJob = ManyShotJob | FewShotJob
 """Both have a study, a backbone, a domain, which is the data set, and the hashes of their `features`."""
@@ -19,7 +20,8 @@ def run_task_job(job: TaskJob, *, places: Mapping[str, str], load: Load) -> dict
     parts = load_splits(job.features, places, load)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     values = run_many_shot(job, parts, device) if isinstance(job, ManyShotJob) else run_few_shot(job, parts, device)
-    return values | {"device": device.type}
+    met = zero_row_values({places[each]: part for each, part in zip(job.features, parts, strict=True)})
+    return values | {"device": device.type} | met
 
 
 def task_flops(job: TaskJob, rows: int, dimension: int, classes: int) -> float:

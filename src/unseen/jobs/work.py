@@ -11,6 +11,7 @@ from unseen.jobs.kmeans_job import KMeansJob, kmeans_flops, run_kmeans_jobs
 from unseen.jobs.mlp_job import MlpJob, mlp_flops, run_mlp_jobs
 from unseen.jobs.pca_job import PcaJob, pca_flops, run_pca_jobs
 from unseen.jobs.probe_job import LogisticJob, logistic_flops, run_logistic_jobs
+from unseen.jobs.zero_rows import zero_row_values
 
 if TYPE_CHECKING:
     import torch
@@ -48,8 +49,9 @@ def run_alike(jobs: Sequence[Job], *, places: Mapping[str, str], load: Load) -> 
         return
     train, test = load_pair(jobs[0].train, jobs[0].test, places, load)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    zeros = zero_row_values({places[jobs[0].train]: train, places[jobs[0].test]: test})
     for job, values in _RUN[type(jobs[0])](jobs, train, test, device):
-        yield job, values | {"device": device.type}
+        yield job, values | {"device": device.type} | zeros
 
 
 def alike(jobs: Sequence[Job]) -> list[list[Job]]:

@@ -1,8 +1,9 @@
 """How features lie on the unit sphere: alignment of each concept's samples, uniformity of all.
 
 Wang & Isola 2020, "Understanding contrastive representation learning through alignment and uniformity on the
-hypersphere". Rows are scaled to length 1 first. In float64 if the features are, in float32 otherwise; sums over
-samples, and over the rows of a block of pairs, are in float64.
+hypersphere". Rows are scaled to length 1 first; a row of zeros, which has no direction, stays in the centre of the
+sphere, as in the code of ImageNet-CoG. In float64 if the features are, in float32 otherwise; sums over samples, and
+over the rows of a block of pairs, are in float64.
 """
 
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from math import log
 import torch
 from torch import Tensor
 
-from unseen.errors import UserError
+from unseen.errors import UserError, row_numbers
 
 
 def alignment(X: Tensor, y: Tensor, alpha: float = 2.0) -> float:
@@ -42,9 +43,9 @@ def uniformity(X: Tensor, t: float = 2.0, *, block: int = 4096) -> float:
     """−log of the mean of exp(−t‖u − v‖²) over all n(n−1)/2 pairs of different samples; greater is more uniform.
 
     The sign is flipped as in ImageNet-CoG's first version, whose models have 1.8 to 3.1. Exact: no pairs are drawn. On
-    the sphere ‖u − v‖² = 2 − 2u·v, so pairs come as products of blocks of rows, each pair of blocks once: n²·d flops
-    in all, 8·block² bytes besides the rows whatever n is. Potentials are summed relative to the greatest of their
-    block, so none vanish at great t.
+    the sphere ‖u − v‖² = 2 − 2u·v, and one less for each of the two that is a row of zeros, so pairs come as products
+    of blocks of rows, each pair of blocks once: n²·d flops in all, 8·block² bytes besides the rows whatever n is.
+    Potentials are summed relative to the greatest of their block, so none vanish at great t.
 
     Args:
         X: (n, d) features of any real type; not modified.
@@ -62,21 +63,34 @@ def uniformity(X: Tensor, t: float = 2.0, *, block: int = 4096) -> float:
 
 
 def unit_rows(X: Tensor) -> Tensor:
-    """Rows of length 1, in float64 if X is and in float32 otherwise; of any scale, as they are brought near 1 first."""
+    """Rows of length 1, in float64 if X is and in float32 otherwise; of any scale, as they are brought near 1 first.
+
+    A row of zeros stays one.
+    """
     X = X if X.dtype == torch.float64 else X.float()
-    rows: Tensor = X / torch.linalg.vector_norm(X, ord=float("inf"), dim=1, keepdim=True)
-    rows /= torch.linalg.vector_norm(rows, dim=1, keepdim=True)
+    rows: Tensor = X / _or_one(torch.linalg.vector_norm(X, ord=float("inf"), dim=1, keepdim=True))
+    rows /= _or_one(torch.linalg.vector_norm(rows, dim=1, keepdim=True))
     return rows
+
+
+def _or_one(lengths: Tensor) -> Tensor:
+    """Lengths to divide by: 1 in the place of 0."""
+    return torch.where(lengths == 0, 1, lengths)
 
 
 def _block_potentials(rows: Tensor, t: float, block: int) -> Iterator[Tensor]:
     """For each pair of blocks, the logarithm of the sum of exp(−t‖u − v‖²), in float64; a pair of rows is in one."""
     parts = torch.split(rows, block)
+    zeros = [torch.where((part == 0).all(dim=1))[0] for part in parts]
     for i, left in enumerate(parts):
         for j, right in enumerate(parts[i:]):
             if j == 0 and len(left) == 1:
                 continue  # a block of one row has no pair within it
-            exponents = (left @ right.T).sub_(1).mul_(2 * t)
+            exponents = (left @ right.T).sub_(1)
+            # −½‖u − v‖², where a row of zeros takes ½ less.
+            exponents.index_add_(0, zeros[i], exponents.new_full((len(zeros[i]), len(right)), 0.5))
+            exponents.index_add_(1, zeros[i + j], exponents.new_full((len(left), len(zeros[i + j])), 0.5))
+            exponents.mul_(2 * t)
             # Rounding can make the product of equal rows exceed 1, that is their squared distance negative.
             exponents.clamp_(max=0)
             if j == 0:
@@ -110,8 +124,8 @@ def _powers(X: Tensor, labels: Tensor, counts: Tensor, alpha: float) -> float:
 def _check_features(X: Tensor) -> None:
     if X.ndim != 2 or X.numel() == 0:
         raise UserError(f"features must be samples × dimensions, not of shape {tuple(X.shape)}")
-    if X.is_complex() or not torch.isfinite(X).all():
-        raise UserError("the features contain values that are not finite real numbers")
-    zero = torch.where((X == 0).all(dim=1))[0]
-    if len(zero):
-        raise UserError(f"row {int(zero[0])} of the features is all zeros, so it has no direction")
+    if X.is_complex():
+        raise UserError("the features are complex numbers; give real ones")
+    bad = torch.where(~torch.isfinite(X).all(dim=1))[0]
+    if len(bad):
+        raise UserError(f"the features contain values that are not finite: {row_numbers(bad.tolist())}")

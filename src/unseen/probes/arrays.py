@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-from unseen.errors import UserError
+from unseen.errors import UserError, row_numbers
 from unseen.metrics.geometry import unit_rows
 
 LARGEST = 1e100
@@ -23,7 +23,8 @@ def checked_features(X: Tensor, name: str) -> Tensor:
         raise UserError(f"the {name} features are complex numbers; give real ones")
     low, high = (float(end) for end in torch.aminmax(X.detach()))
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise UserError(f"the {name} features contain values that are not finite real numbers")
+        bad = torch.where(~torch.isfinite(X.detach()).all(dim=1))[0].tolist()
+        raise UserError(f"the {name} features contain values that are not finite: {row_numbers(bad)}")
     if max(-low, high) > LARGEST:
         raise UserError(f"the {name} features reach {max(-low, high):.0e}; scale them below {LARGEST:.0e}")
     return X.detach()
@@ -123,13 +124,9 @@ class Frame:
         return inside.double() * self.unit + self.origin
 
 
-def directions(X: Tensor, name: str) -> Tensor:
-    """A float32 copy of X with rows of length 1; a row of zeros is an error."""
+def directions(X: Tensor) -> Tensor:
+    """A float32 copy of X with rows of length 1; a row of zeros stays one."""
     units = torch.empty(X.shape, dtype=torch.float32, device=X.device)
     for rows in row_blocks(len(X), 16 * X.shape[1], X.device):
-        zero = torch.where((X[rows] == 0).all(dim=1))[0]
-        if len(zero):
-            row = rows.start + int(zero[0])
-            raise UserError(f"row {row} of the {name} features is all zeros, so it has no direction")
         units[rows] = unit_rows(X[rows])
     return units

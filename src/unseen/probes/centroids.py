@@ -57,7 +57,7 @@ def centroids(
     y = checked_labels(y, X, "few-shot")
     drawn = draw_episodes(y, ways=ways, shots=shots, queries=queries, episodes=episodes, seed=seed).to(X.device)
     used, drawn = torch.unique(drawn, return_inverse=True)
-    samples = (directions(X, "few-shot") if normalise else X).index_select(0, used)
+    samples = (directions(X) if normalise else X).index_select(0, used)
     points = Frame.of(samples).enter(samples)
     accuracies = torch.cat(
         [

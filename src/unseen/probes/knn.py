@@ -61,7 +61,7 @@ def knn(
     X_train, X_test = checked_features(X_train, "training"), checked_features(X_test, "test").to(X_train.device)
     y_train, y_test = checked_labels(y_train, X_train, "training"), checked_labels(y_test, X_test, "test")
     _check(X_train, X_test, ks, weights, temperature)
-    train, test = directions(X_train, "training"), directions(X_test, "test")
+    train, test = directions(X_train), directions(X_test)
     classes = 1 + int(torch.maximum(y_train.max(), y_test.max()))
     order = sorted(set(ks))
     hits = torch.zeros(len(order), 2, dtype=torch.int64, device=train.device)

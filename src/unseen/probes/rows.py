@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from unseen.errors import UserError
+from unseen.errors import UserError, row_numbers
 from unseen.features.features import Rows
 from unseen.probes.kernels.layout import padded
 
@@ -176,10 +176,11 @@ def _tensor(block: Any) -> Tensor:
 
 
 def _checked(rows: Tensor, start: int, name: str) -> Tensor:
-    """The same rows, if each has a direction."""
-    if rows.is_complex() or not torch.isfinite(rows).all():
-        raise UserError(f"the {name} features contain values that are not finite real numbers")
-    zero = torch.where((rows == 0).all(dim=1))[0]
-    if len(zero):
-        raise UserError(f"row {start + int(zero[0])} of the {name} features is all zeros, so it has no direction")
+    """The same rows, if all are finite real numbers."""
+    if rows.is_complex():
+        raise UserError(f"the {name} features are complex numbers; give real ones")
+    bad = torch.where(~torch.isfinite(rows).all(dim=1))[0]
+    if len(bad):
+        where = row_numbers([start + row for row in bad.tolist()])
+        raise UserError(f"the {name} features contain values that are not finite: {where}")
     return rows

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from unseen.results.comparability import Comparability, ScoredData, compare, published_domain
+from unseen.results.flaws import Flaw, flaw_sentences
 from unseen.results.score import Score
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ class RunData:
         scored: what the scores are of, in numbers; from these `comparisons` decides what stands beside published ones.
         concept_accuracy: with all samples; empty where results do not have it.
         concept_hits: of the logistic probe, one for each of its results that has them.
+        flaws: images that were left out, and rows of features that are not as others.
     """
 
     title: str
@@ -122,6 +124,17 @@ class RunData:
     scored: Sequence[ScoredData] = ()
     concept_accuracy: Sequence[ConceptAccuracy] = ()
     concept_hits: Sequence[ConceptHits] = ()
+    flaws: Sequence[Flaw] = ()
+
+    @property
+    def flaw_sentences(self) -> list[str]:
+        """What `flaws` says, for a reader."""
+        return flaw_sentences(self.flaws, {domain.name: domain.title for domain in self.domains})
+
+    @property
+    def notices(self) -> list[str]:
+        """Everything that a reader must be told before the scores."""
+        return [*filter(None, [self.notice]), *self.flaw_sentences]
 
     @cached_property
     def comparisons(self) -> Mapping[tuple[str, str], Comparability]:

@@ -219,7 +219,8 @@ def what_runs_say(runs: Sequence[Run], shown: Mapping[str, str]) -> list[str]:
     """
     told = []
     for run in runs:
-        told += [f"{run.name}: {sentence}" for sentence in (run.data.notice, *comparison_notices(run.data)) if sentence]
+        said = [*run.data.notices, *comparison_notices(run.data)]
+        told += [f"{run.name}: {sentence}" for sentence in said]
         told += [
             f"{run.name}, {shown[backbone.name]}: {'; '.join(backbone.cautions)}."
             for backbone in run.data.backbones

@@ -15,7 +15,6 @@ from unseen.metrics.comparisons import PairedDifference, holm, paired_difference
 from unseen.results.score import shots_name
 from unseen.studies.run_folder import MADE_BY, RESULTS, read_results, read_run
 
-SEEN_LABELS = (f"train images of {SEEN}", f"test images of {SEEN}")
 LEVEL_LABELS = ("levels", "images of the levels", "splits")
 """The labels of provenance that decide which images of a domain a backbone trains and is tested on."""
 
@@ -137,7 +136,9 @@ def _refuse_other_images(domain: str, results: Sequence[_Found]) -> None:
 
     The weights and the preprocessing of a backbone have to be the same in all runs that it comes from.
     """
-    labels = SEEN_LABELS if domain == SEEN else LEVEL_LABELS
+    own = (f"train images of {domain}", f"test images of {domain}")
+    is_seen = domain == SEEN or any(label in found.provenance for found in results for label in own)
+    labels = own if is_seen else LEVEL_LABELS
     said: dict[str, tuple[Path, str]] = {}
     for found in results:
         for label in (*labels, f"{MADE_BY}{found.result.job['backbone']}"):

@@ -12,6 +12,7 @@ from typing import Any
 
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import UserError, did_you_mean
+from unseen.features.about import StoreAbout
 from unseen.features.extract import extract
 from unseen.features.features import Features, align
 from unseen.features.fingerprint import fingerprint
@@ -39,14 +40,19 @@ class Place:
     about: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def known(self) -> StoreAbout:
+        """The same, field by field."""
+        return StoreAbout.of(self.about)
+
+    @property
     def backbone(self) -> str | None:
         """The id of the backbone."""
-        spec = self.about.get("backbone")
-        return str(spec["id"]) if isinstance(spec, dict) and "id" in spec else None
+        spec = self.known.backbone
+        return spec.id if spec else None
 
     @property
     def split(self) -> str | None:
-        return self.about.get("split")
+        return self.known.split
 
     @property
     def way(self) -> dict[str, Any]:
@@ -134,7 +140,7 @@ def feature_pairs(
     check_alike(place for sides in places.values() for place in sides)
     pairs: list[FeaturePair] = []
     for domain, (train, test) in places.items():
-        sides = align(_read(train.path), _read(test.path), f"{train.path} and {test.path}")
+        sides = align(read_for_planning(train.path), read_for_planning(test.path), f"{train.path} and {test.path}")
         _of_domain(sides[0], concepts.get(domain, ()), domain, train.path)
         pair = pair_from_features(backbone, domain, *sides, (train.path, test.path))
         if pairs and pair.dimension != pairs[0].dimension:
@@ -166,12 +172,12 @@ def check_alike(places: Iterable[Place]) -> None:
 
 def class_names(places: Mapping[str, tuple[Place, Place]]) -> dict[str, tuple[str, ...]]:
     """What each domain's features call its classes."""
-    return {domain: tuple(sorted(_read(train.path).classes)) for domain, (train, _) in places.items()}
+    return {domain: tuple(sorted(read_for_planning(train.path).classes)) for domain, (train, _) in places.items()}
 
 
 def test_images(places: Mapping[str, tuple[Place, Place]]) -> dict[str, int]:
     """How many images of each domain are tested on."""
-    return {domain: len(_read(test.path)) for domain, (_, test) in places.items()}
+    return {domain: len(read_for_planning(test.path)) for domain, (_, test) in places.items()}
 
 
 def read_about(store: Path) -> dict[str, Any]:
@@ -182,10 +188,16 @@ def read_about(store: Path) -> dict[str, Any]:
     return about
 
 
+def own_features(folder: Path) -> tuple[Place, Place] | None:
+    """Features that are called `train` and `test`, as a user's own are, as stores or as files."""
+    train, test = (_own(folder, split) for split in SIDES)
+    return (train, test) if train and test else None
+
+
 def _in_domain(folder: Path, backbones: Collection[str]) -> dict[str, tuple[Place, Place]]:
-    own = [_own(folder, split) for split in SIDES]
-    if own[0] and own[1]:
-        ids = {place.backbone for place in own if place and place.backbone}
+    own = own_features(folder)
+    if own:
+        ids = {place.backbone for place in own if place.backbone}
         if len(ids) > 1 or (ids and backbones and ids != set(backbones)):
             wanted = " and ".join(sorted(backbones)) or "one backbone"
             raise UserError(f"{folder}: features of {' and '.join(sorted(ids))}, not of {wanted}")
@@ -193,7 +205,7 @@ def _in_domain(folder: Path, backbones: Collection[str]) -> dict[str, tuple[Plac
             raise UserError(
                 f"{folder}: has features of one backbone, but {' and '.join(sorted(backbones))} are asked for"
             )
-        return {next(iter(ids), None) or next(iter(backbones), OWN): (own[0], own[1])}
+        return {next(iter(ids), None) or next(iter(backbones), OWN): own}
     stores = stores_in(folder)
     names = list(backbones) or sorted({store.backbone for store in stores if store.backbone})
     if len(names) > 1 and not backbones:
@@ -202,7 +214,6 @@ def _in_domain(folder: Path, backbones: Collection[str]) -> dict[str, tuple[Plac
 
 
 def _own(folder: Path, split: str) -> Place | None:
-    """Features that are called `train` or `test`."""
     if (folder / split).is_dir():
         return Place(folder / split, _about(folder / split) or {})
     file = next((folder / f"{split}{suffix}" for suffix in SUFFIXES if (folder / f"{split}{suffix}").is_file()), None)
@@ -236,7 +247,7 @@ def _about(store: Path) -> dict[str, Any] | None:
     return about
 
 
-def _read(path: Path) -> Features:
+def read_for_planning(path: Path) -> Features:
     """Features for planning: a store's bytes are not gone through, as whoever probes them does that."""
     return read_store(path) if path.is_dir() else read_features(path)
 

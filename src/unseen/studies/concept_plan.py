@@ -2,7 +2,7 @@
 
 import hashlib
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +11,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError, did_you_mean
 from unseen.features.settings import Settings
 from unseen.features.speed import seconds_per_image
-from unseen.images.domains import DomainImages
+from unseen.images.domains import SEEN, DomainImages
 from unseen.ontology.levels import SHIPPED, Levels, load_levels
 from unseen.probes.kernels.layout import padded
 from unseen.probes.memory import SweepSize
@@ -21,7 +21,7 @@ from unseen.probes.rows import ALIGNED
 from unseen.results.comparability import Draw
 from unseen.studies.concept_features import finished_rows
 from unseen.studies.concept_variants import PLAIN
-from unseen.studies.probing import FeaturePair, on_gpu
+from unseen.studies.probing import EXTENDED, FeaturePair, on_gpu
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,8 @@ class Asked:
         concepts: ids of each domain's concepts; a domain whose concepts are not known beforehand is not in it.
         variant: how the images of a concept are drawn (`unseen.studies.concept_variants`).
         draw: who chose the images of the levels, where their features do not say.
-        extended: whether the probes of the paper's first version are run too.
+        extended: which probes of the paper's first version are run too (`unseen.studies.probing.EXTENDED`).
+        seen: the name of the domain of seen concepts.
     """
 
     levels: Levels
@@ -44,7 +45,8 @@ class Asked:
     seeds: int
     variant: str = PLAIN
     draw: Draw = "unknown"
-    extended: bool = False
+    extended: tuple[str, ...] = ()
+    seen: str = SEEN
 
     @property
     def published(self) -> str:
@@ -100,11 +102,25 @@ def chosen_domains(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
     if text is None:
         return tuple(known)
     words = [word.strip().lower() for word in text.split(",") if word.strip()]
-    wrong = next((word for word in words if word not in known), None)
+    lower = [name.lower() for name in known]
+    wrong = next((word for word in words if word not in lower), None)
     if wrong is not None or not words:
         hint = did_you_mean(wrong, known) if wrong else ""
         raise UserError(f"--domains takes some of {', '.join(known)}, with commas between, not '{text}'{hint}")
-    return tuple(name for name in known if name in words)
+    return tuple(name for name in known if name.lower() in words)
+
+
+def chosen_probes(text: str | None) -> tuple[str, ...]:
+    """`kmeans,pca` as kinds of further probes, in the study's order; all of them for `all`, none for None."""
+    if text is None:
+        return ()
+    words = [word.strip().lower() for word in text.split(",") if word.strip()]
+    wrong = next((word for word in words if word not in {*EXTENDED, "all"}), None)
+    if wrong is not None or not words:
+        hint = did_you_mean(wrong, EXTENDED) if wrong else ""
+        kinds = ", ".join(EXTENDED)
+        raise UserError(f"--extended takes some of {kinds}, with commas between, or all, not '{text}'{hint}")
+    return tuple(kind for kind in EXTENDED if kind in words or "all" in words)
 
 
 def feature_bytes(rows: int, dimension: int, settings: Settings) -> int:
@@ -155,12 +171,13 @@ def expected_pairs(domains: Sequence[DomainImages], backbones: Sequence[Backbone
     ]
 
 
-def probing_memory(pairs: Sequence[FeaturePair], protocol: LogisticProtocol, *, extended: bool = False) -> int:
+def probing_memory(pairs: Sequence[FeaturePair], protocol: LogisticProtocol, *, extended: Collection[str] = ()) -> int:
     """Bytes that probing the largest pair takes, by the kind of probe that takes the most.
 
     Test features, about a twentieth of those to train on in ImageNet-CoG, are not in it.
     """
-    kinds = [_logistic_memory, *([_perceptron_memory, _clustering_memory] if extended else [])]
+    further = {"mlp": _perceptron_memory, "kmeans": _clustering_memory}
+    kinds = [_logistic_memory, *(memory for kind, memory in further.items() if kind in extended)]
     return max(kind(pair, protocol) for pair in pairs for kind in kinds)
 
 

@@ -12,7 +12,9 @@ import numpy as np
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.catalogue import Published
 from unseen.backbones.training_data import UNKNOWN, published_as, trained_on
+from unseen.features.about import BackboneAbout
 from unseen.images.domains import DRAWN_BY, SEEN, SOMEBODY_ELSE, US, DomainImages
+from unseen.images.transform import Transform
 from unseen.jobs.work import Job
 from unseen.ontology.levels import Levels, spoken
 from unseen.ontology.wordnet import wordnet
@@ -52,9 +54,8 @@ def as_published(backbone: Backbone) -> Backbone:
 def study_jobs(asked: Asked, pairs: Sequence[FeaturePair]) -> list[Job]:
     """Every job of a study."""
     jobs: list[Job] = [*plan(STUDY, pairs, asked.protocol, asked.shots, range(asked.seeds))]
-    if not asked.extended:
-        return jobs
-    return [*jobs, *plan_extended(STUDY, pairs, seeds=range(asked.seeds), protocol=asked.protocol)]
+    further = plan_extended(STUDY, pairs, seeds=range(asked.seeds), protocol=asked.protocol, kinds=asked.extended)
+    return [*jobs, *further]
 
 
 def study_run(
@@ -88,6 +89,7 @@ def study_run(
         },
         published=asked.published,
         scored=[_scored(asked, pair, places[pair.backbone][pair.domain]) for pair in pairs],
+        flaws=[flaw for pair in pairs for flaw in pair.flaws],
     )
 
 
@@ -115,17 +117,22 @@ def study_provenance(asked: Asked, backbones: Mapping[str, Place]) -> dict[str, 
     Args:
         backbones: features of each, or what they will say of themselves.
     """
-    made = {f"{MADE_BY}{name}": backbone_text(place) for name, place in backbones.items() if place.backbone}
+    texts = {f"{MADE_BY}{name}": backbone_text(place) for name, place in backbones.items()}
+    made = {label: text for label, text in texts.items() if text}
     levels = f"{asked.levels.name}, {levels_hash(asked.levels)}"
     return {"protocol": _protocol_text(asked.protocol), "levels": levels, **made}
 
 
-def images_text(domains: Sequence[DomainImages]) -> dict[str, str]:
-    """Where the images of each side come from, by label; the levels share a place."""
+def images_text(domains: Sequence[DomainImages], seen: str = SEEN) -> dict[str, str]:
+    """Where the images of each side come from, by label; the levels share a place.
+
+    Args:
+        seen: the name of the domain of seen concepts.
+    """
     found: dict[str, str] = {}
     for domain in domains:
         for split, (source, _) in domain.sides.items():
-            label = f"{split} images of {SEEN}" if domain.name == SEEN else "images of the levels"
+            label = f"{split} images of {seen}" if domain.name == seen else "images of the levels"
             found[label] = source.about.get("release") or f"{len(source.entries):,} images of no release that is known"
     return found
 
@@ -158,8 +165,9 @@ def _domains(asked: Asked) -> list[Domain]:
     domains = []
     for name in asked.domains:
         ids = asked.concepts.get(name, ())
-        if name == SEEN:
-            domains.append(Domain(name, "IN-1K", seen=True, concepts=_named(ids, asked.levels), classes=len(ids)))
+        if name == asked.seen:
+            title = "IN-1K" if name == SEEN else name
+            domains.append(Domain(name, title, seen=True, concepts=_named(ids, asked.levels), classes=len(ids)))
         elif not DRAW.fullmatch(name):
             level = asked.levels[int(name.removeprefix("l"))]
             concepts = _named(ids, asked.levels)
@@ -188,47 +196,55 @@ def _named(ids: Sequence[str], levels: Levels) -> list[str]:
 
 
 def _backbone(name: str, place: Place) -> ReportBackbone:
-    spec = place.about.get("backbone")
-    if not isinstance(spec, dict):
-        return ReportBackbone(name, "yours", cautions=[f"{TRAINED}{UNKNOWN}"])
-    model = published_as(name, spec["weights"])
-    description = f"{spec['dimension']} features of images of {spec['transform']['size']} pixels"
-    return ReportBackbone(name, model.category if model else "yours", description, _cautions(name, spec, model))
+    spec = place.known.backbone
+    model = published_as(name, spec.weights) if spec and spec.weights else None
+    sizes = [f"{spec.dimension} features"] if spec and spec.dimension else []
+    sizes += [f"images of {spec.transform.size} pixels"] if spec and spec.transform else []
+    cautions = _cautions(name, spec or BackboneAbout(), model)
+    return ReportBackbone(name, model.category if model else "yours", " of ".join(sizes), cautions)
 
 
-def _cautions(name: str, spec: Mapping[str, Any], model: Published | None) -> list[str]:
+def _cautions(name: str, spec: BackboneAbout, model: Published | None) -> list[str]:
     """Why it is not fair to compare a backbone with the paper's ResNet50, or with the published model that it is."""
-    transform = spec["transform"]
-    size, resize, interpolation = transform["size"], transform["resize"], transform["interpolation"]
-    data = model.extra_data if model else trained_on(name, spec["weights"])
-    usual = resize == size and interpolation == "bicubic" and not transform.get("squash")
-    unpooled = model is not None and model.note.startswith(UNPOOLED)
-    cautions = [
-        (f"{TRAINED}{data}", data),
-        (f"images of {size} pixels", size != SIZE),
-        (f"preprocessing other than the paper's ({_resize_text(transform)})", not usual),
-        (OTHER_SIZE, other_size(spec["parameters"] / 1e6)),
-        (f"features of the layer {spec['layer']}", spec["layer"] not in USUAL_LAYERS),
-        (f"pooling {spec['pool']}, not the class token", unpooled and spec["pool"] != "cls"),
-    ]
-    return [text for text, holds in cautions if holds]
+    data = model.extra_data if model else trained_on(name, spec.weights) if spec.weights else UNKNOWN
+    cautions = [f"{TRAINED}{data}"] if data else []
+    if spec.transform:
+        size, transform = spec.transform.size, spec.transform
+        cautions += [f"images of {size} pixels"] if size != SIZE else []
+        if transform.resize != size or transform.interpolation != "bicubic" or transform.squash:
+            cautions.append(f"preprocessing other than the paper's ({_resize_text(transform)})")
+    if spec.parameters is not None and other_size(spec.parameters / 1e6):
+        cautions.append(OTHER_SIZE)
+    if spec.layer is not None and spec.layer not in USUAL_LAYERS:
+        cautions.append(f"features of the layer {spec.layer}")
+    if model is not None and model.note.startswith(UNPOOLED) and spec.pool != "cls":
+        cautions.append(f"pooling {spec.pool}, not the class token")
+    return cautions
 
 
-def _resize_text(transform: Mapping[str, Any]) -> str:
-    sides = "both sides" if transform.get("squash") else "shortest side"
-    return f"{sides} to {transform['resize']}, {transform['interpolation']}" if transform["resize"] else "not resized"
+def _resize_text(transform: Transform) -> str:
+    sides = "both sides" if transform.squash else "shortest side"
+    return f"{sides} to {transform.resize}, {transform.interpolation}" if transform.resize else "not resized"
 
 
 def backbone_text(place: Place) -> str:
-    """What decides a backbone's features, in a line."""
-    about, spec = place.about, place.about["backbone"]
-    transform = spec["transform"]
-    return (
-        f"{spec['weights']}, tensors {spec['digest'][:16] or 'none'}, layer {spec['layer']}, pooling {spec['pool']}, "
-        f"shortest side to {transform['resize']}, {transform['interpolation']}, crop {transform['size']}, "
-        f"{about['precision']} precision{', fast decoding' if about['fast'] else ''}"
-        f"{', EXIF orientation' if about['exif'] else ''}"
-    )
+    """What decides a backbone's features, in a line, as far as the features say it."""
+    known, spec = place.known, place.known.backbone or BackboneAbout()
+    transform = spec.transform
+    parts = [
+        (spec.weights, spec.weights),
+        (spec.digest is not None, f"tensors {(spec.digest or '')[:16] or 'none'}"),
+        (spec.layer, f"layer {spec.layer}"),
+        (spec.pool, f"pooling {spec.pool}"),
+        (
+            transform,
+            transform and f"shortest side to {transform.resize}, {transform.interpolation}, crop {transform.size}",
+        ),
+        (known.precision, f"{known.precision} precision"),
+        (known.fast, "fast decoding"),
+        (known.exif, "EXIF orientation"),
+    ]
+    return ", ".join(str(text) for holds, text in parts if holds)
 
 
 def _features_text(pair: FeaturePair, sides: tuple[Place, Place]) -> str:

@@ -1,7 +1,7 @@
 """A page of the images that a classifier of another domain is confident about, with thumbnails, or a table of them."""
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from io import BytesIO
 from pathlib import Path
@@ -28,12 +28,14 @@ def write_inspection(
     *,
     sources: Mapping[str, ImageSource] | None = None,
     names: Mapping[str, str] | None = None,
+    notices: Sequence[str] = (),
 ) -> None:
     """Write a page with thumbnails (.html, the first few hundred), or a table of all (.csv, .parquet, .md, .tex).
 
     Args:
         sources: where the images of each domain are; without them the page has words alone.
         names: what concepts are called, by their WordNet ids.
+        notices: what a reader must be told, for instance which images are not among those looked at.
     """
     if path.suffix != ".html":
         write_table(inspection.table, path)
@@ -52,6 +54,7 @@ def write_inspection(
         f"{images:,} images.</p>"
         for (classifier, domain), images in inspection.applied.items()
     )
+    lines += "".join(f"<p>{escape(sentence)}</p>" for sentence in notices)
     more = len(inspection.table) - len(items)
     rest = f"<p>{more:,} more are in the table.</p>" if more > 0 else ""
     page = (

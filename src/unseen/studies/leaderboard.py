@@ -40,7 +40,7 @@ def leaderboard_with_runs(folders: Sequence[Path], *, shots: str = "all", by: By
         name: Own("yours", tuple(known[original].cautions) if original in known else ())
         for name, original in zip(names, found.models, strict=True)
     }
-    notice = " ".join(filter(None, [data.notice, *comparison_notices(data)]))
+    notice = " ".join([*data.notices, *comparison_notices(data)])
     return leaderboard(own, about, shots=shots, by=by, notice=notice)
 
 

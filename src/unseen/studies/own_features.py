@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ from unseen.version import __version__
 if TYPE_CHECKING:
     import torch
 
+Shots = int | str | None | Sequence[int | str | None]
+"""As callers in Python give them: 8, "all", None for all, or a list of such."""
 PROTOCOLS = {protocol.name: protocol for protocol in (COG_V2, COG_V2_SHORT)}
 
 
@@ -34,16 +37,51 @@ def protocol_named(name: str, *, sequential: bool = False) -> LogisticProtocol:
     return PROTOCOLS[name].sequential if sequential else PROTOCOLS[name]
 
 
-def parse_shots(text: str) -> tuple[int | None, ...]:
-    """`1,8,all` as (1, 8, None)."""
+def parse_shots(text: str, option: str = "--shots") -> tuple[int | None, ...]:
+    """`1,8,all` as (1, 8, None).
+
+    Args:
+        option: what errors call it.
+    """
     shots: list[int | None] = []
     for word in filter(None, (part.strip() for part in text.split(","))):
         if word != "all" and not (word.isdecimal() and int(word) > 0):
-            raise UserError(f"--shots takes numbers from 1 and 'all', with commas between, not '{word}'")
+            raise UserError(f"{option} takes numbers from 1 and 'all', with commas between, not '{word}'")
         shots.append(None if word == "all" else int(word))
     if not shots:
-        raise UserError("--shots is empty; say for instance --shots 1,8,all")
+        raise UserError(f"{option} is empty; say for instance 1,8,all")
     return tuple(dict.fromkeys(shots))
+
+
+def shots_in_python(shots: Shots) -> tuple[int | None, ...]:
+    """What a caller in Python may say: 8, "all", "1,8,all", None for all, or a list of such."""
+    if isinstance(shots, str):
+        return parse_shots(shots, "shots")
+    found: list[int | None] = []
+    for number in shots if isinstance(shots, Iterable) else [shots]:
+        if isinstance(number, str):
+            found += parse_shots(number, "shots")
+        elif number is None:
+            found.append(None)
+        elif isinstance(number, Integral) and not isinstance(number, bool) and number > 0:
+            found.append(int(number))
+        else:
+            raise UserError(f"shots are whole numbers of at least 1, or 'all', not {number!r}")
+    if not found:
+        raise UserError("shots is empty; say for instance [1, 8, 'all']")
+    return tuple(dict.fromkeys(found))
+
+
+def seeds_in_python(seeds: int | Iterable[int]) -> tuple[int, ...]:
+    """The seeds themselves, or as many as a number says, from 0 on, as `--seeds` means it."""
+    if isinstance(seeds, Integral) and not isinstance(seeds, bool):
+        if seeds < 1:
+            raise UserError(f"seeds is how many there are, at least 1, or a list of them, not {seeds}")
+        return tuple(range(int(seeds)))
+    numbers = list(seeds) if isinstance(seeds, Iterable) and not isinstance(seeds, str) else [seeds]
+    if not numbers or not all(isinstance(n, Integral) and not isinstance(n, bool) and n >= 0 for n in numbers):
+        raise UserError(f"seeds are how many there are, or a list of whole numbers of at least 0, not {seeds!r}")
+    return tuple(dict.fromkeys(int(number) for number in numbers))
 
 
 def plan_own(
@@ -87,6 +125,7 @@ def plan_own(
             "test features": f"{Path(pair.test_place).name}, {pair.test}",
             "unseen": __version__,
         },
+        flaws=pair.flaws,
     )
     write_run(folder, data, job_keys(jobs))
     return data, jobs
@@ -126,8 +165,8 @@ def probe_arrays(
     y_test: Any,
     *,
     protocol: str | LogisticProtocol = "cog-v2",
-    shots: Sequence[int | None] = (None,),
-    seeds: Iterable[int] = range(5),
+    shots: Shots = "all",
+    seeds: int | Iterable[int] = 5,
     device: str | None = None,
 ) -> Probed:
     """Probe features in memory; see `unseen.probe`."""
@@ -135,11 +174,7 @@ def probe_arrays(
 
     chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
     place = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    wanted, numbers = _listed("shots", shots), _listed("seeds", seeds)
-    if not all(isinstance(seed, int) and seed >= 0 for seed in numbers):
-        raise UserError(f"seeds are whole numbers of at least 0, not {numbers}")
-    if not all(number is None or (isinstance(number, int) and number > 0) for number in wanted):
-        raise UserError(f"shots are whole numbers of at least 1, or None for all, not {wanted}")
+    wanted, numbers = shots_in_python(shots), seeds_in_python(seeds)
     X, y, X_other, y_other = (_tensor(array) for array in (X_train, y_train, X_test, y_test))
     settings = [Setting(number, seed) for seed in numbers for number in wanted]
     results = dict(probe_settings(X, y, X_other, y_other, settings, protocol=chosen, device=place))
@@ -150,12 +185,6 @@ def probe_arrays(
             scores.append(Score("probe", chosen.name, "yours", "yours", "logistic", number, seed, metric, value))
         fits.append(Fit(number, seed, found.rate, found.decay, found.trials))
     return Probed(tuple(scores), tuple(fits))
-
-
-def _listed(name: str, values: Any) -> list[Any]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise UserError(f"{name} is a list, for instance {name}=[{values!r}]")
-    return list(values)
 
 
 def _tensor(array: Any) -> "torch.Tensor":

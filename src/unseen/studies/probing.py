@@ -1,11 +1,12 @@
 """Probing features: planning the jobs, running them, estimating their time."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from unseen.features.about import StoreAbout
 from unseen.features.features import Features
 from unseen.features.readers import read_features
 from unseen.jobs.geometry_job import GeometryJob
@@ -19,16 +20,20 @@ from unseen.jobs.runner import missing, run_jobs, run_together
 from unseen.jobs.work import Job, alike, flops, run_alike, run_job
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.probes.trainer import Trainer
+from unseen.results.flaws import MOST_EXAMPLES, Flaw
 
 SHOTS = (1, 2, 4, 8, 16, 32, 64, 128, None)
 """The settings of ImageNet-CoG: samples per concept, None for all."""
+EXTENDED = ("pca", "mlp", "kmeans", "geometry")
+"""The further kinds of probes: principal components, perceptrons, clusters, alignment and uniformity."""
 
 
 @dataclass(frozen=True)
 class FeaturePair:
     """Training and test features of a domain under a backbone, by their hashes and where they are.
 
-    `classes`, `samples` (of the class that has the fewest), `rows` (to train on) and `dimension` are for planning.
+    `classes`, `samples` (of the class that has the fewest), `rows` (to train on) and `dimension` are for planning;
+    `flaws` are images that were left out of them.
     """
 
     backbone: str
@@ -42,6 +47,7 @@ class FeaturePair:
     rows: int
     dimension: int
     test_rows: int = 0
+    flaws: tuple[Flaw, ...] = ()
 
 
 def plan(
@@ -67,26 +73,34 @@ def plan_extended(
     *,
     seeds: Sequence[int] = range(5),
     protocol: LogisticProtocol = COG_V2,
+    kinds: Collection[str] = EXTENDED,
 ) -> list[Job]:
     """The further jobs of ImageNet-CoG's first version for every pair of features.
 
     Regressions on the first principal components (as many as the paper's, where features have more dimensions and there
     are as many samples), a perceptron and its twin without activations, k-means, alignment and uniformity. The first
     three are repeated for every seed; k-means tries three of its own, and the last draws nothing.
+
+    Args:
+        kinds: which of `EXTENDED`.
     """
-    return [job for pair in pairs for job in _extended(study, pair, seeds, protocol)]
+    return [job for pair in pairs for job in _extended(study, pair, seeds, protocol, kinds)]
 
 
-def _extended(study: str, pair: FeaturePair, seeds: Sequence[int], protocol: LogisticProtocol) -> Iterator[Job]:
+def _extended(
+    study: str, pair: FeaturePair, seeds: Sequence[int], protocol: LogisticProtocol, kinds: Collection[str]
+) -> Iterator[Job]:
     name, features = protocol.name, (pair.backbone, pair.domain, pair.train, pair.test)
     arithmetic = "tf32" if on_gpu() else "float32"
-    for dimensions in DIMENSIONS:
+    for dimensions in DIMENSIONS if "pca" in kinds else ():
         if dimensions < pair.dimension and dimensions <= pair.rows:
             yield from (PcaJob(study, protocol, *features, dimensions, seed, _products()) for seed in seeds)
-    for perceptron in perceptrons_beside(protocol):
+    for perceptron in perceptrons_beside(protocol) if "mlp" in kinds else ():
         yield from (MlpJob(study, perceptron, *features, seed, arithmetic) for seed in seeds)
-    yield KMeansJob(study, name, *features, half=on_gpu())
-    yield GeometryJob(study, name, *features)
+    if "kmeans" in kinds:
+        yield KMeansJob(study, name, *features, half=on_gpu())
+    if "geometry" in kinds:
+        yield GeometryJob(study, name, *features)
 
 
 def possible_shots(shots: Sequence[int | None], samples: int, validation: float) -> tuple[int | None, ...]:
@@ -227,7 +241,17 @@ def pair_from_features(
         rows=len(train),
         dimension=train.dimension,
         test_rows=len(test),
+        flaws=(*_left_out(backbone, domain, "training", train), *_left_out(backbone, domain, "test", test)),
     )
+
+
+def _left_out(backbone: str, domain: str, side: str, features: Features) -> Iterator[Flaw]:
+    """Damaged images that the extraction of some features left out."""
+    damaged = StoreAbout.of(features.provenance).damaged
+    if damaged:
+        examples = tuple(f"{image.id}: {image.reason}" for image in damaged[:MOST_EXAMPLES])
+        total = len(features) + len(damaged)
+        yield Flaw("damaged-images", backbone, domain, f"{side} images", len(damaged), total, examples)
 
 
 def job_keys(jobs: Sequence[Job]) -> list[str]:

@@ -18,9 +18,11 @@ from unseen.errors import UserError
 from unseen.files import atomic_write
 from unseen.jobs.runner import Result, read_result
 from unseen.jobs.scores import result_scores
+from unseen.jobs.zero_rows import zero_rows
 from unseen.ontology.levels import Levels
 from unseen.report.run_data import Backbone, ConceptAccuracy, ConceptHits, Domain, Example, RunData, Step
 from unseen.results.comparability import ScoredData
+from unseen.results.flaws import Flaw
 from unseen.results.score import Score
 from unseen.studies.concept_accuracy import concept_accuracy, concept_hits
 from unseen.studies.concept_variants import pooled_draws
@@ -69,6 +71,7 @@ def extend_run(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunDat
             provenance={**old.provenance, **data.provenance},
             published=data.published if data.published == old.published else "",
             scored=list({(each.backbone, each.domain): each for each in (*old.scored, *data.scored)}.values()),
+            flaws=[*dict.fromkeys([*old.flaws, *data.flaws])],
         )
         keys = [*dict.fromkeys([*old_keys, *keys])]
     write_run(folder, data, keys)
@@ -135,6 +138,7 @@ def _read(folder: Path) -> tuple[RunData, list[str]]:
         record["backbones"] = [Backbone(**backbone) for backbone in record["backbones"]]
         record["steps"] = [Step(**step) for step in record["steps"]]
         record["scored"] = [ScoredData(**each) for each in record.get("scored", ())]
+        record["flaws"] = [_flaw(flaw) for flaw in record.get("flaws", ())]
         data = RunData(scores=(), **record)
         if not data.domains or not data.backbones or not all(isinstance(key, str) for key in keys):
             raise ValueError("no domains, backbones or keys")
@@ -161,7 +165,12 @@ def with_scores(folder: Path, data: RunData, keys: Sequence[str]) -> RunData:
         notice=" ".join(filter(None, [data.notice, unfinished])),
         concept_accuracy=concept_accuracy(hits, levels) if levels else (),
         concept_hits=hits,
+        flaws=[*data.flaws, *zero_rows(results)],
     )
+
+
+def _flaw(record: dict[str, Any]) -> Flaw:
+    return Flaw(**(record | {"examples": tuple(record["examples"])}))
 
 
 def _domain(record: dict[str, Any]) -> Domain:
@@ -210,6 +219,7 @@ def merge_runs(runs: Sequence[tuple[str, RunData]]) -> RunData:
         provenance=provenance,
         scored=[each for part in merged.values() for each in part.scored.values()],
         published=runs[0][1].published if len({data.published for _, data in runs}) == 1 else "",
+        flaws=[*dict.fromkeys(flaw for part in merged.values() for flaw in part.flaws)],
     )
 
 
@@ -223,6 +233,7 @@ class _Merged:
     hits: Mapping[tuple[str, str, int], ConceptHits]
     made: Mapping[str, str]
     scored: Mapping[str, ScoredData]
+    flaws: Sequence[Flaw]
 
     def is_of(self, other: "_Merged") -> bool:
         """Whether this is the same backbone as another of the same name."""
@@ -245,6 +256,7 @@ class _Merged:
             hits={**own.hits, **self.hits},
             made={**own.made, **self.made},
             scored={**own.scored, **self.scored},
+            flaws=[*self.flaws, *own.flaws],
         )
 
     def called(self, name: str) -> "_Merged":
@@ -255,6 +267,7 @@ class _Merged:
             concepts={key: replace(item, backbone=name) for key, item in self.concepts.items()},
             hits={key: replace(hits, backbone=name) for key, hits in self.hits.items()},
             scored={domain: replace(each, backbone=name) for domain, each in self.scored.items()},
+            flaws=[replace(flaw, backbone=name) for flaw in self.flaws],
         )
 
 
@@ -280,6 +293,7 @@ def _part(data: RunData, backbone: Backbone, renamed: Mapping[str, str]) -> _Mer
             for each in data.scored
             if each.backbone == backbone.name and each.domain in renamed
         },
+        [replace(f, domain=renamed.get(f.domain, f.domain)) for f in data.flaws if f.backbone == backbone.name],
     )
 
 

@@ -17,10 +17,12 @@ from unseen.jobs.finetune_task_job import FinetuneTaskJob, finetuned_task_scores
 from unseen.jobs.many_shot_job import ManyShotJob, many_shot_scores
 from unseen.jobs.runner import Result, read_result, run_jobs
 from unseen.jobs.task_work import TaskJob, run_task_job
+from unseen.jobs.zero_rows import zero_rows
 from unseen.metrics.correlation import LEAST
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.report.run_data import Backbone, Domain, RunData
 from unseen.report.task_data import Average, Bins, CorrelationTable, Fit, Pair, TaskPage
+from unseen.results.flaws import flaw_sentences
 from unseen.results.transfer import (
     ECE,
     IMAGENET,
@@ -177,7 +179,13 @@ def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[
         averages=together,
         correlations=tables,
         ranks=ranks(together),
-        notices=[*filter(None, [data.notice]), *task_comparison_notices(verdicts), *short_notices(tuned), *unfinished],
+        notices=[
+            *filter(None, [data.notice]),
+            *task_comparison_notices(verdicts),
+            *flaw_sentences(zero_rows(found)),
+            *short_notices(tuned),
+            *unfinished,
+        ],
         notes=[*notes, *without_average([*own, *printed])],
         provenance=data.provenance,
         timings=_timings(found),

@@ -1,0 +1,23 @@
+"""Commands with options that may go without their value: `--extended`, or `--extended kmeans,pca`."""
+
+from typing import TYPE_CHECKING
+
+from typer.core import TyperCommand
+
+if TYPE_CHECKING:
+    from typer import Context
+
+VALUES = {"--extended": "all"}
+"""What such an option means without a value."""
+
+
+class OptionalValues(TyperCommand):
+    """A command that puts in the value of an option where the next word is another option, or there is none."""
+
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:  # type: ignore[override]
+        given: list[str] = []
+        for word, after in zip(args, [*args[1:], "--"], strict=True):
+            given.append(word)
+            if word in VALUES and after.startswith("-"):
+                given.append(VALUES[word])
+        return super().parse_args(ctx, given)
