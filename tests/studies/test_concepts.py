@@ -10,6 +10,7 @@ import pytest
 
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import UserError
+from unseen.features.disk import feature_bytes
 from unseen.features.store import write_store
 from unseen.images.domains import DomainImages
 from unseen.images.transform import Transform
@@ -21,7 +22,7 @@ from unseen.results.score import Score
 from unseen.results.tables import score_table, summarise
 from unseen.studies import concept_plan
 from unseen.studies.concept_features import feature_pairs, find_features
-from unseen.studies.concept_plan import Asked, chosen_domains, feature_bytes, levels_hash, probing_memory
+from unseen.studies.concept_plan import Asked, chosen_domains, levels_hash, probing_memory
 from unseen.studies.concept_variants import pooled_draws, random_sets, split_rule
 from unseen.studies.concepts import as_published, image_notices, images_text, study_run
 from unseen.studies.probing import FeaturePair

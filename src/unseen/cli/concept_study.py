@@ -15,9 +15,12 @@ from unseen.cli.extract import (
     DomainsOption,
     ExifOption,
     FastOption,
+    IgnoreDiskOption,
     ImageNet1kOption,
     LayerOption,
     MissingOption,
+    NamesOption,
+    NormalizeOption,
     OnErrorOption,
     PoolOption,
     PrecisionOption,
@@ -34,6 +37,7 @@ from unseen.cli.extract import (
 from unseen.cli.output import console
 from unseen.cli.running import WorkersOption, finish, processes
 from unseen.errors import UserError
+from unseen.files import check_writable
 
 if TYPE_CHECKING:
     from unseen.report.run_data import RunData
@@ -43,8 +47,8 @@ ImagesOption = Annotated[str | None, typer.Option(help="ImageNet-21K, or what th
 ShotsOption = Annotated[str | None, typer.Option(help="Samples a concept: numbers and 'all', with commas.")]
 SeedsOption = Annotated[int, typer.Option(help="How many seeds.")]
 IMAGE_OPTIONS = (
-    "images", "imagenet_1k", "truth", "on_missing", "checkpoint", "pool", "layer", "size", "weights", "preprocessing",
-    "device", "precision", "batch", "on_error", "fast", "exif",
+    "images", "imagenet_1k", "truth", "on_missing", "checkpoint", "pool", "layer", "size", "weights",
+    "name", "normalize", "preprocessing", "device", "precision", "batch", "on_error", "fast", "exif", "ignore_disk",
 )  # fmt: skip
 """What says where images are and how features are made of them: nothing to features that are there.
 
@@ -84,6 +88,8 @@ def concepts(
     layer: LayerOption = None,
     size: SizeOption = None,
     weights: WeightsOption = "pretrained",
+    name: NamesOption = None,
+    normalize: NormalizeOption = None,
     preprocessing: Annotated[
         str, typer.Option(help="published, as in ImageNet-CoG, or the backbone's own.")
     ] = "published",
@@ -93,6 +99,7 @@ def concepts(
     on_error: OnErrorOption = "fail",
     fast: FastOption = False,
     exif: ExifOption = False,
+    ignore_disk: IgnoreDiskOption = False,
     workers: WorkersOption = None,
     dry_run: DryRunOption = False,
 ) -> None:
@@ -104,6 +111,7 @@ def concepts(
     from unseen.images.splits import COG
     from unseen.studies.concept_variants import split_rule
 
+    check_writable(out)
     rule, chosen = split_rule(variant), choose_levels(levels, vectors)
     asked = _asked(chosen, domains, shots, seeds, protocol, sequential, variant, splits is None, extended)
     count = processes(workers)
@@ -125,8 +133,10 @@ def concepts(
         missing = choose("--on-missing", on_missing, ("fail", "report"))
         options = ImageOptions(images, imagenet_1k, truth, splits, variant, "report" if missing == "report" else "fail")
         settings = extraction_settings(device, precision, batch, count, on_error, fast, exif)
-        loaded = load_backbones(backbone, preprocessing, settings.device, checkpoint, pool, layer, size, weights)
-        study = study_of_images(asked, chosen, options, loaded, settings, out, count, dry_run)
+        loaded = load_backbones(
+            backbone, preprocessing, settings.device, checkpoint, pool, layer, size, weights, name, normalize
+        )
+        study = study_of_images(asked, chosen, options, loaded, settings, out, count, dry_run, ignore_disk)
     if study is not None:
         finish(out, probe_study(study, out, count), open_=False)
 
@@ -148,6 +158,7 @@ def verify(
     device: StudyDeviceOption = None,
     precision: PrecisionOption = None,
     batch: BatchOption = 128,
+    ignore_disk: IgnoreDiskOption = False,
     workers: WorkersOption = None,
     dry_run: DryRunOption = False,
 ) -> None:
@@ -157,6 +168,7 @@ def verify(
     """
     from unseen.studies.verify import BACKBONE
 
+    check_writable(out)
     chosen = choose_levels("cog-v2", None)
     asked = _asked(chosen, domains, shots, seeds, own_draw=splits is None)
     count = processes(workers)
@@ -167,7 +179,7 @@ def verify(
         settings = extraction_settings(device, precision, batch, count, "fail")
         loaded = load_backbones([BACKBONE], "published", settings.device, checkpoint)
         options = ImageOptions(images, imagenet_1k, truth, splits)
-        study = study_of_images(asked, chosen, options, loaded, settings, out, count, dry_run)
+        study = study_of_images(asked, chosen, options, loaded, settings, out, count, dry_run, ignore_disk)
     if study is not None:
         _compare(probe_study(study, out, count), study)
 

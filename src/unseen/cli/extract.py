@@ -12,6 +12,7 @@ from unseen.cli.domains import ImageOptions, choose_levels, open_domains
 from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, track
 from unseen.cli.running import processes
 from unseen.errors import UserError
+from unseen.files import check_writable
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
@@ -33,6 +34,18 @@ CheckpointOption = Annotated[Path | None, typer.Option(help="Weights for an arch
 PoolOption = Annotated[str | None, typer.Option(help="avg, cls, cls+avg or none, instead of its own pooling.")]
 LayerOption = Annotated[str | None, typer.Option(help="Module to take features from, by its dotted name.")]
 SizeOption = Annotated[int | None, typer.Option(help="Side of the images in pixels, instead of its own.")]
+NamesOption = Annotated[
+    list[str] | None,
+    typer.Option("--name", help="What to call a backbone in tables; one for each --backbone, in their order."),
+]
+NormalizeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--normalize",
+        help="imagenet, none, half or clip: what is subtracted from pixels and what they are divided by, instead of "
+        "the backbone's own; one for all, or one for each --backbone.",
+    ),
+]
 WeightsOption = Annotated[str, typer.Option(help="pretrained, or random for an untrained network.")]
 DeviceOption = Annotated[str | None, typer.Option(help="cpu, cuda or cuda:1; a GPU where there is one.")]
 StudyDeviceOption = Annotated[
@@ -46,6 +59,9 @@ StudyDeviceOption = Annotated[
 PrecisionOption = Annotated[str | None, typer.Option(help="half, bfloat or single; half on a GPU, otherwise single.")]
 BatchOption = Annotated[int, typer.Option(help="Images a batch.")]
 OnErrorOption = Annotated[str, typer.Option(help="fail, or report damaged images and go on.")]
+IgnoreDiskOption = Annotated[
+    bool, typer.Option("--ignore-disk", help="Start although the disk has too little space for the features.")
+]
 FastOption = Annotated[
     bool, typer.Option("--fast", help="Resize by PyTorch: twice as fast, pixels differ by a grey level or two.")
 ]
@@ -83,6 +99,8 @@ def extract(
     layer: LayerOption = None,
     size: SizeOption = None,
     weights: WeightsOption = "pretrained",
+    name: NamesOption = None,
+    normalize: NormalizeOption = None,
     preprocessing: Annotated[
         str | None, typer.Option(help="own, or published: as in ImageNet-CoG, which it is with --levels.")
     ] = None,
@@ -93,6 +111,7 @@ def extract(
     on_error: OnErrorOption = "fail",
     fast: FastOption = False,
     exif: ExifOption = False,
+    ignore_disk: IgnoreDiskOption = False,
     part: Annotated[str, typer.Option(help="2/4: do the second of four parts, and leave the rest to others.")] = "1/1",
 ) -> None:
     """Extract features; stopped, the same command goes on, and run again it does nothing.
@@ -100,9 +119,11 @@ def extract(
     With --levels, of the domains of a concept study, each into a folder of its own; --images are then those of
     ImageNet-21K (or what the levels are of), and --imagenet-1k those of the seen concepts.
     """
+    from unseen.features.disk import refuse_full_disk
     from unseen.studies.concept_features import extract_domains
-    from unseen.studies.concept_plan import chosen_domains
+    from unseen.studies.concept_plan import chosen_domains, missing_bytes
 
+    check_writable(out)
     settings = extraction_settings(device, precision, batch, decoders(workers), on_error, fast, exif, part)
     if levels is None:
         _refuse_without_levels(domains=domains, imagenet_1k=imagenet_1k, vectors=vectors)
@@ -111,22 +132,23 @@ def extract(
         source = _open(images, split=split, root=root, truth=truth, label=label, image=image)
         manifest = _manifest(source, splits)
         loaded = load_backbones(
-            backbone, preprocessing or "own", settings.device, checkpoint, pool, layer, size, weights
+            backbone, preprocessing or "own", settings.device, checkpoint, pool, layer, size, weights, name, normalize
         )
-        _extract_plain(source, manifest, loaded, out, settings)
+        _extract_plain(source, manifest, loaded, out, settings, ignore_disk)
         return
     _refuse_with_levels(split=split, root=root, label=label, image=image)
     chosen = choose_levels(levels, vectors)
-    names = chosen_domains(domains, ("in1k", *chosen.domains))
+    wanted = chosen_domains(domains, ("in1k", *chosen.domains))
     missing = choose("--on-missing", on_missing, ("fail", "report"))
     options = ImageOptions(images, imagenet_1k, truth, splits, variant, "report" if missing == "report" else "fail")
-    opened, _ = open_domains(chosen, names, options)
+    opened, _ = open_domains(chosen, wanted, options)
     loaded = load_backbones(
-        backbone, preprocessing or "published", settings.device, checkpoint, pool, layer, size, weights
+        backbone, preprocessing or "published", settings.device, checkpoint, pool, layer, size, weights, name, normalize
     )
-    for name, word, stores in extract_domains(opened, loaded, out, settings, watch_domain):
+    refuse_full_disk(out, missing_bytes(opened, loaded, out, settings), ignore=ignore_disk)
+    for domain, word, stores in extract_domains(opened, loaded, out, settings, watch_domain):
         for store in stores:
-            say_store(f"{name}, {word}", store)
+            say_store(f"{domain}, {word}", store)
 
 
 def extraction_settings(
@@ -169,19 +191,42 @@ def load_backbones(
     layer: str | None = None,
     size: int | None = None,
     weights: str = "pretrained",
+    labels: Sequence[str] | None = None,
+    normalise: Sequence[str] | None = None,
 ) -> "list[Backbone]":
-    """Backbones by their ids, all with the same options, and what is to be said of them."""
+    """Backbones by their ids, and what is to be said of them.
+
+    Args:
+        labels: what to call them, one for each; two that would be called the same are refused.
+        normalise: one for all, or one for each. All other options are the same for all.
+    """
+    from dataclasses import replace
+
     from unseen.backbones.backbone import Pool
-    from unseen.backbones.load import load_backbone
+    from unseen.backbones.load import default_label, load_backbone
+    from unseen.images.transform import NORMALISATIONS
     from unseen.studies.concepts import as_published
 
     if checkpoint is not None and len(names) > 1:
-        raise UserError("--checkpoint is for one backbone at a time")
+        raise UserError("--checkpoint is for one backbone; give each its own file: --backbone timm:resnet50@FILE")
+    if labels and len(labels) != len(names):
+        raise UserError(f"--name is given once for each --backbone: {len(labels)} names, {len(names)} backbones")
+    if normalise and len(normalise) not in {1, len(names)}:
+        raise UserError(
+            f"--normalize is given once for all backbones or once for each: {len(normalise)} for {len(names)} backbones"
+        )
+    called = list(labels) if labels else [default_label(name) for name in names]
+    clash = next((label for label in called if called.count(label) > 1), None)
+    if clash is not None:
+        raise UserError(f"{called.count(clash)} backbones are called {clash}; tell them apart: --name, once for each")
+    normalisations = [choose("--normalize", word, tuple(NORMALISATIONS)) for word in normalise or ()]
+    if len(normalisations) < len(names):
+        normalisations = normalisations * len(names)
     chosen = cast("Pool", choose("--pool", pool, get_args(Pool))) if pool else None
     kind = choose("--weights", weights, ("pretrained", "random"))
     published = choose("--preprocessing", preprocessing, PREPROCESSING) == "published"
-    loaded = []
-    for name in names:
+    loaded: list[Backbone] = []
+    for number, name in enumerate(names):
         found = load_backbone(
             name,
             pool=chosen,
@@ -189,11 +234,16 @@ def load_backbones(
             size=size,
             checkpoint=checkpoint,
             weights="random" if kind == "random" else "pretrained",
+            normalise=normalisations[number] if normalisations else None,
             device=device,
         )
+        found = replace(as_published(found) if published else found, name=called[number])
         for sentence in found.notes:
-            note(sentence)
-        loaded.append(as_published(found) if published else found)
+            note(sentence if len(names) == 1 else f"{found.label}: {sentence}")
+        same = next((other.label for other in loaded if other.spec == found.spec), None)
+        if same is not None:
+            raise UserError(f"{same} and {found.label} are the same backbone; give it once")
+        loaded.append(found)
     return loaded
 
 
@@ -203,11 +253,23 @@ def watch_domain(domain: str, split: str) -> "Callable[[Progress], None]":
 
 
 def _extract_plain(
-    source: "ImageSource", manifest: "Manifest", loaded: "list[Backbone]", out: Path, settings: "Settings"
+    source: "ImageSource",
+    manifest: "Manifest",
+    loaded: "list[Backbone]",
+    out: Path,
+    settings: "Settings",
+    ignore_disk: bool,
 ) -> None:
+    from unseen.features.disk import feature_bytes, refuse_full_disk, remaining_rows
     from unseen.features.extract import extract as run
 
-    for word in dict.fromkeys(manifest.splits):
+    words, specs = list(dict.fromkeys(manifest.splits)), [backbone.spec for backbone in loaded]
+    rows = [remaining_rows(source, manifest, word, specs, out, settings) for word in words]
+    needed = sum(
+        feature_bytes(left, spec.dimension, settings) for of in rows for left, spec in zip(of, specs, strict=True)
+    )
+    refuse_full_disk(out, needed, ignore=ignore_disk)
+    for word in words:
         for store in run(source, manifest, word, loaded, out, settings, watch=_watch()):
             say_store(word, store)
 

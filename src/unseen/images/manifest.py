@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -24,7 +25,7 @@ class Manifest:
     def __len__(self) -> int:
         return len(self.splits)
 
-    @property
+    @cached_property
     def content_hash(self) -> str:
         """SHA-256 over all (id, class, split), in order."""
         digest = hashlib.sha256()

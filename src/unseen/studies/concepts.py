@@ -13,6 +13,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.backbones.catalogue import Published
 from unseen.backbones.training_data import UNKNOWN, published_as, trained_on
 from unseen.images.domains import SEEN, DomainImages
+from unseen.images.transform import NORMALISATIONS
 from unseen.jobs.work import Job
 from unseen.ontology.levels import SHIPPED, Levels, spoken
 from unseen.ontology.wordnet import wordnet
@@ -176,9 +177,10 @@ def _backbone(name: str, place: Place) -> ReportBackbone:
     spec = place.about.get("backbone")
     if not isinstance(spec, dict):
         return ReportBackbone(name, "yours", cautions=[f"{TRAINED}{UNKNOWN}"])
-    model = published_as(name, spec["weights"])
+    identifier = str(spec.get("id", name))
+    model = published_as(identifier, spec["weights"])
     description = f"{spec['dimension']} features of images of {spec['transform']['size']} pixels"
-    return ReportBackbone(name, model.category if model else "yours", description, _cautions(name, spec, model))
+    return ReportBackbone(name, model.category if model else "yours", description, _cautions(identifier, spec, model))
 
 
 def _cautions(name: str, spec: Mapping[str, Any], model: Published | None) -> list[str]:
@@ -211,9 +213,20 @@ def backbone_text(place: Place) -> str:
     return (
         f"{spec['weights']}, tensors {spec['digest'][:16] or 'none'}, layer {spec['layer']}, pooling {spec['pool']}, "
         f"shortest side to {transform['resize']}, {transform['interpolation']}, crop {transform['size']}, "
+        f"{_normalisation_text(transform)}"
         f"{about['precision']} precision{', fast decoding' if about['fast'] else ''}"
         f"{', EXIF orientation' if about['exif'] else ''}"
     )
+
+
+def _normalisation_text(transform: Mapping[str, Any]) -> str:
+    """What pixels are normalised by, where it is known and not ImageNet's mean and deviation, as it mostly is."""
+    usual = NORMALISATIONS["imagenet"]
+    given = tuple(transform.get("mean", usual[0])), tuple(transform.get("std", usual[1]))
+    if given == usual:
+        return ""
+    name = next((name for name, numbers in NORMALISATIONS.items() if numbers == given), None)
+    return f"normalisation {name or given}, "
 
 
 def _features_text(pair: FeaturePair, sides: tuple[Place, Place]) -> str:

@@ -26,7 +26,7 @@ from unseen.images.datasets.multi_label import class_names, shown_classes
 from unseen.images.datasets.open_dataset import OpenDataset, check_classes
 from unseen.images.datasets.registry import DATASETS
 from unseen.jobs.task_features import align_splits, split_labels
-from unseen.studies.concept_features import OWN, SUFFIXES, read_about
+from unseen.studies.concept_features import OWN, SUFFIXES, Place, read_about
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,16 @@ def splits_of(dataset: Dataset) -> tuple[str, ...]:
     return SPLITS if dataset.test is not None else (ALL,)
 
 
-def expected_features(opened: OpenDataset, spec: Spec) -> TaskFeatures:
-    """Features that are still to be made, as far as planning needs to know them."""
+def expected_features(opened: OpenDataset, spec: Spec, label: str = "") -> TaskFeatures:
+    """Features that are still to be made, as far as planning needs to know them.
+
+    Args:
+        label: what the backbone is called, where that is not its id.
+    """
     counts = _images_of_classes(Counter(entry.label for entry in opened.manifest.entries), opened.dataset)
     rows = Counter(opened.manifest.splits)
     return TaskFeatures(
-        backbone=spec.id,
+        backbone=label or spec.id,
         dataset=opened.dataset,
         hashes={},
         places={},
@@ -120,7 +124,7 @@ def extract_dataset(
         for split in splits_of(dataset)
     }
     return _usable(
-        (backbone.spec.id, dataset, {split: found[number] for split, found in stores.items()})
+        (backbone.label, dataset, {split: found[number] for split, found in stores.items()})
         for number, backbone in enumerate(backbones)
     )
 
@@ -214,8 +218,8 @@ def _in_folder(folder: Path, dataset: Dataset, backbones: Sequence[str]) -> dict
     stores = [entry for entry in sorted(folder.iterdir()) if (entry / MANIFEST).is_file()]
     found: dict[str, dict[str, Path]] = {}
     for store in stores:
-        about = read_about(store)
-        name, split = about.get("backbone", {}).get("id"), about.get("split")
+        place = Place(store, read_about(store))
+        name, split = place.backbone, place.split
         if name is None or split not in splits or (backbones and name not in backbones):
             continue
         if split in found.setdefault(name, {}):

@@ -3,12 +3,15 @@
 What is run, what is written of it, and how its results become a page.
 """
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Container, Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from unseen.backbones.backbone import Backbone as LoadedBackbone
 from unseen.errors import UserError
 from unseen.features.readers import read_features
+from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
 from unseen.images.datasets.dataset import Dataset
 from unseen.images.datasets.registry import DATASETS
@@ -107,6 +110,17 @@ def task_run(
     )
 
 
+def task_provenance(
+    backbones: Sequence[LoadedBackbone], settings: Settings, protocol: ManyShotProtocol
+) -> dict[str, str]:
+    """What decides a study before any of its features are there, to compare with the run that a folder has."""
+    made = {
+        f"{FEATURES_BY}{each.label}": backbone_text(Place(Path(), settings.decides(each.spec, "", "")))
+        for each in backbones
+    }
+    return {"protocol": _protocol_text(protocol), **made}
+
+
 def _made_by(task: TaskFeatures) -> str:
     """What decides features, as runs of concepts say it; empty where features do not tell."""
     path = Path(next(iter(task.places.values()), ""))
@@ -137,9 +151,10 @@ def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[
         notes: on what was left out.
     """
     found = [result for key in keys if (result := read_result(folder / RESULTS, key))]
+    printed = [*published_task_scores(), *imagenet_top1()]
+    data, found = _told_apart(data, found, {score.backbone for score in printed})
     measured = task_scores(found)
     own = [*measured, *mean_errors(measured)]
-    printed = [*published_task_scores(), *imagenet_top1()]
     own += [
         TaskScore(label.removeprefix(TOP1), "", IMAGENET, "top1", float(text) / 100)
         for label, text in data.provenance.items()
@@ -167,6 +182,19 @@ def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[
         provenance=data.provenance,
         timings=_timings(found),
     )
+
+
+def _told_apart(data: RunData, found: Sequence[Result], taken: Container[str]) -> tuple[RunData, list[Result]]:
+    """A run and its results, with "(yours)" behind the name of a backbone that a published model has too."""
+    called = {each.name: f"{each.name} (yours)" for each in data.backbones if each.name in taken}
+    backbones = [replace(each, name=called.get(each.name, each.name)) for each in data.backbones]
+    top1 = {f"{TOP1}{name}": f"{TOP1}{label}" for name, label in called.items()}
+    provenance = {top1.get(label, label): text for label, text in data.provenance.items()}
+    results = [
+        replace(each, job=each.job | {"backbone": called.get(each.job["backbone"], each.job["backbone"])})
+        for each in found
+    ]
+    return replace(data, backbones=backbones, provenance=provenance), results
 
 
 def _correlated(scores: Sequence[TaskScore]) -> tuple[list[Average], list[Pair]]:
