@@ -17,16 +17,14 @@ from unseen.cli.extract import (
     ImageNet1kOption,
     LayerOption,
     MissingOption,
-    NamesOption,
-    NormalizeOption,
     PoolOption,
     SizeOption,
     SplitsOption,
     TruthOption,
     VariantOption,
     WeightsOption,
-    load_backbones,
 )
+from unseen.cli.loading import NamesOption, NormalizeOption, load_backbones
 from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, print_table
 from unseen.cli.running import finish, processes
 from unseen.errors import UserError, did_you_mean

@@ -19,8 +19,6 @@ from unseen.cli.extract import (
     ImageNet1kOption,
     LayerOption,
     MissingOption,
-    NamesOption,
-    NormalizeOption,
     OnErrorOption,
     PoolOption,
     PrecisionOption,
@@ -32,8 +30,8 @@ from unseen.cli.extract import (
     VectorsOption,
     WeightsOption,
     extraction_settings,
-    load_backbones,
 )
+from unseen.cli.loading import NamesOption, NormalizeOption, load_backbones
 from unseen.cli.output import console
 from unseen.cli.running import WorkersOption, finish, processes
 from unseen.errors import UserError

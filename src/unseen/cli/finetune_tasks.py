@@ -12,13 +12,11 @@ from unseen.cli.extract import (
     CheckpointOption,
     DeviceOption,
     LayerOption,
-    NamesOption,
-    NormalizeOption,
     PoolOption,
     SizeOption,
     WeightsOption,
-    load_backbones,
 )
+from unseen.cli.loading import NamesOption, NormalizeOption, load_backbones
 from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, print_table
 from unseen.cli.running import processes
 from unseen.cli.tasks import open_datasets

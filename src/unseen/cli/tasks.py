@@ -15,8 +15,6 @@ from unseen.cli.extract import (
     FastOption,
     IgnoreDiskOption,
     LayerOption,
-    NamesOption,
-    NormalizeOption,
     OnErrorOption,
     PoolOption,
     PrecisionOption,
@@ -24,10 +22,10 @@ from unseen.cli.extract import (
     StudyDeviceOption,
     WeightsOption,
     extraction_settings,
-    load_backbones,
     say_damaged,
     watch_domain,
 )
+from unseen.cli.loading import NamesOption, NormalizeOption, load_backbones
 from unseen.cli.output import console, duration, note, print_table, track
 from unseen.cli.running import REPORT, WorkersOption, processes
 from unseen.errors import UserError
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
     from unseen.features.settings import Settings
     from unseen.images.datasets.open_dataset import OpenDataset
+    from unseen.jobs.fit_progress import FitProgress
     from unseen.probes.many_shot import ManyShotProtocol
     from unseen.report.task_data import TaskPage
     from unseen.studies.task_features import Found, TaskFeatures
@@ -219,9 +218,15 @@ def probe_tasks(
     if left:
         seconds = duration(probing_seconds(jobs, found, out / RESULTS, workers))
         note(f"{left} of {len(jobs)} jobs to do, about {seconds}; stopped, the same command goes on.")
-    for _ in track(run_tasks(jobs, found, out / RESULTS, workers), "jobs done", left):
+    for _ in track(run_tasks(jobs, found, out / RESULTS, workers, say_fits), "jobs done", left):
         pass
     return task_page(out, data, keys, left_out(found))
+
+
+def say_fits(progress: "FitProgress") -> None:
+    """Print how far a linear probe is; processes that run jobs call it too."""
+    of = "fits" if progress.stage == "grid" else "fits of the refit"
+    note(f"{progress.what}: {progress.done} of {progress.total} {of}, about {duration(progress.left)} left")
 
 
 def _finish(page: "TaskPage", out: Path) -> None:

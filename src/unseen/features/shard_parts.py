@@ -62,7 +62,7 @@ def remove_parts(folder: Path, shard: int) -> None:
 
 def _read_part(path: Path, start: int) -> ShardPart | None:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             X, about = file["X"], json.loads(str(file["about"]))
         part = ShardPart(start, about["stop"], X, {int(place): why for place, why in about["damaged"].items()})
     except (OSError, ValueError, KeyError, TypeError, BadZipFile):

@@ -3,9 +3,11 @@
 What is run, what is written of it, and how its results become a page.
 """
 
-from collections.abc import Container, Generator, Iterable, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone as LoadedBackbone
@@ -17,9 +19,10 @@ from unseen.images.datasets.dataset import Dataset
 from unseen.images.datasets.registry import DATASETS
 from unseen.jobs.few_shot_job import FewShotJob, few_shot_scores
 from unseen.jobs.finetune_task_job import FinetuneTaskJob, finetuned_task_scores, short_notices
+from unseen.jobs.fit_progress import FitProgress
 from unseen.jobs.many_shot_job import ManyShotJob, many_shot_scores
 from unseen.jobs.runner import Result, read_result, run_jobs
-from unseen.jobs.task_work import TaskJob, run_task_job
+from unseen.jobs.task_work import TaskJob, kept_folder, run_task_job
 from unseen.metrics.correlation import LEAST
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.report.run_data import Backbone, Domain, RunData
@@ -47,6 +50,8 @@ PUBLISHED_SIZE = 224
 """Pixels of an image's side in the paper."""
 FEATURES_BY = "features by "
 """How the label of provenance begins that says what decides a backbone's features, in the words of `backbone_text`."""
+UNFINISHED = "unfinished"
+"""The folder, among results, of what jobs have so far that are not finished."""
 EXACT = (
     "Temperatures are fitted on test data, as in the public code: calibration errors after scaling are better than "
     "a user would see."
@@ -54,21 +59,29 @@ EXACT = (
 
 
 def run_tasks(
-    jobs: Sequence[TaskJob], tasks: Sequence[TaskFeatures], folder: Path, workers: int
+    jobs: Sequence[TaskJob],
+    tasks: Sequence[TaskFeatures],
+    folder: Path,
+    workers: int,
+    tell: Callable[[FitProgress], None] | None = None,
 ) -> Generator[TaskJob, None, None]:
     """Run the jobs that have no result in `folder` yet and pass on each as it is done.
 
     Args:
         workers: processes for small jobs, and threads for large ones. One process drives a GPU.
+        tell: told every few seconds how far a linear probe is, in whatever process it runs.
     """
     places = {task.hashes[split]: place for task in tasks for split, place in task.places.items()}
-    work = partial(run_task_job, places=places, load=read_features)
-    if on_gpu():
-        yield from run_jobs(jobs, folder, work)
-        return
-    small, large = by_size(jobs, tasks)
-    yield from run_jobs(small, folder, work, workers=workers)
-    yield from run_jobs(large, folder, work, threads=workers)
+    kept = folder / UNFINISHED
+    work = partial(run_task_job, places=places, load=read_features, kept=kept, tell=tell)
+    small, large = (jobs, []) if on_gpu() else by_size(jobs, tasks)
+    running = chain(
+        run_jobs(small, folder, work, workers=1 if on_gpu() else workers),
+        run_jobs(large, folder, work, threads=workers),
+    )
+    for job in running:
+        shutil.rmtree(kept_folder(job, kept), ignore_errors=True)
+        yield job
 
 
 def task_run(
