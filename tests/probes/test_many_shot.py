@@ -247,7 +247,7 @@ def test_a_probe_that_was_stopped_goes_on_to_the_same_result() -> None:
             solved={"grid": whole["grid"][:grid], "refit": whole["refit"][:refit]},
             watch=lambda stage, stretch, of, again=again: again.append((stage, stretch.start)),  # type: ignore[misc]
         )
-        assert found == expected  # to the last bit
+        assert repr(found) == repr(expected)  # to the last bit; empty bins have no mean, which equals nothing
         assert again[0] == (("grid", 17) if grid == 17 else ("refit", 2))
     # What was solved on other features, or in another basis of the same, is not taken.
     other = [replace(stretch, basis="another") for stretch in whole["grid"]]
@@ -255,5 +255,5 @@ def test_a_probe_that_was_stopped_goes_on_to_the_same_result() -> None:
     found = many_shot(
         parts, "top1", solved={"grid": other}, watch=lambda stage, stretch, of: again.append((stage, stretch.start))
     )
-    assert found == expected
+    assert repr(found) == repr(expected)
     assert again[0] == ("grid", 0)
