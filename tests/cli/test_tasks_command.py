@@ -299,3 +299,57 @@ def test_two_checkpoints_of_one_architecture(unseen: Unseen, tmp_path: Path, mon
         code, _, error = unseen(*options, *words)
         assert code == 2
         assert message in error
+
+
+def test_a_damaged_image_leaves_out_its_data_set_alone(
+    unseen: Unseen, tmp_path: Path, backbone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = {"dtd": {"train": 2, "val": 2, "test": 2}, "pets": {"train": 8, "val": 2, "test": 10}}
+    for name, of in counts.items():
+        monkeypatch.setitem(DATASETS, name, replace(DATASETS[name], classes=2, counts=of))
+    write_pictures(tmp_path / "data")
+    options = ("tasks", "--backbone", backbone, "--images", tmp_path / "data", "--workers", 1, "--datasets", "dtd,pets")
+    code, _, notes = unseen(*options, "--out", tmp_path / "run")
+    assert code == 0
+    [line] = [line for line in notes.splitlines() if line.startswith("left out: dtd: ")]
+    assert "zigzagged/val.jpg" in line
+    assert "--on-error report" in line
+    assert set(pd.read_csv(tmp_path / "run/scores.csv")["dataset"]) == {"pets"}
+    assert "zigzagged/val.jpg" in (tmp_path / "run/report.html").read_text()
+    # With --on-error report, what was left out of a data set that is used is on the page and in the run.
+    (tmp_path / "data/oxford-iiit-pet/images/Abyssinian_3.jpg").write_bytes(b"damaged")
+    code, said, _ = unseen(*options, "--out", tmp_path / "other", "--on-error", "report")
+    assert code == 0
+    assert "1 of 10 test images is damaged and was left out" in said
+    assert "Abyssinian_3.jpg" in (tmp_path / "other/report.html").read_text()
+    [flaw] = json.loads((tmp_path / "other/run.json").read_text())["flaws"]
+    assert (flaw["kind"], flaw["domain"], flaw["count"], flaw["total"]) == ("damaged-images", "pets", 1, 10)
+    assert "Abyssinian_3.jpg" in flaw["examples"][0]
+    # Where no data set is left, the first fault is the error.
+    code, _, error = unseen(*options[:-1], "dtd", "--out", tmp_path / "third")
+    assert code == 2
+    assert "dtd: " in error
+
+
+def test_a_quick_look_is_called_one(unseen: Unseen, tmp_path: Path, backbone: str) -> None:
+    options = ("tasks", "--backbone", backbone, "--datasets", "digits", "--workers", 1, "--out", tmp_path / "run")
+    code, said, _ = unseen(*options, "--limit", 12)
+    assert code == 0
+    table = pd.read_csv(tmp_path / "run/scores.csv")
+    assert set(table["limit"]) == {12}
+    assert set(table["setting"]) == {"linear", "5-shot", "20-shot", "ece", "scaled-ece"}  # 36 images of a class
+    [domain] = json.loads((tmp_path / "run/run.json").read_text())["domains"]
+    assert domain["limit"] == 12
+    assert "at most 12 images of each class" in (tmp_path / "run/report.html").read_text()
+    assert "A quick look at a part of digits of scikit-learn" in said
+    assert "digits: no 50-shot episodes, as it has a class with 36 images" in said
+    stores = [json.loads(path.read_text()) for path in (tmp_path / "run/features/digits").glob("*/manifest.json")]
+    assert [store["rows"] for store in stores] == [120] * 3
+    assert {store["provenance"]["limit"] for store in stores} == {12}
+    found = find_task_features(tmp_path / "run/features", [], [])
+    assert [each.limit for each in found.features] == [12]
+    # The rest does not join the part in one folder.
+    code, _, error = unseen(*options)
+    assert code == 2
+    assert "a run with other images taken of digits" in error
+    assert "--limit is at least 1" in unseen(*options, "--limit", 0).err

@@ -53,6 +53,10 @@ def tasks(
     features: Annotated[
         Path | None, typer.Option(help="Features instead of images: a folder for each data set.")
     ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(help="A quick look: at most so many images of each class in every split, always the same ones."),
+    ] = None,
     protocol: Annotated[str, typer.Option(help="ericsson-2021, or ericsson-2021-exact.")] = "ericsson-2021",
     imagenet_top1: Annotated[
         list[float] | None,
@@ -82,6 +86,7 @@ def tasks(
     it adds them to what the folder has.
     """
     from unseen.features.disk import lacking_space, refuse_full_disk
+    from unseen.images.datasets.limit import limited
     from unseen.probes.many_shot import PROTOCOLS
     from unseen.studies.run_folder import refuse_other_run
     from unseen.studies.task_features import find_task_features
@@ -95,6 +100,8 @@ def tasks(
     if features is not None:
         if images is not None:
             raise UserError("give images (--images) or features (--features), not both")
+        if limit is not None:
+            raise UserError("--limit takes a part of images; features (--features) are taken as they are")
         found, faults = find_task_features(features, names, backbone or [])
         missing = leave_out(faults)
         if dry_run:
@@ -104,11 +111,14 @@ def tasks(
             raise UserError("say which backbone: --backbone, or give its features: --features")
         settings = extraction_settings(device, precision, batch, count, on_error, fast, exif)
         opened, missing = open_datasets(names, images)
+        if limit is not None:
+            opened = [limited(each, limit) for each in opened]
         loaded = load_backbones(
             backbone, "published", settings.device, checkpoint, pool, layer, size, weights, name, normalize
         )
         top1 = _top1([each.label for each in loaded], imagenet_top1 or [])
-        refuse_other_run(out, task_provenance(loaded, settings, chosen))  # before hours of extraction, not after them
+        # Before hours of extraction, not after them.
+        refuse_other_run(out, task_provenance(loaded, opened, settings, chosen))
         needed = show_plan(opened, loaded, settings, chosen, out, count)
         if dry_run:
             if lacking := lacking_space(out, needed):
@@ -213,14 +223,15 @@ def probe_tasks(
     from unseen.studies.tasks import run_tasks, task_page, task_run
 
     jobs = task_jobs(found, protocol)
-    data, keys = extend_run(out, task_run(found, protocol, top1=top1, missing=missing), list(map(job_key, jobs)))
+    run = task_run(found, protocol, top1=top1, missing=[*missing, *left_out(found)])
+    data, keys = extend_run(out, run, list(map(job_key, jobs)))
     left = len(without_result(jobs, out / RESULTS))
     if left:
         seconds = duration(probing_seconds(jobs, found, out / RESULTS, workers))
         note(f"{left} of {len(jobs)} jobs to do, about {seconds}; stopped, the same command goes on.")
     for _ in track(run_tasks(jobs, found, out / RESULTS, workers, say_fits), "jobs done", left):
         pass
-    return task_page(out, data, keys, left_out(found))
+    return task_page(out, data, keys)
 
 
 def say_fits(progress: "FitProgress") -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone, Spec
-from unseen.errors import UserError
+from unseen.errors import ImageError, UserError
 from unseen.features.fingerprint import fingerprint
 from unseen.features.one_pass import Progress, Task, one_pass
 from unseen.features.plan import Plan, plan
@@ -51,8 +51,13 @@ def extract(
             raise UserError(f"{backbone.spec.id}: this backbone is given twice")
         # What the backbone is called decides nothing, so it is not in the key.
         provenance = {
-            **decides, "key": key, "name": backbone.label, "source": dict(source.about), "versions": _versions()
-        }  # fmt: skip
+            **decides,
+            "key": key,
+            "name": backbone.label,
+            "limit": manifest.limit,
+            "source": dict(source.about),
+            "versions": _versions(),
+        }
         stores[place] = Unfinished(place, source, rows, settings.dtype, provenance)
     if settings.on_error == "fail":
         _refuse_damaged(stores.values())
@@ -103,7 +108,7 @@ def _refuse_damaged(stores: Iterable[Unfinished]) -> None:
     for store in stores:
         damaged = store.first_damaged()
         if damaged is not None:
-            raise UserError(
+            raise ImageError(
                 f"{damaged[0]}: {damaged[1]} (an earlier extraction left it out of {store.folder}); "
-                "if it is repaired, delete that folder"
+                "if it is repaired, delete that folder, or go on without it (--on-error report)"
             )

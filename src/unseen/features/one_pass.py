@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from unseen.backbones.backbone import Backbone
-from unseen.errors import UserError
+from unseen.errors import ImageError, UserError
 from unseen.features.batches import Batch, Decoder, Piece, dead_workers_named, decoded, geometry
 from unseen.features.forward import Idle, features, moved, products
 from unseen.features.plan import Plan
@@ -199,11 +199,15 @@ def _timed(batches: Iterator[Batch]) -> Iterator[tuple[Batch, float]]:
 def _refuse(batch: Batch, source: ImageSource, plan: Plan, settings: Settings) -> None:
     """End the pass where images cannot be read, or are damaged and must not be."""
     if batch.unreadable:
-        raise UserError(batch.unreadable)
+        raise ImageError(batch.unreadable)
     damaged = {place: reason for losses in batch.damaged.values() for place, reason in losses.items()}
     if damaged and settings.on_error == "fail":
         place = min(damaged)
-        raise UserError(f"{source.entries[int(plan.numbers[place])].id}: {damaged[place]}")
+        more = f", and {len(damaged) - 1:,} more of the same batch are damaged" if len(damaged) > 1 else ""
+        raise ImageError(
+            f"{source.entries[int(plan.numbers[place])].id}: {damaged[place]}{more}; "
+            "repair the images, or leave out all that are damaged and have them listed (--on-error report)"
+        )
 
 
 def _wait(writing: Sequence[Future[None]]) -> None:

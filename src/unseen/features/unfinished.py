@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UserError
+from unseen.errors import ImageError, UserError
 from unseen.features.plan import Plan
 from unseen.features.shard_parts import ShardPart, read_parts, remove_parts
 from unseen.features.store import MANIFEST, finish_store, write_shard
@@ -106,7 +106,7 @@ class Unfinished:
         shards = [record for record in there if record["rows"]]
         damaged = [image for record in there for image in record["damaged"]]
         if not shards:
-            raise UserError(f"all {len(damaged):,} images are damaged; the first is {_sentence(damaged[0])}")
+            raise ImageError(f"all {len(damaged):,} images are damaged; the first is {_sentence(damaged[0])}")
         kept = np.delete(np.arange(len(self.plan.numbers)), [image["place"] for image in damaged])
         losses = [{"id": image["id"], "reason": image["reason"]} for image in damaged]
         finish_store(

@@ -17,10 +17,15 @@ COLUMNS = ("id", "class", "split")
 
 @dataclass(frozen=True)
 class Manifest:
-    """Chosen images, in the order of their source, and the split of each ("train", "test", or any word)."""
+    """Chosen images, in the order of their source, and the split of each ("train", "test", or any word).
+
+    Attributes:
+        limit: at most so many images of each class in every split, where others were left out for a quick look.
+    """
 
     entries: Sequence[Entry]
     splits: Sequence[str]
+    limit: int | None = None
 
     def __len__(self) -> int:
         return len(self.splits)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from unseen.results.flaws import Flaw
 from unseen.results.score import Score
 
 if TYPE_CHECKING:
@@ -21,7 +22,11 @@ class Example:
 
 @dataclass(frozen=True)
 class Domain:
-    """A set of concepts that backbones were probed on, in the order of the report."""
+    """A set of concepts that backbones were probed on, in the order of the report.
+
+    Attributes:
+        limit: at most so many images of each class in every split, where the rest was left out for a quick look.
+    """
 
     name: str
     title: str
@@ -29,6 +34,7 @@ class Domain:
     similarity: float | None = None
     concepts: Sequence[str] = ()
     examples: Sequence[Example] = ()
+    limit: int | None = None
 
 
 @dataclass(frozen=True)
@@ -102,6 +108,7 @@ class RunData:
             are those of the paper's first version; empty where none may.
         concept_accuracy: with all samples; empty where results do not have it.
         concept_hits: of the logistic probe, one for each of its results that has them.
+        flaws: images that were left out, and rows of features that are not as others.
     """
 
     title: str
@@ -115,6 +122,7 @@ class RunData:
     published: str = ""
     concept_accuracy: Sequence[ConceptAccuracy] = ()
     concept_hits: Sequence[ConceptHits] = ()
+    flaws: Sequence[Flaw] = ()
 
     @cached_property
     def concept_intervals(self) -> "Mapping[tuple[str, str, str], Interval]":

@@ -12,12 +12,17 @@ SHOTS = (5, 20, 50)
 
 @dataclass(frozen=True)
 class TaskDataset:
-    """A data set of the page: `family` is the paper's group of few-shot data sets, empty for none."""
+    """A data set of the page: `family` is the paper's group of few-shot data sets, empty for none.
+
+    Attributes:
+        limit: at most so many images of each class in every split; None for all of them.
+    """
 
     name: str
     title: str
     metric: str
     family: str
+    limit: int | None = None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from unseen.jobs.runner import Result, read_result
 from unseen.jobs.scores import result_scores
 from unseen.ontology.levels import Levels
 from unseen.report.run_data import Backbone, ConceptAccuracy, ConceptHits, Domain, Example, RunData, Step
+from unseen.results.flaws import Flaw
 from unseen.results.score import Score
 from unseen.studies.concept_accuracy import concept_accuracy, concept_hits
 from unseen.studies.concept_variants import pooled_draws
@@ -68,6 +69,7 @@ def extend_run(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunDat
             notice=_both_notices(old, data),
             provenance={**old.provenance, **data.provenance},
             published=data.published if data.published == old.published else "",
+            flaws=[*dict.fromkeys([*old.flaws, *data.flaws])],
         )
         keys = [*dict.fromkeys([*old_keys, *keys])]
     write_run(folder, data, keys)
@@ -133,6 +135,7 @@ def _read(folder: Path) -> tuple[RunData, list[str]]:
         record["domains"] = [_domain(domain) for domain in record["domains"]]
         record["backbones"] = [Backbone(**backbone) for backbone in record["backbones"]]
         record["steps"] = [Step(**step) for step in record["steps"]]
+        record["flaws"] = [_flaw(flaw) for flaw in record.get("flaws", ())]
         data = RunData(scores=(), **record)
         if not data.domains or not data.backbones or not all(isinstance(key, str) for key in keys):
             raise ValueError("no domains, backbones or keys")
@@ -160,6 +163,10 @@ def with_scores(folder: Path, data: RunData, keys: Sequence[str]) -> RunData:
         concept_accuracy=concept_accuracy(hits, levels) if levels else (),
         concept_hits=hits,
     )
+
+
+def _flaw(record: dict[str, Any]) -> Flaw:
+    return Flaw(**(record | {"examples": tuple(record["examples"])}))
 
 
 def _domain(record: dict[str, Any]) -> Domain:

@@ -72,7 +72,7 @@ def left_out(tasks: Sequence[TaskFeatures]) -> list[str]:
             if task.classes < WAYS
             else f"a class with {task.fewest} images, and {short[0] + QUERIES} are needed"
         )
-        sentences.append(f"{task.dataset.title}: no {settings} episodes, as it has {reason}.")
+        sentences.append(f"{task.dataset.name}: no {settings} episodes, as it has {reason}.")
     return sentences
 
 

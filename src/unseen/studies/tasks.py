@@ -16,6 +16,7 @@ from unseen.features.readers import read_features
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
 from unseen.images.datasets.dataset import Dataset
+from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.datasets.registry import DATASETS
 from unseen.jobs.few_shot_job import FewShotJob, few_shot_scores
 from unseen.jobs.finetune_task_job import FinetuneTaskJob, finetuned_task_scores, short_notices
@@ -27,6 +28,7 @@ from unseen.metrics.correlation import LEAST
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.report.run_data import Backbone, Domain, RunData
 from unseen.report.task_data import Average, Bins, CorrelationTable, Fit, Pair, TaskDataset, TaskPage
+from unseen.results.flaws import flaw_sentences
 from unseen.results.transfer import (
     ECE,
     IMAGENET,
@@ -50,6 +52,8 @@ PUBLISHED_SIZE = 224
 """Pixels of an image's side in the paper."""
 FEATURES_BY = "features by "
 """How the label of provenance begins that says what decides a backbone's features, in the words of `backbone_text`."""
+LIMIT_OF = "images taken of "
+"""How the label of provenance begins that says how much of a data set was taken."""
 UNFINISHED = "unfinished"
 """The folder, among results, of what jobs have so far that are not finished."""
 EXACT = (
@@ -95,9 +99,11 @@ def task_run(
 
     Args:
         top1: accuracy on ImageNet of backbones whose it is known, as shares.
-        missing: sentences on the data sets that were asked for and are not there.
+        missing: sentences on the data sets that were asked for and are not there, and on settings that some lack the
+            images for.
     """
     datasets = {task.dataset.name: task.dataset for task in tasks}
+    limits = {task.dataset.name: task.limit for task in tasks}
     backbones = {task.backbone: task for task in tasks}
     said = [EXACT] if protocol.temperature == "test-folds" else []
     said += [
@@ -108,7 +114,7 @@ def task_run(
     return RunData(
         title=TITLE,
         scores=(),
-        domains=[Domain(name, dataset.title) for name, dataset in datasets.items()],
+        domains=[Domain(name, _title(dataset, limits[name]), limit=limits[name]) for name, dataset in datasets.items()],
         backbones=[Backbone(name, "yours", f"{task.dimension} features") for name, task in backbones.items()],
         baseline=next(iter(backbones)),
         notice=" ".join([*said, *missing]),
@@ -117,21 +123,36 @@ def task_run(
             **{f"{TOP1}{name}": f"{100 * share:g}" for name, share in top1.items()},
             **{f"{FEATURES_BY}{name}": text for name, task in backbones.items() if (text := _made_by(task))},
             **{f"features of {task.dataset.name} by {task.backbone}": task.made for task in tasks},
+            **{f"{LIMIT_OF}{name}": _limit_text(limit) for name, limit in limits.items()},
             **{f"licence of {name}": dataset.licence for name, dataset in datasets.items()},
             VERSION: __version__,
         },
+        flaws=[flaw for task in tasks for flaw in task.flaws],
     )
 
 
+def _title(dataset: Dataset, limit: int | None) -> str:
+    """What a data set is called, with a part of it named as one."""
+    return f"{dataset.title} ({_limit_text(limit)})" if limit else dataset.title
+
+
+def _limit_text(limit: int | None) -> str:
+    return f"at most {limit} images of each class in every split" if limit else "all images"
+
+
 def task_provenance(
-    backbones: Sequence[LoadedBackbone], settings: Settings, protocol: ManyShotProtocol
+    backbones: Sequence[LoadedBackbone],
+    opened: Sequence[OpenDataset],
+    settings: Settings,
+    protocol: ManyShotProtocol,
 ) -> dict[str, str]:
     """What decides a study before any of its features are there, to compare with the run that a folder has."""
     made = {
         f"{FEATURES_BY}{each.label}": backbone_text(Place(Path(), settings.decides(each.spec, "", "")))
         for each in backbones
     }
-    return {"protocol": _protocol_text(protocol), **made}
+    limits = {f"{LIMIT_OF}{each.dataset.name}": _limit_text(each.manifest.limit) for each in opened}
+    return {"protocol": _protocol_text(protocol), **made, **limits}
 
 
 def _made_by(task: TaskFeatures) -> str:
@@ -173,7 +194,9 @@ def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[
         for label, text in data.provenance.items()
         if label.startswith(TOP1)
     ]
-    together = averages([*own, *printed])
+    # A quick look at a part of a data set has no place beside numbers that are of all of it.
+    beside = [] if any(domain.limit for domain in data.domains) else printed
+    together = averages([*own, *beside])
     tuned = [result for result in found if result.job["job"] == FinetuneTaskJob.__name__]
     left = len(keys) - len(found)
     unfinished = [f"This run is not finished: {left} of {len(keys)} jobs have no result yet."] if left else []
@@ -184,14 +207,20 @@ def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[
         title=data.title,
         protocol=data.provenance.get("protocol", "fine-tuning only"),
         backbones=[backbone.name for backbone in data.backbones],
-        datasets=[_dataset(DATASETS[domain.name]) for domain in data.domains],
-        scores=[*own, *printed],
+        datasets=[_dataset(DATASETS[domain.name], domain.limit) for domain in data.domains],
+        scores=[*own, *beside],
         fits=[_fit(result) for result in found if result.job["job"] == ManyShotJob.__name__],
         averages=together,
         correlations=tables,
         ranks=ranks(together),
-        notices=[*filter(None, [data.notice]), *short_notices(tuned), *unfinished],
-        notes=[*notes, *without_average([*own, *printed])],
+        notices=[
+            *filter(None, [data.notice]),
+            *_limit_notices(data),
+            *flaw_sentences(data.flaws, {domain.name: domain.title for domain in data.domains}),
+            *short_notices(tuned),
+            *unfinished,
+        ],
+        notes=[*notes, *without_average([*own, *beside])],
         provenance=data.provenance,
         timings=_timings(found),
     )
@@ -215,8 +244,18 @@ def _correlated(scores: Sequence[TaskScore]) -> tuple[list[Average], list[Pair]]
     return found, correlations(found)
 
 
-def _dataset(dataset: Dataset) -> TaskDataset:
-    return TaskDataset(dataset.name, dataset.title, dataset.metric, dataset.few_shot or "")
+def _limit_notices(data: RunData) -> list[str]:
+    limited = [f"{DATASETS[domain.name].title} ({domain.limit})" for domain in data.domains if domain.limit]
+    if not limited:
+        return []
+    return [
+        f"A quick look at a part of {', '.join(limited)}: at most so many images of each class in every split. Its "
+        "scores are not those of the whole data set, so no published ones stand beside them."
+    ]
+
+
+def _dataset(dataset: Dataset, limit: int | None) -> TaskDataset:
+    return TaskDataset(dataset.name, _title(dataset, limit), dataset.metric, dataset.few_shot or "", limit)
 
 
 def task_scores(results: Iterable[Result]) -> list[TaskScore]:

@@ -1,0 +1,58 @@
+"""What is wrong with some of the data of a run: records in the run, and sentences for whoever reads of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+FlawKind = Literal["damaged-images", "zero-rows"]
+SHOWN = 3
+MOST_EXAMPLES = 100
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """Images or rows of features that are not as the others.
+
+    Attributes:
+        kind: images that could not be decoded and were left out; or rows that are all zeros. Such a row has no
+            direction: where rows are scaled to length 1 it stays as it is, as in the code of ImageNet-CoG.
+        place: which part of the domain: `training images` or `test images`, or the file or store of the rows.
+        count: how many, of `total`.
+        examples: the first of them: names of images with what is wrong, or numbers of rows.
+    """
+
+    kind: FlawKind
+    backbone: str
+    domain: str
+    place: str
+    count: int
+    total: int
+    examples: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What is wrong, without the domain and the backbone."""
+        examples = "; ".join(self.examples[:SHOWN]) + ("; …" if self.count > SHOWN else "")
+        if self.kind == "damaged-images":
+            left_out = "is damaged and was" if self.count == 1 else "are damaged and were"
+            return f"{self.count:,} of {self.total:,} {self.place} {left_out} left out ({examples})"
+        rows = "row" if self.count == 1 else "rows"
+        are = "is all zeros and stays" if self.count == 1 else "are all zeros and stay"
+        return f"{self.count:,} of {self.total:,} rows of {self.place} ({rows} {examples}) {are} zero when normalised"
+
+
+def flaw_sentences(flaws: Sequence[Flaw], titles: Mapping[str, str] | None = None) -> list[str]:
+    """A sentence for each flaw, once for all backbones that share it.
+
+    Args:
+        titles: what to call domains.
+    """
+    backbones: dict[tuple[str, str], list[str]] = {}
+    for flaw in flaws:
+        backbones.setdefault((flaw.domain, flaw.text), []).append(flaw.backbone)
+    every = {flaw.backbone for flaw in flaws}
+    found = []
+    for (domain, text), names in backbones.items():
+        whose = f", features of {', '.join(names)}" if len(every) > 1 and set(names) != every else ""
+        found.append(f"{(titles or {}).get(domain, domain)}{whose}: {text}.")
+    return found
