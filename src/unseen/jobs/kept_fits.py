@@ -69,9 +69,9 @@ class KeptFits:
             if self._folder is None:
                 break
             arrays: dict[str, Any] = {name: getattr(each.found, name).cpu().numpy() for name in TENSORS}
-            facts = {"penalties": each.penalties.cpu().numpy(), "hard": each.found.hard, "basis": each.basis}
+            arrays |= {"penalties": each.penalties.cpu().numpy(), "hard": each.found.hard, "basis": each.basis}
             with atomic_write(_file(self._folder, stage, each.start)) as file:
-                np.savez(file, **arrays, **facts)
+                np.savez(file, **arrays)
         self._waiting = []
 
 

@@ -61,8 +61,8 @@ ERICSSON_2021 = ManyShotProtocol()
 ERICSSON_2021_EXACT = ManyShotProtocol(name="ericsson-2021-exact", max_iterations=100, temperature="test-folds")
 """The public code's way: the temperature comes from the test data, and a fit ends after 100 iterations.
 
-Those 100 are of our optimiser, which needs fewer than scikit-learn's and mostly converges within them: where theirs
-stops short of the optimum, that is not imitated.
+Those 100 are of our optimiser, which needs fewer than scikit-learn's; at weak penalties they may not suffice either,
+and `converged` says so. Where theirs stops short of the optimum, that is not imitated.
 """
 PROTOCOLS = {protocol.name: protocol for protocol in (ERICSSON_2021, ERICSSON_2021_EXACT)}
 

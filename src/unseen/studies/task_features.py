@@ -241,8 +241,8 @@ def _in_folder(folder: Path, dataset: Dataset, backbones: Sequence[str]) -> dict
     stores = [entry for entry in sorted(folder.iterdir()) if (entry / MANIFEST).is_file()]
     found: dict[str, dict[str, Path]] = {}
     for store in stores:
-        place = Place(store, read_about(store))
-        name, split = place.backbone, place.split
+        made = Place(store, read_about(store))
+        name, split = made.backbone, made.split
         if name is None or split not in splits or (backbones and name not in backbones):
             continue
         if split in found.setdefault(name, {}):
