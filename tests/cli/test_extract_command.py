@@ -204,3 +204,16 @@ def test_a_folder_that_cannot_be_written_to_is_noticed_before_a_backbone_is_load
         code, _, error = unseen(command, "--backbone", "timm:no_such_model", *more, "--out", tmp_path / "file/run")
         assert code == 2
         assert f"{tmp_path / 'file/run'}: cannot be written to" in error
+
+
+def test_a_name_is_in_the_store_but_not_in_its_key(unseen: Unseen, backbone: str, tmp_path: Path) -> None:
+    images = photographs(tmp_path / "photos", 4)
+    keys = {}
+    for name, more in (("mine", ()), ("other", ()), ("plain", ("--normalize", "none"))):
+        words = [*options(backbone, tmp_path / name, images), "--name", name, *more]
+        assert unseen(*words).code == 0
+        [path] = (tmp_path / name / "features").glob("*/manifest.json")
+        about = json.loads(path.read_text())["provenance"]
+        assert about["name"] == name
+        keys[name] = about["key"]
+    assert keys["mine"] == keys["other"] != keys["plain"]

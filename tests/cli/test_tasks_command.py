@@ -340,7 +340,9 @@ def test_a_quick_look_is_called_one(unseen: Unseen, tmp_path: Path, backbone: st
     assert set(table["setting"]) == {"linear", "5-shot", "20-shot", "ece", "scaled-ece"}  # 36 images of a class
     [domain] = json.loads((tmp_path / "run/run.json").read_text())["domains"]
     assert domain["limit"] == 12
-    assert "at most 12 images of each class" in (tmp_path / "run/report.html").read_text()
+    page = (tmp_path / "run/report.html").read_text()
+    assert "at most 12 images of each class" in page
+    assert "digits of scikit-learn (part: 12 images per class)" in page
     assert "A quick look at a part of digits of scikit-learn" in said
     assert "digits: no 50-shot episodes, as it has a class with 36 images" in said
     stores = [json.loads(path.read_text()) for path in (tmp_path / "run/features/digits").glob("*/manifest.json")]

@@ -133,7 +133,7 @@ def task_run(
 
 def _title(dataset: Dataset, limit: int | None) -> str:
     """What a data set is called, with a part of it named as one."""
-    return f"{dataset.title} ({_limit_text(limit)})" if limit else dataset.title
+    return f"{dataset.title} (part: {limit} images per class)" if limit else dataset.title
 
 
 def _limit_text(limit: int | None) -> str:
@@ -245,12 +245,14 @@ def _correlated(scores: Sequence[TaskScore]) -> tuple[list[Average], list[Pair]]
 
 
 def _limit_notices(data: RunData) -> list[str]:
-    limited = [f"{DATASETS[domain.name].title} ({domain.limit})" for domain in data.domains if domain.limit]
-    if not limited:
-        return []
+    titles: dict[int, list[str]] = {}
+    for domain in data.domains:
+        if domain.limit:
+            titles.setdefault(domain.limit, []).append(DATASETS[domain.name].title)
     return [
-        f"A quick look at a part of {', '.join(limited)}: at most so many images of each class in every split. Its "
-        "scores are not those of the whole data set, so no published ones stand beside them."
+        f"A quick look at a part of {', '.join(names)}: {_limit_text(limit)}. Such scores are not those of all images, "
+        "so no published ones stand beside them."
+        for limit, names in titles.items()
     ]
 
 
