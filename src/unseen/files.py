@@ -111,3 +111,23 @@ def write_table(path: Path, header: Sequence[str], rows: Iterator[Sequence[objec
     writer.writerows(rows)
     with atomic_write(path) as file:
         file.write(text.getvalue().encode())
+
+
+def byte_size(count: int) -> str:
+    """Bytes as a person would say them."""
+    for unit, number in (("GB", 1e9), ("MB", 1e6)):
+        if count >= number / 10:
+            return f"{count / number:,.1f} {unit}"
+    return f"{count / 1e3:,.1f} kB"
+
+
+def check_writable(folder: Path) -> None:
+    """Refuse a folder that nothing can be written to, there or still to be made, before any work is done for it."""
+    there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    try:
+        if not there.is_dir():
+            raise NotADirectoryError(f"{there} is a file" if there != folder.absolute() else "it is a file")
+        with NamedTemporaryFile(dir=there, prefix=".unseen."):
+            pass
+    except OSError as error:
+        raise UserError(f"{folder}: cannot be written to ({error.strerror or error}); give another folder") from None

@@ -94,3 +94,36 @@ def test_description_in_words() -> None:
     assert lines["resize"] == "as it is"
     assert lines["features"] == "5 numbers, from the layer map"
     assert "tensors" not in lines
+
+
+def saved(path: Path, seed: int) -> Path:
+    import timm
+
+    torch.manual_seed(seed)
+    torch.save({"state_dict": timm.create_model("test_resnet", num_classes=0).state_dict()}, path)
+    return path
+
+
+def test_a_file_of_weights_behind_an_architecture(tmp_path: Path) -> None:
+    first, second = (saved(tmp_path / f"{name}.pth", seed) for seed, name in enumerate(("moco", "swav")))
+    found = load_backbone(f"timm:test_resnet@{first}")
+    assert found.spec == load_backbone("timm:test_resnet", checkpoint=first).spec
+    assert found.spec.id == "timm:test_resnet"  # where the file lies does not decide features
+    assert found.label == "timm:test_resnet@moco.pth"
+    assert load_backbone(f"timm:test_resnet@{second}").spec.digest != found.spec.digest
+    with pytest.raises(UserError, match="leave out the other checkpoint"):
+        load_backbone(f"timm:test_resnet@{first}", checkpoint=second)
+    with pytest.raises(UserError, match="source:architecture@file"):
+        load_backbone("timm:test_resnet@")
+    with pytest.raises(UserError, match="no such checkpoint file"):
+        load_backbone("timm:test_resnet@nothing.pth")
+
+
+def test_normalisation_is_part_of_what_features_are_of(tmp_path: Path) -> None:
+    usual = load_backbone("timm:test_resnet", weights="random").spec
+    spec = load_backbone("timm:test_resnet", weights="random", normalise="none").spec
+    assert (spec.transform.mean, spec.transform.std) == ((0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
+    assert spec.transform != usual.transform
+    assert spec.digest == usual.digest
+    with pytest.raises(UserError, match="imagenet, none, half, clip, not 'simclr'"):
+        load_backbone("timm:test_resnet", weights="random", normalise="simclr")

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -176,3 +177,43 @@ def test_the_catalogue_says_how_to_load_each_model(unseen: Unseen) -> None:
         row["weights"].split(":")[0] in ("timm", "torchvision", "openclip") or "(" in row["weights"]
         for row in rows.values()
     )
+
+
+def test_an_extraction_that_the_disk_is_too_small_for_is_refused(
+    unseen: Unseen, backbone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # 6 images of 12 dimensions in 32 bits, with label and name: 6 × (48 + 38) bytes.
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _place: usage._replace(free=500))
+    words = options(backbone, tmp_path, photographs(tmp_path / "photos", 6))
+    code, _, error = unseen(*words)
+    assert code == 2
+    assert "0.0 kB are missing" in error
+    assert "--ignore-disk" in error
+    assert not (tmp_path / "features").exists()
+    assert unseen(*words, "--ignore-disk").code == 0
+    assert unseen(*words).code == 0  # nothing is left to write
+
+
+def test_a_folder_that_cannot_be_written_to_is_noticed_before_a_backbone_is_loaded(
+    unseen: Unseen, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    for command in ("extract", "tasks", "concepts", "finetune"):
+        more = ("--datasets", "digits") if command in ("tasks", "finetune") else ("--images", tmp_path)
+        code, _, error = unseen(command, "--backbone", "timm:no_such_model", *more, "--out", tmp_path / "file/run")
+        assert code == 2
+        assert f"{tmp_path / 'file/run'}: cannot be written to" in error
+
+
+def test_a_name_is_in_the_store_but_not_in_its_key(unseen: Unseen, backbone: str, tmp_path: Path) -> None:
+    images = photographs(tmp_path / "photos", 4)
+    keys = {}
+    for name, more in (("mine", ()), ("other", ()), ("plain", ("--normalize", "none"))):
+        words = [*options(backbone, tmp_path / name, images), "--name", name, *more]
+        assert unseen(*words).code == 0
+        [path] = (tmp_path / name / "features").glob("*/manifest.json")
+        about = json.loads(path.read_text())["provenance"]
+        assert about["name"] == name
+        keys[name] = about["key"]
+    assert keys["mine"] == keys["other"] != keys["plain"]

@@ -9,11 +9,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from PIL import Image
 
+import unseen.cli.tasks as tasks_module
 from unseen.cli.main import app
 from unseen.cli.tasks import tasks
+from unseen.images.arrays import array_images
+from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.datasets.registry import DATASETS
+from unseen.images.manifest import Manifest
 from unseen.probes.many_shot import ERICSSON_2021
 from unseen.studies.task_features import find_task_features
 from unseen.studies.task_plan import task_jobs
@@ -43,6 +48,16 @@ def blurred():
 def backbone(tmp_path: Path) -> str:
     (tmp_path / "own.py").write_text(CODE)
     return f"{tmp_path / 'own.py'}:pixels"
+
+
+def few_digits(images: int = 60) -> OpenDataset:
+    """Noise in six classes that is called digits: training, validation and test images in turn."""
+    rng = np.random.default_rng(0)
+    labels = [str(number % 6) for number in range(images)]
+    pixels = rng.integers(0, 256, (images, 8, 8, 3), dtype=np.uint8)
+    source = array_images(pixels, labels, [f"{number:03d}" for number in range(images)])
+    splits = [("train", "val", "test")[number // 6 % 3] for number in range(images)]
+    return OpenDataset(DATASETS["digits"], source, Manifest(source.entries, splits))
 
 
 def results(out: Path) -> dict[str, float]:
@@ -261,3 +276,102 @@ def test_a_partial_copy_is_named(unseen: Unseen, tmp_path: Path, backbone: str) 
     assert "eurosat: " in notes
     assert "is incomplete: 2 images where 27,000 are expected" in notes
     assert "digits" in said
+
+
+def test_two_checkpoints_of_one_architecture(unseen: Unseen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    timm = pytest.importorskip("timm", reason="an architecture to load into")
+    for seed, name in enumerate(("moco", "simclr")):
+        torch.manual_seed(seed)
+        torch.save(timm.create_model("test_resnet", num_classes=0).state_dict(), tmp_path / f"{name}.pth")
+    monkeypatch.setattr(tasks_module, "open_datasets", lambda names, images: ([few_digits()], []))
+    ids = [f"timm:test_resnet@{tmp_path / name}.pth" for name in ("moco", "simclr")]
+    options = ("tasks", "--size", 8, "--workers", 1, "--datasets", "digits", "--out", tmp_path / "run")
+    both = [word for each in ids for word in ("--backbone", each)]
+    # MoCo-v2 is also one of the paper's models.
+    names = ("--name", "MoCo-v2", "--name", "mine", "--normalize", "imagenet", "--normalize", "none")
+    code, _, notes = unseen(*options, *both, *names)
+    assert code == 0, notes
+    table = pd.read_csv(tmp_path / "run/scores.csv")
+    assert list(dict.fromkeys(table["backbone"])) == ["MoCo-v2 (yours)", "mine"]
+    stores = [json.loads(path.read_text())["provenance"] for path in (tmp_path / "run/features").rglob("manifest.json")]
+    assert {(each["name"], each["backbone"]["transform"]["mean"][0]) for each in stores} == {
+        ("MoCo-v2", 0.485),
+        ("mine", 0.0),
+    }
+    assert len({each["key"] for each in stores}) == 6
+    found = find_task_features(tmp_path / "run/features", [], [])
+    assert {each.backbone for each in found.features} == {"MoCo-v2", "mine"}
+
+    def no_extraction(*_: object, **__: object) -> None:
+        raise AssertionError("nothing may be extracted")
+
+    # What cannot be is refused before anything is extracted.
+    monkeypatch.setattr(tasks_module, "extract_features", no_extraction)
+    for words, message in (
+        (("--backbone", ids[1], "--name", "MoCo-v2"), "a run with other features by MoCo-v2"),
+        ((*both, "--name", "a"), "1 names, 2 backbones"),
+        ((*both, "--name", "a", "--name", "a"), "2 backbones are called a"),
+        (("--backbone", ids[0], "--backbone", ids[0]), "2 backbones are called timm:test_resnet@moco.pth"),
+        ((*both[:2] * 2, "--name", "a", "--name", "b"), "a and b are the same backbone"),
+        ((*both, "--normalize", "simclr"), "--normalize is one of imagenet, none, half, clip"),
+        ((*both, *("--normalize", "none") * 3), "3 for 2 backbones"),
+    ):
+        code, _, error = unseen(*options, *words)
+        assert code == 2
+        assert message in error
+
+
+def test_a_damaged_image_leaves_out_its_data_set_alone(
+    unseen: Unseen, tmp_path: Path, backbone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = {"dtd": {"train": 2, "val": 2, "test": 2}, "pets": {"train": 8, "val": 2, "test": 10}}
+    for name, of in counts.items():
+        monkeypatch.setitem(DATASETS, name, replace(DATASETS[name], classes=2, counts=of))
+    write_pictures(tmp_path / "data")
+    options = ("tasks", "--backbone", backbone, "--images", tmp_path / "data", "--workers", 1, "--datasets", "dtd,pets")
+    code, _, notes = unseen(*options, "--out", tmp_path / "run")
+    assert code == 0
+    [line] = [line for line in notes.splitlines() if line.startswith("left out: dtd: ")]
+    assert "zigzagged/val.jpg" in line
+    assert "--on-error report" in line
+    assert set(pd.read_csv(tmp_path / "run/scores.csv")["dataset"]) == {"pets"}
+    assert "zigzagged/val.jpg" in (tmp_path / "run/report.html").read_text()
+    # With --on-error report, what was left out of a data set that is used is on the page and in the run.
+    (tmp_path / "data/oxford-iiit-pet/images/Abyssinian_3.jpg").write_bytes(b"damaged")
+    code, said, _ = unseen(*options, "--out", tmp_path / "other", "--on-error", "report")
+    assert code == 0
+    assert "1 of 10 test images is damaged and was left out" in said
+    assert "Abyssinian_3.jpg" in (tmp_path / "other/report.html").read_text()
+    [flaw] = json.loads((tmp_path / "other/run.json").read_text())["flaws"]
+    assert (flaw["kind"], flaw["domain"], flaw["count"], flaw["total"]) == ("damaged-images", "pets", 1, 10)
+    assert "Abyssinian_3.jpg" in flaw["examples"][0]
+    # Where no data set is left, the first fault is the error.
+    code, _, error = unseen(*options[:-1], "dtd", "--out", tmp_path / "third")
+    assert code == 2
+    assert "dtd: " in error
+
+
+def test_a_quick_look_is_called_one(unseen: Unseen, tmp_path: Path, backbone: str) -> None:
+    options = ("tasks", "--backbone", backbone, "--datasets", "digits", "--workers", 1, "--out", tmp_path / "run")
+    code, said, _ = unseen(*options, "--limit", 12)
+    assert code == 0
+    table = pd.read_csv(tmp_path / "run/scores.csv")
+    assert set(table["limit"]) == {12}
+    assert set(table["setting"]) == {"linear", "5-shot", "20-shot", "ece", "scaled-ece"}  # 36 images of a class
+    [domain] = json.loads((tmp_path / "run/run.json").read_text())["domains"]
+    assert domain["limit"] == 12
+    page = (tmp_path / "run/report.html").read_text()
+    assert "at most 12 images of each class" in page
+    assert "digits of scikit-learn (part: 12 images per class)" in page
+    assert "A quick look at a part of digits of scikit-learn" in said
+    assert "digits: no 50-shot episodes, as it has a class with 36 images" in said
+    stores = [json.loads(path.read_text()) for path in (tmp_path / "run/features/digits").glob("*/manifest.json")]
+    assert [store["rows"] for store in stores] == [120] * 3
+    assert {store["provenance"]["limit"] for store in stores} == {12}
+    found = find_task_features(tmp_path / "run/features", [], [])
+    assert [each.limit for each in found.features] == [12]
+    # The rest does not join the part in one folder.
+    code, _, error = unseen(*options)
+    assert code == 2
+    assert "a run with other images taken of digits" in error
+    assert "--limit is at least 1" in unseen(*options, "--limit", 0).err

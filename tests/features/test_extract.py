@@ -7,7 +7,7 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,9 @@ from torch import Tensor, nn
 
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import UserError
+from unseen.features import one_pass
 from unseen.features.batches import Decoder, Piece, geometry
+from unseen.features.disk import remaining_rows
 from unseen.features.extract import extract
 from unseen.features.forward import features
 from unseen.features.one_pass import Progress
@@ -305,6 +307,41 @@ def test_only_what_a_backbone_lacks_is_extracted(ten: FileImages, tmp_path: Path
     again, second = extract(*arguments, [one, two], tmp_path, SETTINGS)
     assert contents(again) == before
     assert np.allclose(np.asarray(read_store(second).X), plain_features(ten, range(10), two), rtol=1e-5, atol=1e-6)
+
+
+def test_a_shard_that_was_begun_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(one_pass, "SECONDS_BETWEEN_PARTS", 0.0)
+    source = write_images(tmp_path / "images", 20, damaged=[1, 7])
+    settings = replace(SETTINGS, shard_rows=10_000, on_error="report")
+    arguments = source, whole(source, "train"), "train"
+    (undisturbed,) = extract(*arguments, [means()], tmp_path / "undisturbed", settings)
+
+    def stop_after(images: int) -> Callable[[Progress], None]:
+        def watch(progress: Progress) -> None:
+            if progress.done >= images:
+                raise KeyboardInterrupt
+
+        return watch
+
+    out = tmp_path / "stopped"
+    with pytest.raises(KeyboardInterrupt):
+        extract(*arguments, [means()], out, settings, watch=stop_after(6))
+    assert remaining_rows(*arguments, [means().spec, means("other").spec], out, settings) == [14, 20]
+    # A backbone that joins begins at the beginning; the first goes on from where it was if it is alone.
+    seen: list[Progress] = []
+    with pytest.raises(KeyboardInterrupt):
+        extract(*arguments, [means(), means("other")], out, settings, watch=stop_after(9))
+    (store,) = extract(*arguments, [means()], out, settings, watch=seen.append)
+    assert seen[-1].total < 14
+    assert contents(store) == contents(undisturbed)
+    _, other = extract(*arguments, [means(), means("other")], out, settings)
+    assert np.array_equal(np.asarray(read_store(other).X), np.asarray(read_store(store).X))
+    assert remaining_rows(*arguments, [means().spec, means("other").spec], out, settings) == [0, 0]
+    # Images that were left out of the part are still an error for an extraction that must not leave out any.
+    with pytest.raises(KeyboardInterrupt):
+        extract(*arguments, [means()], tmp_path / "third", settings, watch=stop_after(6))
+    with pytest.raises(UserError, match=r"class0/001.jpg"):
+        extract(*arguments, [means()], tmp_path / "third", replace(settings, on_error="fail"))
 
 
 KILLED = """

@@ -1,5 +1,6 @@
 """Jobs of the task study on features on disk."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,11 +9,13 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.features.readers import read_features
+from unseen.jobs import kept_fits
 from unseen.jobs.few_shot_job import FewShotJob, few_shot_scores
+from unseen.jobs.fit_progress import FitProgress
 from unseen.jobs.job import job_key
 from unseen.jobs.many_shot_job import ManyShotJob, many_shot_scores
 from unseen.jobs.runner import Result, read_result, run_jobs
-from unseen.jobs.task_work import run_task_job, task_flops
+from unseen.jobs.task_work import kept_folder, run_task_job, task_flops
 from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol, Metric
 
 FEW = ManyShotProtocol(name="few", weakest=1e-2, strongest=1e2, steps=3)
@@ -148,3 +151,31 @@ def test_a_larger_job_costs_more() -> None:
     few = FewShotJob("tasks", "e", "b", "pets", ("1",), 5)
     for job in (many(["1", "2", "3"]), few):
         assert task_flops(job, 1000, 64, 10) < task_flops(job, 2000, 64, 10) < task_flops(job, 2000, 128, 10)
+
+
+def test_a_killed_probe_keeps_what_it_has_and_tells_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashes, places = splits(tmp_path, ["a", "b", "c"] * 20, ["a", "b", "c"] * 8, ["a", "b", "c"] * 8)
+    job, kept = many(hashes, protocol=replace(FEW, steps=7)), tmp_path / "kept"
+    expected = run_task_job(job, places=places, load=read_features)
+    monkeypatch.setattr(kept_fits, "SECONDS_BETWEEN_FILES", 0.0)
+    monkeypatch.setattr(kept_fits, "SECONDS_BETWEEN_LINES", 0.0)
+    told: list[FitProgress] = []
+
+    def stop(progress: FitProgress) -> None:
+        told.append(progress)
+        if progress.done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_task_job(job, places=places, load=read_features, kept=kept, tell=stop)
+    assert [(each.stage, each.done, each.total) for each in told] == [("grid", n, 7) for n in (2, 3, 4)]
+    assert told[-1].left >= 0
+    found = run_task_job(job, places=places, load=read_features, kept=kept, tell=told.append)
+    assert found == expected
+    assert [each.done for each in told[3:] if each.stage == "grid"] == [6, 7]
+    # A file that is cut off ends what can be gone on from.
+    path = kept_folder(job, kept) / "grid-002.npz"
+    path.write_bytes(path.read_bytes()[:100])
+    assert run_task_job(job, places=places, load=read_features, kept=kept) == expected

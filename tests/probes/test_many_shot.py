@@ -16,6 +16,7 @@ from sklearn.metrics import balanced_accuracy_score
 from torch import Tensor
 
 from unseen.errors import UserError
+from unseen.probes.logistic_path import Solved
 from unseen.probes.many_shot import (
     ERICSSON_2021,
     ERICSSON_2021_EXACT,
@@ -23,6 +24,7 @@ from unseen.probes.many_shot import (
     Labels,
     ManyShotProtocol,
     Metric,
+    Stage,
     equal_folds,
     many_shot,
 )
@@ -227,3 +229,31 @@ def test_a_gpu_gives_the_same_with_labels_that_are_not_on_it(protocol: ManyShotP
     there = many_shot([(X.cuda(), labels) for X, labels in parts], "top1", protocol)
     assert there.validation == pytest.approx(here.validation, abs=0.02)
     assert there.score == pytest.approx(here.score, abs=0.02)
+
+
+def test_a_probe_that_was_stopped_goes_on_to_the_same_result() -> None:
+    generator = torch.Generator().manual_seed(0)
+    y = torch.arange(4).repeat(12)
+    parts = [(torch.eye(4)[y] + torch.randn(48, 4, generator=generator), Labels(y)) for _ in range(3)]
+    whole: dict[Stage, list[Solved]] = {"grid": [], "refit": []}
+    expected = many_shot(parts, "top1", watch=lambda stage, stretch, of: whole[stage].append(stretch))
+    assert whole["grid"][-1].stop == 45
+    assert whole["refit"][-1].stop == len(range(expected.place, 45, 4))
+    for grid, refit in ((17, 0), (45, 2)):
+        again: list[tuple[Stage, int]] = []
+        found = many_shot(
+            parts,
+            "top1",
+            solved={"grid": whole["grid"][:grid], "refit": whole["refit"][:refit]},
+            watch=lambda stage, stretch, of, again=again: again.append((stage, stretch.start)),  # type: ignore[misc]
+        )
+        assert repr(found) == repr(expected)  # to the last bit; empty bins have no mean, which equals nothing
+        assert again[0] == (("grid", 17) if grid == 17 else ("refit", 2))
+    # What was solved on other features, or in another basis of the same, is not taken.
+    other = [replace(stretch, basis="another") for stretch in whole["grid"]]
+    again = []
+    found = many_shot(
+        parts, "top1", solved={"grid": other}, watch=lambda stage, stretch, of: again.append((stage, stretch.start))
+    )
+    assert repr(found) == repr(expected)
+    assert again[0] == ("grid", 0)

@@ -1,7 +1,7 @@
 """The concept study: what may be compared, what is pooled, what runs become together."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import UserError
+from unseen.features.disk import feature_bytes
 from unseen.features.store import write_store
 from unseen.images.domains import DRAWN_BY, SOMEBODY_ELSE, US, DomainImages
 from unseen.images.transform import Transform
@@ -22,16 +23,9 @@ from unseen.results.score import Score
 from unseen.results.tables import score_table, summarise
 from unseen.studies import concept_plan
 from unseen.studies.concept_features import Place, feature_pairs, find_features
-from unseen.studies.concept_plan import (
-    Asked,
-    chosen_domains,
-    chosen_probes,
-    feature_bytes,
-    levels_hash,
-    probing_memory,
-)
+from unseen.studies.concept_plan import Asked, chosen_domains, chosen_probes, levels_hash, probing_memory
 from unseen.studies.concept_variants import pooled_draws, random_sets, split_rule
-from unseen.studies.concepts import as_published, image_notices, images_text, study_run
+from unseen.studies.concepts import as_published, backbone_text, image_notices, images_text, study_run
 from unseen.studies.probing import EXTENDED, FeaturePair
 from unseen.studies.run_folder import TOP1, extend_run, merge_runs, read_run
 
@@ -198,6 +192,15 @@ DEIT = {
     "parameters": 21_665_664,
 }  # fmt: skip
 IN_21K = "vit_base_patch16_224.augreg_in21k"
+
+
+def test_the_normalisation_tells_features_apart() -> None:
+    about = {"precision": "single", "fast": False, "exif": False}
+    spec = {**USUAL, "transform": asdict(Transform())}
+    none = {**USUAL, "transform": asdict(replace(Transform(), mean=(0.0, 0.0, 0.0), std=(1.0, 1.0, 1.0)))}
+    usual, other = (backbone_text(Place(Path(), about | {"backbone": each})) for each in (spec, none))
+    assert usual == backbone_text(Place(Path(), about | {"backbone": USUAL}))  # as earlier versions wrote it
+    assert "normalisation none" in other
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ class Spec:
     """What decides the features of a backbone; all of it is in the key of extracted features.
 
     Attributes:
-        id: as given by the user, `source:name`, without options.
+        id: as given by the user, `source:name`, without a checkpoint's file and other options.
         weights: what identifies the weights: a tag or revision, or the SHA-256 of their file.
         layer: where features are taken, for instance "penultimate" or the name of a module.
         pool: how the positions of the layer's output become one vector; "none" where it is one already.
@@ -42,11 +42,18 @@ class Backbone:
 
     Attributes:
         notes: sentences on how it was loaded that the user should see, for instance what a checkpoint had too much.
+        name: what tables and pages call it, where that is not its id. Features do not depend on it.
     """
 
     spec: Spec
     module: nn.Module
     notes: tuple[str, ...] = ()
+    name: str = ""
+
+    @property
+    def label(self) -> str:
+        """What tables and pages call it."""
+        return self.name or self.spec.id
 
     def __call__(self, images: Tensor) -> Tensor:
         features: Tensor = self.module(images)

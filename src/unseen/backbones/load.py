@@ -23,7 +23,7 @@ from unseen.backbones.registry import registry_network
 from unseen.backbones.timm_source import timm_network
 from unseen.backbones.torchvision_source import torchvision_network
 from unseen.errors import UserError, did_you_mean
-from unseen.images.transform import Transform
+from unseen.images.transform import NORMALISATIONS, Transform
 
 SOURCES: dict[str, tuple[Callable[[Request], Network | Backbone], tuple[str, ...]]] = {
     "timm": (timm_network, ("timm",)),
@@ -35,6 +35,8 @@ SOURCES: dict[str, tuple[Callable[[Request], Network | Backbone], tuple[str, ...
     "registry": (registry_network, ("timm",)),
 }
 """What comes before the colon of an id: the function that finds the network, and the packages that it needs."""
+ARCHITECTURES = ("timm", "torchvision")
+"""Sources whose ids may name a file of weights: `timm:resnet50@moco.pth`."""
 
 
 class Extractor(nn.Module):
@@ -56,18 +58,25 @@ def load_backbone(
     size: int | None = None,
     checkpoint: Path | None = None,
     weights: Literal["pretrained", "random"] = "pretrained",
+    normalise: str | None = None,
     device: torch.device | str = "cpu",
 ) -> Backbone:
     """The backbone `source:name`, or `path/to/file.py:function`, ready to extract features.
 
     Args:
+        name: of an architecture of timm or torchvision also `source:name@file`, with the file of its weights.
         pool: other pooling than the network's own.
         layer: dotted name of a module to take features from, instead of the layer before the classifier.
         size: side of the images, instead of the authors'.
-        checkpoint: weights for an architecture of timm or torchvision.
+        checkpoint: the same as a file behind `@`.
         weights: "random" for an untrained network, drawn with a fixed seed.
+        normalise: one of `NORMALISATIONS`, instead of the mean and deviation of the network's own images.
     """
     source, rest = _split(name)
+    rest, file = _with_file(name, source, rest)
+    if file is not None and checkpoint is not None:
+        raise UserError(f"{name}: its weights are {file}; leave out the other checkpoint (--checkpoint {checkpoint})")
+    checkpoint = file or checkpoint
     if checkpoint is not None and weights == "random":
         raise UserError(f"{name}: a checkpoint and random weights cannot be had together")
     if size is not None and size < 1:
@@ -76,20 +85,24 @@ def load_backbone(
     for package in packages:
         if find_spec(package) is None:
             raise UserError(f"{name}: needs the package {package}: pip install 'unseen[{source}]'")
-    request = Request(name, rest, weights == "random", layer, size, checkpoint)
+    if normalise is not None and normalise not in NORMALISATIONS:
+        raise UserError(f"{name}: images are normalised by one of {', '.join(NORMALISATIONS)}, not '{normalise}'")
+    request = Request(name, rest, weights == "random", layer, size, checkpoint, normalise)
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)
         found = find(request)
     module = found.module.eval().requires_grad_(False).to(device)
     if isinstance(found, Backbone):
         return _whole_backbone(found, request, pool)
+    if normalise is not None:
+        found = _normalised(found, normalise)
     try:
         step, layer, pool = _choose_step(found, request, pool)
         dimension = _probe(module, step, found.transform).shape[1]
     except UserError as error:
         raise UserError(f"{name}: {error}") from None
     spec = Spec(
-        id=name,
+        id=f"{source}:{rest}" if source else name,
         weights=found.weights,
         layer=layer,
         pool=pool,
@@ -98,7 +111,14 @@ def load_backbone(
         transform=found.transform,
         digest=tensor_digest(module),
     )
-    return Backbone(spec, Extractor(module, step).eval(), found.notes)
+    return Backbone(spec, Extractor(module, step).eval(), found.notes, default_label(name))
+
+
+def default_label(name: str) -> str:
+    """What a backbone is called that was given no name: its id, with the name of the file that its weights are in."""
+    source, rest = _split(name)
+    rest, file = _with_file(name, source, rest)
+    return f"{source}:{rest}@{file.name}" if file else name
 
 
 def tensor_digest(module: nn.Module) -> str:
@@ -122,6 +142,22 @@ def _split(name: str) -> tuple[str, str]:
         hint = did_you_mean(source, SOURCES) or f"; there are {', '.join(SOURCES)} and file.py:function"
         raise UserError(f"{name}: no source of backbones is called {source}{hint}")
     return source, rest
+
+
+def _with_file(name: str, source: str, rest: str) -> tuple[str, Path | None]:
+    """(name in the source, file of weights that the id names)."""
+    if source not in ARCHITECTURES or "@" not in rest:
+        return rest, None
+    architecture, _, file = rest.partition("@")
+    if not architecture or not file:
+        raise UserError(f"{name}: weights from a file are source:architecture@file, as timm:resnet50@moco.pth")
+    return architecture, Path(file)
+
+
+def _normalised(network: Network, name: str) -> Network:
+    """The network with other normalisation of its images than its source says."""
+    mean, std = NORMALISATIONS[name]
+    return replace(network, transform=replace(network.transform, mean=mean, std=std))
 
 
 def _choose_step(network: Network, request: Request, wanted: Pool | None) -> tuple[Step, str, Pool]:
@@ -172,8 +208,10 @@ def _probe(module: nn.Module, step: Step, transform: Transform) -> Tensor:
 
 def _whole_backbone(backbone: Backbone, request: Request, pool: Pool | None) -> Backbone:
     """A backbone that its source made, if it is what it says and nothing else was asked for."""
-    if pool or request.layer or request.size or request.checkpoint or request.random:
-        raise UserError(f"{request.id}: is made whole; its pooling, layer, size and weights cannot be set from here")
+    if pool or request.layer or request.size or request.checkpoint or request.random or request.normalise:
+        raise UserError(
+            f"{request.id}: is made whole; its pooling, layer, size, weights and normalisation cannot be set from here"
+        )
     spec = backbone.spec
     output = _probe(backbone.module, call, spec.transform)
     if output.ndim != 2 or output.shape[1] != spec.dimension:

@@ -28,6 +28,7 @@ class Request:
         random: untrained weights instead of pretrained ones.
         size: side of the images, where the user wants another than the authors'.
         checkpoint: file whose weights go into the architecture.
+        normalise: a name of `NORMALISATIONS`, where the user wants other means and deviations than the authors'.
     """
 
     id: str
@@ -36,6 +37,7 @@ class Request:
     layer: str | None = None
     size: int | None = None
     checkpoint: Path | None = None
+    normalise: str | None = None
 
 
 def call(network: nn.Module, images: Tensor) -> Tensor:
@@ -82,7 +84,8 @@ def fill(model: nn.Module, request: Request, tag: str, heads: tuple[str, ...]) -
     if request.checkpoint is None:
         return tag, ()
     report = load_checkpoint(model, request.checkpoint, heads=heads)
-    images = f"a checkpoint does not say how images are prepared: they are prepared as for {tag}"
+    how = f", normalised by {request.normalise}" if request.normalise else " (--normalize changes the normalisation)"
+    images = f"a checkpoint does not say how images are prepared: they are prepared as for {tag}{how}"
     return f"sha256:{report.sha256}", (report.sentence(), images)
 
 

@@ -45,6 +45,8 @@ def own_head(
         return _packaged(load_backbone(name, weights=weights, device=device), rest, known)
     if source not in ("timm", "torchvision"):
         raise UserError(f"{name}: networks of timm: and torchvision: have a classifier of their own, others do not")
+    if "@" in rest:
+        raise UserError(f"{name}: give the weights of a classifier by themselves, not behind @: --checkpoint FILE")
     names = tuple(classes) or wordnet().members("imagenet-1k")
     # Without its head first: that checks the name and finds transform and weights, with errors of their own.
     headless = load_backbone(name, weights="random" if checkpoint else weights)

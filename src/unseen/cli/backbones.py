@@ -23,11 +23,15 @@ def show(
     size: Annotated[int | None, typer.Option(help="Side of the images in pixels, instead of its own.")] = None,
     checkpoint: Annotated[Path | None, typer.Option(help="Weights for an architecture of timm or torchvision.")] = None,
     weights: Annotated[str, typer.Option(help="pretrained, or random for an untrained network.")] = "pretrained",
+    normalize: Annotated[
+        str | None, typer.Option(help="imagenet, none, half or clip, instead of the backbone's own.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Load a backbone and print what it does to images; all of it is in the key of extracted features."""
     from unseen.backbones.backbone import Pool, describe
     from unseen.backbones.load import load_backbone
+    from unseen.images.transform import NORMALISATIONS
 
     chosen = cast("Pool", choose("--pool", pool, get_args(Pool))) if pool else None
     kind = choose("--weights", weights, ("pretrained", "random"))
@@ -38,6 +42,7 @@ def show(
         size=size,
         checkpoint=checkpoint,
         weights="random" if kind == "random" else "pretrained",
+        normalise=choose("--normalize", normalize, tuple(NORMALISATIONS)) if normalize else None,
     )
     for sentence in found.notes:
         note(sentence)

@@ -23,8 +23,8 @@ from unseen.cli.extract import (
     TruthOption,
     VariantOption,
     WeightsOption,
-    load_backbones,
 )
+from unseen.cli.loading import NamesOption, NormalizeOption, load_backbones
 from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, print_table
 from unseen.cli.running import finish, processes
 from unseen.errors import UserError, did_you_mean
@@ -69,6 +69,8 @@ def finetune_concepts(
     layer: LayerOption = None,
     size: SizeOption = None,
     weights: WeightsOption = "pretrained",
+    name: NamesOption = None,
+    normalize: NormalizeOption = None,
     preprocessing: Annotated[
         str, typer.Option(help="published, as in ImageNet-CoG, or the backbone's own.")
     ] = "published",
@@ -93,7 +95,10 @@ def finetune_concepts(
     names = _domains(data, chosen.names, domains, run)
     missing = choose("--on-missing", on_missing, ("fail", "report"))
     options = ImageOptions(images, imagenet_1k, truth, splits, variant, "report" if missing == "report" else "fail")
-    loaded = load_backbones(_backbones(data, backbone), preprocessing, "cpu", checkpoint, pool, layer, size, weights)
+    ids = _backbones(data, backbone, name)
+    loaded = load_backbones(
+        ids, preprocessing, "cpu", checkpoint, pool, layer, size, weights, name if backbone else None, normalize
+    )
     opened, _ = open_domains(chosen, names, options)
     for domain in opened:
         _refuse_other_features(run, domain, loaded)
@@ -118,12 +123,20 @@ def _domains(data: "RunData", known: Sequence[str], asked: str | None, run: Path
     return chosen_domains(asked, there)
 
 
-def _backbones(data: "RunData", asked: Sequence[str] | None) -> list[str]:
+def _backbones(data: "RunData", asked: Sequence[str] | None, called: Sequence[str] | None) -> list[str]:
+    """Ids of backbones to load; what they are called must be what backbones of the run are called."""
+    from unseen.backbones.load import default_label
+
     names = [backbone.name for backbone in data.backbones]
-    for name in asked or ():
-        if name not in names:
-            hint = did_you_mean(name, names) or f"; it has {', '.join(names)}"
-            raise UserError(f"the run has no backbone '{name}'{hint}")
+    if not asked and any(":" not in name for name in names):
+        other = next(name for name in names if ":" not in name)
+        raise UserError(
+            f"{other} is no id of a backbone; say which it is: --backbone timm:resnet50@FILE --name {other}"
+        )
+    for label in called or [default_label(name) if ":" in name else name for name in asked or ()]:
+        if label not in names:
+            hint = did_you_mean(label, names) or f"; it has {', '.join(names)}"
+            raise UserError(f"the run has no backbone '{label}'{hint}")
     return list(asked or names)
 
 
@@ -136,10 +149,10 @@ def _refuse_other_features(run: Path, domain: "DomainImages", backbones: "Sequen
 
     known = {split: _known(*domain.sides[split], split) for split in SIDES}
     stores = [store for store in stores_in(run / FEATURES / domain.name) if store.split in known]
-    for spec in (backbone.spec for backbone in backbones):
-        own = [store for store in stores if store.backbone == spec.id]
+    for label, spec in ((backbone.label, backbone.spec) for backbone in backbones):
+        own = [store for store in stores if store.backbone == label]
         if not own:
-            note(f"{domain.name}: no features of {spec.id} in {run} to check that images and weights are the same")
+            note(f"{domain.name}: no features of {label} in {run} to check that images and weights are the same")
         # What was read from a store went through JSON, where a tuple becomes a list.
         wanted = json.loads(json.dumps(asdict(spec)))
         for store in own:
@@ -152,8 +165,8 @@ def _refuse_other_features(run: Path, domain: "DomainImages", backbones: "Sequen
                 other = [name for name in wanted if store.about["backbone"].get(name) != wanted[name]]
                 what = "weights" if "digest" in other else ", ".join(other)
                 raise UserError(
-                    f"{store.path}: made with other {what} than {spec.id} has now; give the options of the run "
-                    "(--checkpoint, --pool, --layer, --size, --weights, --preprocessing)"
+                    f"{store.path}: made with other {what} than {label} has now; give the options of the run "
+                    "(--checkpoint, --pool, --layer, --size, --weights, --normalize, --preprocessing)"
                 )
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.cli.concept_tables import jobs_text, show_costs
-from unseen.cli.concept_tables import size as size_text
 from unseen.cli.domains import Chosen, ImageOptions, open_domains
 from unseen.cli.extract import say_damaged, watch_domain
 from unseen.cli.output import console, note, print_table
@@ -82,8 +81,14 @@ def study_of_images(
     out: Path,
     workers: int,
     dry_run: bool,
+    ignore_disk: bool = False,
 ) -> Study | None:
-    """Show the plan, then extract what is missing; None where only the plan was wanted."""
+    """Show the plan, then extract what is missing; None where only the plan was wanted.
+
+    Args:
+        ignore_disk: start although the disk seems too small.
+    """
+    from unseen.features.disk import lacking_space, refuse_full_disk
     from unseen.features.settings import checked_device
     from unseen.studies.concept_features import Place, extract_domains, read_about
     from unseen.studies.concepts import image_notices, images_text, study_provenance
@@ -91,20 +96,21 @@ def study_of_images(
 
     checked_device(settings)
     # Before hours of extraction, not after them.
-    expected = {each.spec.id: Place(out, settings.decides(each.spec, "", "")) for each in backbones}
+    expected = {each.label: Place(out, settings.decides(each.spec, "", "")) for each in backbones}
     refuse_other_run(out, study_provenance(asked, expected) | _draw_text(options))
     opened, said = open_domains(chosen, asked.domains, options)
     asked = replace(asked, concepts={domain.name: domain.concepts for domain in opened})
     costs, pairs = _costs(asked, opened, backbones, settings, out, workers)
     show_costs(asked, costs, pairs, workers)
     if dry_run:
+        if lacking := lacking_space(out, costs.disk):
+            note(lacking)
         return None
-    if costs.disk > costs.free:
-        note(f"{out}: {size_text(costs.disk)} of features are to be written, but {size_text(costs.free)} are free")
-    found: dict[str, dict[str, dict[str, Place]]] = {backbone.spec.id: {} for backbone in backbones}
+    refuse_full_disk(out, costs.disk, ignore=ignore_disk)
+    found: dict[str, dict[str, dict[str, Place]]] = {backbone.label: {} for backbone in backbones}
     for name, split, stores in extract_domains(opened, backbones, out / FEATURES, settings, watch_domain):
         for backbone, store in zip(backbones, stores, strict=True):
-            found[backbone.spec.id].setdefault(name, {})[split] = Place(store, read_about(store))
+            found[backbone.label].setdefault(name, {})[split] = Place(store, read_about(store))
             say_damaged(f"{name}, {split}", store)
     places = {
         name: {domain: (sides["train"], sides["test"]) for domain, sides in domains.items()}
@@ -133,7 +139,8 @@ def _costs(
     out: Path,
     workers: int,
 ) -> "tuple[Costs, list[FeaturePair]]":
-    from unseen.studies.concept_plan import Costs, expected_pairs, extraction_costs, free_disk, probing_memory
+    from unseen.features.disk import free_disk
+    from unseen.studies.concept_plan import Costs, expected_pairs, extraction_costs, probing_memory
     from unseen.studies.concepts import study_jobs
     from unseen.studies.probing import estimate
 

@@ -15,6 +15,7 @@ from unseen.cli.extract import (
     DomainsOption,
     ExifOption,
     FastOption,
+    IgnoreDiskOption,
     ImageNet1kOption,
     LayerOption,
     MissingOption,
@@ -30,11 +31,12 @@ from unseen.cli.extract import (
     VectorsOption,
     WeightsOption,
     extraction_settings,
-    load_backbones,
 )
+from unseen.cli.loading import NamesOption, NormalizeOption, load_backbones
 from unseen.cli.output import console
 from unseen.cli.running import WorkersOption, finish, processes
 from unseen.errors import UserError
+from unseen.files import check_writable
 
 if TYPE_CHECKING:
     from unseen.report.run_data import RunData
@@ -45,8 +47,8 @@ ImagesOption = Annotated[str | None, typer.Option(help="ImageNet-21K, or what th
 ShotsOption = Annotated[str | None, typer.Option(help="Samples a concept: numbers and 'all', with commas.")]
 SeedsOption = Annotated[int, typer.Option(help="How many seeds.")]
 IMAGE_OPTIONS = (
-    "images", "imagenet_1k", "truth", "on_missing", "checkpoint", "pool", "layer", "size", "weights", "preprocessing",
-    "device", "precision", "batch", "on_error", "fast", "exif",
+    "images", "imagenet_1k", "truth", "on_missing", "checkpoint", "pool", "layer", "size", "weights",
+    "name", "normalize", "preprocessing", "device", "precision", "batch", "on_error", "fast", "exif", "ignore_disk",
 )  # fmt: skip
 """What says where images are and how features are made of them: nothing to features that are there.
 
@@ -91,6 +93,8 @@ def concepts(
     layer: LayerOption = None,
     size: SizeOption = None,
     weights: WeightsOption = "pretrained",
+    name: NamesOption = None,
+    normalize: NormalizeOption = None,
     preprocessing: Annotated[
         str, typer.Option(help="published, as in ImageNet-CoG, or the backbone's own.")
     ] = "published",
@@ -100,6 +104,7 @@ def concepts(
     on_error: OnErrorOption = "fail",
     fast: FastOption = False,
     exif: ExifOption = False,
+    ignore_disk: IgnoreDiskOption = False,
     workers: WorkersOption = None,
     dry_run: DryRunOption = False,
 ) -> None:
@@ -112,6 +117,7 @@ def concepts(
     from unseen.studies.concept_plan import chosen_probes
     from unseen.studies.concept_variants import split_rule
 
+    check_writable(out)
     rule, chosen = split_rule(variant), choose_levels(levels, vectors, seen)
     draw, further = _draw(features, splits), chosen_probes(extended)
     asked = _asked(chosen, domains, shots, seeds, protocol, sequential, variant, draw, further)
@@ -134,8 +140,10 @@ def concepts(
         missing = choose("--on-missing", on_missing, ("fail", "report"))
         options = ImageOptions(images, imagenet_1k, truth, splits, variant, "report" if missing == "report" else "fail")
         settings = extraction_settings(device, precision, batch, count, on_error, fast, exif)
-        loaded = load_backbones(backbone, preprocessing, settings.device, checkpoint, pool, layer, size, weights)
-        study = study_of_images(asked, chosen, options, loaded, settings, out, count, dry_run)
+        loaded = load_backbones(
+            backbone, preprocessing, settings.device, checkpoint, pool, layer, size, weights, name, normalize
+        )
+        study = study_of_images(asked, chosen, options, loaded, settings, out, count, dry_run, ignore_disk)
     if study is not None:
         finish(out, probe_study(study, out, count), open_=False)
 
@@ -158,6 +166,7 @@ def verify(
     precision: PrecisionOption = None,
     batch: BatchOption = 128,
     on_error: OnErrorOption = "fail",
+    ignore_disk: IgnoreDiskOption = False,
     workers: WorkersOption = None,
     dry_run: DryRunOption = False,
 ) -> None:
@@ -167,6 +176,7 @@ def verify(
     """
     from unseen.studies.verify import BACKBONE
 
+    check_writable(out)
     chosen = choose_levels("cog-v2", None)
     asked = _asked(chosen, domains, shots, seeds, draw=_draw(features, splits))
     count = processes(workers)
@@ -177,7 +187,7 @@ def verify(
         settings = extraction_settings(device, precision, batch, count, on_error)
         loaded = load_backbones([BACKBONE], "published", settings.device, checkpoint)
         options = ImageOptions(images, imagenet_1k, truth, splits)
-        study = study_of_images(asked, chosen, options, loaded, settings, out, count, dry_run)
+        study = study_of_images(asked, chosen, options, loaded, settings, out, count, dry_run, ignore_disk)
     if study is not None:
         _compare(probe_study(study, out, count, published=True), study)
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from unseen.cli.output import console, counted, duration, print_table
+from unseen.files import byte_size
 
 if TYPE_CHECKING:
     from unseen.studies.concept_plan import Asked, Costs
@@ -21,7 +22,7 @@ def show_costs(asked: "Asked", costs: "Costs", pairs: "list[FeaturePair]", worke
             f"{cost.concepts:,}",
             f"{cost.train:,}",
             f"{cost.test:,}",
-            size(cost.bytes),
+            byte_size(cost.bytes),
             f"{cost.done / (cost.train + cost.test):.0%}",
         )
         for cost in costs.domains
@@ -31,9 +32,9 @@ def show_costs(asked: "Asked", costs: "Costs", pairs: "list[FeaturePair]", worke
     place = "of GPU memory" if on_gpu() else f"of memory a process ({workers} at a time)"
     console().print(
         f"\nFeatures: about {duration(costs.extraction)} to extract those that are missing, "
-        f"{size(costs.disk)} of disk, of which {size(costs.free)} are free."
+        f"{byte_size(costs.disk)} of disk, of which {byte_size(costs.free)} are free."
         f"\nProbes: {jobs_text(asked, pairs)}; about {duration(costs.probing)} for all of them, "
-        f"{size(costs.memory)} {place}.\n"
+        f"{byte_size(costs.memory)} {place}.\n"
     )
 
 
@@ -49,14 +50,6 @@ def jobs_text(asked: "Asked", pairs: "Sequence[FeaturePair]") -> str:
     text = f"{' × '.join(factors)} = {counted(number, 'regression')}"
     more = len(study_jobs(asked, pairs)) - number
     return f"{text}, and {counted(more, 'job')} of other kinds" if more else text
-
-
-def size(count: int) -> str:
-    """Bytes as a person would say them."""
-    for unit, number in (("GB", 1e9), ("MB", 1e6)):
-        if count >= number / 10:
-            return f"{count / number:,.1f} {unit}"
-    return f"{count / 1e3:,.1f} kB"
 
 
 def show_compared(rows: "Sequence[Compared]") -> None:

@@ -1,7 +1,7 @@
 """`unseen extract`: from backbones and images to features on disk."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
@@ -9,9 +9,11 @@ import typer
 
 from unseen.cli.choices import choose
 from unseen.cli.domains import ImageOptions, choose_levels, open_domains
+from unseen.cli.loading import NamesOption, NormalizeOption, load_backbones
 from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, rate, track
 from unseen.cli.running import processes
 from unseen.errors import UserError
+from unseen.files import check_writable
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
@@ -53,6 +55,9 @@ StudyDeviceOption = Annotated[
 PrecisionOption = Annotated[str | None, typer.Option(help="half, bfloat or single; half on a GPU, otherwise single.")]
 BatchOption = Annotated[int, typer.Option(help="Images a batch.")]
 OnErrorOption = Annotated[str, typer.Option(help="fail, or report damaged images and go on.")]
+IgnoreDiskOption = Annotated[
+    bool, typer.Option("--ignore-disk", help="Start although the disk has too little space for the features.")
+]
 FastOption = Annotated[
     bool, typer.Option("--fast", help="Resize by PyTorch: twice as fast, pixels differ by a grey level or two.")
 ]
@@ -60,7 +65,6 @@ ExifOption = Annotated[bool, typer.Option("--exif", help="Turn images as their E
 DecodersOption = Annotated[
     int | None, typer.Option("--workers", help="Processes that decode, or 0; by default one a core.")
 ]
-PREPROCESSING = ("own", "published")
 
 
 def extract(
@@ -91,6 +95,8 @@ def extract(
     layer: LayerOption = None,
     size: SizeOption = None,
     weights: WeightsOption = "pretrained",
+    name: NamesOption = None,
+    normalize: NormalizeOption = None,
     preprocessing: Annotated[
         str | None, typer.Option(help="own, or published: as in ImageNet-CoG, which it is with --levels.")
     ] = None,
@@ -101,6 +107,7 @@ def extract(
     on_error: OnErrorOption = "fail",
     fast: FastOption = False,
     exif: ExifOption = False,
+    ignore_disk: IgnoreDiskOption = False,
     part: Annotated[str, typer.Option(help="2/4: do the second of four parts, and leave the rest to others.")] = "1/1",
 ) -> None:
     """Extract features; stopped, the same command goes on, and run again it does nothing.
@@ -108,9 +115,11 @@ def extract(
     With --levels, of the domains of a concept study, each into a folder of its own; --images are then those of
     ImageNet-21K (or what the levels are of), and --imagenet-1k those of the seen concepts.
     """
+    from unseen.features.disk import refuse_full_disk
     from unseen.studies.concept_features import extract_domains
-    from unseen.studies.concept_plan import chosen_domains
+    from unseen.studies.concept_plan import chosen_domains, missing_bytes
 
+    check_writable(out)
     settings = extraction_settings(device, precision, batch, decoders(workers), on_error, fast, exif, part)
     if levels is None:
         _refuse_without_levels(domains=domains, imagenet_1k=imagenet_1k, vectors=vectors, seen=seen)
@@ -119,22 +128,23 @@ def extract(
         source = _open(images, split=split, root=root, truth=truth, label=label, image=image)
         manifest = _manifest(source, splits)
         loaded = load_backbones(
-            backbone, preprocessing or "own", settings.device, checkpoint, pool, layer, size, weights
+            backbone, preprocessing or "own", settings.device, checkpoint, pool, layer, size, weights, name, normalize
         )
-        _extract_plain(source, manifest, loaded, out, settings)
+        _extract_plain(source, manifest, loaded, out, settings, ignore_disk)
         return
     _refuse_with_levels(split=split, root=root, label=label, image=image)
     chosen = choose_levels(levels, vectors, seen)
-    names = chosen_domains(domains, chosen.names)
+    wanted = chosen_domains(domains, chosen.names)
     missing = choose("--on-missing", on_missing, ("fail", "report"))
     options = ImageOptions(images, imagenet_1k, truth, splits, variant, "report" if missing == "report" else "fail")
-    opened, _ = open_domains(chosen, names, options)
+    opened, _ = open_domains(chosen, wanted, options)
     loaded = load_backbones(
-        backbone, preprocessing or "published", settings.device, checkpoint, pool, layer, size, weights
+        backbone, preprocessing or "published", settings.device, checkpoint, pool, layer, size, weights, name, normalize
     )
-    for name, word, stores in extract_domains(opened, loaded, out, settings, watch_domain):
+    refuse_full_disk(out, missing_bytes(opened, loaded, out, settings), ignore=ignore_disk)
+    for domain, word, stores in extract_domains(opened, loaded, out, settings, watch_domain):
         for store in stores:
-            say_store(f"{name}, {word}", store)
+            say_store(f"{domain}, {word}", store)
 
 
 def extraction_settings(
@@ -168,54 +178,29 @@ def extraction_settings(
     return settings
 
 
-def load_backbones(
-    names: Sequence[str],
-    preprocessing: str,
-    device: str,
-    checkpoint: Path | None = None,
-    pool: str | None = None,
-    layer: str | None = None,
-    size: int | None = None,
-    weights: str = "pretrained",
-) -> "list[Backbone]":
-    """Backbones by their ids, all with the same options, and what is to be said of them."""
-    from unseen.backbones.backbone import Pool
-    from unseen.backbones.load import load_backbone
-    from unseen.studies.concepts import as_published
-
-    if checkpoint is not None and len(names) > 1:
-        raise UserError("--checkpoint is for one backbone at a time")
-    chosen = cast("Pool", choose("--pool", pool, get_args(Pool))) if pool else None
-    kind = choose("--weights", weights, ("pretrained", "random"))
-    published = choose("--preprocessing", preprocessing, PREPROCESSING) == "published"
-    loaded = []
-    for name in names:
-        found = load_backbone(
-            name,
-            pool=chosen,
-            layer=layer,
-            size=size,
-            checkpoint=checkpoint,
-            weights="random" if kind == "random" else "pretrained",
-            device=device,
-        )
-        for sentence in found.notes:
-            note(sentence)
-        loaded.append(as_published(found) if published else found)
-    return loaded
-
-
 def watch_domain(domain: str, split: str) -> "Callable[[Progress], None]":
     """Prints how far the extraction of a domain's split is."""
     return _watch(f"{domain}, {split}: ")
 
 
 def _extract_plain(
-    source: "ImageSource", manifest: "Manifest", loaded: "list[Backbone]", out: Path, settings: "Settings"
+    source: "ImageSource",
+    manifest: "Manifest",
+    loaded: "list[Backbone]",
+    out: Path,
+    settings: "Settings",
+    ignore_disk: bool,
 ) -> None:
+    from unseen.features.disk import feature_bytes, refuse_full_disk, remaining_rows
     from unseen.features.extract import extract as run
 
-    for word in dict.fromkeys(manifest.splits):
+    words, specs = list(dict.fromkeys(manifest.splits)), [backbone.spec for backbone in loaded]
+    rows = [remaining_rows(source, manifest, word, specs, out, settings) for word in words]
+    needed = sum(
+        feature_bytes(left, spec.dimension, settings) for of in rows for left, spec in zip(of, specs, strict=True)
+    )
+    refuse_full_disk(out, needed, ignore=ignore_disk)
+    for word in words:
         for store in run(source, manifest, word, loaded, out, settings, watch=_watch()):
             say_store(word, store)
 

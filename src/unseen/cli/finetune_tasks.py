@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.concept_tables import size as size_text
 from unseen.cli.datasets import dataset_names
 from unseen.cli.extract import (
     CheckpointOption,
@@ -16,12 +15,13 @@ from unseen.cli.extract import (
     PoolOption,
     SizeOption,
     WeightsOption,
-    load_backbones,
 )
+from unseen.cli.loading import NamesOption, NormalizeOption, load_backbones
 from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, print_table, rate
 from unseen.cli.running import processes
 from unseen.cli.tasks import open_datasets
 from unseen.errors import UserError
+from unseen.files import byte_size, check_writable
 
 if TYPE_CHECKING:
     import torch
@@ -53,6 +53,8 @@ def finetune(
     layer: LayerOption = None,
     size: SizeOption = None,
     weights: WeightsOption = "pretrained",
+    name: NamesOption = None,
+    normalize: NormalizeOption = None,
     device: DeviceOption = None,
     workers: Annotated[int | None, typer.Option(help="Processes that decode; by default one a core.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and what it takes, and stop.")] = False,
@@ -67,9 +69,10 @@ def finetune(
     from unseen.studies.finetune_tasks import Planned, cost, finetune_run, is_done, plan_finetuning
     from unseen.studies.run_folder import refuse_other_run
 
+    check_writable(out)
     grid, place, count = finetune_grid(trials=trials, steps=steps), _device(device), processes(workers)
     opened, absent = _open(dataset_names(datasets), images)
-    loaded = load_backbones(backbone, "published", "cpu", checkpoint, pool, layer, size, weights)
+    loaded = load_backbones(backbone, "published", "cpu", checkpoint, pool, layer, size, weights, name, normalize)
     plan = [
         Planned(plan_finetuning(each, data, grid, device=place, seed=seed), each, data)
         for data in opened
@@ -112,7 +115,7 @@ def _device(name: str | None) -> "torch.device":
 
 
 def _show_plan(plan: "Sequence[Planned]", device: "torch.device", out: Path) -> None:
-    from unseen.studies.concept_plan import free_disk
+    from unseen.features.disk import free_disk
     from unseen.studies.finetune_tasks import cost, step_seconds
 
     rows, seconds, most = [], 0.0, 0
@@ -131,10 +134,10 @@ def _show_plan(plan: "Sequence[Planned]", device: "torch.device", out: Path) -> 
     free = free_disk(out)
     console().print(
         f"\nAbout {duration(seconds)} of training on {device}, beside decoding, and for the time of a data set up to "
-        f"{size_text(most)} of disk for its decoded images, of which {size_text(free)} are free."
+        f"{byte_size(most)} of disk for its decoded images, of which {byte_size(free)} are free."
     )
     if most > free:
-        note(f"{out}: {size_text(most)} of decoded images are to be written, but {size_text(free)} are free")
+        note(f"{out}: {byte_size(most)} of decoded images are to be written, but {byte_size(free)} are free")
 
 
 class _Progress:

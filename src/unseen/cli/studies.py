@@ -147,7 +147,7 @@ def report(
     """Make the page of one run or several, finished or not."""
     from unseen.report.task_page import write_task_page
     from unseen.studies.run_folder import merge_runs, read_run
-    from unseen.studies.tasks import is_task_run, task_page
+    from unseen.studies.task_pages import task_page
 
     data = merge_runs([(run.name, read_run(run)) for run in runs])
     write_page(data, out, table)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unseen.cli.choices import choose
-from unseen.cli.concept_tables import size as size_text
 from unseen.cli.datasets import dataset_names
 from unseen.cli.extract import (
     BatchOption,
     CheckpointOption,
     ExifOption,
     FastOption,
+    IgnoreDiskOption,
     LayerOption,
     OnErrorOption,
     PoolOption,
@@ -22,18 +22,20 @@ from unseen.cli.extract import (
     StudyDeviceOption,
     WeightsOption,
     extraction_settings,
-    load_backbones,
     say_damaged,
     watch_domain,
 )
+from unseen.cli.loading import NamesOption, NormalizeOption, load_backbones
 from unseen.cli.output import console, duration, note, print_table, track
 from unseen.cli.running import REPORT, WorkersOption, processes
 from unseen.errors import UserError
+from unseen.files import byte_size, check_writable
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
     from unseen.features.settings import Settings
     from unseen.images.datasets.open_dataset import OpenDataset
+    from unseen.jobs.fit_progress import FitProgress
     from unseen.probes.many_shot import ManyShotProtocol
     from unseen.report.task_data import TaskPage
     from unseen.studies.task_features import Found, TaskFeatures
@@ -51,6 +53,10 @@ def tasks(
     features: Annotated[
         Path | None, typer.Option(help="Features instead of images: a folder for each data set.")
     ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(help="A quick look: at most so many images of each class in every split, always the same ones."),
+    ] = None,
     protocol: Annotated[str, typer.Option(help="ericsson-2021, or ericsson-2021-exact.")] = "ericsson-2021",
     imagenet_top1: Annotated[
         list[float] | None,
@@ -61,12 +67,15 @@ def tasks(
     layer: LayerOption = None,
     size: SizeOption = None,
     weights: WeightsOption = "pretrained",
+    name: NamesOption = None,
+    normalize: NormalizeOption = None,
     device: StudyDeviceOption = None,
     precision: PrecisionOption = None,
     batch: BatchOption = 128,
     on_error: OnErrorOption = "fail",
     fast: FastOption = False,
     exif: ExifOption = False,
+    ignore_disk: IgnoreDiskOption = False,
     workers: WorkersOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and what it takes, and stop.")] = False,
 ) -> None:
@@ -76,16 +85,23 @@ def tasks(
     and writes a report. A data set that is not there is named and passed over. Asked for other data sets or backbones,
     it adds them to what the folder has.
     """
+    from unseen.features.disk import lacking_space, refuse_full_disk
+    from unseen.images.datasets.limit import limited
     from unseen.probes.many_shot import PROTOCOLS
+    from unseen.studies.run_folder import refuse_other_run
     from unseen.studies.task_features import find_task_features
+    from unseen.studies.tasks import task_provenance
 
     chosen = PROTOCOLS[choose("--protocol", protocol, tuple(PROTOCOLS))]
+    check_writable(out)
     names, count = dataset_names(datasets), processes(workers)
     top1 = _top1(backbone or [], imagenet_top1 or [])
     missing: list[str] = []
     if features is not None:
         if images is not None:
             raise UserError("give images (--images) or features (--features), not both")
+        if limit is not None:
+            raise UserError("--limit takes a part of images; features (--features) are taken as they are")
         found, faults = find_task_features(features, names, backbone or [])
         missing = leave_out(faults)
         if dry_run:
@@ -95,10 +111,20 @@ def tasks(
             raise UserError("say which backbone: --backbone, or give its features: --features")
         settings = extraction_settings(device, precision, batch, count, on_error, fast, exif)
         opened, missing = open_datasets(names, images)
-        loaded = load_backbones(backbone, "published", settings.device, checkpoint, pool, layer, size, weights)
-        show_plan(opened, loaded, settings, chosen, out, count)
+        if limit is not None:
+            opened = [limited(each, limit) for each in opened]
+        loaded = load_backbones(
+            backbone, "published", settings.device, checkpoint, pool, layer, size, weights, name, normalize
+        )
+        top1 = _top1([each.label for each in loaded], imagenet_top1 or [])
+        # Before hours of extraction, not after them.
+        refuse_other_run(out, task_provenance(loaded, opened, settings, chosen))
+        needed = show_plan(opened, loaded, settings, chosen, out, count)
         if dry_run:
+            if lacking := lacking_space(out, needed):
+                note(lacking)
             return None
+        refuse_full_disk(out, needed, ignore=ignore_disk)
         found, faults = extract_features(opened, loaded, settings, out)
         missing += leave_out(faults)
     page = probe_tasks(found, chosen, top1, missing, out, count)
@@ -139,30 +165,29 @@ def show_plan(
     protocol: "ManyShotProtocol",
     out: Path,
     workers: int,
-) -> None:
-    """Print what a study will do, and what that takes."""
+) -> int:
+    """Print what a study will do, and what that takes; the bytes of features that are still to be written."""
+    from unseen.features.disk import free_disk
     from unseen.features.settings import checked_device
-    from unseen.studies.concept_plan import free_disk
     from unseen.studies.run_folder import RESULTS
     from unseen.studies.task_features import expected_features
     from unseen.studies.task_plan import extraction_cost, left_out, probing_seconds, task_jobs
 
     checked_device(settings)
     costs = [extraction_cost(each, backbones, out / FEATURES, settings) for each in opened]
-    expected = [expected_features(each, backbone.spec) for each in opened for backbone in backbones]
+    expected = [expected_features(each, backbone.spec, backbone.label) for each in opened for backbone in backbones]
     _show_sizes(expected, [f"{cost.done / cost.images:.0%}" for cost in costs for _ in backbones])
     jobs = task_jobs(expected, protocol)
     disk, free = sum(cost.bytes for cost in costs), free_disk(out)
     probing = probing_seconds(jobs, expected, out / RESULTS, workers)
     console().print(
         f"\nFeatures: about {duration(sum(cost.seconds for cost in costs))} to extract those that are missing, "
-        f"{size_text(disk)} of disk, of which {size_text(free)} are free."
+        f"{byte_size(disk)} of disk, of which {byte_size(free)} are free."
         f"\nProbes: {len(jobs)} jobs, about {duration(probing)} for all of them."
     )
-    if disk > free:
-        note(f"{out}: {size_text(disk)} of features are to be written, but {size_text(free)} are free")
     for sentence in left_out(expected):
         note(sentence)
+    return disk
 
 
 def extract_features(
@@ -198,14 +223,21 @@ def probe_tasks(
     from unseen.studies.tasks import run_tasks, task_page, task_run
 
     jobs = task_jobs(found, protocol)
-    data, keys = extend_run(out, task_run(found, protocol, top1=top1, missing=missing), list(map(job_key, jobs)))
+    run = task_run(found, protocol, top1=top1, missing=[*missing, *left_out(found)])
+    data, keys = extend_run(out, run, list(map(job_key, jobs)))
     left = len(without_result(jobs, out / RESULTS))
     if left:
         seconds = duration(probing_seconds(jobs, found, out / RESULTS, workers))
         note(f"{left} of {len(jobs)} jobs to do, about {seconds}; stopped, the same command goes on.")
-    for _ in track(run_tasks(jobs, found, out / RESULTS, workers), "jobs done", left):
+    for _ in track(run_tasks(jobs, found, out / RESULTS, workers, say_fits), "jobs done", left):
         pass
-    return task_page(out, data, keys, left_out(found))
+    return task_page(out, data, keys)
+
+
+def say_fits(progress: "FitProgress") -> None:
+    """Print how far a linear probe is; processes that run jobs call it too."""
+    of = "fits" if progress.stage == "grid" else "fits of the refit"
+    note(f"{progress.what}: {progress.done} of {progress.total} {of}, about {duration(progress.left)} left")
 
 
 def _finish(page: "TaskPage", out: Path) -> None:

@@ -48,10 +48,12 @@ class StoreAbout:
 
     Attributes:
         backbone: None where the store says nothing of it.
+        name: what the backbone was called, where it was given a name.
         key: of everything that decides the features; files, and stores that were not extracted, have none.
     """
 
     backbone: BackboneAbout | None = None
+    name: str | None = None
     split: str | None = None
     precision: str | None = None
     fast: bool | None = None
@@ -71,7 +73,7 @@ class StoreAbout:
                 DamagedImage(image["id"], image["reason"], image.get("label"))
                 for image in provenance.get("damaged", ())
             ),
-            **{name: provenance.get(name) for name in ("precision", "fast", "exif", "key")},
+            **{name: provenance.get(name) for name in ("name", "precision", "fast", "exif", "key")},
         )
 
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone, Spec
-from unseen.errors import UserError
+from unseen.errors import ImageError, UserError
 from unseen.features.fingerprint import fingerprint
 from unseen.features.one_pass import Progress, Task, one_pass
-from unseen.features.plan import plan
+from unseen.features.plan import Plan, plan
 from unseen.features.settings import Settings, checked_device
 from unseen.features.unfinished import Unfinished
 from unseen.images.manifest import Manifest
@@ -45,15 +45,23 @@ def extract(
     stores: dict[Path, Unfinished] = {}
     for backbone in backbones:
         decides = settings.decides(backbone.spec, content_hash, split, shown)
-        key = _key(decides)
+        key = decided_key(decides)
         place = folder / store_name(backbone.spec, split, key)
         if place in stores:
             raise UserError(f"{backbone.spec.id}: this backbone is given twice")
-        provenance = {**decides, "key": key, "source": dict(source.about), "versions": _versions()}
+        # What the backbone is called decides nothing, so it is not in the key.
+        provenance = {
+            **decides,
+            "key": key,
+            "name": backbone.label,
+            "limit": manifest.limit,
+            "source": dict(source.about),
+            "versions": _versions(),
+        }
         stores[place] = Unfinished(place, source, rows, settings.dtype, provenance)
     if settings.on_error == "fail":
         _refuse_damaged(stores.values())
-    mine = range(settings.part[0] - 1, rows.shards, settings.part[1])
+    mine = own_shards(rows, settings)
     tasks = [
         Task(backbone, store, frozenset(store.missing().intersection(mine)))
         for backbone, store in zip(backbones, stores.values(), strict=True)
@@ -79,7 +87,13 @@ def _versions() -> dict[str, str]:
     return {"unseen": __version__, "torch": torch.__version__, "pillow": PIL.__version__}
 
 
-def _key(decides: dict[str, object]) -> str:
+def own_shards(rows: Plan, settings: Settings) -> range:
+    """The shards of the part that is done here."""
+    return range(settings.part[0] - 1, rows.shards, settings.part[1])
+
+
+def decided_key(decides: dict[str, object]) -> str:
+    """The key of a store, from all that decides its features."""
     text = json.dumps(decides, sort_keys=True, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -94,7 +108,7 @@ def _refuse_damaged(stores: Iterable[Unfinished]) -> None:
     for store in stores:
         damaged = store.first_damaged()
         if damaged is not None:
-            raise UserError(
+            raise ImageError(
                 f"{damaged[0]}: {damaged[1]} (an earlier extraction left it out of {store.folder}); "
                 "if it is repaired, delete that folder, or go on without it (--on-error report)"
             )

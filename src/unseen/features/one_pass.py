@@ -1,7 +1,7 @@
 """One pass over images for several backbones: decoding, transfer, computing and writing at the same time."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -11,14 +11,18 @@ import torch
 from torch import Tensor
 
 from unseen.backbones.backbone import Backbone
-from unseen.errors import UserError
+from unseen.errors import ImageError, UserError
 from unseen.features.batches import Batch, Decoder, Piece, dead_workers_named, decoded, geometry
 from unseen.features.forward import Idle, features, moved, products
 from unseen.features.plan import Plan
 from unseen.features.settings import Settings
+from unseen.features.shard_parts import ShardPart, write_part
 from unseen.features.unfinished import Unfinished
 from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
+
+SECONDS_BETWEEN_PARTS = 30.0
+"""How long an extraction computes before it writes what it has of a shard: the most that a kill loses."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +66,34 @@ class Task:
 
 @dataclass(eq=False)
 class _Shard:
-    """What was computed of a shard for one backbone; features stay on the device until the shard is complete."""
+    """What was computed of a shard for one backbone; features stay on the device until the shard is complete.
+
+    Attributes:
+        kept: how many of `parts` are on disk, and `stop` the place up to which they reach.
+    """
 
     task: Task
     number: int
+    stop: int
     parts: list[Tensor] = field(default_factory=list)
     damaged: dict[int, str] = field(default_factory=dict)
+    kept: int = 0
+
+    @classmethod
+    def begun(cls, task: Task, number: int, start: int, device: torch.device) -> "_Shard":
+        """A shard of which the images before the place `start` are on disk."""
+        found = [part.until(start) for part in task.store.parts(number) if part.start < start]
+        damaged = {place: reason for part in found for place, reason in part.damaged.items()}
+        rows = [torch.from_numpy(part.X).to(device) for part in found if len(part.X)]
+        return cls(task, number, start, rows, damaged, len(rows))
+
+    def keep(self, stop: int, settings: Settings) -> None:
+        """Write what was computed since the last time, of the images before the place `stop`."""
+        spec, dtype = self.task.backbone.spec, getattr(torch, settings.dtype)
+        rows = torch.cat([torch.empty(0, spec.dimension), *(part.cpu() for part in self.parts[self.kept :])])
+        damaged = {place: reason for place, reason in self.damaged.items() if place >= self.stop}
+        write_part(self.task.store.folder, self.number, ShardPart(self.stop, stop, rows.to(dtype).numpy(), damaged))
+        self.kept, self.stop = len(self.parts), stop
 
     def save(self, settings: Settings) -> None:
         spec, store = self.task.backbone.spec, self.task.store
@@ -93,14 +119,15 @@ def one_pass(
     device: torch.device,
     watch: Callable[[Progress], None],
 ) -> None:
-    """Fill the shards that are missing; what was complete before an error stays."""
-    pieces = list(_pieces(tasks, plan, settings.batch))
+    """Fill the shards that are missing; what was complete before an error stays, and nearly all before a kill."""
+    starts = _starts(tasks, plan)
+    pieces = list(_pieces(tasks, plan, starts, settings.batch))
     total = sum(piece.stop - piece.start for piece in pieces)
     decoder = Decoder(source, plan.numbers, pieces, settings.fast, settings.exif)
     for task in tasks:
         task.backbone.module.eval().to(device).to(memory_format=torch.channels_last)
     copies = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
-    idle, began, done = Idle(device), time.perf_counter(), 0
+    idle, began, done, kept = Idle(device), time.perf_counter(), 0, time.monotonic()
     open_shards: list[_Shard] = []
     writing: list[Future[None]] = []
     with (
@@ -113,8 +140,9 @@ def one_pass(
         for batch, waited in _timed(batches):
             piece = batch.piece
             _refuse(batch, source, plan, settings)
-            if piece.start == plan.images(piece.shard).start:
-                open_shards = [_Shard(task, piece.shard) for task in tasks if piece.shard in task.shards]
+            if piece.start == starts[piece.shard]:
+                lacking = [task for task in tasks if piece.shard in task.shards]
+                open_shards = [_Shard.begun(task, piece.shard, piece.start, device) for task in lacking]
             pixels = {shape: moved(block, device, copies) for shape, block in batch.pixels.items()}
             idle.start(waited)
             for shard in open_shards:
@@ -126,6 +154,11 @@ def one_pass(
             if piece.stop == plan.images(piece.shard).stop:
                 _wait(writing)  # so that no more than two shards are in memory
                 writing = [writer.submit(shard.save, settings) for shard in open_shards]
+                kept = time.monotonic()
+            elif time.monotonic() - kept >= SECONDS_BETWEEN_PARTS:
+                for shard in open_shards:
+                    shard.keep(piece.stop, settings)
+                kept = time.monotonic()
             done += piece.stop - piece.start
             if done < total:  # the last is told below, with all waits counted
                 watch(Progress(done, total, time.perf_counter() - began, idle.seconds))
@@ -134,13 +167,26 @@ def one_pass(
     watch(Progress(done, total, time.perf_counter() - began, idle.seconds))
 
 
-def _pieces(tasks: Sequence[Task], plan: Plan, batch: int) -> Iterator[Piece]:
-    """Batches of the shards that somebody lacks; none crosses shards, so that a shard is the same whoever makes it."""
+def _starts(tasks: Sequence[Task], plan: Plan) -> dict[int, int]:
+    """The first place of each shard that somebody lacks, without what all of them have parts of."""
+    starts: dict[int, int] = {}
     for shard in sorted(set[int]().union(*(task.shards for task in tasks))):
+        reached = [
+            max((part.stop for part in task.store.parts(shard)), default=plan.images(shard).start)
+            for task in tasks
+            if shard in task.shards
+        ]
+        starts[shard] = min(reached)
+    return starts
+
+
+def _pieces(tasks: Sequence[Task], plan: Plan, starts: Mapping[int, int], batch: int) -> Iterator[Piece]:
+    """Batches of the shards that somebody lacks; none crosses shards, so that a shard is the same whoever makes it."""
+    for shard, first in starts.items():
         shapes = tuple(dict.fromkeys(task.geometry for task in tasks if shard in task.shards))
-        images = plan.images(shard)
-        for start in images[::batch]:
-            yield Piece(shard, start, min(start + batch, images.stop), shapes)
+        stop = plan.images(shard).stop
+        for start in range(first, stop, batch):
+            yield Piece(shard, start, min(start + batch, stop), shapes)
 
 
 def _timed(batches: Iterator[Batch]) -> Iterator[tuple[Batch, float]]:
@@ -156,12 +202,12 @@ def _timed(batches: Iterator[Batch]) -> Iterator[tuple[Batch, float]]:
 def _refuse(batch: Batch, source: ImageSource, plan: Plan, settings: Settings) -> None:
     """End the pass where images cannot be read, or are damaged and must not be."""
     if batch.unreadable:
-        raise UserError(batch.unreadable)
+        raise ImageError(batch.unreadable)
     damaged = {place: reason for losses in batch.damaged.values() for place, reason in losses.items()}
     if damaged and settings.on_error == "fail":
         place = min(damaged)
         more = f", and {len(damaged) - 1:,} more of the same batch are damaged" if len(damaged) > 1 else ""
-        raise UserError(
+        raise ImageError(
             f"{source.entries[int(plan.numbers[place])].id}: {damaged[place]}{more}; "
             "repair the images, or leave out all that are damaged and have them listed (--on-error report)"
         )

@@ -21,7 +21,7 @@ class Settings:
         precision: "half" computes with 16-bit floats where that is safe and keeps those; "bfloat" with bfloat16, which
             has the range of 32 bits, and keeps 32; "single" with 32 exact bits.
         workers: processes that decode; 0 for none but this.
-        shard_rows: images between two places where a killed extraction can go on.
+        shard_rows: images of a file of features.
         on_error: whether a damaged image ends the extraction, or is left out and named in the store.
         fast: resize by PyTorch; pixels differ by a grey level or two here and there.
         exif: turn images as their EXIF orientation says.

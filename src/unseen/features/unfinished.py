@@ -5,11 +5,12 @@ Beside each shard lies a file that says it is complete, with the images that are
     X-00000.npy     rows
     X-00000.json    their number and hash, and the damaged images; written after them
 
-Whoever finds all of these writes the manifest, which makes the folder a feature store.
+Whoever finds all of these writes the manifest, which makes the folder a feature store. Of a shard that was begun there
+may be parts (`shard_parts`).
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UserError
+from unseen.errors import ImageError, UserError
 from unseen.features.plan import Plan
+from unseen.features.shard_parts import ShardPart, read_parts, remove_parts
 from unseen.features.store import MANIFEST, finish_store, write_shard
 from unseen.files import atomic_write
 from unseen.images.source import ImageSource
@@ -58,13 +60,28 @@ class Unfinished:
             return set()
         return {shard for shard in range(self.plan.shards) if self._record(shard) is None}
 
+    def parts(self, shard: int) -> list[ShardPart]:
+        """What was computed of a shard that is not complete, from its first image on."""
+        images = self.plan.images(shard)
+        return [part for part in read_parts(self.folder, shard, images.start) if part.stop < images.stop]
+
+    def missing_rows(self, shards: Iterable[int]) -> int:
+        """Images of some shards whose features are still to be extracted."""
+        lacking = self.missing().intersection(shards)
+        done = sum(part.stop - part.start for shard in lacking for part in self.parts(shard))
+        return sum(len(self.plan.images(shard)) for shard in lacking) - done
+
     def first_damaged(self) -> tuple[str, str] | None:
         """Id and reason of a damaged image among what is done."""
-        images = (
-            image for shard in range(self.plan.shards) for image in (self._record(shard) or {}).get("damaged", ())
-        )
-        image = next(images, None)
-        return image and (image["id"], image["reason"])
+        for shard in range(self.plan.shards):
+            record = self._record(shard)
+            if record is None:
+                found = {place: why for part in self.parts(shard) for place, why in part.damaged.items()}
+                if found:
+                    return self._id(min(found)), found[min(found)]
+            elif record["damaged"]:
+                return record["damaged"][0]["id"], record["damaged"][0]["reason"]
+        return None
 
     def save(self, shard: int, X: NDArray[Any], damaged: Mapping[int, str]) -> None:
         """Write a shard: the rows of its images in order, but for the damaged ones, which are given by their places."""
@@ -79,6 +96,7 @@ class Unfinished:
         ]
         with atomic_write(self._record_path(shard)) as file:
             file.write(json.dumps(written | {"damaged": losses}, indent=1, ensure_ascii=False).encode())
+        remove_parts(self.folder, shard)
 
     def finish(self) -> bool:
         """Write the manifest if all shards are there; whether the store is finished."""
@@ -91,7 +109,7 @@ class Unfinished:
         shards = [record for record in there if record["rows"]]
         damaged = [image for record in there for image in record["damaged"]]
         if not shards:
-            raise UserError(f"all {len(damaged):,} images are damaged; the first is {_sentence(damaged[0])}")
+            raise ImageError(f"all {len(damaged):,} images are damaged; the first is {_sentence(damaged[0])}")
         kept = np.delete(np.arange(len(self.plan.numbers)), [image["place"] for image in damaged])
         losses = [{name: value for name, value in image.items() if name != "place"} for image in damaged]
         finish_store(

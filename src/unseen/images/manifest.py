@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -16,15 +17,20 @@ COLUMNS = ("id", "class", "split")
 
 @dataclass(frozen=True)
 class Manifest:
-    """Chosen images, in the order of their source, and the split of each ("train", "test", or any word)."""
+    """Chosen images, in the order of their source, and the split of each ("train", "test", or any word).
+
+    Attributes:
+        limit: at most so many images of each class in every split, where others were left out for a quick look.
+    """
 
     entries: Sequence[Entry]
     splits: Sequence[str]
+    limit: int | None = None
 
     def __len__(self) -> int:
         return len(self.splits)
 
-    @property
+    @cached_property
     def content_hash(self) -> str:
         """SHA-256 over all (id, class, split), in order."""
         digest = hashlib.sha256()

@@ -6,6 +6,14 @@ from typing import Literal
 Interpolation = Literal["bicubic", "bilinear", "nearest", "lanczos"]
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
+Channels = tuple[float, float, float]
+NORMALISATIONS: dict[str, tuple[Channels, Channels]] = {
+    "imagenet": (IMAGENET_MEAN, IMAGENET_STD),
+    "none": ((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)),
+    "half": ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)),
+    "clip": ((0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)),
+}
+"""Mean and deviation by name: none leaves pixels between 0 and 1, half brings them between −1 and 1."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +31,7 @@ class Transform:
     size: int = 224
     resize: int | None = 224
     interpolation: Interpolation = "bicubic"
-    mean: tuple[float, float, float] = IMAGENET_MEAN
-    std: tuple[float, float, float] = IMAGENET_STD
+    mean: Channels = IMAGENET_MEAN
+    std: Channels = IMAGENET_STD
     channels: Literal["RGB", "BGR"] = "RGB"
     squash: bool = False

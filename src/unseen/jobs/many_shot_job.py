@@ -1,7 +1,8 @@
 """The job of a many-shot linear probe on a data set of the task study, and the scores it gives."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unseen.features.features import Features
@@ -10,6 +11,7 @@ from unseen.images.datasets.multi_label import class_names, targets
 from unseen.images.datasets.open_dataset import check_classes
 from unseen.jobs.calibration_values import calibration_values
 from unseen.jobs.feature_pair import on_device
+from unseen.jobs.fit_progress import FitProgress
 from unseen.jobs.measured import measured
 from unseen.jobs.runner import Result
 from unseen.jobs.task_features import split_labels
@@ -48,22 +50,36 @@ class ManyShotJob:
         return self.train, self.val, self.test
 
 
-def run_many_shot(job: ManyShotJob, parts: Sequence[Features], device: "torch.device") -> dict[str, Any]:
+def run_many_shot(
+    job: ManyShotJob,
+    parts: Sequence[Features],
+    device: "torch.device",
+    *,
+    kept: Path | None = None,
+    tell: Callable[[FitProgress], None] | None = None,
+) -> dict[str, Any]:
     """The values of a job.
 
     Args:
         parts: training, validation and test features with labels that are indices into one list of classes.
+        kept: folder for what is solved so far, which a later call goes on from; None to keep nothing.
+        tell: told every few seconds how far it is.
     """
     import torch
+
+    from unseen.jobs.kept_fits import KeptFits
 
     several = job.metric == "map-11-point"
     words = split_labels(dict(zip(SPLITS, parts, strict=True)))
     check_classes(words, f"{job.domain} by {job.backbone}", "every class needs one", several=several)
     labels = _several_labels(parts) if several else [Labels(torch.from_numpy(part.y)) for part in parts]
+    fits = KeptFits(kept, f"{job.domain} by {job.backbone}", tell)
     found = many_shot(
         [(on_device(part.X, device, copies=8), label) for part, label in zip(parts, labels, strict=True)],
         job.metric,
         job.protocol,
+        solved=fits.solved,
+        watch=fits.add,
     )
     return many_shot_values(found, job.metric)
 

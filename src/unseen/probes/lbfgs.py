@@ -29,7 +29,6 @@ class Minimum:
 
     Attributes:
         coefs: (p, r + 1, k).
-        scores: (n, p, k).
         objective: (p,) summed loss and penalty.
         gradient_norm: (p,), float64, by the norm that was given.
         iterations: (p,).
@@ -38,7 +37,6 @@ class Minimum:
     """
 
     coefs: Tensor
-    scores: Tensor
     objective: Tensor
     gradient_norm: Tensor
     iterations: Tensor
@@ -197,7 +195,6 @@ def minimise(
     point = _evaluate(problems, coefs, problems.scores(coefs))
     found = Minimum(
         coefs=torch.empty_like(point.coefs),
-        scores=torch.empty_like(point.scores),
         objective=torch.empty_like(point.loss),
         gradient_norm=torch.empty_like(rule.targets),
         iterations=torch.zeros_like(limits),
@@ -222,7 +219,7 @@ def minimise(
         done = met | (iteration >= limits[index]) | (since >= patience) | stuck
         if done.any():
             where, last = index[done], point.select(done)
-            found.coefs[where], found.scores[:, where] = last.coefs, last.scores
+            found.coefs[where] = last.coefs
             found.objective[where] = objective[done]
             found.gradient_norm[where], found.iterations[where] = norms[done], iteration
             found.converged[where] = met[done]

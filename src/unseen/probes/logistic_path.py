@@ -4,16 +4,19 @@ The linear probe of `ericsson-2021` (Ericsson, Gouk & Hospedales 2021, "How well
 45 penalties, log-spaced in [1e-6, 1e5], on raw features.
 """
 
+import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from unseen.errors import UserError
-from unseen.probes.arrays import checked_features, checked_labels
+from unseen.probes.arrays import checked_features
 from unseen.probes.lbfgs import Minimum, StopRule, minimise
+from unseen.probes.logistic_arguments import check_options, checked_classes, checked_targets
 from unseen.probes.logistic_objective import (
     Eigenbasis,
     Problems,
@@ -28,6 +31,9 @@ BLOCK_ON_GPU = 5
 
 HISTORY = 4
 """Neighbours on the path that a start is extrapolated from: up to a cubic in log λ."""
+
+BASIS_ROWS = 256
+"""Samples that a basis is told by."""
 
 SINGLE_TOL = 3e-7
 """The relative gradient norm that single precision is trusted to reach; double takes over from there."""
@@ -64,6 +70,28 @@ class LogisticPath:
     converged: Tensor
 
 
+@dataclass(frozen=True)
+class Solved:
+    """The next stretch of a path, as far as it takes to go on from its end.
+
+    Attributes:
+        start: how many penalties of the path are before it.
+        penalties: (b,) from the strongest on.
+        found: their optima, in the eigenbasis of the features.
+        basis: identifies that basis; on another machine it may have other signs.
+    """
+
+    start: int
+    penalties: Tensor
+    found: Minimum
+    basis: str
+
+    @property
+    def stop(self) -> int:
+        """How many penalties of the path are solved with it."""
+        return self.start + len(self.penalties)
+
+
 @tiny_numbers_as_zero()
 @torch.no_grad()
 def logistic_path(
@@ -75,6 +103,8 @@ def logistic_path(
     max_iterations: int = 1000,
     block: int | None = None,
     dtype: torch.dtype = torch.float64,
+    solved: Sequence[Solved] = (),
+    watch: Callable[[Solved], None] = lambda solved: None,
 ) -> LogisticPath:
     """Multinomial logistic regression for every ℓ2 penalty of a path.
 
@@ -107,20 +137,41 @@ def logistic_path(
         block: how many penalties are solved together; 1 on a CPU and 5 on a GPU unless given. Optima do not depend on
             it beyond `tol`.
         dtype: float64, or float32 to leave out the second stage.
+        solved: what `watch` was given by an earlier call with the same arguments, from its first on: the path goes on
+            behind it, to the same result. Stretches of another path, or in another basis, are not used.
+        watch: called with each stretch of the path when it is solved.
     """
-    _check_options(penalties, tol, max_iterations, block, dtype)
+    check_options(penalties, tol, max_iterations, block, dtype)
     X = checked_features(X, "training")
-    labels = _checked_targets(y, X) if y.ndim == 2 else _checked_classes(y, X)
+    labels = checked_targets(y, X) if y.ndim == 2 else checked_classes(y, X)
     path, place = torch.unique(-penalties.to(X.device, torch.float64), return_inverse=True)
     path = -path  # strongest first
     task = _prepare(X, labels, float(path[0]), tol, max_iterations, dtype)
-    parts: list[Minimum] = []
-    neighbours: list[_Neighbour] = []
-    for some in path.split(block or (BLOCK_ON_GPU if X.is_cuda else 1)):
-        start = torch.cat([_start(task, penalty, neighbours) for penalty in some.tolist()])
-        parts.append(_solve(task, some, start, hard=bool(parts) and parts[-1].hard))
-        neighbours = (neighbours + _neighbours(parts[-1], some))[-HISTORY:]
+    done = _usable(solved, path, task)
+    parts = [each.found for each in done]
+    neighbours = [each for last in done[-HISTORY:] for each in _neighbours(task, last.found, last.penalties)][-HISTORY:]
+    start, step = done[-1].stop if done else 0, block or (BLOCK_ON_GPU if X.is_cuda else 1)
+    while start < len(path):
+        some = path[start : start + step]
+        coefs = torch.cat([_start(task, penalty, neighbours) for penalty in some.tolist()])
+        parts.append(_solve(task, some, coefs, hard=bool(parts) and parts[-1].hard))
+        neighbours = (neighbours + _neighbours(task, parts[-1], some))[-HISTORY:]
+        watch(Solved(start, some, parts[-1], task.basis_name))
+        start += len(some)
     return _collect(task, parts, path, place, dtype)
+
+
+def _usable(solved: Sequence[Solved], path: Tensor, task: "_Task") -> list[Solved]:
+    """The first stretches of a path that were solved before, on the device of its features."""
+    usable: list[Solved] = []
+    for each in solved:
+        here = path[each.start : each.stop]
+        follows = each.start == (usable[-1].stop if usable else 0)
+        if not follows or each.basis != task.basis_name or not torch.equal(each.penalties.to(path), here):
+            break
+        tensors = {name: value.to(path.device) for name, value in vars(each.found).items() if name != "hard"}
+        usable.append(replace(each, penalties=here, found=replace(each.found, **tensors)))
+    return usable
 
 
 @dataclass(frozen=True)
@@ -145,6 +196,12 @@ class _Task:
     zero_norms: Tensor
     tol: float
     max_iterations: int
+
+    @cached_property
+    def basis_name(self) -> str:
+        """Tells this basis from others of the same features, by what the first samples are in it."""
+        rows = self.basis.features[:BASIS_ROWS].cpu().contiguous().numpy()
+        return hashlib.sha256(self.basis.curvature.cpu().numpy().tobytes() + rows.tobytes()).hexdigest()
 
     def floor(self, precision: torch.dtype) -> float:
         """The norm of the summed gradient that rounding leaves."""
@@ -204,8 +261,10 @@ class _Neighbour:
     scores: Tensor
 
 
-def _neighbours(found: Minimum, penalties: Tensor) -> list[_Neighbour]:
-    coefs, scores = found.coefs.chunk(len(penalties)), found.scores.chunk(len(penalties), dim=1)
+def _neighbours(task: _Task, found: Minimum, penalties: Tensor) -> list[_Neighbour]:
+    """Points of the path; scores are computed from coefficients, so that they do not depend on the way to these."""
+    coefs = found.coefs.chunk(len(penalties))
+    scores = task.problems(task.features[-1], penalties).scores(found.coefs).chunk(len(penalties), dim=1)
     return [_Neighbour(*each) for each in zip(penalties.log().tolist(), coefs, scores, strict=True)]
 
 
@@ -273,36 +332,3 @@ def _collect(task: _Task, parts: Sequence[Minimum], path: Tensor, place: Tensor,
         iterations=ordered([part.iterations for part in parts]).amax(1),
         converged=(nothing_to_learn | ordered([part.converged for part in parts])).all(1),
     )
-
-
-def _check_options(penalties: Tensor, tol: float, max_iterations: int, block: int | None, dtype: torch.dtype) -> None:
-    if penalties.ndim != 1 or len(penalties) == 0 or not ((penalties > 0) & torch.isfinite(penalties)).all():
-        raise UserError("penalties must be a list of positive numbers, as without a penalty there may be no optimum")
-    if not tol > 0 or max_iterations < 1 or (block is not None and block < 1):
-        raise UserError("tol must be positive, and max_iterations and block at least 1")
-    if dtype not in PATIENCE:
-        raise UserError(f"dtype must be torch.float64 or torch.float32, not {dtype}")
-
-
-def _checked_classes(y: Tensor, X: Tensor) -> Tensor:
-    """(n,) indices, if there are two classes or more and every one has a sample."""
-    y = checked_labels(y, X, "training")
-    there = len(torch.unique(y))
-    if there < 2:
-        raise UserError("a classifier needs at least two classes")
-    if int(y.max()) != there - 1:
-        raise UserError(f"class indices must run from 0 to {there - 1} without gaps, as there are {there} classes")
-    return y
-
-
-def _checked_targets(y: Tensor, X: Tensor) -> Tensor:
-    """(n, c, 1) of 0 and 1 in float64, if every class has both."""
-    if len(y) != len(X) or y.numel() == 0:
-        raise UserError(f"features of shape {tuple(X.shape)} do not go with labels of shape {tuple(y.shape)}")
-    if not ((y == 0) | (y == 1)).all():
-        raise UserError("labels of shape (samples, classes) must be 0 or 1")
-    share = y.double().mean(0)
-    same = torch.where((share == 0) | (share == 1))[0]
-    if len(same):
-        raise UserError(f"all samples are alike in class {int(same[0])}, so that its bias has no optimum")
-    return y.to(X.device, torch.float64)[:, :, None]

@@ -5,9 +5,10 @@ features as they are, for 45 ℓ2 constants that are log-spaced from 1e-6 to 1e5
 again to training and validation data together and scored on test data by the data set's own metric.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log10
+from types import MappingProxyType
 from typing import Literal
 
 import torch
@@ -17,11 +18,13 @@ from unseen.errors import UserError
 from unseen.metrics.accuracy import mean_per_class_accuracy, top_k_accuracy
 from unseen.metrics.average_precision import average_precision_11_point
 from unseen.metrics.calibration import ReliabilityBins, fit_temperature, reliability_bins
-from unseen.probes.logistic_path import LogisticPath, logistic_path
+from unseen.probes.logistic_path import LogisticPath, Solved, logistic_path
 
 REVISION = 4
 """Raised when the probe gives other numbers for the same input."""
 Metric = Literal["top1", "mean-per-class", "map-11-point"]
+Stage = Literal["grid", "refit"]
+"""The two paths of a probe: of all penalties on training data, and down to the one that was chosen."""
 REFIT_STEP = 4
 """The refit comes down to its penalty by every fourth of the grid (a factor of ten), each start from the last."""
 
@@ -58,8 +61,8 @@ ERICSSON_2021 = ManyShotProtocol()
 ERICSSON_2021_EXACT = ManyShotProtocol(name="ericsson-2021-exact", max_iterations=100, temperature="test-folds")
 """The public code's way: the temperature comes from the test data, and a fit ends after 100 iterations.
 
-Those 100 are of our optimiser, which needs fewer than scikit-learn's and mostly converges within them: where theirs
-stops short of the optimum, that is not imitated.
+Those 100 are of our optimiser, which needs fewer than scikit-learn's; at weak penalties they may not suffice either,
+and `converged` says so. Where theirs stops short of the optimum, that is not imitated.
 """
 PROTOCOLS = {protocol.name: protocol for protocol in (ERICSSON_2021, ERICSSON_2021_EXACT)}
 
@@ -135,7 +138,12 @@ class ManyShot:
 
 
 def many_shot(
-    parts: Sequence[tuple[Tensor, Labels]], metric: Metric, protocol: ManyShotProtocol = ERICSSON_2021
+    parts: Sequence[tuple[Tensor, Labels]],
+    metric: Metric,
+    protocol: ManyShotProtocol = ERICSSON_2021,
+    *,
+    solved: Mapping[Stage, Sequence[Solved]] = MappingProxyType({}),
+    watch: Callable[[Stage, Solved, int], None] = lambda stage, solved, of: None,
 ) -> ManyShot:
     """Choose the penalty, fit again and score.
 
@@ -145,16 +153,18 @@ def many_shot(
     Args:
         parts: (n, d) features and labels of training, validation and test data; labels go where the features are.
         metric: greater is better; `map-11-point` for labels of several classes, and only for them.
+        solved: stretches of both paths that an earlier call with the same arguments told `watch` of.
+        watch: called with the path, each stretch of it when it is solved, and how many penalties it has.
     """
     (X, train), (X_val, val), (X_test, test) = ((X, labels.to(X.device)) for X, labels in parts)
     if (metric == "map-11-point") != train.multi_label:
         raise UserError(f"the metric {metric} does not go with labels of shape {tuple(train.y.shape)}")
     penalties = protocol.penalties
-    path = _fit(X, train, penalties, protocol)
+    path = _fit(X, train, penalties, protocol, "grid", solved, watch)
     validation = [score(X_val, val, path, number, metric) for number in range(len(penalties))]
     place = max(range(len(penalties)), key=validation.__getitem__)  # the first of the best
     both = Labels(torch.cat([train.y, val.y]))
-    final = _fit(torch.cat([X, X_val]), both, _way_down(penalties, place), protocol)
+    final = _fit(torch.cat([X, X_val]), both, _way_down(penalties, place), protocol, "refit", solved, watch)
     return ManyShot(
         score=score(X_test, test, final, 0, metric),
         penalty=float(penalties[place]),
@@ -187,8 +197,24 @@ def metric_value(scores: Tensor, labels: Labels, metric: Metric) -> float:
     return float(measure(scores, labels.y))
 
 
-def _fit(X: Tensor, labels: Labels, penalties: Tensor, protocol: ManyShotProtocol) -> LogisticPath:
-    return logistic_path(X, labels.y, penalties, tol=protocol.tol, max_iterations=protocol.max_iterations)
+def _fit(
+    X: Tensor,
+    labels: Labels,
+    penalties: Tensor,
+    protocol: ManyShotProtocol,
+    stage: Stage,
+    solved: Mapping[Stage, Sequence[Solved]],
+    watch: Callable[[Stage, Solved, int], None],
+) -> LogisticPath:
+    return logistic_path(
+        X,
+        labels.y,
+        penalties,
+        tol=protocol.tol,
+        max_iterations=protocol.max_iterations,
+        solved=solved.get(stage, ()),
+        watch=lambda stretch: watch(stage, stretch, len(penalties)),
+    )
 
 
 def _way_down(penalties: Tensor, place: int) -> Tensor:

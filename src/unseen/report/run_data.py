@@ -27,6 +27,7 @@ class Domain:
 
     Attributes:
         classes: how many are told apart; 0 for as many as there are concepts.
+        limit: at most so many images of each class in every split, where the rest was left out for a quick look.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Domain:
     concepts: Sequence[str] = ()
     examples: Sequence[Example] = ()
     classes: int = 0
+    limit: int | None = None
 
 
 @dataclass(frozen=True)

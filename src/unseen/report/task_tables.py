@@ -67,16 +67,18 @@ def task_tables(page: TaskPage) -> list[Table]:
 def score_rows(page: TaskPage) -> list[dict[str, object]]:
     """The run's own scores as a table for other programs, and of those of a linear probe what its fit is worth.
 
-    These are the penalty, the end of the grid that it is at, if any, and whether all fits reached their optimum.
+    These are the penalty, the end of the grid that it is at, if any, and whether all fits reached their optimum. The
+    limit is that of a quick look at a part of the data set, empty for all of it.
     """
     fits = {(fit.backbone, fit.dataset): fit for fit in page.fits}
+    limits = {dataset.name: dataset.limit for dataset in page.datasets}
     rows: list[dict[str, object]] = []
     for score in page.scores:
         if score.published:
             continue
         fit = fits.get((score.backbone, score.dataset)) if score.setting in {LINEAR, ECE, SCALED_ECE} else None
         rested = {"penalty": fit.penalty, "edge": fit.edge, "converged": not fit.stopped} if fit else NO_FIT
-        rows.append(asdict(score) | rested)
+        rows.append(asdict(score) | rested | {"limit": limits.get(score.dataset)})
     return rows
 
 

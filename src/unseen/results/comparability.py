@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Draw = Literal["ours", "given", "unknown"]
 """Who chose the images: we drew them, somebody else's lists name them, or the features do not say."""
 Code = Literal[
-    "unknown-counts", "other-protocol", "other-variant", "other-classes", "other-images",
+    "unknown-counts", "part", "other-protocol", "other-variant", "other-classes", "other-images",
     "similar-images", "own-draw", "unknown-images",
 ]  # fmt: skip
 CAVEATS: frozenset[Code] = frozenset({"similar-images", "own-draw", "unknown-images"})
@@ -42,6 +42,7 @@ class ScoredData:
     Attributes:
         images: split → number of images.
         variant: how the images of a concept were chosen (`unseen.studies.concept_variants`).
+        limit: at most so many images of each class in every split, where the rest was left out for a quick look.
     """
 
     backbone: str
@@ -51,6 +52,7 @@ class ScoredData:
     images: Mapping[str, int]
     draw: Draw = "unknown"
     variant: str = PLAIN
+    limit: int | None = None
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,8 @@ def compare(scored: ScoredData | None, published: PublishedData) -> Comparabilit
     """Whether scores are of what published ones are of; `scored` is None where a run does not say what they are of."""
     if scored is None:
         return Comparability((Reason("unknown-counts"),))
+    if scored.limit is not None:
+        return Comparability((Reason("part", scored.limit),))
     reasons = []
     if scored.protocol not in published.protocols:
         reasons.append(Reason("other-protocol", scored.protocol, published.protocols[0]))

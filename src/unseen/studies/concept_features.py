@@ -10,14 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unseen.backbones.backbone import Backbone, Spec
+from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError, did_you_mean
 from unseen.features.about import StoreAbout
 from unseen.features.extract import extract
 from unseen.features.features import Features, align
-from unseen.features.fingerprint import fingerprint
 from unseen.features.one_pass import Progress
-from unseen.features.plan import plan
 from unseen.features.readers import read_features
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST, read_store
@@ -46,9 +44,9 @@ class Place:
 
     @property
     def backbone(self) -> str | None:
-        """The id of the backbone."""
+        """What the backbone was called; its id where it was given no name."""
         spec = self.known.backbone
-        return spec.id if spec else None
+        return self.known.name or (spec.id if spec else None)
 
     @property
     def split(self) -> str | None:
@@ -82,24 +80,6 @@ def extract_domains(
             place, shown = folder / domain.name, watch(domain.name, split)
             stores = extract(source, manifest, split, backbones, place, settings, watch=shown)
             yield domain.name, split, stores
-
-
-def finished_rows(folder: Path, domain: DomainImages, specs: Sequence[Spec], settings: Settings) -> list[int]:
-    """How many of a domain's images have their features below `folder` already, in finished stores, by backbone."""
-    stores = stores_in(folder / domain.name)
-    rows = [0] * len(specs)
-    # A hash goes over a million rows, and levels have one manifest for both splits.
-    hashes = {key: manifest.content_hash for key, manifest in {id(m): m for _, m in domain.sides.values()}.items()}
-    for split in SIDES:
-        source, manifest = domain.sides[split]
-        content = hashes[id(manifest)]
-        images = fingerprint(source, plan(source, manifest, split, settings.shard_rows).numbers) if stores else None
-        for number, spec in enumerate(specs):
-            # What was read from a store went through JSON, where a tuple becomes a list.
-            wanted = json.loads(json.dumps(settings.decides(spec, content, split, images)))
-            if any(wanted.items() <= store.about.items() for store in stores):
-                rows[number] += domain.rows[split]
-    return rows
 
 
 def find_features(folder: Path, domains: Sequence[str], backbones: Collection[str]) -> Places:

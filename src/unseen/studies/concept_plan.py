@@ -1,7 +1,6 @@
 """What a concept study will do, and what that will take, before it starts."""
 
 import hashlib
-import shutil
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,6 +8,7 @@ from pathlib import Path
 
 from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError, did_you_mean
+from unseen.features.disk import feature_bytes, remaining_rows
 from unseen.features.settings import Settings
 from unseen.features.speed import seconds_per_image
 from unseen.images.domains import SEEN, DomainImages
@@ -19,7 +19,7 @@ from unseen.probes.mlp import COG_V1_MLP
 from unseen.probes.protocol import LogisticProtocol
 from unseen.probes.rows import ALIGNED
 from unseen.results.comparability import Draw
-from unseen.studies.concept_features import finished_rows
+from unseen.studies.concept_features import SIDES
 from unseen.studies.concept_variants import PLAIN
 from unseen.studies.probing import EXTENDED, FeaturePair, on_gpu
 
@@ -63,7 +63,11 @@ def levels_hash(levels: Levels) -> str:
 
 @dataclass(frozen=True)
 class DomainCost:
-    """What a domain takes: images by split, those whose features are there already, bytes of all its features."""
+    """What a domain takes, for all backbones: images by split, those whose features are there already, and bytes.
+
+    Attributes:
+        bytes: of all its features, and `missing` of those that are still to be written.
+    """
 
     name: str
     concepts: int
@@ -71,6 +75,7 @@ class DomainCost:
     test: int
     done: int
     bytes: int
+    missing: int
 
 
 @dataclass(frozen=True)
@@ -92,9 +97,7 @@ class Costs:
     @property
     def disk(self) -> int:
         """Bytes of features that are still to be written."""
-        return sum(
-            round(domain.bytes * (1 - domain.done / max(domain.train + domain.test, 1))) for domain in self.domains
-        )
+        return sum(domain.missing for domain in self.domains)
 
 
 def chosen_domains(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
@@ -123,11 +126,6 @@ def chosen_probes(text: str | None) -> tuple[str, ...]:
     return tuple(kind for kind in EXTENDED if kind in words or "all" in words)
 
 
-def feature_bytes(rows: int, dimension: int, settings: Settings) -> int:
-    """Of a store's vectors, labels and the names of its images (some 30 bytes each)."""
-    return rows * (dimension * (2 if settings.dtype == "float16" else 4) + 8 + 30)
-
-
 def extraction_costs(
     domains: Sequence[DomainImages], backbones: Sequence[Backbone], folder: Path, settings: Settings
 ) -> tuple[list[DomainCost], float]:
@@ -136,25 +134,47 @@ def extraction_costs(
     speed: tuple[float, list[float]] | None = None
     for domain in domains:
         rows = sum(domain.rows.values())
-        done = finished_rows(folder, domain, [backbone.spec for backbone in backbones], settings)
-        size = sum(feature_bytes(rows, backbone.spec.dimension, settings) for backbone in backbones)
-        costs.append(
-            DomainCost(domain.name, len(domain.concepts), domain.rows["train"], domain.rows["test"], min(done), size)
+        left = domain_remaining(domain, backbones, folder, settings)
+        size, missing = (
+            sum(feature_bytes(n, each.spec.dimension, settings) for n, each in zip(of, backbones, strict=True))
+            for of in ([rows] * len(backbones), left)
         )
-        if min(done) < rows:
+        images = domain.rows["train"], domain.rows["test"]
+        costs.append(DomainCost(domain.name, len(domain.concepts), *images, rows - max(left), size, missing))
+        if max(left):
             speed = speed or seconds_per_image(domain.sides["train"][0], backbones, settings)
-            decode = speed[0] * (rows - min(done)) / max(settings.workers, 1)
-            compute = sum(each * (rows - there) for each, there in zip(speed[1], done, strict=True))
+            decode = speed[0] * max(left) / max(settings.workers, 1)
+            compute = sum(each * images for each, images in zip(speed[1], left, strict=True))
             # A CPU decodes and computes with the same cores, a GPU computes while the CPU decodes.
             seconds += decode + compute if settings.device == "cpu" else max(decode, compute)
     return costs, seconds
+
+
+def domain_remaining(
+    domain: DomainImages, backbones: Sequence[Backbone], folder: Path, settings: Settings
+) -> list[int]:
+    """Images of a domain whose features are not below `folder` yet, by backbone."""
+    specs, place = [backbone.spec for backbone in backbones], folder / domain.name
+    parts = [remaining_rows(*domain.sides[split], split, specs, place, settings) for split in SIDES]
+    return [sum(of) for of in zip(*parts, strict=True)]
+
+
+def missing_bytes(
+    domains: Sequence[DomainImages], backbones: Sequence[Backbone], folder: Path, settings: Settings
+) -> int:
+    """Bytes of the features of domains that are not below `folder` yet."""
+    return sum(
+        feature_bytes(left, backbone.spec.dimension, settings)
+        for domain in domains
+        for left, backbone in zip(domain_remaining(domain, backbones, folder, settings), backbones, strict=True)
+    )
 
 
 def expected_pairs(domains: Sequence[DomainImages], backbones: Sequence[Backbone]) -> list[FeaturePair]:
     """Features that are still to be extracted, as far as planning needs to know them."""
     return [
         FeaturePair(
-            backbone.spec.id,
+            backbone.label,
             domain.name,
             "",
             "",
@@ -205,9 +225,3 @@ def _perceptron_memory(pair: FeaturePair, protocol: LogisticProtocol) -> int:
 def _clustering_memory(pair: FeaturePair, _: LogisticProtocol) -> int:
     """Of the 32-bit features, normalised and then centred, and of what k-means makes of them meanwhile."""
     return 4 * 3 * pair.rows * pair.dimension
-
-
-def free_disk(folder: Path) -> int:
-    """What is free on the disk that a folder is on, or will be on."""
-    there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
-    return shutil.disk_usage(there).free

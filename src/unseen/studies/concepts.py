@@ -14,7 +14,7 @@ from unseen.backbones.catalogue import Published
 from unseen.backbones.training_data import UNKNOWN, published_as, trained_on
 from unseen.features.about import BackboneAbout
 from unseen.images.domains import DRAWN_BY, SEEN, SOMEBODY_ELSE, US, DomainImages
-from unseen.images.transform import Transform
+from unseen.images.transform import NORMALISATIONS, Transform
 from unseen.jobs.work import Job
 from unseen.ontology.levels import Levels, spoken
 from unseen.ontology.wordnet import wordnet
@@ -196,11 +196,12 @@ def _named(ids: Sequence[str], levels: Levels) -> list[str]:
 
 
 def _backbone(name: str, place: Place) -> ReportBackbone:
-    spec = place.known.backbone
-    model = published_as(name, spec.weights) if spec and spec.weights else None
-    sizes = [f"{spec.dimension} features"] if spec and spec.dimension else []
-    sizes += [f"images of {spec.transform.size} pixels"] if spec and spec.transform else []
-    cautions = _cautions(name, spec or BackboneAbout(), model)
+    spec = place.known.backbone or BackboneAbout()
+    identifier = spec.id or name
+    model = published_as(identifier, spec.weights) if spec.weights else None
+    sizes = [f"{spec.dimension} features"] if spec.dimension else []
+    sizes += [f"images of {spec.transform.size} pixels"] if spec.transform else []
+    cautions = _cautions(identifier, spec, model)
     return ReportBackbone(name, model.category if model else "yours", " of ".join(sizes), cautions)
 
 
@@ -236,15 +237,22 @@ def backbone_text(place: Place) -> str:
         (spec.digest is not None, f"tensors {(spec.digest or '')[:16] or 'none'}"),
         (spec.layer, f"layer {spec.layer}"),
         (spec.pool, f"pooling {spec.pool}"),
-        (
-            transform,
-            transform and f"shortest side to {transform.resize}, {transform.interpolation}, crop {transform.size}",
-        ),
+        (transform, transform and _transform_text(transform)),
         (known.precision, f"{known.precision} precision"),
         (known.fast, "fast decoding"),
         (known.exif, "EXIF orientation"),
     ]
     return ", ".join(str(text) for holds, text in parts if holds)
+
+
+def _transform_text(transform: Transform) -> str:
+    """What is done to images; the normalisation where it is not by ImageNet's mean and deviation, as it mostly is."""
+    text = f"shortest side to {transform.resize}, {transform.interpolation}, crop {transform.size}"
+    given = transform.mean, transform.std
+    if given == NORMALISATIONS["imagenet"]:
+        return text
+    name = next((name for name, numbers in NORMALISATIONS.items() if numbers == given), given)
+    return f"{text}, normalisation {name}"
 
 
 def _features_text(pair: FeaturePair, sides: tuple[Place, Place]) -> str:

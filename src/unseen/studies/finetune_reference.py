@@ -66,7 +66,7 @@ def plan_reference(
 
     spec = backbone.spec
     arithmetic = "float16" if torch.cuda.is_available() else "float32"
-    return FinetuneJob(study, protocol, spec.id, spec, domain, images, seed, arithmetic)
+    return FinetuneJob(study, protocol, backbone.label, spec, domain, images, seed, arithmetic)
 
 
 def run_reference(

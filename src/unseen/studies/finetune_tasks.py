@@ -85,7 +85,7 @@ def plan_finetuning(
     return FinetuneTaskJob(
         STUDY,
         grid,
-        backbone.spec.id,
+        backbone.label,
         backbone.spec,
         opened.dataset.name,
         names_and_pixels(opened.source, opened.manifest, SPLITS),
@@ -199,10 +199,8 @@ def _result(folder: Path, job: FinetuneTrialJob) -> Result:
 
 def finetune_run(backbones: Sequence[Backbone], opened: Sequence[OpenDataset], notices: Sequence[str] = ()) -> RunData:
     """What is written of a run, without its scores."""
-    rows = [Row(b.spec.id, "yours", f"{b.spec.dimension} features, fine-tuned") for b in backbones]
-    made = {
-        f"{MADE_BY}{b.spec.id}": "; ".join(f"{what} {how}" for what, how in describe(b.spec)[1:]) for b in backbones
-    }
+    rows = [Row(b.label, "yours", f"{b.spec.dimension} features, fine-tuned") for b in backbones]
+    made = {f"{MADE_BY}{b.label}": "; ".join(f"{what} {how}" for what, how in describe(b.spec)[1:]) for b in backbones}
     return RunData(
         title=TITLE,
         scores=(),

@@ -7,6 +7,7 @@ the facts that are known of the data set, its licence among them.
 
 from collections.abc import Iterable, Mapping
 
+from unseen.images.datasets.dataset import Dataset
 from unseen.images.datasets.registry import DATASETS
 from unseen.jobs.runner import Result
 from unseen.report.comparability_words import ERICSSON, refusal_clauses, verdict_sentences
@@ -21,12 +22,13 @@ Names = Mapping[tuple[str, str], str]
 
 def scored_data(task: TaskFeatures, protocol: str) -> ScoredData:
     """What scores of features are of."""
-    return ScoredData(task.backbone, task.dataset.name, protocol, task.classes, dict(task.rows), task.draw)
+    images = dict(task.rows)
+    return ScoredData(task.backbone, task.dataset.name, protocol, task.classes, images, task.draw, limit=task.limit)
 
 
-def is_dataset(scored: ScoredData) -> bool:
-    """Whether data are those of the data set that they are named after."""
-    return compare(scored, published_dataset(DATASETS[scored.domain])).allowed
+def is_of_dataset(scored: ScoredData) -> bool:
+    """Whether data are those of the data set that they are named after, or a part of them."""
+    return _name(scored.domain, _verdict(scored)) != own_name(scored.domain)
 
 
 def own_name(dataset: str) -> str:
@@ -34,9 +36,40 @@ def own_name(dataset: str) -> str:
     return f"{dataset} (yours)"
 
 
+def part_name(dataset: str) -> str:
+    """What a part of a data set is called."""
+    return f"{dataset} (part)"
+
+
 def dataset_title(scored: ScoredData) -> str:
     """What data are called on a page."""
-    return DATASETS[scored.domain].title if is_dataset(scored) else own_name(scored.domain)
+    dataset = DATASETS[scored.domain]
+    if scored.limit is not None:
+        return _part_title(dataset, scored.limit)
+    return dataset.title if _verdict(scored).allowed else own_name(scored.domain)
+
+
+def limit_text(limit: int | None) -> str:
+    """How much of a data set was taken."""
+    return f"at most {limit} images of each class in every split" if limit else "all images"
+
+
+def _part_title(dataset: Dataset, limit: int | None) -> str:
+    return f"{dataset.title} (part: {limit} images per class)"
+
+
+def _verdict(scored: ScoredData) -> Comparability:
+    return compare(scored, published_dataset(DATASETS[scored.domain]))
+
+
+def _name(dataset: str, verdict: Comparability) -> str:
+    if _is_part(verdict):
+        return part_name(dataset)
+    return dataset if verdict.allowed else own_name(dataset)
+
+
+def _is_part(verdict: Comparability) -> bool:
+    return any(reason.code == "part" for reason in verdict.reasons)
 
 
 def task_verdicts(data: RunData, results: Iterable[Result]) -> dict[tuple[str, str], Comparability]:
@@ -48,7 +81,7 @@ def task_verdicts(data: RunData, results: Iterable[Result]) -> dict[tuple[str, s
 
 def data_names(verdicts: Mapping[tuple[str, str], Comparability]) -> Names:
     """What data go by."""
-    return {pair: pair[1] if verdict.allowed else own_name(pair[1]) for pair, verdict in verdicts.items()}
+    return {pair: _name(pair[1], verdict) for pair, verdict in verdicts.items()}
 
 
 def page_datasets(data: RunData, names: Names) -> list[TaskDataset]:
@@ -59,6 +92,9 @@ def page_datasets(data: RunData, names: Names) -> list[TaskDataset]:
         known = {name for (_, of), name in names.items() if of == domain.name} or {domain.name}
         if domain.name in known:
             found.append(TaskDataset(dataset.name, dataset.title, dataset.metric, dataset.few_shot or ""))
+        if part_name(domain.name) in known:
+            title = _part_title(dataset, domain.limit)
+            found.append(TaskDataset(part_name(dataset.name), title, dataset.metric, OTHER, domain.limit))
         if own_name(domain.name) in known:
             found.append(TaskDataset(own_name(dataset.name), own_name(dataset.name), dataset.metric, OTHER))
     return found
@@ -66,9 +102,22 @@ def page_datasets(data: RunData, names: Names) -> list[TaskDataset]:
 
 def task_comparison_notices(verdicts: Mapping[tuple[str, str], Comparability]) -> list[str]:
     """What a reader must know of data that have the name of one of the paper's data sets."""
-    printed = {pair: verdict for pair, verdict in verdicts.items() if DATASETS[pair[1]].in_paper}
-    others = {pair: verdict for pair, verdict in verdicts.items() if not DATASETS[pair[1]].in_paper}
+    parts = {pair: verdict for pair, verdict in verdicts.items() if _is_part(verdict)}
+    whole = {pair: verdict for pair, verdict in verdicts.items() if pair not in parts}
+    printed = {pair: verdict for pair, verdict in whole.items() if DATASETS[pair[1]].in_paper}
+    others = {pair: verdict for pair, verdict in whole.items() if not DATASETS[pair[1]].in_paper}
     titles = {name: name for _, name in verdicts}
-    sentences = verdict_sentences(printed, titles, ERICSSON)
+    sentences = [*_part_sentences(parts), *verdict_sentences(printed, titles, ERICSSON)]
     clauses = refusal_clauses(others, titles)
     return [*sentences, *([f"Not the data set of that name: {'; '.join(clauses)}."] if clauses else [])]
+
+
+def _part_sentences(parts: Mapping[tuple[str, str], Comparability]) -> list[str]:
+    titles: dict[int, list[str]] = {}
+    for (_, dataset), verdict in parts.items():
+        titles.setdefault(int(verdict.reasons[0].found), []).append(DATASETS[dataset].title)
+    return [
+        f"A quick look at a part of {', '.join(dict.fromkeys(names))}: {limit_text(limit)}. Such scores are not those "
+        "of all images, so no published ones stand beside them."
+        for limit, names in titles.items()
+    ]

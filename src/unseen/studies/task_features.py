@@ -5,7 +5,7 @@ backbone or several; or features of the user's own: `train`, `val` and `test` (o
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unseen.backbones.backbone import Backbone, Spec
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import ImageError, UserError, did_you_mean
 from unseen.features.extract import extract
 from unseen.features.features import Features
 from unseen.features.one_pass import Progress
@@ -23,11 +23,12 @@ from unseen.features.store import MANIFEST, read_store
 from unseen.images.datasets.dataset import Dataset
 from unseen.images.datasets.listing import ALL, SPLITS
 from unseen.images.datasets.multi_label import class_names, shown_classes
-from unseen.images.datasets.open_dataset import OpenDataset, check_classes
+from unseen.images.datasets.open_dataset import SPLIT_WORDS, OpenDataset, check_classes
 from unseen.images.datasets.registry import DATASETS
 from unseen.jobs.task_features import align_splits, split_labels
 from unseen.results.comparability import Draw
-from unseen.studies.concept_features import OWN, SUFFIXES, read_about
+from unseen.results.flaws import MOST_EXAMPLES, Flaw
+from unseen.studies.concept_features import OWN, SUFFIXES, Place, read_about
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class TaskFeatures:
         made: what tells them from features made in another way; empty where they are still to be made.
         size: side of the images that the backbone saw, in pixels; None where features do not say.
         draw: unknown where features do not say which images they are of.
+        limit: at most so many images of each class in every split, where the rest was left out for a quick look.
+        flaws: damaged images that their extraction left out.
     """
 
     backbone: str
@@ -55,6 +58,8 @@ class TaskFeatures:
     made: str = ""
     size: int | None = None
     draw: Draw = "given"
+    limit: int | None = None
+    flaws: tuple[Flaw, ...] = ()
 
 
 class Found(NamedTuple):
@@ -69,12 +74,16 @@ def splits_of(dataset: Dataset) -> tuple[str, ...]:
     return SPLITS if dataset.test is not None else (ALL,)
 
 
-def expected_features(opened: OpenDataset, spec: Spec) -> TaskFeatures:
-    """Features that are still to be made, as far as planning needs to know them."""
+def expected_features(opened: OpenDataset, spec: Spec, label: str = "") -> TaskFeatures:
+    """Features that are still to be made, as far as planning needs to know them.
+
+    Args:
+        label: what the backbone is called, where that is not its id.
+    """
     counts = _images_of_classes(Counter(entry.label for entry in opened.manifest.entries), opened.dataset)
     rows = Counter(opened.manifest.splits)
     return TaskFeatures(
-        backbone=spec.id,
+        backbone=label or spec.id,
         dataset=opened.dataset,
         hashes={},
         places={},
@@ -82,6 +91,7 @@ def expected_features(opened: OpenDataset, spec: Spec) -> TaskFeatures:
         classes=len(counts),
         fewest=min(counts.values()),
         dimension=spec.dimension,
+        limit=opened.manifest.limit,
     )
 
 
@@ -108,22 +118,27 @@ def extract_dataset(
     Args:
         folder: of all data sets' features.
         watch: gives what is called after every batch of a data set's split.
+
+    Images that cannot be used are a fault of this data set alone.
     """
     dataset = opened.dataset
-    stores = {
-        split: extract(
-            opened.source,
-            opened.manifest,
-            split,
-            backbones,
-            folder / dataset.name,
-            settings,
-            watch=watch(dataset.name, split),
-        )
-        for split in splits_of(dataset)
-    }
+    try:
+        stores = {
+            split: extract(
+                opened.source,
+                opened.manifest,
+                split,
+                backbones,
+                folder / dataset.name,
+                settings,
+                watch=watch(dataset.name, split),
+            )
+            for split in splits_of(dataset)
+        }
+    except ImageError as error:
+        return Found([], [f"{dataset.name}: {error}"])
     return _usable(
-        (backbone.spec.id, dataset, {split: found[number] for split, found in stores.items()})
+        (backbone.label, dataset, {split: found[number] for split, found in stores.items()})
         for number, backbone in enumerate(backbones)
     )
 
@@ -162,7 +177,19 @@ def features_at(backbone: str, dataset: Dataset, places: Mapping[str, Path]) -> 
         made=", ".join(_made(part) for part in parts.values()),
         size=_size(aligned[0]),
         draw="given" if all(isinstance(part.provenance.get("source"), dict) for part in parts.values()) else "unknown",
+        limit=next((limit for part in parts.values() if (limit := part.provenance.get("limit"))), None),
+        flaws=tuple(flaw for split, part in parts.items() for flaw in _left_out(backbone, dataset, split, part)),
     )
+
+
+def _left_out(backbone: str, dataset: Dataset, split: str, features: Features) -> Iterator[Flaw]:
+    """Damaged images that the extraction of some features left out."""
+    damaged = features.provenance.get("damaged", ())
+    if damaged:
+        examples = tuple(f"{image['id']}: {image['reason']}" for image in damaged[:MOST_EXAMPLES])
+        place = f"{SPLIT_WORDS[split]} images" if split in SPLIT_WORDS else "images"
+        total = len(features) + len(damaged)
+        yield Flaw("damaged-images", backbone, dataset.name, place, len(damaged), total, examples)
 
 
 def _made(features: Features) -> str:
@@ -218,8 +245,8 @@ def _in_folder(folder: Path, dataset: Dataset, backbones: Sequence[str]) -> dict
     stores = [entry for entry in sorted(folder.iterdir()) if (entry / MANIFEST).is_file()]
     found: dict[str, dict[str, Path]] = {}
     for store in stores:
-        about = read_about(store)
-        name, split = about.get("backbone", {}).get("id"), about.get("split")
+        made = Place(store, read_about(store))
+        name, split = made.backbone, made.split
         if name is None or split not in splits or (backbones and name not in backbones):
             continue
         if split in found.setdefault(name, {}):

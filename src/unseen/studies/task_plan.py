@@ -1,16 +1,13 @@
 """What the task study will do, and what that will take, before it starts."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from unseen.backbones.backbone import Backbone, Spec
-from unseen.features.fingerprint import fingerprint
-from unseen.features.plan import plan
+from unseen.backbones.backbone import Backbone
+from unseen.features.disk import feature_bytes, remaining_rows
 from unseen.features.settings import Settings
 from unseen.features.speed import seconds_per_image
-from unseen.features.store import MANIFEST
 from unseen.images.datasets.dataset import Dataset
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.jobs.few_shot_job import QUERIES, WAYS, FewShotJob
@@ -20,8 +17,6 @@ from unseen.jobs.task_work import TaskJob, task_flops
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.report.task_data import SHOTS
 from unseen.results.transfer import SOURCE
-from unseen.studies.concept_features import read_about
-from unseen.studies.concept_plan import feature_bytes
 from unseen.studies.probing import on_gpu, product_rate
 from unseen.studies.task_comparisons import dataset_title, scored_data
 from unseen.studies.task_features import TaskFeatures, splits_of
@@ -89,37 +84,20 @@ def extraction_cost(
 ) -> DatasetCost:
     """What the features of a data set take that are not below `folder` yet."""
     images = len(opened.manifest)
-    done = [_finished(opened, backbone.spec, folder, settings) for backbone in backbones]
-    seconds = 0.0
-    if min(done) < images:
+    specs, place = [backbone.spec for backbone in backbones], folder / opened.dataset.name
+    parts = [
+        remaining_rows(opened.source, opened.manifest, split, specs, place, settings)
+        for split in splits_of(opened.dataset)
+    ]
+    left, seconds = [sum(of) for of in zip(*parts, strict=True)], 0.0
+    if max(left):
         decode, compute = seconds_per_image(opened.source, backbones, settings)
-        reading = decode * (images - min(done)) / max(settings.workers, 1)
-        computing = sum(each * (images - there) for each, there in zip(compute, done, strict=True))
+        reading = decode * max(left) / max(settings.workers, 1)
+        computing = sum(each * rows for each, rows in zip(compute, left, strict=True))
         # A CPU decodes and computes with the same cores, a GPU computes while the CPU decodes.
         seconds = reading + computing if settings.device == "cpu" else max(reading, computing)
-    size = sum(
-        feature_bytes(images - there, backbone.spec.dimension, settings)
-        for backbone, there in zip(backbones, done, strict=True)
-    )
-    return DatasetCost(opened.dataset, images, min(done), size, seconds)
-
-
-def _finished(opened: OpenDataset, spec: Spec, folder: Path, settings: Settings) -> int:
-    """How many images have their features in finished stores."""
-    place = folder / opened.dataset.name
-    entries = sorted(place.iterdir()) if place.is_dir() else []
-    about = [read_about(entry) for entry in entries if (entry / MANIFEST).is_file()]
-    if not about:
-        return 0
-    content, rows = opened.manifest.content_hash, 0
-    for split in splits_of(opened.dataset):
-        numbers = plan(opened.source, opened.manifest, split, settings.shard_rows).numbers
-        images = fingerprint(opened.source, numbers)
-        # What was read from a store went through JSON, where a tuple becomes a list.
-        wanted = json.loads(json.dumps(settings.decides(spec, content, split, images)))
-        if any(wanted.items() <= store.items() for store in about):
-            rows += sum(word == split for word in opened.manifest.splits)
-    return rows
+    size = sum(feature_bytes(rows, spec.dimension, settings) for spec, rows in zip(specs, left, strict=True))
+    return DatasetCost(opened.dataset, images, images - max(left), size, seconds)
 
 
 def probing_seconds(jobs: Sequence[TaskJob], tasks: Sequence[TaskFeatures], folder: Path, workers: int) -> float:

@@ -1,52 +1,30 @@
 """The task study: a backbone on classification tasks it was not trained for (Ericsson et al. 2021).
 
-What is run, what is written of it, and how its results become a page.
+What is run, and what is written of it; `unseen.studies.task_pages` makes a page of its results.
 """
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import replace
+import shutil
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
-from unseen.errors import UserError
+from unseen.backbones.backbone import Backbone as LoadedBackbone
 from unseen.features.readers import read_features
+from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
+from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.datasets.registry import DATASETS
-from unseen.jobs.few_shot_job import FewShotJob, few_shot_scores
-from unseen.jobs.finetune_task_job import FinetuneTaskJob, finetuned_task_scores, short_notices
-from unseen.jobs.many_shot_job import ManyShotJob, many_shot_scores
-from unseen.jobs.runner import Result, read_result, run_jobs
-from unseen.jobs.task_work import TaskJob, run_task_job
-from unseen.jobs.zero_rows import zero_rows
-from unseen.metrics.correlation import LEAST
+from unseen.jobs.fit_progress import FitProgress
+from unseen.jobs.runner import run_jobs
+from unseen.jobs.task_work import TaskJob, kept_folder, run_task_job
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.report.run_data import Backbone, Domain, RunData
-from unseen.report.task_data import Average, Bins, CorrelationTable, Fit, Pair, TaskPage
-from unseen.results.flaws import flaw_sentences
-from unseen.results.transfer import (
-    ECE,
-    IMAGENET,
-    LINEAR,
-    SCALED_ECE,
-    TaskScore,
-    imagenet_top1,
-    published_task_scores,
-)
 from unseen.studies.concept_features import Place, read_about
 from unseen.studies.concepts import backbone_text
 from unseen.studies.probing import on_gpu
-from unseen.studies.run_folder import RESULTS, TOP1, VERSION
-from unseen.studies.task_analysis import averages, correlations, mean_errors, ranks, without_average
-from unseen.studies.task_comparisons import (
-    Names,
-    data_names,
-    dataset_title,
-    is_dataset,
-    page_datasets,
-    scored_data,
-    task_comparison_notices,
-    task_verdicts,
-)
+from unseen.studies.run_folder import TOP1, VERSION
+from unseen.studies.task_comparisons import dataset_title, is_of_dataset, limit_text, scored_data
 from unseen.studies.task_features import TaskFeatures
 from unseen.studies.task_plan import by_size
 from unseen.version import __version__
@@ -56,6 +34,10 @@ PUBLISHED_SIZE = 224
 """Pixels of an image's side in the paper."""
 FEATURES_BY = "features by "
 """How the label of provenance begins that says what decides a backbone's features, in the words of `backbone_text`."""
+LIMIT_OF = "images taken of "
+"""How the label of provenance begins that says how much of a data set was taken."""
+UNFINISHED = "unfinished"
+"""The folder, among results, of what jobs have so far that are not finished."""
 EXACT = (
     "Temperatures are fitted on test data, as in the public code: calibration errors after scaling are better than "
     "a user would see."
@@ -63,21 +45,29 @@ EXACT = (
 
 
 def run_tasks(
-    jobs: Sequence[TaskJob], tasks: Sequence[TaskFeatures], folder: Path, workers: int
+    jobs: Sequence[TaskJob],
+    tasks: Sequence[TaskFeatures],
+    folder: Path,
+    workers: int,
+    tell: Callable[[FitProgress], None] | None = None,
 ) -> Generator[TaskJob, None, None]:
     """Run the jobs that have no result in `folder` yet and pass on each as it is done.
 
     Args:
         workers: processes for small jobs, and threads for large ones. One process drives a GPU.
+        tell: told every few seconds how far a linear probe is, in whatever process it runs.
     """
     places = {task.hashes[split]: place for task in tasks for split, place in task.places.items()}
-    work = partial(run_task_job, places=places, load=read_features)
-    if on_gpu():
-        yield from run_jobs(jobs, folder, work)
-        return
-    small, large = by_size(jobs, tasks)
-    yield from run_jobs(small, folder, work, workers=workers)
-    yield from run_jobs(large, folder, work, threads=workers)
+    kept = folder / UNFINISHED
+    work = partial(run_task_job, places=places, load=read_features, kept=kept, tell=tell)
+    small, large = (jobs, []) if on_gpu() else by_size(jobs, tasks)
+    running = chain(
+        run_jobs(small, folder, work, workers=1 if on_gpu() else workers),
+        run_jobs(large, folder, work, threads=workers),
+    )
+    for job in running:
+        shutil.rmtree(kept_folder(job, kept), ignore_errors=True)
+        yield job
 
 
 def task_run(
@@ -91,11 +81,13 @@ def task_run(
 
     Args:
         top1: accuracy on ImageNet of backbones whose it is known, as shares.
-        missing: sentences on the data sets that were asked for and are not there.
+        missing: sentences on the data sets that were asked for and are not there, and on settings that some lack the
+            images for.
     """
     scored = [scored_data(task, protocol.name) for task in tasks]
     titles = {each.domain: dataset_title(each) for each in scored}
-    licences = {each.domain: DATASETS[each.domain].licence for each in scored if is_dataset(each)}
+    licences = {each.domain: DATASETS[each.domain].licence for each in scored if is_of_dataset(each)}
+    limits = {each.domain: each.limit for each in scored}
     backbones = {task.backbone: task for task in tasks}
     said = [EXACT] if protocol.temperature == "test-folds" else []
     said += [
@@ -106,7 +98,7 @@ def task_run(
     return RunData(
         title=TITLE,
         scores=(),
-        domains=[Domain(name, title) for name, title in titles.items()],
+        domains=[Domain(name, title, limit=limits[name]) for name, title in titles.items()],
         backbones=[Backbone(name, "yours", f"{task.dimension} features") for name, task in backbones.items()],
         baseline=next(iter(backbones)),
         notice=" ".join([*said, *missing]),
@@ -115,11 +107,28 @@ def task_run(
             **{f"{TOP1}{name}": f"{100 * share:g}" for name, share in top1.items()},
             **{f"{FEATURES_BY}{name}": text for name, task in backbones.items() if (text := _made_by(task))},
             **{f"features of {task.dataset.name} by {task.backbone}": task.made for task in tasks},
+            **{f"{LIMIT_OF}{name}": limit_text(limit) for name, limit in limits.items()},
             **{f"licence of {name}": licence for name, licence in licences.items()},
             VERSION: __version__,
         },
         scored=scored,
+        flaws=[flaw for task in tasks for flaw in task.flaws],
     )
+
+
+def task_provenance(
+    backbones: Sequence[LoadedBackbone],
+    opened: Sequence[OpenDataset],
+    settings: Settings,
+    protocol: ManyShotProtocol,
+) -> dict[str, str]:
+    """What decides a study before any of its features are there, to compare with the run that a folder has."""
+    made = {
+        f"{FEATURES_BY}{each.label}": backbone_text(Place(Path(), settings.decides(each.spec, "", "")))
+        for each in backbones
+    }
+    limits = {f"{LIMIT_OF}{each.dataset.name}": limit_text(each.manifest.limit) for each in opened}
+    return {"protocol": _protocol_text(protocol), **made, **limits}
 
 
 def _made_by(task: TaskFeatures) -> str:
@@ -138,124 +147,3 @@ def _protocol_text(protocol: ManyShotProtocol) -> str:
     )
 
 
-def is_task_run(data: RunData) -> bool:
-    """Whether a run is of this study, so that it has a page of its own kind."""
-    return data.title == TITLE
-
-
-def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[str] = ()) -> TaskPage:
-    """The page of a run: its results, beside the published numbers where they are of the same data.
-
-    Args:
-        folder: of the run.
-        keys: of its jobs; those without a result are counted in a notice.
-        notes: on what was left out.
-    """
-    found = [result for key in keys if (result := read_result(folder / RESULTS, key))]
-    verdicts = task_verdicts(data, found)
-    names = data_names(verdicts)
-    measured = task_scores(found, names)
-    own = [*measured, *mean_errors(measured)]
-    printed = [*published_task_scores(), *imagenet_top1()]
-    own += [
-        TaskScore(label.removeprefix(TOP1), "", IMAGENET, "top1", float(text) / 100)
-        for label, text in data.provenance.items()
-        if label.startswith(TOP1)
-    ]
-    together = averages([*own, *printed])
-    tuned = [result for result in found if result.job["job"] == FinetuneTaskJob.__name__]
-    left = len(keys) - len(found)
-    unfinished = [f"This run is not finished: {left} of {len(keys)} jobs have no result yet."] if left else []
-    tables = [CorrelationTable("The paper's 14 models", *_correlated(printed))]
-    if len(data.backbones) >= LEAST:
-        tables.append(CorrelationTable("Your backbones", *_correlated(own)))
-    return TaskPage(
-        title=data.title,
-        protocol=data.provenance.get("protocol", "fine-tuning only"),
-        backbones=[backbone.name for backbone in data.backbones],
-        datasets=page_datasets(data, names),
-        scores=[*own, *printed],
-        fits=[_fit(result, names) for result in found if result.job["job"] == ManyShotJob.__name__],
-        averages=together,
-        correlations=tables,
-        ranks=ranks(together),
-        notices=[
-            *filter(None, [data.notice]),
-            *task_comparison_notices(verdicts),
-            *flaw_sentences(zero_rows(found)),
-            *short_notices(tuned),
-            *unfinished,
-        ],
-        notes=[*notes, *without_average([*own, *printed])],
-        provenance=data.provenance,
-        timings=_timings(found),
-    )
-
-
-def _correlated(scores: Sequence[TaskScore]) -> tuple[list[Average], list[Pair]]:
-    found = averages(scores)
-    return found, correlations(found)
-
-
-def task_scores(results: Iterable[Result], names: Names) -> list[TaskScore]:
-    """What results say, in the form of the published numbers; a damaged one is an error.
-
-    Args:
-        names: of the data that results are of.
-    """
-    return [replace(score, dataset=_data_name(result, names)) for result in results for score in _checked(result)]
-
-
-def _data_name(result: Result, names: Names) -> str:
-    return names[result.job["backbone"], result.job["domain"]]
-
-
-def _checked(result: Result) -> list[TaskScore]:
-    try:
-        return _scores(result)
-    except (KeyError, TypeError):
-        raise UserError(f"the result {result.key}.json is damaged; delete the file and run again") from None
-
-
-def _scores(result: Result) -> list[TaskScore]:
-    job = result.job
-    if job["job"] == FinetuneTaskJob.__name__:
-        return finetuned_task_scores(result)
-    of = (job["backbone"], job["domain"])
-    if job["job"] == FewShotJob.__name__:
-        [score] = few_shot_scores(result)
-        return [TaskScore(*of, f"{job['shots']}-shot", score.metric, score.value, result.values["interval"])]
-    found = [
-        TaskScore(*of, ECE if score.metric == "ece" else LINEAR, score.metric, score.value)
-        for score in many_shot_scores(result)
-    ]
-    if "scaled_ece" in result.values:
-        found.append(TaskScore(*of, SCALED_ECE, "ece", float(result.values["scaled_ece"])))
-    return found
-
-
-def _fit(result: Result, names: Names) -> Fit:
-    values = result.values
-    bins = {
-        when: Bins(found["counts"], found["confidence"], found["accuracy"])
-        for when, found in values.get("reliability", {}).items()
-    }
-    return Fit(
-        backbone=result.job["backbone"],
-        dataset=_data_name(result, names),
-        penalty=values["penalty"],
-        edge=values["edge"],
-        stopped=values["converged"].count(False) + (not values["refit_converged"]),
-        before=bins.get("before"),
-        after=bins.get("after"),
-        temperatures=values.get("temperatures", ()),
-        unbounded=values.get("unbounded_temperature", False),
-    )
-
-
-def _timings(results: Sequence[Result]) -> dict[str, tuple[int, float]]:
-    found: dict[str, tuple[int, float]] = {}
-    for result in results:
-        jobs, seconds = found.get(result.job["backbone"], (0, 0.0))
-        found[result.job["backbone"]] = (jobs + 1, seconds + result.seconds)
-    return found

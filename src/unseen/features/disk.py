@@ -1,0 +1,64 @@
+"""How much of an extraction is left to do, and whether the disk has room for it."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from unseen.backbones.backbone import Spec
+from unseen.errors import UserError
+from unseen.features.extract import decided_key, own_shards, store_name
+from unseen.features.fingerprint import fingerprint
+from unseen.features.plan import plan
+from unseen.features.settings import Settings
+from unseen.features.unfinished import Unfinished
+from unseen.files import byte_size
+from unseen.images.manifest import Manifest
+from unseen.images.source import ImageSource
+
+
+def remaining_rows(
+    source: ImageSource, manifest: Manifest, split: str, specs: Sequence[Spec], folder: Path, settings: Settings
+) -> list[int]:
+    """Images of a split whose features are not below `folder` yet, by backbone; of the part that is done here."""
+    if not folder.is_dir() and settings.part == (1, 1):
+        return [sum(word == split for word in manifest.splits)] * len(specs)
+    rows = plan(source, manifest, split, settings.shard_rows)
+    mine = own_shards(rows, settings)
+    if not folder.is_dir():
+        return [sum(len(rows.images(shard)) for shard in mine)] * len(specs)
+    content_hash, shown = manifest.content_hash, fingerprint(source, rows.numbers)
+    remaining = []
+    for spec in specs:
+        key = decided_key(settings.decides(spec, content_hash, split, shown))
+        place = folder / store_name(spec, split, key)
+        remaining.append(Unfinished(place, source, rows, settings.dtype, {"key": key}).missing_rows(mine))
+    return remaining
+
+
+def feature_bytes(rows: int, dimension: int, settings: Settings) -> int:
+    """Of a store's vectors, labels and the names of its images (some 30 bytes each)."""
+    return rows * (dimension * (2 if settings.dtype == "float16" else 4) + 8 + 30)
+
+
+def free_disk(folder: Path) -> int:
+    """What is free on the disk that a folder is on, or will be on."""
+    there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    return shutil.disk_usage(there).free
+
+
+def lacking_space(folder: Path, needed: int) -> str:
+    """A sentence on how much space the disk of a folder lacks for so many bytes of features; empty where it has it."""
+    free = free_disk(folder)
+    if needed <= free:
+        return ""
+    return (
+        f"{folder}: {byte_size(needed)} of features are to be written, but only {byte_size(free)} are free: "
+        f"{byte_size(needed - free)} are missing"
+    )
+
+
+def refuse_full_disk(folder: Path, needed: int, *, ignore: bool) -> None:
+    """Refuse to start an extraction that the disk has not the space for, unless that is to be ignored."""
+    lacking = lacking_space(folder, needed)
+    if lacking and not ignore:
+        raise UserError(f"{lacking}; make room, give another folder (--out), or start all the same (--ignore-disk)")
