@@ -70,9 +70,8 @@ def write_page(data: "RunData", page: Path, table: Path | None) -> None:
         write_table(with_comparisons(summary, seen=seen, baseline=data.baseline), table)
     write_report(data, page)
     shown = wide(summary)
-    print_table(
-        f"{data.title}: top-1, percent, mean ± deviation over seeds", list(shown.columns), shown.itertuples(index=False)
-    )
+    what = "mean ± deviation over seeds" if (summary["seeds"] > 1).any() else "a single seed"
+    print_table(f"{data.title}: top-1, percent, {what}", list(shown.columns), shown.itertuples(index=False))
     if data.notice:
         console().print(f"\n{data.notice}")
     console().print(f"\nReport: {page}" + (f"\nScores: {table}" if table else ""))

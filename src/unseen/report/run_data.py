@@ -3,12 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from unseen.results.score import Score
 
 if TYPE_CHECKING:
     from unseen.metrics.resampling import Interval
+
+Study = Literal["concepts", "tasks", "probe"]
+"""Which study a run is of; it decides what its page looks like, and which runs share a page."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +40,14 @@ class Backbone:
 
     Attributes:
         cautions: why comparisons with others are not fair, each a few words: web data, a larger image …
+        imagenet_top1: top-1 accuracy on ImageNet, a share; None where nobody said.
     """
 
     name: str
     category: str
     description: str = ""
     cautions: Sequence[str] = ()
+    imagenet_top1: float | None = None
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,7 @@ class RunData:
     """Everything on the page.
 
     Attributes:
+        study: what was asked.
         notice: one sentence at the top, when the run is not the whole protocol; empty otherwise.
         baseline: the backbone that differences are first taken from.
         steps: how the levels were made; empty where that is not known.
@@ -115,6 +121,7 @@ class RunData:
     published: str = ""
     concept_accuracy: Sequence[ConceptAccuracy] = ()
     concept_hits: Sequence[ConceptHits] = ()
+    study: Study = "concepts"
 
     @cached_property
     def concept_intervals(self) -> "Mapping[tuple[str, str, str], Interval]":

@@ -6,6 +6,7 @@ import pandas as pd
 
 from unseen.report.run_data import Backbone, Domain
 from unseen.report.sections import Series, Ticks
+from unseen.results.tables import percent_text
 
 COLOURS = 8
 YOURS = 5
@@ -68,12 +69,13 @@ def own_series(
     return lines
 
 
-def _point(row: "pd.Series[float]", scale: float) -> tuple[float, float, float, str]:
-    """Mean, the ends of its bar, and its text."""
+def _point(row: "pd.Series[float]", scale: float) -> tuple[float, float | None, float | None, str]:
+    """Mean, the ends of its bar, None of a single seed, and its text."""
     mean, spread = scale * float(row["mean"]), scale * float(row["deviation"])
+    ends = (None, None) if pd.isna(spread) else (mean - spread, mean + spread)
     if scale != 100:
-        return mean, mean - spread, mean + spread, f"{mean:.3f}"
+        return mean, *ends, f"{mean:.3f}"
     if pd.isna(row.get("concept_low")):
-        return mean, mean - spread, mean + spread, f"{mean:.1f} ± {spread:.1f}"
+        return mean, *ends, percent_text(row["mean"], row["deviation"])
     low, high = scale * float(row["concept_low"]), scale * float(row["concept_high"])
     return mean, low, high, f"{mean:.1f} ({low:.1f} to {high:.1f})"

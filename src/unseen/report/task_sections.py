@@ -8,12 +8,22 @@ from unseen.metrics.correlation import LEAST_DRAWN
 from unseen.report.sections import Plot, Section, Series, Ticks
 from unseen.report.task_data import SHOTS, Average, Bins, TaskPage
 from unseen.report.task_tables import minus
-from unseen.results.transfer import ECE, IMAGENET, LINEAR, SCALED_ECE, TaskScore
+from unseen.results.transfer import (
+    ECE,
+    FINETUNED,
+    FINETUNED_ECE,
+    FINETUNED_SCALED_ECE,
+    IMAGENET,
+    LINEAR,
+    SCALED_ECE,
+    TaskScore,
+)
 
 COLOURS = 8
 PUBLISHED = {"Supervised": ("supervised (paper)", 4)}
 SELF_SUPERVISED = ("self-supervised (paper)", 1)
 PERCENTS = (1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 40, 50, 60, 65, 70, 75, 80, 85, 90, 95, 98, 99)
+CALIBRATIONS = {ECE, SCALED_ECE, FINETUNED_ECE, FINETUNED_SCALED_ECE}
 MARGIN = 0.1
 """Logits that a plot shows beyond its points."""
 
@@ -28,11 +38,25 @@ def task_sections(page: TaskPage) -> list[Section]:
 
 
 def many_shot_section(page: TaskPage) -> Section | None:
-    """Scores of linear probes by data set, and what is to be said of their fits."""
-    scores = {(s.backbone, s.dataset): s for s in page.scores if s.setting == LINEAR}
-    if not scores:
+    """Scores of linear probes and of fine-tuning by data set, and what is to be said of their fits."""
+    titles = {LINEAR: "Linear probe", FINETUNED: "Fine-tuned"}
+    plots = [plot for setting, title in titles.items() if (plot := _many_shot_plot(page, setting, title))]
+    if not plots:
         return None
+    note = (
+        "Scores are top-1, mean per-class accuracy or 11-point mean average precision, as is usual for each data set. "
+        "Linear probe: logistic regression on features as they are; the ℓ2 constant is the best of 45 on validation "
+        "data, and the fit that is scored is on training and validation data. Fine-tuned: the whole network, trained "
+        "with the best setting of a grid on validation data. The paper's appendix prints no such scores."
+    )
+    return Section("many-shot", "Many-shot", list(fit_sentences(page)), plots, note)
+
+
+def _many_shot_plot(page: TaskPage, setting: str, title: str) -> Plot | None:
+    scores = {(s.backbone, s.dataset): s for s in page.scores if s.setting == setting}
     places = [dataset for dataset in page.datasets if any((name, dataset.name) in scores for name in page.backbones)]
+    if not places:
+        return None
     series = []
     for number, name in enumerate(page.backbones):
         own = [scores.get((name, dataset.name)) for dataset in places]
@@ -47,13 +71,7 @@ def many_shot_section(page: TaskPage) -> Section | None:
             )
         )  # fmt: skip
     ticks = tuple((float(place), dataset.title) for place, dataset in enumerate(places))
-    plot = Plot("", "", "Test score (%)", series, ticks)
-    note = (
-        "Logistic regression on features as they are; the ℓ2 constant is the best of 45 on validation data, and the "
-        "fit that is scored is on training and validation data. Scores are top-1, mean per-class accuracy or 11-point "
-        "mean average precision, as is usual for each data set. The paper's appendix prints no such scores."
-    )
-    return Section("many-shot", "Many-shot, linear", list(fit_sentences(page)), [plot], note)
+    return Plot(title, "", "Test score (%)", series, ticks)
 
 
 def fit_sentences(page: TaskPage) -> Iterator[str]:
@@ -131,7 +149,7 @@ def calibration_section(page: TaskPage) -> Section | None:
             _reliability("scaled", fit.after, 0, "solid"),
         ]
         plots.append(Plot(title, "Confidence (%)", "Accuracy (%)", lines))
-    if not plots:
+    if not any(s.setting in CALIBRATIONS and s.dataset and not s.published for s in page.scores):
         return None
     note = (
         "Test images in 15 bins by the confidence of their prediction: below the dotted line a classifier is too sure "

@@ -67,7 +67,8 @@ def task_tables(page: TaskPage) -> list[Table]:
 def score_rows(page: TaskPage) -> list[dict[str, object]]:
     """The run's own scores as a table for other programs, and of those of a linear probe what its fit is worth.
 
-    These are the penalty, the end of the grid that it is at, if any, and whether all fits reached their optimum.
+    These are the penalty, the end of the grid that it is at, if any, and whether all fits reached their optimum. `low`
+    and `high` are the ends of the 95% interval, empty where a score has none.
     """
     fits = {(fit.backbone, fit.dataset): fit for fit in page.fits}
     rows: list[dict[str, object]] = []
@@ -76,7 +77,9 @@ def score_rows(page: TaskPage) -> list[dict[str, object]]:
             continue
         fit = fits.get((score.backbone, score.dataset)) if score.setting in {LINEAR, ECE, SCALED_ECE} else None
         rested = {"penalty": fit.penalty, "edge": fit.edge, "converged": not fit.stopped} if fit else NO_FIT
-        rows.append(asdict(score) | rested)
+        half = score.interval
+        low, high = (None, None) if half is None else (score.value - half, score.value + half)
+        rows.append(asdict(score) | {"low": low, "high": high} | rested)
     return rows
 
 

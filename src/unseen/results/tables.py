@@ -28,7 +28,7 @@ def score_table(scores: Iterable[Score]) -> pd.DataFrame:
 
 
 def bootstrap_interval(values: Sequence[float], level: float = 0.95, seed: int = 0) -> tuple[float, float]:
-    """Percentile bootstrap interval of the mean over repetitions; a single value has none wider than itself.
+    """Percentile bootstrap interval of the mean over repetitions.
 
     With 3 or 5 seeds the interval is coarse, as it cannot leave the range of the values: a spread, not a test.
     """
@@ -87,14 +87,16 @@ def with_concept_intervals(summary: pd.DataFrame, intervals: Mapping[tuple[str, 
 def summarise(table: pd.DataFrame) -> pd.DataFrame:
     """Mean, sample standard deviation, 95% bootstrap interval and number of seeds, per backbone, domain, shots, metric.
 
-    The same (…, seed) twice, as when runs are merged that share a job, counts once.
+    The same (…, seed) twice, as when runs are merged that share a job, counts once. A single seed has neither deviation
+    nor interval: they are NaN.
     """
     once = table.drop_duplicates([*GROUP, "seed"], keep="last")
     rows = []
     for group, part in once.groupby(GROUP, sort=False):
         values = part.sort_values("seed")["value"].tolist()
-        low, high = bootstrap_interval(values)
-        deviation = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+        several = len(values) > 1
+        low, high = bootstrap_interval(values) if several else (np.nan, np.nan)
+        deviation = float(np.std(values, ddof=1)) if several else np.nan
         rows.append([*group, float(np.mean(values)), deviation, low, high, len(values)])
     return pd.DataFrame(rows, columns=[*GROUP, "mean", "deviation", "low", "high", "seeds"])
 
@@ -123,15 +125,21 @@ def with_comparisons(summary: pd.DataFrame, *, seen: str | None, baseline: str |
     return result
 
 
+def percent_text(share: float, deviation: float | None) -> str:
+    """A share in percent, with its deviation where it has one: a single seed has none."""
+    spread = "" if deviation is None or np.isnan(deviation) else f" ± {100 * deviation:.1f}"
+    return f"{100 * share:.1f}{spread}"
+
+
 def wide(summary: pd.DataFrame, metric: str = "top1") -> pd.DataFrame:
     """Percent `mean ± deviation`, one row per backbone and shots, one column per domain, in order of appearance.
 
-    Of the logistic probe, or of the first one where that is not there.
+    A single seed has its mean alone. Of the logistic probe, or of the first one where that is not there.
     """
     part = summary[summary["metric"] == metric]
     probes = list(dict.fromkeys(part["probe"]))
     part = part[part["probe"].isin([LOGISTIC] if LOGISTIC in probes else probes[:1])]
-    cells = [f"{100 * m:.1f} ± {100 * d:.1f}" for m, d in zip(part["mean"], part["deviation"], strict=True)]
+    cells = [percent_text(mean, spread) for mean, spread in zip(part["mean"], part["deviation"], strict=True)]
     order = {name: list(dict.fromkeys(part[name])) for name in ("backbone", "shots", "domain")}
     pivot = part.assign(cell=cells).pivot_table(
         index=["backbone", "shots"], columns="domain", values="cell", aggfunc="first", sort=False

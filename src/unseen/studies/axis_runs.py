@@ -155,8 +155,7 @@ def made_otherwise(concepts: Sequence[Run], tasks: Sequence[Run]) -> list[str]:
     """
     if not concepts or not tasks:
         return []
-    from unseen.studies.run_folder import MADE_BY
-    from unseen.studies.tasks import FEATURES_BY
+    from unseen.studies.run_folder import FEATURES_BY, MADE_BY
 
     told = []
     for first in concepts:

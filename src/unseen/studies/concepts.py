@@ -18,7 +18,7 @@ from unseen.ontology.levels import SHIPPED, Levels, spoken
 from unseen.ontology.wordnet import wordnet
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.report.run_data import Backbone as ReportBackbone
-from unseen.report.run_data import Domain, RunData
+from unseen.report.run_data import Domain, RunData, Study
 from unseen.results.leaderboard import OTHER_SIZE, other_size
 from unseen.studies.concept_features import Place, Places
 from unseen.studies.concept_plan import Asked, levels_hash
@@ -27,7 +27,7 @@ from unseen.studies.probing import FeaturePair, plan, plan_extended, possible_sh
 from unseen.studies.run_folder import MADE_BY, VERSION
 from unseen.version import __version__
 
-STUDY = "concepts"
+STUDY: Study = "concepts"
 SIZE = 224
 """Pixels of an image's side in ImageNet-CoG, but for a few models."""
 USUAL_LAYERS = ("penultimate", "embedding", "output")
@@ -90,6 +90,7 @@ def study_run(
             VERSION: __version__,
         },
         published=asked.published,
+        study=STUDY,
     )
 
 

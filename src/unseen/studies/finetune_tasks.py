@@ -214,6 +214,7 @@ def finetune_run(backbones: Sequence[Backbone], opened: Sequence[OpenDataset], n
             **{f"licence of {each.dataset.name}": each.dataset.licence for each in opened},
             VERSION: __version__,
         },
+        study=STUDY,
     )
 
 

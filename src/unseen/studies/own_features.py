@@ -87,6 +87,7 @@ def plan_own(
             "test features": f"{Path(pair.test_place).name}, {pair.test}",
             "unseen": __version__,
         },
+        study="probe",
     )
     write_run(folder, data, job_keys(jobs))
     return data, jobs

@@ -18,13 +18,14 @@ from unseen.jobs.many_shot_job import ManyShotJob
 from unseen.jobs.runner import missing
 from unseen.jobs.task_work import TaskJob, task_flops
 from unseen.probes.many_shot import ManyShotProtocol
+from unseen.report.run_data import Study
 from unseen.report.task_data import SHOTS
 from unseen.studies.concept_features import read_about
 from unseen.studies.concept_plan import feature_bytes
 from unseen.studies.probing import on_gpu, product_rate
 from unseen.studies.task_features import TaskFeatures, splits_of
 
-STUDY = "tasks"
+STUDY: Study = "tasks"
 FIT_PRODUCT = (16_384, 1024)
 """Samples and dimensions of a product that is timed: more than a processor keeps at hand, as in most fits."""
 OTHER_WORK = 3.0

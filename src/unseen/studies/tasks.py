@@ -4,6 +4,7 @@ What is run, what is written of it, and how its results become a page.
 """
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -33,17 +34,15 @@ from unseen.results.transfer import (
 from unseen.studies.concept_features import Place, read_about
 from unseen.studies.concepts import backbone_text
 from unseen.studies.probing import on_gpu
-from unseen.studies.run_folder import RESULTS, TOP1, VERSION
+from unseen.studies.run_folder import FEATURES_BY, RESULTS, TOP1, VERSION, merge_with_names
 from unseen.studies.task_analysis import averages, correlations, mean_errors, ranks, without_average
 from unseen.studies.task_features import TaskFeatures
-from unseen.studies.task_plan import by_size
+from unseen.studies.task_plan import STUDY, by_size
 from unseen.version import __version__
 
 TITLE = "Transfer to other tasks"
 PUBLISHED_SIZE = 224
 """Pixels of an image's side in the paper."""
-FEATURES_BY = "features by "
-"""How the label of provenance begins that says what decides a backbone's features, in the words of `backbone_text`."""
 EXACT = (
     "Temperatures are fitted on test data, as in the public code: calibration errors after scaling are better than "
     "a user would see."
@@ -93,7 +92,10 @@ def task_run(
         title=TITLE,
         scores=(),
         domains=[Domain(name, dataset.title) for name, dataset in datasets.items()],
-        backbones=[Backbone(name, "yours", f"{task.dimension} features") for name, task in backbones.items()],
+        backbones=[
+            Backbone(name, "yours", f"{task.dimension} features", imagenet_top1=top1.get(name))
+            for name, task in backbones.items()
+        ],
         baseline=next(iter(backbones)),
         notice=" ".join([*said, *missing]),
         provenance={
@@ -104,6 +106,7 @@ def task_run(
             **{f"licence of {name}": dataset.licence for name, dataset in datasets.items()},
             VERSION: __version__,
         },
+        study=STUDY,
     )
 
 
@@ -123,11 +126,6 @@ def _protocol_text(protocol: ManyShotProtocol) -> str:
     )
 
 
-def is_task_run(data: RunData) -> bool:
-    """Whether a run is of this study, so that it has a page of its own kind."""
-    return data.title == TITLE
-
-
 def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[str] = ()) -> TaskPage:
     """The page of a run: its results, beside the published numbers.
 
@@ -137,24 +135,54 @@ def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[
         notes: on what was left out.
     """
     found = [result for key in keys if (result := read_result(folder / RESULTS, key))]
+    left = len(keys) - len(found)
+    unfinished = f"This run is not finished: {left} of {len(keys)} jobs have no result yet." if left else ""
+    return page_of_results(replace(data, notice=" ".join(filter(None, [data.notice, unfinished]))), found, notes)
+
+
+def page_of_runs(folders: Sequence[Path], runs: Sequence[tuple[str, RunData]]) -> TaskPage:
+    """The page of one run or several, finished or not; backbones are the same where `merge_runs` says so.
+
+    Args:
+        folders: of the runs.
+        runs: each with its name, and with its scores.
+    """
+    data, names = merge_with_names(runs)
+    if not data.scores:
+        raise UserError(f"{', '.join(map(str, folders))}: no results yet; finish the run")
+    left = {(score.key, score.backbone) for score in data.scores}
+    found = []
+    for folder, (_, run), called in zip(folders, runs, names, strict=True):
+        for key, name in dict.fromkeys((score.key, score.backbone) for score in run.scores):
+            result = read_result(folder / RESULTS, key)
+            if result and (key, called[name]) in left:
+                left.remove((key, called[name]))
+                found.append(replace(result, job=result.job | {"backbone": called[name]}))
+    return page_of_results(data, found)
+
+
+def page_of_results(data: RunData, found: Sequence[Result], notes: Sequence[str] = ()) -> TaskPage:
+    """The page of results that are there.
+
+    Args:
+        data: of the run; its notice says what is not there.
+    """
     measured = task_scores(found)
     own = [*measured, *mean_errors(measured)]
     printed = [*published_task_scores(), *imagenet_top1()]
     own += [
-        TaskScore(label.removeprefix(TOP1), "", IMAGENET, "top1", float(text) / 100)
-        for label, text in data.provenance.items()
-        if label.startswith(TOP1)
+        TaskScore(backbone.name, "", IMAGENET, "top1", backbone.imagenet_top1)
+        for backbone in data.backbones
+        if backbone.imagenet_top1 is not None
     ]
     together = averages([*own, *printed])
     tuned = [result for result in found if result.job["job"] == FinetuneTaskJob.__name__]
-    left = len(keys) - len(found)
-    unfinished = [f"This run is not finished: {left} of {len(keys)} jobs have no result yet."] if left else []
     tables = [CorrelationTable("The paper's 14 models", *_correlated(printed))]
     if len(data.backbones) >= LEAST:
         tables.append(CorrelationTable("Your backbones", *_correlated(own)))
     return TaskPage(
         title=data.title,
-        protocol=data.provenance.get("protocol", "fine-tuning only"),
+        protocol=", ".join(dict.fromkeys(map(_protocol_name, found))),
         backbones=[backbone.name for backbone in data.backbones],
         datasets=[_dataset(DATASETS[domain.name]) for domain in data.domains],
         scores=[*own, *printed],
@@ -162,11 +190,16 @@ def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[
         averages=together,
         correlations=tables,
         ranks=ranks(together),
-        notices=[*filter(None, [data.notice]), *short_notices(tuned), *unfinished],
+        notices=[*filter(None, [data.notice]), *short_notices(tuned)],
         notes=[*notes, *without_average([*own, *printed])],
         provenance=data.provenance,
         timings=_timings(found),
     )
+
+
+def _protocol_name(result: Result) -> str:
+    protocol = result.job["protocol"]
+    return str(protocol["name"] if isinstance(protocol, dict) else protocol)
 
 
 def _correlated(scores: Sequence[TaskScore]) -> tuple[list[Average], list[Pair]]:
