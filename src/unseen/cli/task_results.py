@@ -23,7 +23,7 @@ def write_task_results(page: "TaskPage", report: Path, table: Path | None) -> No
         write_table(pd.DataFrame(score_rows(page)), table)
     for each in task_tables(page):
         own = [row for row in each.rows if not row.published]
-        if each.section != "correlations" and own:
+        if each.kind == "scores" and own:
             rows = [(row.name, *(cell.text for cell in row.cells)) for row in own]
             print_table(each.caption, ("backbone", *each.columns), rows, each.columns)
             console().print()

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Literal
 
 from unseen.metrics.catalogue import METRICS
+from unseen.metrics.correlation import Correlation
 from unseen.report.task_data import SHOTS, CorrelationTable, Pair, TaskPage
 from unseen.results.transfer import (
     ECE,
@@ -15,6 +17,7 @@ from unseen.results.transfer import (
     TaskScore,
 )
 
+CORRELATION_COLUMNS = ("Pearson", "95% interval", "over draws of models", "Spearman", "95% interval", "models")
 NO_FIT: dict[str, object] = {"penalty": None, "edge": None, "converged": None}
 
 
@@ -37,12 +40,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the section it is named after."""
+    """A table of the section it is named after: scores of backbones, or correlations."""
 
     section: str
     caption: str
     columns: Sequence[str]
     rows: Sequence[Row]
+    kind: Literal["scores", "correlations"] = "scores"
 
 
 def task_tables(page: TaskPage) -> list[Table]:
@@ -132,9 +136,9 @@ def correlation_tables(table: CorrelationTable) -> list[Table]:
     """Coefficients with accuracy on ImageNet, and Pearson's between every two settings."""
     titles = {average.setting: average.title for average in table.averages}
     with_first = [pair for pair in table.pairs if pair.first == "imagenet"]
-    rows = [Row(titles[pair.second], [Cell(text) for text in _coefficients(pair)]) for pair in with_first]
-    columns = ("Pearson", "95% interval", "over draws of models", "Spearman", "95% interval", "models")
-    beside = Table("correlations", f"{table.title}: with accuracy on ImageNet", columns, rows)
+    rows = [Row(titles[pair.second], [Cell(text) for text in coefficients(pair.correlation)]) for pair in with_first]
+    caption = f"{table.title}: with accuracy on ImageNet"
+    beside = Table("correlations", caption, CORRELATION_COLUMNS, rows, kind="correlations")
     known = {(pair.first, pair.second): pair for pair in table.pairs}
     names = [name for name in titles if any(name in key for key in known)]
     matrix = Table(
@@ -145,12 +149,13 @@ def correlation_tables(table: CorrelationTable) -> list[Table]:
             Row(titles[first], [_between(known.get((first, second)) or known.get((second, first))) for second in names])
             for first in names
         ],
+        kind="correlations",
     )
     return [beside, matrix]
 
 
-def _coefficients(pair: Pair) -> tuple[str, ...]:
-    found = pair.correlation
+def coefficients(found: Correlation) -> tuple[str, ...]:
+    """What stands in `CORRELATION_COLUMNS`."""
     ends = [
         f"{minus(each.low)} to {minus(each.high)}" if each else "–"
         for each in (found.pearson, found.resampled, found.spearman)

@@ -37,6 +37,7 @@ from unseen.studies.probing import on_gpu
 from unseen.studies.run_folder import FEATURES_BY, RESULTS, TOP1, VERSION, merge_with_names
 from unseen.studies.task_analysis import averages, correlations, mean_errors, ranks, without_average
 from unseen.studies.task_features import TaskFeatures
+from unseen.studies.task_imagenet import against_imagenet
 from unseen.studies.task_plan import STUDY, by_size
 from unseen.version import __version__
 
@@ -190,6 +191,7 @@ def page_of_results(data: RunData, found: Sequence[Result], notes: Sequence[str]
         averages=together,
         correlations=tables,
         ranks=ranks(together),
+        against_imagenet=against_imagenet([*own, *printed]),
         notices=[*filter(None, [data.notice]), *short_notices(tuned)],
         notes=[*notes, *without_average([*own, *printed])],
         provenance=data.provenance,
