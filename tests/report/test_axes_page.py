@@ -5,6 +5,8 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -287,3 +289,48 @@ def test_in_a_browser_it_loads_quietly_follows_and_chooses(browser: Any, path: P
     assert tab.evaluate(background) == "rgb(252, 252, 251)"
     context.close()
     assert [line for line in trouble if not line.startswith("data:")] == []
+
+
+def crowded() -> AxesPage:
+    """As many measures as a page can have, by which eight backbones are all but equal and one is far away."""
+    names = [f"timm:vit_base_patch16_224.variant_{number}" for number in range(8)]
+    measures = []
+    for place in range(14):
+        near = {
+            name: float(scipy.special.logit(0.7 + 0.004 * (number % 3 + place % 2)))
+            for number, name in enumerate(names)
+        }
+        axis, title = ("concepts" if place < 3 else "tasks"), f"Fine-tuned scaled calibration {place}"
+        measures.append(Measure(axis, f"m{place}", title, "About.", near | {"untrained": -3.0}))
+    return AxesPage(put_together(measures))
+
+
+@pytest.mark.parametrize("width", [1440, 400])
+def test_names_of_points_do_not_overlap_and_tables_fit_a_wide_window(browser: Any, tmp_path: Path, width: int) -> None:
+    write_axes_page(crowded(), tmp_path / "crowded.html")
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    tab = context.new_page()
+    tab.goto((tmp_path / "crowded.html").as_uri())
+    tab.wait_for_selector("#points .annotation-text")
+    boxes = tab.evaluate(
+        "[...document.querySelectorAll('#points .annotation-text')].map((text) => { const box = "
+        "text.getBoundingClientRect(); return [box.left, box.right, box.top, box.bottom]; })"
+    )
+    assert len(boxes) == 9
+    for first, second in combinations(boxes, 2):
+        across = min(first[1], second[1]) - max(first[0], second[0])
+        assert across <= 0 or min(first[3], second[3]) - max(first[2], second[2]) <= 0
+    widths = tab.evaluate("[...document.querySelectorAll('.scroll, .wide')].map((e) => [e.scrollWidth, e.clientWidth])")
+    assert tab.evaluate("document.documentElement.scrollWidth") == width
+    assert width < 1440 or all(needed == given for needed, given in widths)
+    context.close()
+
+
+def test_a_drop_stands_with_its_accuracy_alone(tmp_path: Path) -> None:
+    page = made()
+    levels = replace(page.axes.measures["levels"], from_seen={"one": -12.3})
+    axes = put_together([levels, page.axes.measures["linear"]])
+    assert list(axes.measures) == ["levels", "linear"]
+    write_axes_page(AxesPage(axes), tmp_path / "axes.html")
+    row = cells((tmp_path / "axes.html").read_text(), '<table id="table">')[0]
+    assert row[1] == ["60.0", "1", "−12.3", "from", "seen"]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import scipy.special
 import scipy.stats
-from axis_folders import write_shift_fit, write_task_run
+from axis_folders import finetune_job, write_shift_fit, write_task_run
 from run_folders import write_concept_run
 
 from unseen.backbones.backbone import Spec
@@ -17,7 +17,6 @@ from unseen.errors import UserError
 from unseen.features.store import write_store
 from unseen.images.datasets.registry import DATASETS
 from unseen.images.transform import Transform
-from unseen.jobs.finetune_task_job import FinetuneTaskJob
 from unseen.jobs.job import job_key
 from unseen.jobs.runner import run_jobs
 from unseen.probes.finetune_grid import finetune_grid
@@ -89,7 +88,7 @@ def test_all_three_axes_are_there(page: AxesPage) -> None:
     assert page.axes.backbones == NAMES
     assert page.axes.missing() == []
     assert list(page.axes.measures) == [
-        "seen", "levels", "effective", "drop", "linear", "few-shot kornblith", "ece", "scaled-ece", "rho", "ood",
+        "seen", "levels", "effective", "linear", "few-shot kornblith", "ece", "scaled-ece", "rho", "ood",
     ]  # fmt: skip
     assert "e" not in page.axes.standings["linear"]
     assert "d" not in page.axes.standings["rho"]
@@ -103,7 +102,7 @@ def test_values_are_what_the_runs_have(page: AxesPage, everything: tuple[Path, P
     # b: 79% seen; levels 68, 63, 58, 53, 48: 58 in the mean.
     assert measures["seen"].values["b"] == pytest.approx(scipy.special.logit(0.79))
     assert measures["levels"].values["b"] == pytest.approx(scipy.special.logit(0.58))
-    assert measures["drop"].values["b"] == pytest.approx(-0.21)
+    assert measures["levels"].from_seen["b"] == pytest.approx(-21)
     logits = scipy.special.logit([0.87, 0.67])
     assert measures["linear"].values["b"] == pytest.approx(logits.mean())
     assert measures["few-shot kornblith"].values["b"] == pytest.approx(logits.mean())
@@ -250,7 +249,7 @@ def test_the_demo_calls_its_seen_domain_otherwise(tmp_path: Path) -> None:
     folder = write_concept_run(tmp_path, [Backbone("a", "yours")], accuracy, domains=domains, published="")
     run = (folder / "run.json").read_text()
     (folder / "run.json").write_text(run.replace('"seen": false', '"seen": true', 1))
-    assert study_axes([folder]).axes.measures["drop"].values["a"] == pytest.approx(-0.2)
+    assert study_axes([folder]).axes.measures["levels"].from_seen["a"] == pytest.approx(-20)
 
 
 def test_one_axis_alone_is_shown_with_what_is_missing(tmp_path: Path) -> None:
@@ -321,7 +320,7 @@ def test_a_single_seed_on_other_concepts_has_no_known_uncertainty(tmp_path: Path
         for kind in ("", "cog-v2")
     }
     assert found["cog-v2"].axes.measures["levels"].draws.keys() == {"a", "b"}
-    for name in ("seen", "levels", "drop"):
+    for name in ("seen", "levels"):
         assert found[""].axes.measures[name].draws == {}
         assert found[""].axes.measures[name].values.keys() == {"a", "b"}
     assert found[""].axes.standings["levels"]["a"].low is None
@@ -504,13 +503,52 @@ def test_a_stranger_on_one_axis_changes_nothing_for_the_others(
     assert any("on tasks alone: stranger." in sentence for sentence in more.notices)
 
 
-def test_a_run_of_finetuning_alone_is_on_no_axis(tmp_path: Path) -> None:
-    spec = Spec("a", "none", "output", "none", 8, 0, Transform())
-    job = FinetuneTaskJob("tasks", finetune_grid(), "a", spec, "dtd", "images", "top1", "float32", 0)
-    write_run(tmp_path, RunData("tasks", (), [Domain("dtd", "DTD")], [Backbone("a", "yours")], "a"), [job_key(job)])
+def test_fine_tuned_scores_are_on_the_axis_of_tasks(tmp_path: Path) -> None:
+    values = {"finetuned": (0.9, 0.8), "finetuned-ece": (0.04, 0.06), "finetuned-scaled-ece": (0.01, 0.02)}
+
+    def score(name: str, dataset: str, setting: str) -> float:
+        return values.get(setting, (0.5, 0.5))["ab".index(name)]
+
+    tasks = write_task_run(tmp_path / "t", ("a", "b"), score, grid=finetune_grid())
+    axes = study_axes([tasks]).axes
+    for setting, (first, second) in values.items():
+        expected = {"a": scipy.special.logit(first), "b": scipy.special.logit(second)}
+        assert axes.measures[setting].values == pytest.approx(expected)
+        assert axes.standings[setting]["a"].rank == 1
+
+
+def test_a_run_of_fine_tuning_alone_is_on_the_axis_of_tasks(tmp_path: Path) -> None:
+    job = finetune_job("a", "dtd", finetune_grid())
+    data = RunData("tuned", (), [Domain("dtd", "DTD")], [Backbone("a", "yours")], "a", study="tasks")
+    write_run(tmp_path, data, [job_key(job)])
     list(run_jobs([job], tmp_path / "results", lambda _: {"top1": 0.5}))
-    with pytest.raises(UserError, match="a run of unseen finetune alone, whose scores are on no axis"):
-        study_axes([tmp_path])
+    assert study_axes([tmp_path]).axes.measures["finetuned"].values["a"] == pytest.approx(0)
+
+
+def test_a_shortened_search_is_told_and_has_no_published_numbers_beside_it(tmp_path: Path) -> None:
+    names = ("mine", "other")
+    concepts = write_concept_run(tmp_path / "c", [Backbone(name, "yours") for name in names], lambda *_: 0.6)
+    for grid, short in ((finetune_grid(), False), (finetune_grid(trials=2), True)):
+        folder = tmp_path / f"t{short}"
+        tasks = write_task_run(folder, names, lambda *_: 0.7, datasets=TEN, grid=grid)
+        page = study_axes([concepts, tasks], published=True)
+        assert set(page.axes.standings["finetuned-ece"]) == ({*names} if short else {*SHARED, *names})
+        assert any(grid.short and grid.short in sentence for sentence in page.notices) == short
+
+
+def test_an_untrained_network_is_not_strong_because_it_has_nothing_to_lose(tmp_path: Path) -> None:
+    def accuracy(name: str, domain: str, seed: int) -> float:
+        return 0.01 if name == "untrained" else 0.8 - 0.05 * DOMAINS.index(domain)
+
+    def score(name: str, dataset: str, setting: str) -> float:
+        return 0.2 if (name == "untrained") != ("ece" in setting) else 0.7
+
+    names = ("trained", "untrained")
+    concepts = write_concept_run(tmp_path / "c", [Backbone(name, "yours") for name in names], accuracy, published="")
+    axes = study_axes([concepts, write_task_run(tmp_path / "t", names, score)]).axes
+    assert axes.measures["levels"].from_seen == pytest.approx({"trained": -15, "untrained": 0})
+    assert {standings["untrained"].rank for standings in axes.standings.values()} == {2}
+    assert "untrained" not in axes.firsts()
 
 
 def test_who_is_left_on_one_axis_is_named_once(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def axes(
 
 def _print(axes: "Axes") -> None:
     """Ranks by each measure, as much more as the terminal is wide enough for."""
-    from unseen.report.axes_words import short_value
+    from unseen.report.axes_words import from_seen, short_value
 
     width = console().width
     titles = [measure.title for measure in axes.measures.values()]
@@ -70,7 +70,8 @@ def _print(axes: "Axes") -> None:
         cells = []
         for measure in axes.measures.values():
             standing = axes.standings[measure.name].get(name)
-            value = f" ({short_value(measure, name)})" if width >= WIDE and standing else ""
+            parts = [short_value(measure, name), from_seen(measure, name)] if standing else []
+            value = f" ({', '.join(filter(None, parts))})" if width >= WIDE and standing else ""
             cells.append(f"{standing.rank}{value}" if standing else "–")
         rows.append([name, *cells])
     what = "ranks, 1 the best" + (", and values in percent or points" if width >= WIDE else "")

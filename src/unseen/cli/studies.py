@@ -8,6 +8,7 @@ import typer
 
 from unseen.cli.output import Json, counted, duration, note, print_json, track
 from unseen.cli.running import REPORT, WorkersOption, finish, processes, run_missing, write_page
+from unseen.cli.task_results import write_task_results
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
@@ -145,13 +146,14 @@ def report(
     open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
     """Make the page of one run or several, finished or not."""
-    from unseen.report.task_page import write_task_page
     from unseen.studies.run_folder import merge_runs, read_run
-    from unseen.studies.task_pages import task_page
+    from unseen.studies.task_pages import page_of_runs
 
-    data = merge_runs([(run.name, read_run(run)) for run in runs])
-    write_page(data, out, table)
-    if len(runs) == 1 and is_task_run(data):
-        write_task_page(task_page(runs[0], data, list(dict.fromkeys(score.key for score in data.scores))), out)
+    named = [(run.resolve().name, read_run(run)) for run in runs]
+    data = merge_runs(named)
+    if data.study == "tasks":
+        write_task_results(page_of_runs(runs, named), out, table)
+    else:
+        write_page(data, out, table)
     if open_:
         typer.launch(str(out.resolve()))

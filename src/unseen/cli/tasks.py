@@ -28,6 +28,7 @@ from unseen.cli.extract import (
 from unseen.cli.loading import NamesOption, NormalizeOption, load_backbones
 from unseen.cli.output import console, duration, note, print_table, track
 from unseen.cli.running import REPORT, WorkersOption, processes
+from unseen.cli.task_results import write_task_results
 from unseen.errors import UserError
 from unseen.files import byte_size, check_writable
 
@@ -128,7 +129,7 @@ def tasks(
         found, faults = extract_features(opened, loaded, settings, out)
         missing += leave_out(faults)
     page = probe_tasks(found, chosen, top1, missing, out, count)
-    return _finish(page, out)
+    return write_task_results(page, out / REPORT, out / "scores.csv")
 
 
 def open_datasets(names: Sequence[str], images: Path | None) -> "tuple[list[OpenDataset], list[str]]":
@@ -219,8 +220,9 @@ def probe_tasks(
     from unseen.jobs.job import job_key
     from unseen.jobs.runner import missing as without_result
     from unseen.studies.run_folder import RESULTS, extend_run
+    from unseen.studies.task_pages import task_page
     from unseen.studies.task_plan import left_out, probing_seconds, task_jobs
-    from unseen.studies.tasks import run_tasks, task_page, task_run
+    from unseen.studies.tasks import run_tasks, task_run
 
     jobs = task_jobs(found, protocol)
     run = task_run(found, protocol, top1=top1, missing=[*missing, *left_out(found)])
@@ -238,28 +240,6 @@ def say_fits(progress: "FitProgress") -> None:
     """Print how far a linear probe is; processes that run jobs call it too."""
     of = "fits" if progress.stage == "grid" else "fits of the refit"
     note(f"{progress.what}: {progress.done} of {progress.total} {of}, about {duration(progress.left)} left")
-
-
-def _finish(page: "TaskPage", out: Path) -> None:
-    """Write page and table, and print them in short."""
-    import pandas as pd
-
-    from unseen.report.task_page import findings, write_task_page
-    from unseen.report.task_sections import fit_sentences
-    from unseen.report.task_tables import score_rows, task_tables
-    from unseen.results.tables import write_table
-
-    write_task_page(page, out / REPORT)
-    write_table(pd.DataFrame(score_rows(page)), out / "scores.csv")
-    for table in task_tables(page):
-        own = [row for row in table.rows if not row.published]
-        if table.section != "correlations" and own:
-            rows = [(row.name, *(cell.text for cell in row.cells)) for row in own]
-            print_table(table.caption, ("backbone", *table.columns), rows, table.columns)
-            console().print()
-    for sentence in (*page.notices, *findings(page), *fit_sentences(page), *page.notes):
-        console().print(sentence)
-    console().print(f"\nReport: {out / REPORT}\nScores: {out / 'scores.csv'}")
 
 
 def _show_features(found: "Sequence[TaskFeatures]", protocol: "ManyShotProtocol") -> None:
@@ -292,7 +272,8 @@ def _top1(backbones: Sequence[str], percents: Sequence[float]) -> dict[str, floa
         raise UserError(
             f"--imagenet-top1 is one number for each --backbone: {len(percents)} numbers, {len(backbones)} backbones"
         )
-    wrong = next((percent for percent in percents if not 0 < percent < 100), None)
+    wrong = next((percent for percent in percents if not 1 < percent < 100), None)
     if wrong is not None:
-        raise UserError(f"--imagenet-top1 is in percent, between 0 and 100, not {wrong:g}")
+        meant = f"; did you mean {100 * wrong:g}?" if 0 < wrong < 1 else ""
+        raise UserError(f"--imagenet-top1 is in percent, between 1 and 100, not {wrong:g}{meant}")
     return {name: percent / 100 for name, percent in zip(backbones, percents, strict=False)}

@@ -78,7 +78,7 @@ class Unfinished:
             if record is None:
                 found = {place: why for part in self.parts(shard) for place, why in part.damaged.items()}
                 if found:
-                    return self._id(min(found)), found[min(found)]
+                    return self.id(min(found)), found[min(found)]
             elif record["damaged"]:
                 return record["damaged"][0]["id"], record["damaged"][0]["reason"]
         return None

@@ -10,7 +10,7 @@ from unseen.files import atomic_write
 from unseen.metrics.accuracy_scales import logit
 from unseen.metrics.resampling import Interval
 from unseen.report.axes_data import AxesPage
-from unseen.report.axes_words import findings, rank_text, short_value, strong_and_weak, value_text
+from unseen.report.axes_words import findings, from_seen, rank_text, short_value, strong_and_weak, value_text
 from unseen.report.render import render
 from unseen.report.section_parts import COLOURS, signed
 from unseen.results.axes import AXES, SEEN, Axes, AxisPair, Measure
@@ -29,7 +29,10 @@ APART = 0.5
 
 @dataclass(frozen=True)
 class Cell:
-    """A number in a table: `shade` is from −1, the worst or r = −1, to 1; None where there is nothing to shade by."""
+    """A number in a table: `shade` is from −1, the worst or r = −1, to 1; None where there is nothing to shade by.
+
+    `beside` stands below the number: what it is to be read with.
+    """
 
     text: str
     value: float | None = None
@@ -38,6 +41,7 @@ class Cell:
     shade: float | None = None
     strong: bool = False
     faint: bool = False
+    beside: str = ""
 
 
 def write_axes_page(page: AxesPage, path: Path) -> None:
@@ -129,8 +133,11 @@ def _row(axes: Axes, name: str) -> list[Cell]:
         shade = 2 * standing.ahead - 1 if standing.of > 1 else None
         about = f"{measure.title}: {value_text(measure, name)}, {rank_text(standing)}"
         cells.append(
-            Cell(short_value(measure, name), measure.values[name], str(standing.rank), about, shade, standing.rank == 1)
-        )
+            Cell(
+                short_value(measure, name), measure.values[name], str(standing.rank), about, shade, standing.rank == 1,
+                beside=from_seen(measure, name),
+            )
+        )  # fmt: skip
     return cells
 
 

@@ -17,7 +17,13 @@ def value_text(measure: Measure, name: str) -> str:
     write = _percent if measure.bounded else _points
     known = measure.interval(name)
     ends = f" ({write(known.low)} to {write(known.high)})" if known else ""
-    return f"{short_value(measure, name)}{'%' if measure.bounded else ' points'}{ends}"
+    beside = from_seen(measure, name)
+    return f"{short_value(measure, name)}{'%' if measure.bounded else ' points'}{ends}{beside and f', {beside}'}"
+
+
+def from_seen(measure: Measure, name: str) -> str:
+    """How far a backbone's accuracy is from that on seen concepts, `−10.9 from seen`; empty where that is not known."""
+    return f"{_points(measure.from_seen[name])} from seen" if name in measure.from_seen else ""
 
 
 def short_value(measure: Measure, name: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from unseen.results.comparability import Comparability, ScoredData, compare, published_domain
 from unseen.results.flaws import Flaw, flaw_sentences
@@ -11,6 +11,9 @@ from unseen.results.score import Score
 
 if TYPE_CHECKING:
     from unseen.metrics.resampling import Interval
+
+Study = Literal["concepts", "tasks", "probe"]
+"""Which study a run is of; it decides what its page looks like, and which runs share a page."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +49,14 @@ class Backbone:
 
     Attributes:
         cautions: why comparisons with others are not fair, each a few words: web data, a larger image …
+        imagenet_top1: top-1 accuracy on ImageNet, a share; None where nobody said.
     """
 
     name: str
     category: str
     description: str = ""
     cautions: Sequence[str] = ()
+    imagenet_top1: float | None = None
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,7 @@ class RunData:
     """Everything on the page.
 
     Attributes:
+        study: what was asked.
         notice: one sentence at the top, when the run is not the whole protocol; empty otherwise.
         baseline: the backbone that differences are first taken from.
         steps: how the levels were made; empty where that is not known.
@@ -127,6 +133,7 @@ class RunData:
     concept_accuracy: Sequence[ConceptAccuracy] = ()
     concept_hits: Sequence[ConceptHits] = ()
     flaws: Sequence[Flaw] = ()
+    study: Study = "concepts"
 
     @property
     def flaw_sentences(self) -> list[str]:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from unseen.report.run_data import Backbone, Domain
 from unseen.report.sections import Series, Ticks
-from unseen.results.tables import percent
+from unseen.results.tables import percent_text
 
 COLOURS = 8
 YOURS = 5
@@ -76,6 +76,6 @@ def _point(row: "pd.Series[float]", scale: float) -> tuple[float, float | None, 
     if scale != 100:
         return mean, *ends, f"{mean:.3f}"
     if pd.isna(row.get("concept_low")):
-        return mean, *ends, percent(float(row["mean"]), float(row["deviation"]))
+        return mean, *ends, percent_text(row["mean"], row["deviation"])
     low, high = scale * float(row["concept_low"]), scale * float(row["concept_high"])
     return mean, low, high, f"{mean:.1f} ({low:.1f} to {high:.1f})"

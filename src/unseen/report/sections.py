@@ -76,3 +76,9 @@ class Section:
         """The groups of its plots, each with its colour, in order of appearance."""
         found = {series.group: series.colour for plot in self.plots for series in plot.series if series.group}
         return tuple(found.items())
+
+    @property
+    def names(self) -> tuple[tuple[str, int | None, str], ...]:
+        """What its plots are about, each with its colour and symbol, in order of appearance."""
+        strong = [series for plot in self.plots for series in plot.series if series.strong]
+        return tuple({series.name: (series.name, series.colour, series.symbol) for series in strong}.values())

@@ -98,6 +98,35 @@ class CorrelationTable:
 
 
 @dataclass(frozen=True)
+class ImagenetPoint:
+    """A backbone's score on a data set beside its accuracy on ImageNet: shares, and on the scale of correlations."""
+
+    backbone: str
+    top1: float
+    score: float
+    x: float
+    y: float
+    published: bool
+
+
+@dataclass(frozen=True)
+class AgainstImagenet:
+    """One data set in one setting against accuracy on ImageNet, as a plot of the paper's Figs. 5 and 6.
+
+    Attributes:
+        title: of the data set.
+        published, own: correlation over the paper's models, and over those of the run; None where they are too few.
+    """
+
+    setting: str
+    dataset: str
+    title: str
+    points: Sequence[ImagenetPoint]
+    published: Correlation | None = None
+    own: Correlation | None = None
+
+
+@dataclass(frozen=True)
 class TaskPage:
     """Everything on the page.
 
@@ -106,6 +135,7 @@ class TaskPage:
         scores: of the run, then the published ones.
         averages: of the run's backbones and the published models, over the data sets that they share.
         ranks: setting → backbone → rank by the means of those averages, 1 the best.
+        against_imagenet: by setting, then by data set.
         notices: sentences at the top.
         notes: what was left out, and why.
         timings: backbone → jobs and their seconds.
@@ -120,6 +150,7 @@ class TaskPage:
     averages: Sequence[Average]
     correlations: Sequence[CorrelationTable]
     ranks: Mapping[str, Mapping[str, int]]
+    against_imagenet: Sequence[AgainstImagenet] = ()
     notices: Sequence[str] = ()
     notes: Sequence[str] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)

@@ -10,6 +10,7 @@ from unseen.files import atomic_write
 from unseen.report.durations import duration
 from unseen.report.render import render
 from unseen.report.task_data import OTHER, TaskPage
+from unseen.report.task_imagenet import imagenet_sections, imagenet_tables
 from unseen.report.task_sections import COLOURS, PUBLISHED, SELF_SUPERVISED, task_sections
 from unseen.report.task_tables import task_tables
 from unseen.results.published import TABLES
@@ -40,7 +41,7 @@ class Radar:
 
 def write_task_page(page: TaskPage, path: Path) -> None:
     """Write the page; the same data give the same bytes. Names from the data are only ever text in it."""
-    sections, radars = task_sections(page), rank_radars(page)
+    sections, radars = [*task_sections(page), *imagenet_sections(page)], rank_radars(page)
     content = render(
         "tasks.html.j2",
         sheets=SHEETS,
@@ -49,7 +50,7 @@ def write_task_page(page: TaskPage, path: Path) -> None:
         values={
             "page": page,
             "sections": sections,
-            "tables": task_tables(page),
+            "tables": [*task_tables(page), *imagenet_tables(page)],
             "radars": radars,
             "findings": findings(page),
             "source": TABLES[SOURCE],

@@ -4,17 +4,60 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
-from unseen.metrics.accuracy_scales import logit
+from unseen.metrics.accuracy_scales import expit, logit
 from unseen.metrics.correlation import LEAST_DRAWN
 from unseen.report.sections import Plot, Section, Series, Ticks
 from unseen.report.task_data import OTHER, SHOTS, Average, Bins, TaskPage
 from unseen.report.task_tables import minus
-from unseen.results.transfer import ECE, IMAGENET, LINEAR, SCALED_ECE, TaskScore
+from unseen.results.transfer import (
+    ECE,
+    FINETUNED,
+    FINETUNED_ECE,
+    FINETUNED_SCALED_ECE,
+    IMAGENET,
+    LINEAR,
+    SCALED_ECE,
+    TaskScore,
+)
 
 COLOURS = 8
 PUBLISHED = {"Supervised": ("supervised (paper)", 4)}
 SELF_SUPERVISED = ("self-supervised (paper)", 1)
-PERCENTS = (1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 40, 50, 60, 65, 70, 75, 80, 85, 90, 95, 98, 99)
+PERCENTS = (
+    1,
+    1.5,
+    2,
+    3,
+    4,
+    5,
+    6,
+    8,
+    10,
+    12,
+    15,
+    20,
+    25,
+    30,
+    35,
+    40,
+    45,
+    50,
+    55,
+    60,
+    65,
+    70,
+    75,
+    80,
+    85,
+    90,
+    95,
+    98,
+    99,
+)
+MANY_SHOT = {LINEAR: ("", "circle"), FINETUNED: (", fine-tuned", "diamond")}
+"""What a backbone's name is followed by in plots, and its symbol."""
+CALIBRATIONS = {ECE, SCALED_ECE, FINETUNED_ECE, FINETUNED_SCALED_ECE}
+MOST_TICKS = 7
 MARGIN = 0.1
 """Logits that a plot shows beyond its points."""
 
@@ -29,32 +72,37 @@ def task_sections(page: TaskPage) -> list[Section]:
 
 
 def many_shot_section(page: TaskPage) -> Section | None:
-    """Scores of linear probes by data set, and what is to be said of their fits."""
-    scores = {(s.backbone, s.dataset): s for s in page.scores if s.setting == LINEAR}
-    if not scores:
+    """Scores of linear probes and of fine-tuning by data set, and what is to be said of their fits."""
+    scores = {(s.backbone, s.dataset, s.setting): s for s in page.scores if s.setting in MANY_SHOT and not s.published}
+    own = {name for _, name, _ in scores}
+    places = [dataset for dataset in page.datasets if dataset.name in own]
+    if not places:
         return None
-    places = [dataset for dataset in page.datasets if any((name, dataset.name) in scores for name in page.backbones)]
     series = []
-    for number, name in enumerate(page.backbones):
-        own = [scores.get((name, dataset.name)) for dataset in places]
-        series.append(
-            Series(
-                name, list(map(float, range(len(places)))), [100 * s.value if s else None for s in own],
-                number % COLOURS, strong=True, mode="markers",
-                hover=[
-                    f"{name}, {dataset.title}: {100 * s.value:.2f}% {s.metric}" if s else ""
-                    for dataset, s in zip(places, own, strict=True)
-                ],
-            )
-        )  # fmt: skip
+    for setting, (added, symbol) in MANY_SHOT.items():
+        for number, name in enumerate(page.backbones):
+            found = [scores.get((name, dataset.name, setting)) for dataset in places]
+            if any(found):
+                series.append(
+                    Series(
+                        f"{name}{added}", list(map(float, range(len(places)))),
+                        [100 * s.value if s else None for s in found], number % COLOURS, strong=True, mode="markers",
+                        symbol=symbol,
+                        hover=[
+                            f"{name}{added}, {dataset.title}: {100 * s.value:.2f}% {s.metric}" if s else ""
+                            for dataset, s in zip(places, found, strict=True)
+                        ],
+                    )
+                )  # fmt: skip
     ticks = tuple((float(place), dataset.title) for place, dataset in enumerate(places))
     plot = Plot("", "", "Test score (%)", series, ticks)
     note = (
-        "Logistic regression on features as they are; the ℓ2 constant is the best of 45 on validation data, and the "
-        "fit that is scored is on training and validation data. Scores are top-1, mean per-class accuracy or 11-point "
-        "mean average precision, as is usual for each data set. The paper's appendix prints no such scores."
+        "Scores are top-1, mean per-class accuracy or 11-point mean average precision, as is usual for each data set. "
+        "Linear probe: logistic regression on features as they are; the ℓ2 constant is the best of 45 on validation "
+        "data, and the fit that is scored is on training and validation data. Fine-tuned: the whole network, trained "
+        "with the best setting of a grid on validation data. The paper's appendix prints no such scores."
     )
-    return Section("many-shot", "Many-shot, linear", list(fit_sentences(page)), [plot], note)
+    return Section("many-shot", "Many-shot", list(fit_sentences(page)), [plot], note)
 
 
 def fit_sentences(page: TaskPage) -> Iterator[str]:
@@ -132,7 +180,7 @@ def calibration_section(page: TaskPage) -> Section | None:
             _reliability("scaled", fit.after, 0, "solid"),
         ]
         plots.append(Plot(title, "Confidence (%)", "Accuracy (%)", lines))
-    if not plots:
+    if not any(s.setting in CALIBRATIONS and s.dataset and not s.published for s in page.scores):
         return None
     note = (
         "Test images in 15 bins by the confidence of their prediction: below the dotted line a classifier is too sure "
@@ -238,10 +286,16 @@ def _scatter(page: TaskPage, base: Average, average: Average, title: str) -> Plo
                     )
                 )  # fmt: skip
     x, y = ([value for line in series for value in getattr(line, axis)] for axis in ("x", "y"))
-    return Plot(title, "ImageNet (%)", average.title, series, _ticks(x), _ticks(y))
+    return Plot(title, "ImageNet (%)", average.title, series, percent_ticks(x), percent_ticks(y))
 
 
-def _ticks(logits: Sequence[float]) -> Ticks:
-    """Round percents within what is shown, at their logits."""
-    places = [(float(logit(percent / 100)), f"{percent:g}") for percent in PERCENTS]
-    return tuple((at, text) for at, text in places if min(logits) - MARGIN <= at <= max(logits) + MARGIN)
+def percent_ticks(logits: Sequence[float]) -> Ticks:
+    """Round percents within what is shown, at their logits and not too close; its ends where there are no two."""
+    low, high = min(logits), max(logits)
+    shown: list[tuple[float, str]] = []
+    for percent in PERCENTS:
+        at = float(logit(percent / 100))
+        apart = not shown or at - shown[-1][0] >= (high - low) / MOST_TICKS
+        if apart and low - MARGIN <= at <= high + MARGIN:
+            shown.append((at, f"{percent:g}"))
+    return tuple(shown) if len(shown) > 1 else tuple((at, f"{100 * expit(at):.1f}") for at in sorted({low, high}))

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Literal
 
 from unseen.metrics.catalogue import METRICS
+from unseen.metrics.correlation import Correlation
 from unseen.report.task_data import SHOTS, CorrelationTable, Pair, TaskPage
 from unseen.results.transfer import (
     ECE,
@@ -15,6 +17,7 @@ from unseen.results.transfer import (
     TaskScore,
 )
 
+CORRELATION_COLUMNS = ("Pearson", "95% interval", "over draws of models", "Spearman", "95% interval", "models")
 NO_FIT: dict[str, object] = {"penalty": None, "edge": None, "converged": None}
 
 
@@ -37,12 +40,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the section it is named after."""
+    """A table of the section it is named after: scores of backbones, or correlations."""
 
     section: str
     caption: str
     columns: Sequence[str]
     rows: Sequence[Row]
+    kind: Literal["scores", "correlations"] = "scores"
 
 
 def task_tables(page: TaskPage) -> list[Table]:
@@ -67,8 +71,9 @@ def task_tables(page: TaskPage) -> list[Table]:
 def score_rows(page: TaskPage) -> list[dict[str, object]]:
     """The run's own scores as a table for other programs, and of those of a linear probe what its fit is worth.
 
-    These are the penalty, the end of the grid that it is at, if any, and whether all fits reached their optimum. The
-    limit is that of a quick look at a part of the data set, empty for all of it.
+    These are the penalty, the end of the grid that it is at, if any, and whether all fits reached their optimum. `low`
+    and `high` are the ends of the 95% interval, empty where a score has none. The limit is that of a quick look at a
+    part of the data set, empty for all of it.
     """
     fits = {(fit.backbone, fit.dataset): fit for fit in page.fits}
     limits = {dataset.name: dataset.limit for dataset in page.datasets}
@@ -78,7 +83,10 @@ def score_rows(page: TaskPage) -> list[dict[str, object]]:
             continue
         fit = fits.get((score.backbone, score.dataset)) if score.setting in {LINEAR, ECE, SCALED_ECE} else None
         rested = {"penalty": fit.penalty, "edge": fit.edge, "converged": not fit.stopped} if fit else NO_FIT
-        rows.append(asdict(score) | rested | {"limit": limits.get(score.dataset)})
+        half = score.interval
+        low, high = (None, None) if half is None else (score.value - half, score.value + half)
+        more = {"low": low, "high": high, **rested, "limit": limits.get(score.dataset)}
+        rows.append(asdict(score) | more)
     return rows
 
 
@@ -131,9 +139,9 @@ def correlation_tables(table: CorrelationTable) -> list[Table]:
     """Coefficients with accuracy on ImageNet, and Pearson's between every two settings."""
     titles = {average.setting: average.title for average in table.averages}
     with_first = [pair for pair in table.pairs if pair.first == "imagenet"]
-    rows = [Row(titles[pair.second], [Cell(text) for text in _coefficients(pair)]) for pair in with_first]
-    columns = ("Pearson", "95% interval", "over draws of models", "Spearman", "95% interval", "models")
-    beside = Table("correlations", f"{table.title}: with accuracy on ImageNet", columns, rows)
+    rows = [Row(titles[pair.second], [Cell(text) for text in coefficients(pair.correlation)]) for pair in with_first]
+    caption = f"{table.title}: with accuracy on ImageNet"
+    beside = Table("correlations", caption, CORRELATION_COLUMNS, rows, kind="correlations")
     known = {(pair.first, pair.second): pair for pair in table.pairs}
     names = [name for name in titles if any(name in key for key in known)]
     matrix = Table(
@@ -144,12 +152,13 @@ def correlation_tables(table: CorrelationTable) -> list[Table]:
             Row(titles[first], [_between(known.get((first, second)) or known.get((second, first))) for second in names])
             for first in names
         ],
+        kind="correlations",
     )
     return [beside, matrix]
 
 
-def _coefficients(pair: Pair) -> tuple[str, ...]:
-    found = pair.correlation
+def coefficients(found: Correlation) -> tuple[str, ...]:
+    """What stands in `CORRELATION_COLUMNS`."""
     ends = [
         f"{minus(each.low)} to {minus(each.high)}" if each else "–"
         for each in (found.pearson, found.resampled, found.spearman)

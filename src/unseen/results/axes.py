@@ -37,6 +37,8 @@ class Measure:
         values: backbone → value; the logit of a share where the measure is `bounded`, otherwise a difference of shares.
         draws: backbone → (b,) what its value could have been, as many for each; backbones whose uncertainty is not
             known are not in it.
+        from_seen: backbone → points that its accuracy differs by from that on seen concepts. It is shown with the value
+            and never ranked: an untrained network loses least.
     """
 
     axis: str
@@ -47,6 +49,7 @@ class Measure:
     bounded: bool = True
     higher_is_better: bool = True
     draws: Mapping[str, Floats] = field(default_factory=dict)
+    from_seen: Mapping[str, float] = field(default_factory=dict)
 
     def oriented(self, names: Sequence[str]) -> Floats:
         """Values of some backbones, turned so that greater is better."""

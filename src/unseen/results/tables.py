@@ -87,8 +87,8 @@ def with_concept_intervals(summary: pd.DataFrame, intervals: Mapping[tuple[str, 
 def summarise(table: pd.DataFrame) -> pd.DataFrame:
     """Mean, sample standard deviation, 95% bootstrap interval and number of seeds, per backbone, domain, shots, metric.
 
-    The same (…, seed) twice, as when runs are merged that share a job, counts once. A single seed shows no spread:
-    its deviation and interval are not a number.
+    The same (…, seed) twice, as when runs are merged that share a job, counts once. A single seed has neither deviation
+    nor interval: they are NaN.
     """
     once = table.drop_duplicates([*GROUP, "seed"], keep="last")
     rows = []
@@ -123,27 +123,27 @@ def with_comparisons(summary: pd.DataFrame, *, seen: str | None, baseline: str |
     return result
 
 
+def percent_text(share: float, deviation: float | None) -> str:
+    """A share in percent, with its deviation where it has one: a single seed has none."""
+    spread = "" if deviation is None or np.isnan(deviation) else f" ± {100 * deviation:.1f}"
+    return f"{100 * share:.1f}{spread}"
+
+
 def wide(summary: pd.DataFrame, metric: str = "top1") -> pd.DataFrame:
     """Percent `mean ± deviation`, one row per backbone and shots, one column per domain, in order of appearance.
 
-    Where there is a single seed, the mean alone.
-    Of the logistic probe, or of the first one where that is not there.
+    A single seed has its mean alone. Of the logistic probe, or of the first one where that is not there.
     """
     part = summary[summary["metric"] == metric]
     probes = list(dict.fromkeys(part["probe"]))
     part = part[part["probe"].isin([LOGISTIC] if LOGISTIC in probes else probes[:1])]
-    cells = [percent(mean, deviation) for mean, deviation in zip(part["mean"], part["deviation"], strict=True)]
+    cells = [percent_text(mean, spread) for mean, spread in zip(part["mean"], part["deviation"], strict=True)]
     order = {name: list(dict.fromkeys(part[name])) for name in ("backbone", "shots", "domain")}
     pivot = part.assign(cell=cells).pivot_table(
         index=["backbone", "shots"], columns="domain", values="cell", aggfunc="first", sort=False
     )
     index = [(b, s) for b in order["backbone"] for s in order["shots"] if (b, s) in pivot.index]
     return pivot.loc[index, order["domain"]].fillna("").reset_index()
-
-
-def percent(mean: float, deviation: float) -> str:
-    """A share as `71.0 ± 0.5`, in percent; without a deviation where that is not known."""
-    return f"{100 * mean:.1f}" + ("" if np.isnan(deviation) else f" ± {100 * deviation:.1f}")
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:

@@ -11,7 +11,13 @@ from unseen.report.axes_data import AxesPage, SharedModel
 from unseen.results.axes import AXES, CONCEPTS, SHIFTS, TASKS, Axes, Measure, put_together
 from unseen.results.concept_generalization import Accuracies, published_accuracies
 from unseen.results.published import TABLES
-from unseen.results.transfer import TaskScore, published_task_scores
+from unseen.results.transfer import (
+    FINETUNED,
+    FINETUNED_ECE,
+    FINETUNED_SCALED_ECE,
+    TaskScore,
+    published_task_scores,
+)
 from unseen.studies.axis_measures import concept_measures, has_measure, shift_measures, task_measures
 from unseen.studies.axis_runs import (
     COG,
@@ -22,11 +28,13 @@ from unseen.studies.axis_runs import (
     own_task_scores,
     read_runs,
     read_shift_scores,
+    short_finetunings,
     what_runs_say,
     what_task_runs_are_of,
 )
 
 ERICSSON = "ericsson-2021"
+FINE_TUNED = (FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE)
 LOADED_OTHERWISE = {
     "s-BYOL": "ImageNet-CoG ran the converter's network, which pads its first layers as TensorFlow does; Ericsson et "
     "al. loaded the weights into torchvision's, which pads otherwise: features are not the same"
@@ -57,7 +65,8 @@ def study_axes(folders: Sequence[Path], shifts: Path | None = None, *, published
     own = own_concepts(concepts) if concepts else None
     accuracies = _accuracies(own, models, taken)
     own_scores = [replace(score, backbone=_own_name(score.backbone, taken)) for score in own_task_scores(tasks)]
-    task_scores = [*own_scores, *filter(has_measure, _printed(models))]
+    short = short_finetunings(tasks)
+    task_scores = [*own_scores, *_beside_own(_printed(models), whole_search=not short)]
     read = [] if shifts is None else read_shift_scores(shifts)
     shift_scores = [replace(score, model=_own_name(score.model, taken)) for score in read]
     names = {
@@ -76,6 +85,7 @@ def study_axes(folders: Sequence[Path], shifts: Path | None = None, *, published
     notices = [
         *what_runs_say([*concepts, *tasks], _shown([*concepts, *tasks], taken, axes)),
         *what_task_runs_are_of(tasks),
+        *short,
         *made_otherwise(concepts, tasks),
         *filter(None, [own.classes if own else ""]),
         *(f"Left out of concepts: {clause}." for clause in lacking),
@@ -145,6 +155,11 @@ def _printed(models: Sequence[SharedModel]) -> list[TaskScore]:
     return [
         replace(score, backbone=names[score.backbone]) for score in published_task_scores() if score.backbone in names
     ]
+
+
+def _beside_own(printed: Sequence[TaskScore], *, whole_search: bool) -> list[TaskScore]:
+    """The printed scores that go into measures; those of fine-tuning where a run's own are of the whole search too."""
+    return [score for score in printed if has_measure(score) and (whole_search or score.setting not in FINE_TUNED)]
 
 
 def _shown(runs: Sequence[Run], taken: Collection[str], axes: Axes) -> dict[str, str]:

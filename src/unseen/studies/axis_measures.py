@@ -14,21 +14,36 @@ from unseen.metrics.resampling import RESAMPLES, Floats
 from unseen.report.task_data import OTHER
 from unseen.results.axes import CONCEPTS, SEEN, SHIFTS, TASKS, Measure
 from unseen.results.concept_generalization import Accuracies, effective_generalization, published_accuracies
-from unseen.results.transfer import ECE, LINEAR, SCALED_ECE, TaskScore
+from unseen.results.transfer import (
+    ECE,
+    FINETUNED,
+    FINETUNED_ECE,
+    FINETUNED_SCALED_ECE,
+    LINEAR,
+    SCALED_ECE,
+    TaskScore,
+)
 from unseen.studies.task_analysis import FAMILIES, LEAST_SHARE, averages, in_paper, scaled
 
 FEW_SHOT = "few-shot"
 TITLES = {
     LINEAR: "Many-shot linear",
+    FINETUNED: "Many-shot fine-tuned",
     **{f"{FEW_SHOT} {family}": f"Few-shot {title}" for family, title in FAMILIES.items()},
     ECE: "Calibration",
     SCALED_ECE: "Scaled calibration",
+    FINETUNED_ECE: "Fine-tuned calibration",
+    FINETUNED_SCALED_ECE: "Fine-tuned scaled calibration",
 }
-TITLES |= {f"{name} {OTHER}": f"{TITLES[name]}, {FAMILIES[OTHER]}" for name in (LINEAR, ECE, SCALED_ECE)}
+CALIBRATION = (ECE, SCALED_ECE, FINETUNED_ECE, FINETUNED_SCALED_ECE)
+TITLES |= {f"{name} {OTHER}": f"{TITLES[name]}, {FAMILIES[OTHER]}" for name in (LINEAR, FINETUNED, *CALIBRATION)}
 ABOUT = {
     LINEAR: "Score of a linear probe on all training images, mean of logits over data sets",
+    FINETUNED: "Score of the whole network trained on all training images, mean of logits over data sets",
     ECE: "Expected calibration error of the linear probe, 15 bins; less is better",
     SCALED_ECE: "The same after temperature scaling; less is better",
+    FINETUNED_ECE: "Expected calibration error of the fine-tuned network, 15 bins; less is better",
+    FINETUNED_SCALED_ECE: "The same after temperature scaling; less is better",
 }
 
 
@@ -45,7 +60,10 @@ class ShiftScore:
 
 
 def concept_measures(accuracies: Accuracies, *, published: bool) -> list[Measure]:
-    """Accuracy on seen concepts, on the levels, the drop between them, and what levels have beyond expectation.
+    """Accuracy on seen concepts, on the levels, and what levels have beyond expectation.
+
+    The difference between levels and seen concepts is no measure of its own: a classifier at chance loses nothing. It
+    goes with the accuracy on levels.
 
     Args:
         accuracies: those whose errors are not known are in no draws.
@@ -59,10 +77,11 @@ def concept_measures(accuracies: Accuracies, *, published: bool) -> list[Measure
     found = [
         _measure(SEEN, "seen", "Seen concepts", "Top-1 accuracy of the linear probe on the concepts trained on",
                  names, _logit(seen), _by_name(sure.models, _logit(drawn_seen))),
-        _measure(CONCEPTS, "levels", "Unseen concepts", "Top-1 accuracy of the linear probe, mean over levels L1 to L5",
-                 names, _logit(levels), _by_name(sure.models, _logit(drawn_levels))),
-        _measure(CONCEPTS, "drop", "Drop from seen", "Mean accuracy over levels minus that on seen concepts, in points",
-                 names, levels - seen, _by_name(sure.models, drawn_levels - drawn_seen), bounded=False),
+        _measure(CONCEPTS, "levels", "Unseen concepts",
+                 "Top-1 accuracy of the linear probe, mean over levels L1 to L5. Below it is the difference from seen "
+                 "concepts, in points, which says nothing without the accuracy: at chance there is nothing to lose",
+                 names, _logit(levels), _by_name(sure.models, _logit(drawn_levels)),
+                 from_seen=dict(zip(names, (100 * (levels - seen)).tolist(), strict=True))),
     ]  # fmt: skip
     if published:
         scored = effective_generalization(accuracies, published_accuracies())
@@ -74,7 +93,7 @@ def concept_measures(accuracies: Accuracies, *, published: bool) -> list[Measure
 
 
 def task_measures(scores: Iterable[TaskScore]) -> tuple[list[Measure], list[str]]:
-    """Linear probes, few-shot episodes by family of data sets, and calibration: means of logits.
+    """Linear probes, fine-tuning, few-shot episodes by family of data sets, and calibration: means of logits.
 
     A mean is over the data sets (and numbers of shots) that every backbone has, of those that have any. How sure it is
     comes from the intervals of the scores, over episodes, where all have one.
@@ -107,7 +126,7 @@ def _without_means(found: Mapping[str, Measure | None], groups: Mapping[str, Col
 
 
 def has_measure(score: TaskScore) -> bool:
-    """Whether a score goes into a measure of tasks; those of fine-tuning do not."""
+    """Whether a score goes into a measure of tasks; accuracy on ImageNet does not."""
     return _group(score) in TITLES
 
 
@@ -125,7 +144,7 @@ def _task_measure(name: str, cells: Mapping[str, Mapping[tuple[str, str], TaskSc
     shared = [key for key in shared if key[1]] or shared
     if not shared:
         # Published calibration errors are means over ten data sets: they stand beside those of the same ten.
-        means = averages(score for of in cells.values() for score in of.values()) if name in (ECE, SCALED_ECE) else []
+        means = averages(score for of in cells.values() for score in of.values()) if name in CALIBRATION else []
         if not means:
             return None
         about = f"{_about(name, [(name, '')])}."
@@ -211,11 +230,12 @@ def shift_measures(scores: Iterable[ShiftScore]) -> tuple[list[Measure], list[st
 
 def _measure(
     axis: str, name: str, title: str, about: str, names: Sequence[str], values: Floats, draws: Mapping[str, Floats], *,
-    bounded: bool = True,
+    bounded: bool = True, from_seen: Mapping[str, float] | None = None,
 ) -> Measure:  # fmt: skip
     return Measure(
-        axis, name, title, f"{about}.", dict(zip(names, values.tolist(), strict=True)), bounded=bounded, draws=draws
-    )
+        axis, name, title, f"{about}.", dict(zip(names, values.tolist(), strict=True)), bounded=bounded, draws=draws,
+        from_seen=from_seen or {},
+    )  # fmt: skip
 
 
 def _by_name(names: Sequence[str], draws: Floats) -> dict[str, Floats]:

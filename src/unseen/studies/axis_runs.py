@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from unseen.jobs.runner import Result
 
 COG = "cog-v2"
-TASK_JOBS = {"ManyShotJob", "FewShotJob"}
 FINETUNE_JOB = "FinetuneTaskJob"
 MODELS = "models.csv"
 ALIKE = 1e-6
@@ -59,13 +58,8 @@ def read_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Run]]:
         results = read_results(folder)
         if not results:
             raise UserError(f"{folder}: no results yet; finish the run")
-        jobs = {result.job.get("job") for result in results}
-        if not jobs & TASK_JOBS and FINETUNE_JOB in jobs:
-            raise UserError(
-                f"{folder}: a run of unseen finetune alone, whose scores are on no axis; give runs of unseen concepts "
-                f"and of unseen tasks"
-            )
-        (tasks if jobs & TASK_JOBS else concepts).append(Run(folder, read_run(folder), results))
+        run = Run(folder, read_run(folder), results)
+        (tasks if run.data.study == "tasks" else concepts).append(run)
     return concepts, tasks
 
 
@@ -141,7 +135,7 @@ def own_task_scores(runs: Sequence[Run]) -> list[TaskScore]:
     if not runs:
         return []
     from unseen.studies.task_comparisons import data_names, task_verdicts
-    from unseen.studies.tasks import task_scores
+    from unseen.studies.task_pages import task_scores
 
     _refuse_other_protocols(runs)
     found: dict[tuple[str, str, str], tuple[TaskScore, Run]] = {}
@@ -169,6 +163,16 @@ def _refuse_other_protocols(runs: Sequence[Run]) -> None:
         raise UserError(f"these task runs follow different protocols ({', '.join(protocols)}); put them together apart")
 
 
+def short_finetunings(runs: Sequence[Run]) -> list[str]:
+    """A sentence on each shortened search that fine-tuned scores of runs are from."""
+    tuned = [(run, [result for result in run.results if result.job["job"] == FINETUNE_JOB]) for run in runs]
+    if not any(results for _, results in tuned):
+        return []
+    from unseen.jobs.finetune_task_job import short_notices
+
+    return [f"{run.name}: {sentence}" for run, results in tuned for sentence in short_notices(results)]
+
+
 def made_otherwise(concepts: Sequence[Run], tasks: Sequence[Run]) -> list[str]:
     """A sentence on each backbone whose features a run of concepts and one of tasks say to be made in different ways.
 
@@ -176,8 +180,7 @@ def made_otherwise(concepts: Sequence[Run], tasks: Sequence[Run]) -> list[str]:
     """
     if not concepts or not tasks:
         return []
-    from unseen.studies.run_folder import MADE_BY
-    from unseen.studies.tasks import FEATURES_BY
+    from unseen.studies.run_folder import FEATURES_BY, MADE_BY
 
     told = []
     for first in concepts:

@@ -20,7 +20,7 @@ from unseen.ontology.levels import Levels, spoken
 from unseen.ontology.wordnet import wordnet
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.report.run_data import Backbone as ReportBackbone
-from unseen.report.run_data import Domain, RunData
+from unseen.report.run_data import Domain, RunData, Study
 from unseen.results.comparability import Draw, ScoredData
 from unseen.results.leaderboard import OTHER_SIZE, other_size
 from unseen.studies.concept_features import Place, Places
@@ -30,7 +30,7 @@ from unseen.studies.probing import FeaturePair, plan, plan_extended, possible_sh
 from unseen.studies.run_folder import MADE_BY, VERSION
 from unseen.version import __version__
 
-STUDY = "concepts"
+STUDY: Study = "concepts"
 SIZE = 224
 """Pixels of an image's side in ImageNet-CoG, but for a few models."""
 USUAL_LAYERS = ("penultimate", "embedding", "output")
@@ -90,6 +90,7 @@ def study_run(
         published=asked.published,
         scored=[_scored(asked, pair, places[pair.backbone][pair.domain]) for pair in pairs],
         flaws=[flaw for pair in pairs for flaw in pair.flaws],
+        study=STUDY,
     )
 
 

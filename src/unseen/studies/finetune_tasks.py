@@ -215,6 +215,7 @@ def finetune_run(backbones: Sequence[Backbone], opened: Sequence[OpenDataset], n
             VERSION: __version__,
         },
         scored=[_scored(b.spec.id, each) for b in backbones for each in opened],
+        study=STUDY,
     )
 
 

@@ -126,6 +126,7 @@ def plan_own(
             "unseen": __version__,
         },
         flaws=pair.flaws,
+        study="probe",
     )
     write_run(folder, data, job_keys(jobs))
     return data, jobs

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from unseen.errors import UserError
 from unseen.files import atomic_write
@@ -20,7 +20,7 @@ from unseen.jobs.runner import Result, read_result
 from unseen.jobs.scores import result_scores
 from unseen.jobs.zero_rows import zero_rows
 from unseen.ontology.levels import Levels
-from unseen.report.run_data import Backbone, ConceptAccuracy, ConceptHits, Domain, Example, RunData, Step
+from unseen.report.run_data import Backbone, ConceptAccuracy, ConceptHits, Domain, Example, RunData, Step, Study
 from unseen.results.comparability import ScoredData
 from unseen.results.flaws import Flaw
 from unseen.results.score import Score
@@ -37,6 +37,8 @@ TOP1 = "ImageNet top-1 of "
 """How the label of provenance begins that says a backbone's accuracy on ImageNet, in percent: it may be corrected."""
 MADE_BY = "backbone "
 """How the label of provenance begins that says what a backbone is: weights, layer, preprocessing."""
+FEATURES_BY = "features by "
+"""How the label begins that says the same of features in runs of the task study."""
 
 
 def write_run(folder: Path, data: RunData, keys: Sequence[str]) -> None:
@@ -60,8 +62,12 @@ def extend_run(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunDat
     if (folder / RUN).is_file():
         refuse_other_run(folder, data.provenance)
         old, old_keys = _read(folder)
+        if old.study != data.study:
+            raise UserError(f"{folder}: the folder of a run of unseen {old.study}; give another folder (--out)")
         domains = {domain.name: domain for domain in (*old.domains, *data.domains)}
-        backbones = {backbone.name: backbone for backbone in (*old.backbones, *data.backbones)}
+        backbones = {backbone.name: backbone for backbone in old.backbones}
+        for backbone in data.backbones:
+            backbones[backbone.name] = _with_top1(backbone, backbones.get(backbone.name))
         data = replace(
             data,
             domains=_in_order(domains.values()),
@@ -76,6 +82,13 @@ def extend_run(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunDat
         keys = [*dict.fromkeys([*old_keys, *keys])]
     write_run(folder, data, keys)
     return data, list(keys)
+
+
+def _with_top1(backbone: Backbone, other: Backbone | None) -> Backbone:
+    """A backbone with the accuracy on ImageNet that the other says, where it says none itself."""
+    if other is None or backbone.imagenet_top1 is not None:
+        return backbone
+    return replace(backbone, imagenet_top1=other.imagenet_top1)
 
 
 def add_jobs(folder: Path, keys: Sequence[str], provenance: Mapping[str, str]) -> tuple[RunData, list[str]]:
@@ -135,16 +148,32 @@ def _read(folder: Path) -> tuple[RunData, list[str]]:
             raise UserError(f"{path}: written by another version of unseen; run it again")
         keys = record.pop("keys")
         record["domains"] = [_domain(domain) for domain in record["domains"]]
-        record["backbones"] = [Backbone(**backbone) for backbone in record["backbones"]]
+        record["backbones"] = [_backbone(backbone, record["provenance"]) for backbone in record["backbones"]]
+        record.setdefault("study", _study_of_results(folder, keys))
         record["steps"] = [Step(**step) for step in record["steps"]]
         record["scored"] = [ScoredData(**each) for each in record.get("scored", ())]
         record["flaws"] = [_flaw(flaw) for flaw in record.get("flaws", ())]
         data = RunData(scores=(), **record)
         if not data.domains or not data.backbones or not all(isinstance(key, str) for key in keys):
             raise ValueError("no domains, backbones or keys")
+        if data.study not in get_args(Study):
+            raise ValueError(f"no such study: '{data.study}'")
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path}: damaged ({error})") from None
     return data, keys
+
+
+def _backbone(record: dict[str, Any], provenance: Mapping[str, str]) -> Backbone:
+    """A backbone as it was written; earlier versions had its accuracy on ImageNet in the provenance alone."""
+    said = provenance.get(f"{TOP1}{record['name']}")
+    known = {"imagenet_top1": float(said) / 100} if said is not None and "imagenet_top1" not in record else {}
+    return Backbone(**(record | known))
+
+
+def _study_of_results(folder: Path, keys: Sequence[str]) -> str:
+    """Which study a run of an earlier version is of, whose `run.json` does not say: the one of its jobs."""
+    found = next((result for key in keys if (result := read_result(folder / RESULTS, key))), None)
+    return str(found.job["study"]) if found else "concepts"
 
 
 def with_scores(folder: Path, data: RunData, keys: Sequence[str]) -> RunData:
@@ -181,19 +210,27 @@ def _domain(record: dict[str, Any]) -> Domain:
 def merge_runs(runs: Sequence[tuple[str, RunData]]) -> RunData:
     """Several runs, each with a name, as one to compare.
 
-    Domains of the same name and concepts are the same domain. Backbones of the same name are the same if their scores
-    are, or if the runs say that they have the same weights and made their features alike: then the runs are parts of
-    one, as from several machines, and each adds what the ones before it lack. Where they differ, the later one gets the
-    name of its run behind its own.
+    Domains of the same name and concepts are the same domain. Backbones of the same name are the same if the scores are
+    that both have, or if the runs say that they have the same weights and made their features alike: then the runs are
+    parts of one, as from several machines, and each adds what the ones before it lack. Where they differ, the later one
+    gets the name of its run behind its own.
     """
+    return merge_with_names(runs)[0]
+
+
+def merge_with_names(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list[dict[str, str]]]:
+    """`merge_runs`, and for each run what its backbones are called in the merged one."""
     if len(runs) == 1:
-        return runs[0][1]
+        data = runs[0][1]
+        return data, [{backbone.name: backbone.name for backbone in data.backbones}]
+    _refuse_other_studies(runs)
     _refuse_other_protocols([score for _, data in runs for score in data.scores])
     domains: dict[str, Domain] = {}
     merged: dict[str, _Merged] = {}
     provenance: dict[str, str] = {}
+    called: list[dict[str, str]] = []
     for name, data in runs:
-        renamed = {}
+        renamed, names = {}, {}
         for domain in data.domains:
             same = {label for label, other in domains.items() if tuple(other.concepts) == tuple(domain.concepts)}
             label = _label(domain.name, name, domains, same)
@@ -205,9 +242,11 @@ def merge_runs(runs: Sequence[tuple[str, RunData]]) -> RunData:
             part = _part(data, backbone, renamed)
             label = _label(backbone.name, name, merged, {key for key, other in merged.items() if part.is_of(other)})
             merged[label] = merged[label].with_more(part) if label in merged else part.called(label)
+            names[backbone.name] = label
+        called.append(names)
         provenance |= {f"{name}: {label}": text for label, text in data.provenance.items()}
     backbones, ordered = [part.backbone for part in merged.values()], _in_order(domains.values())
-    return replace(
+    together = replace(
         runs[0][1],
         title=" and ".join(dict.fromkeys(data.title for _, data in runs)),
         notice=_joint_notice(runs),
@@ -221,6 +260,7 @@ def merge_runs(runs: Sequence[tuple[str, RunData]]) -> RunData:
         published=runs[0][1].published if len({data.published for _, data in runs}) == 1 else "",
         flaws=[*dict.fromkeys(flaw for part in merged.values() for flaw in part.flaws)],
     )
+    return together, called
 
 
 @dataclass(frozen=True)
@@ -237,19 +277,21 @@ class _Merged:
 
     def is_of(self, other: "_Merged") -> bool:
         """Whether this is the same backbone as another of the same name."""
-        values = ({key: score.value for key, score in part.scores.items()} for part in (self, other))
         shared = self.made.keys() & other.made.keys()
-        known = any(label.startswith(MADE_BY) for label in shared)
-        return (known and all(self.made[label] == other.made[label] for label in shared)) or next(values) == next(
-            values
-        )
+        known = any(label.startswith((MADE_BY, FEATURES_BY)) for label in shared)
+        if known and all(self.made[label] == other.made[label] for label in shared):
+            return True
+        both = self.scores.keys() & other.scores.keys()
+        alike = all(self.scores[key].value == other.scores[key].value for key in both)
+        return alike and (bool(both) or not (self.scores or other.scores))
 
     def with_more(self, part: "_Merged") -> "_Merged":
         own = part.called(self.backbone.name)
         return replace(
             self,
             backbone=replace(
-                self.backbone, cautions=[*dict.fromkeys([*self.backbone.cautions, *part.backbone.cautions])]
+                _with_top1(self.backbone, part.backbone),
+                cautions=[*dict.fromkeys([*self.backbone.cautions, *part.backbone.cautions])],
             ),
             scores={**own.scores, **self.scores},
             concepts={**own.concepts, **self.concepts},
@@ -304,6 +346,14 @@ def _joint_notice(runs: Sequence[tuple[str, RunData]]) -> str:
         notices.setdefault(data.notice, []).append(name)
     said = [(names, text) for text, names in notices.items() if text]
     return " ".join(text if len(names) == len(runs) else f"{', '.join(names)}: {text}" for names, text in said)
+
+
+def _refuse_other_studies(runs: Sequence[tuple[str, RunData]]) -> None:
+    """Refuse runs of tasks together with others, whose pages have nothing in common."""
+    by_study = {data.study: name for name, data in runs}
+    if "tasks" in by_study and len(by_study) > 1:
+        each = " and ".join(f"{name} is of unseen {study}" for study, name in by_study.items())
+        raise UserError(f"{each}: a page is of one study; report them apart, or put them together with unseen axes")
 
 
 def _refuse_other_protocols(scores: Sequence[Score]) -> None:

@@ -1,4 +1,4 @@
-"""The page of the task study: results of one run, beside the published numbers."""
+"""The page of the task study: results of one run or several, beside the published numbers."""
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ from unseen.results.transfer import (
     imagenet_top1,
     published_task_scores,
 )
-from unseen.studies.run_folder import RESULTS, TOP1
+from unseen.studies.run_folder import RESULTS, merge_with_names
 from unseen.studies.task_analysis import averages, correlations, mean_errors, ranks, without_average
 from unseen.studies.task_comparisons import (
     Names,
@@ -32,10 +32,11 @@ from unseen.studies.task_comparisons import (
     task_comparison_notices,
     task_verdicts,
 )
+from unseen.studies.task_imagenet import against_imagenet
 
 
 def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[str] = ()) -> TaskPage:
-    """The page of a run: its results, beside the published numbers where they are of the same data.
+    """The page of a run: its results, beside the published numbers.
 
     Args:
         folder: of the run.
@@ -43,6 +44,38 @@ def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[
         notes: on what was left out.
     """
     found = [result for key in keys if (result := read_result(folder / RESULTS, key))]
+    left = len(keys) - len(found)
+    unfinished = f"This run is not finished: {left} of {len(keys)} jobs have no result yet." if left else ""
+    return page_of_results(replace(data, notice=" ".join(filter(None, [data.notice, unfinished]))), found, notes)
+
+
+def page_of_runs(folders: Sequence[Path], runs: Sequence[tuple[str, RunData]]) -> TaskPage:
+    """The page of one run or several, finished or not; backbones are the same where `merge_runs` says so.
+
+    Args:
+        folders: of the runs.
+        runs: each with its name, and with its scores.
+    """
+    data, names = merge_with_names(runs)
+    if not data.scores:
+        raise UserError(f"{', '.join(map(str, folders))}: no results yet; finish the run")
+    left = {(score.key, score.backbone) for score in data.scores}
+    found = []
+    for folder, (_, run), called in zip(folders, runs, names, strict=True):
+        for key, name in dict.fromkeys((score.key, score.backbone) for score in run.scores):
+            result = read_result(folder / RESULTS, key)
+            if result and (key, called[name]) in left:
+                left.remove((key, called[name]))
+                found.append(replace(result, job=result.job | {"backbone": called[name]}))
+    return page_of_results(data, found)
+
+
+def page_of_results(data: RunData, found: Sequence[Result], notes: Sequence[str] = ()) -> TaskPage:
+    """The page of results that are there.
+
+    Args:
+        data: of the run; its notice says what is not there.
+    """
     printed = [*published_task_scores(), *imagenet_top1()]
     data, found = _told_apart(data, found, {score.backbone for score in printed})
     verdicts = task_verdicts(data, found)
@@ -50,21 +83,19 @@ def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[
     measured = task_scores(found, names)
     own = [*measured, *mean_errors(measured)]
     own += [
-        TaskScore(label.removeprefix(TOP1), "", IMAGENET, "top1", float(text) / 100)
-        for label, text in data.provenance.items()
-        if label.startswith(TOP1)
+        TaskScore(backbone.name, "", IMAGENET, "top1", backbone.imagenet_top1)
+        for backbone in data.backbones
+        if backbone.imagenet_top1 is not None
     ]
     together = averages([*own, *printed])
     tuned = [result for result in found if result.job["job"] == FinetuneTaskJob.__name__]
-    left = len(keys) - len(found)
-    unfinished = [f"This run is not finished: {left} of {len(keys)} jobs have no result yet."] if left else []
     flaws = [*dict.fromkeys([*data.flaws, *zero_rows(found)])]
     tables = [CorrelationTable("The paper's 14 models", *_correlated(printed))]
     if len(data.backbones) >= LEAST:
         tables.append(CorrelationTable("Your backbones", *_correlated(own)))
     return TaskPage(
         title=data.title,
-        protocol=data.provenance.get("protocol", "fine-tuning only"),
+        protocol=", ".join(dict.fromkeys(map(_protocol_name, found))),
         backbones=[backbone.name for backbone in data.backbones],
         datasets=page_datasets(data, names),
         scores=[*own, *printed],
@@ -72,12 +103,12 @@ def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[
         averages=together,
         correlations=tables,
         ranks=ranks(together),
+        against_imagenet=against_imagenet([*own, *printed]),
         notices=[
             *filter(None, [data.notice]),
             *task_comparison_notices(verdicts),
             *flaw_sentences(flaws, {domain.name: domain.title for domain in data.domains}),
             *short_notices(tuned),
-            *unfinished,
         ],
         notes=[*notes, *without_average([*own, *printed])],
         provenance=data.provenance,
@@ -92,15 +123,18 @@ def _told_apart(data: RunData, found: Sequence[Result], taken: Container[str]) -
     def named(name: str) -> str:
         return called.get(name, name)
 
-    top1 = {f"{TOP1}{name}": f"{TOP1}{label}" for name, label in called.items()}
     told = replace(
         data,
         backbones=[replace(each, name=named(each.name)) for each in data.backbones],
-        provenance={top1.get(label, label): text for label, text in data.provenance.items()},
         scored=[replace(each, backbone=named(each.backbone)) for each in data.scored],
         flaws=[replace(each, backbone=named(each.backbone)) for each in data.flaws],
     )
     return told, [replace(each, job=each.job | {"backbone": named(each.job["backbone"])}) for each in found]
+
+
+def _protocol_name(result: Result) -> str:
+    protocol = result.job["protocol"]
+    return str(protocol["name"] if isinstance(protocol, dict) else protocol)
 
 
 def _correlated(scores: Sequence[TaskScore]) -> tuple[list[Average], list[Pair]]:

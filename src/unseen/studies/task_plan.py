@@ -15,13 +15,14 @@ from unseen.jobs.many_shot_job import ManyShotJob
 from unseen.jobs.runner import missing
 from unseen.jobs.task_work import TaskJob, task_flops
 from unseen.probes.many_shot import ManyShotProtocol
+from unseen.report.run_data import Study
 from unseen.report.task_data import SHOTS
 from unseen.results.transfer import SOURCE
 from unseen.studies.probing import on_gpu, product_rate
 from unseen.studies.task_comparisons import dataset_title, scored_data
 from unseen.studies.task_features import TaskFeatures, splits_of
 
-STUDY = "tasks"
+STUDY: Study = "tasks"
 FIT_PRODUCT = (16_384, 1024)
 """Samples and dimensions of a product that is timed: more than a processor keeps at hand, as in most fits."""
 OTHER_WORK = 3.0

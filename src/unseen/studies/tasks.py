@@ -23,17 +23,15 @@ from unseen.report.run_data import Backbone, Domain, RunData
 from unseen.studies.concept_features import Place, read_about
 from unseen.studies.concepts import backbone_text
 from unseen.studies.probing import on_gpu
-from unseen.studies.run_folder import TOP1, VERSION
+from unseen.studies.run_folder import FEATURES_BY, TOP1, VERSION
 from unseen.studies.task_comparisons import dataset_title, is_of_dataset, limit_text, scored_data
 from unseen.studies.task_features import TaskFeatures
-from unseen.studies.task_plan import by_size
+from unseen.studies.task_plan import STUDY, by_size
 from unseen.version import __version__
 
 TITLE = "Transfer to other tasks"
 PUBLISHED_SIZE = 224
 """Pixels of an image's side in the paper."""
-FEATURES_BY = "features by "
-"""How the label of provenance begins that says what decides a backbone's features, in the words of `backbone_text`."""
 LIMIT_OF = "images taken of "
 """How the label of provenance begins that says how much of a data set was taken."""
 UNFINISHED = "unfinished"
@@ -99,7 +97,10 @@ def task_run(
         title=TITLE,
         scores=(),
         domains=[Domain(name, title, limit=limits[name]) for name, title in titles.items()],
-        backbones=[Backbone(name, "yours", f"{task.dimension} features") for name, task in backbones.items()],
+        backbones=[
+            Backbone(name, "yours", f"{task.dimension} features", imagenet_top1=top1.get(name))
+            for name, task in backbones.items()
+        ],
         baseline=next(iter(backbones)),
         notice=" ".join([*said, *missing]),
         provenance={
@@ -113,6 +114,7 @@ def task_run(
         },
         scored=scored,
         flaws=[flaw for task in tasks for flaw in task.flaws],
+        study=STUDY,
     )
 
 
@@ -145,5 +147,3 @@ def _protocol_text(protocol: ManyShotProtocol) -> str:
         f"{protocol.name}: {protocol.steps} constants from {protocol.weakest:g} to {protocol.strongest:g}, at most "
         f"{protocol.max_iterations} iterations each, temperature from {where}"
     )
-
-

@@ -61,7 +61,7 @@ function rankTrace(backbone, place, look) {
 }
 
 function foldedTitle(text) {
-  return plotText(text).replace(" ", "<br>");
+  return plotText(text).replaceAll(" ", "<br>");
 }
 
 function bumpPlot(look) {
@@ -80,9 +80,9 @@ function bumpPlot(look) {
     traces: data.backbones.map((backbone, place) => rankTrace(backbone, place, look)),
     layout: {
       ...layout(look, xaxis, yaxis), shapes, annotations: [...titles, ...endLabels(look)], dragmode: false,
-      margin: { l: room, r: room, t: 30, b: 50 }, hoverdistance: 30,
+      margin: { l: room, r: room, t: 30, b: 66 }, hoverdistance: 30,
     },
-    height: 110 + 44 * lowest, width: 2 * room + 96 * data.measures.length,
+    height: 126 + 44 * lowest, width: 2 * room + 74 * data.measures.length,
   };
 }
 
@@ -108,11 +108,8 @@ function pointsPlot(look) {
   const traces = data.backbones.flatMap((backbone, place) => {
     if (across.values[place] === null || up.values[place] === null) return [];
     const colour = look.colours[backbone.colour];
-    const named = data.backbones.length <= 24 || followed.has(place);
     return [{
-      type: "scatter", mode: named ? "markers+text" : "markers", x: [across.values[place]], y: [up.values[place]],
-      text: [endName(backbone.name)], textposition: place % 2 ? "bottom center" : "top center", cliponaxis: false,
-      textfont: { size: 12, color: look.ink },
+      type: "scatter", mode: "markers", x: [across.values[place]], y: [up.values[place]], meta: place, cliponaxis: false,
       marker: { color: colour, symbol: backbone.symbol, size: 11 }, opacity: emphasised(place) ? 1 : 0.2,
       error_x: { ...errorEnds(across, [place]), color: colour }, error_y: { ...errorEnds(up, [place]), color: colour },
       hovertext: [`<b>${plotText(backbone.name)}</b><br>${plotText(across.title)}: ${across.texts[place]}<br>${plotText(up.title)}: ${up.texts[place]}`],
@@ -125,6 +122,79 @@ function pointsPlot(look) {
     shape.annotations = [said];
   }
   return { traces, layout: shape };
+}
+
+// Where a name may stand beside its point, in pixels: the nearest places first.
+const PLACES = [18, 32, 48, 66, 86, 110, 140].flatMap((radius) =>
+  [-90, 90, -50, 50, -130, 130, 0, 180, -20, 20, -160, 160].map((angle) => [
+    radius * Math.cos((angle * Math.PI) / 180), radius * Math.sin((angle * Math.PI) / 180),
+  ]));
+const pen = document.createElement("canvas").getContext("2d");
+pen.font = "12px system-ui, sans-serif";
+
+function overlap(a, b) {
+  const width = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+  const height = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+  return width > 0 && height > 0 ? width * height : 0;
+}
+
+function box(x, y, width, height) {
+  return { left: x - width / 2, right: x + width / 2, top: y - height / 2, bottom: y + height / 2 };
+}
+
+// What lies outside of the plot counts as much as what lies on other things.
+function outside(a, width, height) {
+  const inside = overlap(a, { left: 0, right: width, top: 0, bottom: height });
+  return (a.right - a.left) * (a.bottom - a.top) - inside;
+}
+
+// A name for each point, none on another name or point where there is room; a thin line leads to those further away.
+function nameLabels(points, width, height, look) {
+  const taken = points.map(({ x, y }) => box(x, y, 14, 14));
+  return points.filter(({ place }) => data.backbones.length <= 24 || followed.has(place)).map(({ x, y, place, at }) => {
+    const text = endName(data.backbones[place].name);
+    const size = [pen.measureText(data.backbones[place].name.length > 22 ? text : data.backbones[place].name).width + 8, 17];
+    let best = null;
+    for (const [dx, gap] of PLACES) {
+      // Beside a point, a name begins where the point ends.
+      const shift = dx + Math.sign(Math.round(dx)) * (size[0] / 2 - 8);
+      const here = box(x + shift, y + gap, ...size);
+      const cost = outside(here, width, height) + taken.reduce((sum, other) => sum + overlap(here, other), 0);
+      if (best === null || cost < best.cost) best = { cost, here, shift, gap };
+      if (cost === 0) break;
+    }
+    taken.push(best.here);
+    const near = Math.abs(best.gap) < 20 && Math.abs(best.shift) < size[0] / 2 + 14;
+    return {
+      x: at[0], y: at[1], ax: best.shift, ay: best.gap, text, showarrow: true, arrowhead: 0, arrowwidth: 0.8, standoff: 6,
+      arrowcolor: near ? "rgba(0,0,0,0)" : look.soft, xanchor: "center", yanchor: "middle", borderpad: 1,
+      font: { size: 12, color: look.ink }, opacity: emphasised(place) ? 1 : 0.2,
+    };
+  });
+}
+
+// Names are placed for the ranges that are shown, so that a zoom, another size and another pair place them anew.
+function placeNames(plot, wider) {
+  const full = plot._fullLayout;
+  const look = currentLook();
+  const [width, height] = [full.xaxis._length, full.yaxis._length];
+  const range = (shown) => {
+    const room = wider * (shown.range[1] - shown.range[0]);
+    return [shown.range[0] - room, shown.range[1] + room];
+  };
+  const [across, up] = [range(full.xaxis), range(full.yaxis)];
+  const points = plot.data.map(({ x, y, meta }) => ({
+    place: meta, at: [x[0], y[0]],
+    x: (width * (x[0] - across[0])) / (across[1] - across[0]), y: (height * (up[1] - y[0])) / (up[1] - up[0]),
+  }));
+  if (!points.length) return undefined;
+  const annotations = nameLabels(points, width, height, look);
+  return Plotly.relayout(plot, { annotations, "xaxis.range": across, "yaxis.range": up });
+}
+
+function drawPoints(look) {
+  const { traces, layout: shape } = pointsPlot(look);
+  return Plotly.react("points", traces, shape, plotOptions).then((plot) => placeNames(plot, 0.06));
 }
 
 function drawBump(look) {
@@ -145,8 +215,7 @@ function mark() {
 
 function draw() {
   const look = currentLook();
-  const { traces, layout: shape } = pointsPlot(look);
-  Plotly.react("points", traces, shape, plotOptions);
+  drawPoints(look);
   return drawBump(look);
 }
 
@@ -179,4 +248,7 @@ draw().then((plot) => {
   plot.on("plotly_hover", ({ points }) => fade(points[0].curveNumber));
   plot.on("plotly_unhover", () => fade(null));
   plot.on("plotly_click", ({ points }) => follow(points[0].curveNumber));
+});
+document.getElementById("points").on("plotly_relayout", (change) => {
+  if (!("annotations" in change)) placeNames(document.getElementById("points"), 0);
 });

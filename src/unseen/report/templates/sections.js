@@ -32,16 +32,25 @@ function ticks(places) {
   return places.length ? { tickvals: places.map(([at]) => at), ticktext: places.map(([, text]) => plotText(text)) } : {};
 }
 
-function sectionPlot(plot, look) {
+// Long names of things side by side stand in several lines, or upright where there is no room, so that none is cut off.
+function foldedTicks(places, width) {
+  const made = ticks(places);
+  if (!places.some(([, text]) => text.length > 12)) return made;
+  if (width / places.length < 84) return { ...made, tickangle: 90 };
+  return { ...made, tickangle: 0, ticktext: made.ticktext.map((text) => text.replaceAll(" ", "<br>")) };
+}
+
+// Where the section has a legend of its own, plots need none.
+function sectionPlot(plot, look, legendOutside) {
   const seen = plot.series.filter((series) => !hiddenGroups.has(series.group));
   const order = [...seen.filter((series) => !series.strong), ...seen.filter((series) => series.strong)];
   const zero = plot.zero ? { zeroline: true, zerolinecolor: look.soft, zerolinewidth: 1.2 } : {};
   const turned = plot.top_is_low ? { autorange: "reversed" } : {};
   const made = layout(
-    look, axis(look, plotText(plot.x_label), { showgrid: false, ...ticks(plot.x_ticks) }),
+    look, axis(look, plotText(plot.x_label), { showgrid: false, ...foldedTicks(plot.x_ticks, look.width) }),
     axis(look, plotText(plot.y_label), { ...zero, ...turned, ...ticks(plot.y_ticks) }),
   );
-  const named = seen.some((series) => series.strong);
+  const named = !legendOutside && seen.some((series) => series.strong);
   const legend = { orientation: "h", x: 0, y: 1, yanchor: "bottom", font: { size: look.small ? 11 : 12 } };
   return {
     traces: order.map((series) => seriesTrace(series, look)),
@@ -53,7 +62,9 @@ function drawSections(look) {
   for (const place of document.querySelectorAll("[data-section]")) {
     const section = data.sections.find(({ name }) => name === place.dataset.section);
     const small = section.plots.length > 2;
-    const { traces, layout: shape } = sectionPlot(section.plots[Number(place.dataset.plot)], { ...look, small });
+    const outside = place.closest("section").querySelector(".names") !== null;
+    const own = { ...look, small, width: place.clientWidth };
+    const { traces, layout: shape } = sectionPlot(section.plots[Number(place.dataset.plot)], own, outside);
     Plotly.react(place, traces, shape, { ...plotOptions, displayModeBar: small ? false : undefined });
   }
 }

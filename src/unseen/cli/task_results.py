@@ -1,0 +1,32 @@
+"""What commands that end with a page of the task study share: writing it, and printing every score of it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unseen.cli.output import console, print_table
+
+if TYPE_CHECKING:
+    from unseen.report.task_data import TaskPage
+
+
+def write_task_results(page: "TaskPage", report: Path, table: Path | None) -> None:
+    """Write the page, and a table where one is asked for, and print them in short."""
+    import pandas as pd
+
+    from unseen.report.task_page import findings, write_task_page
+    from unseen.report.task_sections import fit_sentences
+    from unseen.report.task_tables import score_rows, task_tables
+    from unseen.results.tables import write_table
+
+    write_task_page(page, report)
+    if table:
+        write_table(pd.DataFrame(score_rows(page)), table)
+    for each in task_tables(page):
+        own = [row for row in each.rows if not row.published]
+        if each.kind == "scores" and own:
+            rows = [(row.name, *(cell.text for cell in row.cells)) for row in own]
+            print_table(each.caption, ("backbone", *each.columns), rows, each.columns)
+            console().print()
+    for sentence in (*page.notices, *findings(page), *fit_sentences(page), *page.notes):
+        console().print(sentence)
+    console().print(f"\nReport: {report}" + (f"\nScores: {table}" if table else ""))
