@@ -36,12 +36,12 @@ from unseen.jobs.finetune_images import TaskImages, load_task_images
 from unseen.jobs.finetune_task_job import trial_jobs
 from unseen.jobs.job import job_key
 from unseen.jobs.runner import read_result
-from unseen.probes.finetune import with_head
-from unseen.probes.finetune_grid import finetune_grid
+from unseen.probes.finetuning.grid import finetune_grid
+from unseen.probes.finetuning.train import with_head
 from unseen.probes.many_shot import many_shot
-from unseen.studies.concepts import as_published
-from unseen.studies.finetune_tasks import PIXELS, plan_finetuning, run_finetuning
-from unseen.studies.run_folder import RESULTS
+from unseen.runs.folder import RESULTS
+from unseen.studies.concepts.study import as_published
+from unseen.studies.tasks.finetune import PIXELS, plan_finetuning, run_finetuning
 
 
 def part_of(opened: OpenDataset, per_class: int) -> OpenDataset:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from torch import Generator, Tensor
 
 from machine import describe, synchronise
-from unseen.probes.logistic_path import logistic_path
+from unseen.probes.newton.path import logistic_path
 
 Floats = NDArray[np.float64]
 

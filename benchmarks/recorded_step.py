@@ -18,8 +18,8 @@ import torch
 from torch import nn
 
 from machine import describe, timed
-from unseen.probes import finetune
-from unseen.probes.finetune import FinetuneProtocol
+from unseen.probes.finetuning import train as finetune
+from unseen.probes.finetuning.train import FinetuneProtocol
 
 BATCH, CLASSES = 64, 10
 NETS = (

@@ -21,12 +21,12 @@ from machine import describe, product_rate, synchronise, timed
 from plain_loop import PlainLoop
 from unseen.metrics.geometry import unit_rows
 from unseen.probes.logistic import Setting, probe_settings
-from unseen.probes.memory import SweepSize, fitting_trials
 from unseen.probes.protocol import COG_V2
-from unseen.probes.rows import Streamed
 from unseen.probes.sampling import split_validation
-from unseen.probes.stacked_sgd import initial_weights, train_stacked
-from unseen.probes.trainer import Trainer
+from unseen.probes.sgd.memory import SweepSize, fitting_trials
+from unseen.probes.sgd.rows import Streamed
+from unseen.probes.sgd.stacked import initial_weights, train_stacked
+from unseen.probes.sgd.trainer import Trainer
 
 SHOTS = (1, 2, 4, 8, 16, 32, 64, 128)
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from unseen.ontology.levels import Levels
     from unseen.studies.own_features import Probed
-    from unseen.studies.shifts import ShiftStudy
+    from unseen.studies.shifts.study import ShiftStudy
 
 __all__ = ["__version__", "effective_robustness", "levels", "probe", "published"]
 
@@ -39,7 +39,7 @@ def probe(X_train: Any, y_train: Any, X_test: Any, y_test: Any, **options: Any) 
 
 def published(name: str) -> "pd.DataFrame":
     """The numbers that a paper printed: `cog-v2`, `cog-v1`, `ericsson-2021` or `shi-2023`."""
-    from unseen.results.published import published as numbers
+    from unseen.papers import published as numbers
 
     return numbers(name)
 
@@ -52,6 +52,6 @@ def effective_robustness(table: Any, id: Any, ood: Any, **options: Any) -> "Shif
         id, ood: a column's name, or a list of them.
         options: `fit_on` (an expression, or a function of the table), `group`, `model`, `unit`, `settings`.
     """
-    from unseen.studies.shifts import effective_robustness
+    from unseen.studies.shifts.study import effective_robustness
 
     return effective_robustness(table, id, ood, **options)

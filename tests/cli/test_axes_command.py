@@ -1,17 +1,14 @@
 """`unseen axes` as a user types it."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.append(str(Path(__file__).parents[1] / "studies"))
 from axis_folders import write_task_run
 from run_folders import write_concept_run
 
-from unseen.report.run_data import Backbone
+from unseen.runs.data import Backbone
 
 Unseen = Callable[..., Any]
 

@@ -25,13 +25,13 @@ from unseen.images.open_source import open_images
 from unseen.images.splits import Splits
 from unseen.jobs.runner import run_jobs
 from unseen.ontology.levels import load_levels
+from unseen.papers import comparability
 from unseen.probes.protocol import COG_V2
-from unseen.results import comparability
-from unseen.studies.concept_features import extract_domains, feature_pairs, find_features
-from unseen.studies.concepts import as_published
+from unseen.runs.folder import merge_runs, read_run
+from unseen.studies.concepts.features import extract_domains, feature_pairs, find_features
+from unseen.studies.concepts.study import as_published
+from unseen.studies.concepts.verify import BACKBONE
 from unseen.studies.probing import plan
-from unseen.studies.run_folder import merge_runs, read_run
-from unseen.studies.verify import BACKBONE
 
 Unseen = Callable[..., tuple[int, str, str]]
 QUICK = ("--protocol", "cog-v2-short", "--seeds", 2, "--workers", 1)

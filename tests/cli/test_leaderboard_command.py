@@ -1,18 +1,15 @@
 """`unseen leaderboard` as a user types it."""
 
 import csv
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.append(str(Path(__file__).parents[1] / "studies"))
 from run_folders import write_concept_run
 
-from unseen.report.run_data import Backbone
-from unseen.results.concept_generalization import DOMAINS
+from unseen.papers.concept_generalization import DOMAINS
+from unseen.runs.data import Backbone
 
 Unseen = Callable[..., Any]
 

@@ -8,7 +8,7 @@ import pytest
 
 from unseen.cli.published import claims, published, published_rows
 from unseen.errors import UserError
-from unseen.results.published import TABLES
+from unseen.papers import TABLES
 
 
 def test_rows_that_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,23 +1,20 @@
 """`unseen report` on runs of the task study, alone, several together, and beside runs of other studies."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-
-sys.path.append(str(Path(__file__).parents[1] / "studies"))
 from axis_folders import finetune_job, write_task_run
 from run_folders import write_concept_run
 
 from unseen.jobs.job import job_key
 from unseen.jobs.runner import run_jobs
-from unseen.probes.finetune_grid import finetune_grid
-from unseen.report.run_data import Backbone, Domain, RunData
-from unseen.studies.run_folder import extend_run, read_run, write_run
+from unseen.probes.finetuning.grid import finetune_grid
+from unseen.runs.data import Backbone, Domain, RunData
+from unseen.runs.folder import extend_run, read_run, write_run
 
 Unseen = Callable[..., Any]
 SCORES = {

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from unseen.cli import shift_models
 from unseen.errors import UserError
-from unseen.studies.shift_models import Evaluated
+from unseen.studies.shifts.models import Evaluated
 
 NOTHING = Evaluated((), {})
 app = typer.Typer()
@@ -86,7 +86,7 @@ def test_evaluate_adds_models_and_names_those_it_cannot_load(sets: Path, tmp_pat
 def test_evaluate_decodes_on_every_core_unless_told(
     sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from unseen.studies import shift_models as study
+    from unseen.studies.shifts import models as study
 
     seen = []
     monkeypatch.setattr(study, "evaluate_models", lambda *given, **_: seen.append(given[3].workers) or NOTHING)

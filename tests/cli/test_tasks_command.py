@@ -20,9 +20,9 @@ from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.datasets.registry import DATASETS
 from unseen.images.manifest import Manifest
 from unseen.probes.many_shot import ERICSSON_2021
-from unseen.studies.task_features import find_task_features
-from unseen.studies.task_plan import task_jobs
-from unseen.studies.tasks import run_tasks
+from unseen.studies.tasks.features import find_task_features
+from unseen.studies.tasks.plan import task_jobs
+from unseen.studies.tasks.study import run_tasks
 
 if not any(command.name == "tasks" for command in app.registered_commands):
     app.command("tasks")(tasks)

@@ -17,7 +17,7 @@ from unseen.demo.emoji.train_pool import main
 from unseen.errors import UserError
 from unseen.files import read_table
 from unseen.ontology.wordnet import wordnet
-from unseen.studies.model_pool import Labelled, PoolJob, Setup
+from unseen.studies.shifts.model_pool import Labelled, PoolJob, Setup
 
 Floats = NDArray[np.float64]
 

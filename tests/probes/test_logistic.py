@@ -11,8 +11,8 @@ from unseen.errors import UserError
 from unseen.probes.logistic import Setting, probe_logistic, probe_settings
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.probes.sampling import draw_shots, split_validation, stream
-from unseen.probes.schedule import epoch_orders
-from unseen.probes.stacked_sgd import initial_weights
+from unseen.probes.sgd.schedule import epoch_orders
+from unseen.probes.sgd.stacked import initial_weights
 
 QUICK = LogisticProtocol(name="quick", epochs=8, trials=6, round_size=3, batch=64)
 

@@ -16,7 +16,6 @@ from sklearn.metrics import balanced_accuracy_score
 from torch import Tensor
 
 from unseen.errors import UserError
-from unseen.probes.logistic_path import Solved
 from unseen.probes.many_shot import (
     ERICSSON_2021,
     ERICSSON_2021_EXACT,
@@ -28,6 +27,7 @@ from unseen.probes.many_shot import (
     equal_folds,
     many_shot,
 )
+from unseen.probes.newton.path import Solved
 
 FEW = replace(ERICSSON_2021, weakest=1e-3, strongest=1e3, steps=7)
 SIZES = (120, 60, 150)

@@ -14,9 +14,9 @@ import unseen as package
 from unseen.errors import UserError
 from unseen.features.store import write_store
 from unseen.probes.logistic import LogisticProtocol, probe_logistic
+from unseen.runs.folder import merge_runs, read_run
 from unseen.studies.own_features import parse_shots, seeds_in_python, shots_in_python
 from unseen.studies.probing import possible_shots
-from unseen.studies.run_folder import merge_runs, read_run
 
 Unseen = Callable[..., Any]
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"

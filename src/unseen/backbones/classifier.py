@@ -81,7 +81,7 @@ def classifier(
 
 
 def fine_tuned(backbone: Backbone, classes: Sequence[str], checkpoint: Path) -> Backbone:
-    """A backbone and a linear layer on its features, both as `unseen.probes.finetune` left them in a checkpoint."""
+    """A backbone and a linear layer on its features, both as `unseen.probes.finetuning` left them in a checkpoint."""
     model = nn.Sequential(backbone.module, nn.Linear(backbone.spec.dimension, len(classes)))
     device = device_of(backbone.module)
     report = load_checkpoint(model, checkpoint)

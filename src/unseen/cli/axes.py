@@ -9,7 +9,7 @@ from unseen.cli.output import console, note, print_table
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
-    from unseen.results.axes import Axes
+    from unseen.studies.axes.together import Axes
 
 WIDE, NARROW = 150, 90
 """Characters a line from which values stand beside ranks, and from which columns have names, not numbers."""
@@ -32,9 +32,9 @@ def axes(
 
     Backbones are the same where their names are.
     """
-    from unseen.report.axes_page import write_axes_page
-    from unseen.report.axes_words import findings, strong_and_weak
-    from unseen.studies.axes import study_axes
+    from unseen.report.axes.page import write_axes_page
+    from unseen.report.axes.words import findings, strong_and_weak
+    from unseen.studies.axes.study import study_axes
 
     if open_ and out is None:
         raise UserError("--open shows a page: say where to write it, for instance --out axes.html")
@@ -59,7 +59,7 @@ def axes(
 
 def _print(axes: "Axes") -> None:
     """Ranks by each measure, as much more as the terminal is wide enough for."""
-    from unseen.report.axes_words import from_seen, short_value
+    from unseen.report.axes.words import from_seen, short_value
 
     width = console().width
     titles = [measure.title for measure in axes.measures.values()]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from unseen.images.manifest import Manifest
     from unseen.images.source import ImageSource
     from unseen.jobs.finetune_job import FinetuneJob
-    from unseen.report.run_data import RunData
+    from unseen.runs.data import RunData
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def finetune_concepts(
     fine-tuning (ImageNet-CoG, supplementary C.2). Give images, their draw and the backbone's options as for the run.
     Stopped, the same command goes on from the last checkpoint; run again it does nothing.
     """
-    from unseen.studies.run_folder import LEVELS, read_run
+    from unseen.runs.folder import LEVELS, read_run
 
     data, count = read_run(run), 0 if workers == 0 else processes(workers)
     if not 1 <= seeds < 1000:
@@ -113,7 +113,7 @@ def finetune_concepts(
 
 def _domains(data: "RunData", known: Sequence[str], asked: str | None, run: Path) -> tuple[str, ...]:
     """Domains that the run has features of and that levels say the concepts of."""
-    from unseen.studies.concept_plan import chosen_domains
+    from unseen.studies.concepts.plan import chosen_domains
 
     there = [domain.name for domain in data.domains if domain.name in known]
     if not there:
@@ -145,7 +145,7 @@ def _refuse_other_features(run: Path, domain: "DomainImages", backbones: "Sequen
     import json
     from dataclasses import asdict
 
-    from unseen.studies.concept_features import SIDES, stores_in
+    from unseen.studies.concepts.features import SIDES, stores_in
 
     known = {split: _known(*domain.sides[split], split) for split in SIDES}
     stores = [store for store in stores_in(run / FEATURES / domain.name) if store.split in known]
@@ -182,9 +182,9 @@ def _plan(
     domain: "DomainImages", backbones: "Sequence[Backbone]", epochs: int, batch: int, rate: float, seeds: range
 ) -> list[Training]:
     from unseen.features.fingerprint import names_and_pixels
-    from unseen.studies.concept_features import SIDES
-    from unseen.studies.concepts import STUDY
-    from unseen.studies.finetune_reference import plan_reference, reference_protocol
+    from unseen.studies.concepts.features import SIDES
+    from unseen.studies.concepts.finetune import plan_reference, reference_protocol
+    from unseen.studies.concepts.study import STUDY
 
     source, manifest = _together(domain)
     images = names_and_pixels(source, manifest, SIDES)
@@ -201,7 +201,7 @@ def _together(domain: "DomainImages") -> "tuple[ImageSource, Manifest]":
     """Training and test images in one manifest; those of ImageNet-1K are in two places."""
     from unseen.images.joined import joined_images
     from unseen.images.manifest import Manifest
-    from unseen.studies.concept_features import SIDES
+    from unseen.studies.concepts.features import SIDES
 
     (source, manifest), (tested, _) = (domain.sides[split] for split in SIDES)
     if source is tested:
@@ -215,8 +215,8 @@ def _show(plan: Sequence[Training], run: Path) -> None:
     import torch
 
     from unseen.jobs.runner import missing
-    from unseen.studies.finetune_tasks import step_seconds
-    from unseen.studies.run_folder import RESULTS
+    from unseen.runs.folder import RESULTS
+    from unseen.studies.tasks.finetune import step_seconds
 
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     left = missing([training.job for training in plan], run / RESULTS)
@@ -247,8 +247,8 @@ def _train(plan: Sequence[Training], run: Path, about: str, workers: int) -> "Ru
     from dataclasses import replace
 
     from unseen.jobs.job import job_key
-    from unseen.studies.finetune_reference import run_reference
-    from unseen.studies.run_folder import RESULTS, add_jobs, refuse_other_run, with_scores
+    from unseen.runs.folder import RESULTS, add_jobs, refuse_other_run, with_scores
+    from unseen.studies.concepts.finetune import run_reference
 
     provenance = {"fine-tuning": about}
     refuse_other_run(run, provenance)
@@ -261,7 +261,7 @@ def _train(plan: Sequence[Training], run: Path, about: str, workers: int) -> "Ru
 
 
 def _show_relative(data: "RunData") -> None:
-    from unseen.studies.finetune_reference import relative_to_finetuned
+    from unseen.studies.concepts.finetune import relative_to_finetuned
 
     tuned = [score for score in data.scores if score.probe == "fine-tuned"]
     table = relative_to_finetuned([score for score in data.scores if score.probe == "logistic"], tuned)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
     from unseen.features.settings import Settings
     from unseen.images.domains import DomainImages
-    from unseen.report.run_data import RunData
-    from unseen.studies.concept_features import Places
-    from unseen.studies.concept_plan import Asked, Costs
+    from unseen.runs.data import RunData
+    from unseen.studies.concepts.features import Places
+    from unseen.studies.concepts.plan import Asked, Costs
     from unseen.studies.probing import FeaturePair
 
 FEATURES = "features"
@@ -41,7 +41,7 @@ class Study:
 
 def study_of_features(asked: "Asked", folder: Path, backbones: Sequence[str], dry_run: bool) -> Study | None:
     """A study of features that are there; None where only the plan was wanted."""
-    from unseen.studies.concept_features import class_names, find_features
+    from unseen.studies.concepts.features import class_names, find_features
 
     places = find_features(folder, asked.domains, backbones)
     named = class_names(next(iter(places.values())))
@@ -58,8 +58,8 @@ def study_of_features(asked: "Asked", folder: Path, backbones: Sequence[str], dr
 
 def study_of_other_levels(asked: "Asked", folder: Path, backbones: Sequence[str], out: Path) -> Study:
     """A study of features that are regrouped from those of other levels."""
-    from unseen.studies.concept_variants import PLAIN, split_rule
-    from unseen.studies.regroup import regroup
+    from unseen.studies.concepts.regroup import regroup
+    from unseen.studies.concepts.variants import PLAIN, split_rule
 
     most = None if asked.variant == PLAIN else split_rule(asked.variant).max_train
     unknown = [name for name in asked.domains if name not in asked.concepts]
@@ -90,9 +90,9 @@ def study_of_images(
     """
     from unseen.features.disk import lacking_space, refuse_full_disk
     from unseen.features.settings import checked_device
-    from unseen.studies.concept_features import Place, extract_domains, read_about
-    from unseen.studies.concepts import image_notices, images_text, study_provenance
-    from unseen.studies.run_folder import refuse_other_run
+    from unseen.runs.folder import refuse_other_run
+    from unseen.studies.concepts.features import Place, extract_domains, read_about
+    from unseen.studies.concepts.study import image_notices, images_text, study_provenance
 
     checked_device(settings)
     # Before hours of extraction, not after them.
@@ -123,7 +123,7 @@ def study_of_images(
 def _draw_text(options: ImageOptions) -> dict[str, str]:
     """How the images of the levels were drawn, for provenance."""
     from unseen.images.splits import Splits
-    from unseen.studies.concept_variants import split_rule
+    from unseen.studies.concepts.variants import split_rule
 
     if options.splits:
         return {"splits": f"{options.splits.name}, {Splits.read(options.splits).content_hash[:16]}"}
@@ -140,8 +140,8 @@ def _costs(
     workers: int,
 ) -> "tuple[Costs, list[FeaturePair]]":
     from unseen.features.disk import free_disk
-    from unseen.studies.concept_plan import Costs, expected_pairs, extraction_costs, probing_memory
-    from unseen.studies.concepts import study_jobs
+    from unseen.studies.concepts.plan import Costs, expected_pairs, extraction_costs, probing_memory
+    from unseen.studies.concepts.study import study_jobs
     from unseen.studies.probing import estimate
 
     pairs = expected_pairs(domains, backbones)
@@ -152,7 +152,7 @@ def _costs(
 
 
 def _pairs(study: Study) -> "list[FeaturePair]":
-    from unseen.studies.concept_features import feature_pairs
+    from unseen.studies.concepts.features import feature_pairs
 
     asked = study.asked
     return [pair for name, places in study.places.items() for pair in feature_pairs(name, places, asked.concepts)]
@@ -164,10 +164,10 @@ def probe_study(study: Study, out: Path, workers: int, *, published: bool = Fals
     Args:
         published: whether to refuse features of other data than the published numbers are of, before they are probed.
     """
-    from unseen.studies.concepts import study_jobs, study_run
-    from unseen.studies.leaderboard import refuse_other_data
+    from unseen.runs.folder import LEVELS, extend_run, with_scores
+    from unseen.studies.concepts.leaderboard import refuse_other_data
+    from unseen.studies.concepts.study import study_jobs, study_run
     from unseen.studies.probing import job_keys
-    from unseen.studies.run_folder import LEVELS, extend_run, with_scores
 
     pairs = _pairs(study)
     jobs = study_jobs(study.asked, pairs)

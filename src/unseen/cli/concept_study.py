@@ -39,9 +39,9 @@ from unseen.errors import UserError
 from unseen.files import check_writable
 
 if TYPE_CHECKING:
-    from unseen.report.run_data import RunData
-    from unseen.results.comparability import Draw
-    from unseen.studies.concept_plan import Asked
+    from unseen.papers.comparability import Draw
+    from unseen.runs.data import RunData
+    from unseen.studies.concepts.plan import Asked
 
 ImagesOption = Annotated[str | None, typer.Option(help="ImageNet-21K, or what the levels are of: tars or folders.")]
 ShotsOption = Annotated[str | None, typer.Option(help="Samples a concept: numbers and 'all', with commas.")]
@@ -114,8 +114,8 @@ def concepts(
     and writes a report. Asked for a part (--domains, --shots), it adds that part to what the folder has.
     """
     from unseen.images.splits import COG
-    from unseen.studies.concept_plan import chosen_probes
-    from unseen.studies.concept_variants import split_rule
+    from unseen.studies.concepts.plan import chosen_probes
+    from unseen.studies.concepts.variants import split_rule
 
     check_writable(out)
     rule, chosen = split_rule(variant), choose_levels(levels, vectors, seen)
@@ -174,7 +174,7 @@ def verify(
 
     Exit code 1 where an accuracy is further from the published one than chance explains.
     """
-    from unseen.studies.verify import BACKBONE
+    from unseen.studies.concepts.verify import BACKBONE
 
     check_writable(out)
     chosen = choose_levels("cog-v2", None)
@@ -212,7 +212,7 @@ def _asked(
     draw: "Draw" = "unknown",
     extended: tuple[str, ...] = (),
 ) -> "Asked":
-    from unseen.studies.concept_plan import Asked, chosen_domains
+    from unseen.studies.concepts.plan import Asked, chosen_domains
     from unseen.studies.own_features import parse_shots, protocol_named
     from unseen.studies.probing import SHOTS
 
@@ -243,11 +243,11 @@ def _draw(features: Path | None, splits: Path | None) -> "Draw":
 
 def _compare(data: "RunData", study: Study) -> None:
     """Print measured beside published accuracies; exit code 1 where they do not agree."""
-    from unseen.report.comparability_words import comparison_notices
-    from unseen.results.published import published
+    from unseen.papers import published
     from unseen.results.tables import score_table, summarise
-    from unseen.studies.concept_features import test_images
-    from unseen.studies.verify import compare
+    from unseen.runs.comparability_words import comparison_notices
+    from unseen.studies.concepts.features import test_images
+    from unseen.studies.concepts.verify import compare
 
     [places] = study.places.values()
     asked = [score for score in data.scores if score.domain in places]

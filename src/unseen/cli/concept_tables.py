@@ -7,9 +7,9 @@ from unseen.cli.output import console, counted, duration, print_table
 from unseen.files import byte_size
 
 if TYPE_CHECKING:
-    from unseen.studies.concept_plan import Asked, Costs
+    from unseen.studies.concepts.plan import Asked, Costs
+    from unseen.studies.concepts.verify import Compared
     from unseen.studies.probing import FeaturePair
-    from unseen.studies.verify import Compared
 
 
 def show_costs(asked: "Asked", costs: "Costs", pairs: "list[FeaturePair]", workers: int) -> None:
@@ -40,7 +40,7 @@ def show_costs(asked: "Asked", costs: "Costs", pairs: "list[FeaturePair]", worke
 
 def jobs_text(asked: "Asked", pairs: "Sequence[FeaturePair]") -> str:
     """How many jobs there are, and why."""
-    from unseen.studies.concepts import study_jobs
+    from unseen.studies.concepts.study import study_jobs
 
     backbones = len({pair.backbone for pair in pairs})
     number = backbones * len(asked.domains) * len(asked.shots) * asked.seeds
@@ -54,7 +54,7 @@ def jobs_text(asked: "Asked", pairs: "Sequence[FeaturePair]") -> str:
 
 def show_compared(rows: "Sequence[Compared]") -> None:
     """Print measured beside published accuracies."""
-    from unseen.studies.verify import verdict
+    from unseen.studies.concepts.verify import verdict
 
     columns = ("domain", "shots", "measured", "published", "difference", "tolerance", "")
     shown = [

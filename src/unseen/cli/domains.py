@@ -66,7 +66,8 @@ def choose_levels(name: str, vectors: Path | None, seen: str | None = None) -> C
     from unseen.ontology.levels import SHIPPED, load_levels
     from unseen.ontology.measures import all_measures
     from unseen.ontology.wordnet import wordnet
-    from unseen.studies.concept_variants import DRAW, RANDOM, random_sets
+    from unseen.runs.random_draws import DRAW, RANDOM
+    from unseen.studies.concepts.variants import random_sets
 
     if name in all_measures():
         from unseen.cli.build_levels import reranked
@@ -94,7 +95,7 @@ def open_domains(chosen: Chosen, names: Sequence[str], options: ImageOptions) ->
     from unseen.images.domains import level_domains
     from unseen.images.open_source import open_images
     from unseen.images.splits import COG, Splits
-    from unseen.studies.concept_variants import split_rule
+    from unseen.studies.concepts.variants import split_rule
 
     rule = split_rule(options.variant)
     if options.splits and rule != COG:

@@ -116,8 +116,8 @@ def extract(
     ImageNet-21K (or what the levels are of), and --imagenet-1k those of the seen concepts.
     """
     from unseen.features.disk import refuse_full_disk
-    from unseen.studies.concept_features import extract_domains
-    from unseen.studies.concept_plan import chosen_domains, missing_bytes
+    from unseen.studies.concepts.features import extract_domains
+    from unseen.studies.concepts.plan import chosen_domains, missing_bytes
 
     check_writable(out)
     settings = extraction_settings(device, precision, batch, decoders(workers), on_error, fast, exif, part)
@@ -219,7 +219,7 @@ def say_store(what: str, store: Path) -> None:
 def say_damaged(what: str, store: Path) -> None:
     """Print how many images a finished store had to leave out, if any."""
     from unseen.features.store import MANIFEST
-    from unseen.studies.concept_features import read_about
+    from unseen.studies.concepts.features import read_about
 
     damaged = read_about(store).get("damaged", ())
     if damaged:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import torch
 
     from unseen.images.datasets.open_dataset import OpenDataset
-    from unseen.studies.finetune_tasks import Planned
+    from unseen.studies.tasks.finetune import Planned
 
 PAGE = "fine-tuning.html"
 TABLE = "fine-tuning.csv"
@@ -65,9 +65,9 @@ def finetune(
     steps, scores are of the protocol ericsson-2021-short, and the page says so. Stopped, the same command goes on from
     the last checkpoint; run again with more settings, it keeps those that were tried.
     """
-    from unseen.probes.finetune_grid import finetune_grid
-    from unseen.studies.finetune_tasks import Planned, cost, finetune_run, is_done, plan_finetuning
-    from unseen.studies.run_folder import refuse_other_run
+    from unseen.probes.finetuning.grid import finetune_grid
+    from unseen.runs.folder import refuse_other_run
+    from unseen.studies.tasks.finetune import Planned, cost, finetune_run, is_done, plan_finetuning
 
     check_writable(out)
     grid, place, count = finetune_grid(trials=trials, steps=steps), _device(device), processes(workers)
@@ -116,7 +116,7 @@ def _device(name: str | None) -> "torch.device":
 
 def _show_plan(plan: "Sequence[Planned]", device: "torch.device", out: Path) -> None:
     from unseen.features.disk import free_disk
-    from unseen.studies.finetune_tasks import cost, step_seconds
+    from unseen.studies.tasks.finetune import cost, step_seconds
 
     rows, seconds, most = [], 0.0, 0
     measured: dict[str, float] = {}
@@ -187,7 +187,7 @@ def _tune(
     """
     import shutil
 
-    from unseen.studies.finetune_tasks import PIXELS, is_done
+    from unseen.studies.tasks.finetune import PIXELS, is_done
 
     folder = out / PIXELS / data.dataset.name
     failed = []
@@ -210,7 +210,7 @@ def _tune_one(
     from functools import partial
 
     from unseen.jobs.finetune_images import load_task_images
-    from unseen.studies.finetune_tasks import run_finetuning
+    from unseen.studies.tasks.finetune import run_finetuning
 
     task, transform = f"{item.job.domain}, {item.job.backbone}", item.job.spec.transform
     pictures = load_task_images(item.opened, transform, folder, device=device, workers=workers, watch=progress.decoded)
@@ -230,9 +230,9 @@ def _finish(done: "Sequence[Planned]", out: Path, absent: Sequence[str], failed:
 
     import pandas as pd
 
-    from unseen.report.finetune_page import findings, finetune_tables, write_finetune_page
+    from unseen.report.tasks.finetune_page import findings, finetune_tables, write_finetune_page
     from unseen.results.tables import write_table
-    from unseen.studies.finetune_tasks import finetune_page, finetune_run, finetuned_results, record_finetunings
+    from unseen.studies.tasks.finetune import finetune_page, finetune_run, finetuned_results, record_finetunings
 
     backbones = list({item.job.backbone: item.backbone for item in done}.values())
     opened = list({item.job.domain: item.opened for item in done}.values())

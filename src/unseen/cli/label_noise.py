@@ -14,9 +14,9 @@ from unseen.errors import UserError, did_you_mean
 if TYPE_CHECKING:
     from unseen.images.source import ImageSource
     from unseen.jobs.runner import Result
-    from unseen.report.run_data import RunData
-    from unseen.studies.concept_features import Place
-    from unseen.studies.label_noise import Inspection
+    from unseen.runs.data import RunData
+    from unseen.studies.concepts.features import Place
+    from unseen.studies.concepts.label_noise import Inspection
 
 
 def label_noise(
@@ -38,11 +38,11 @@ def label_noise(
     (ImageNet-CoG, supplementary A.3). Classifiers are those of the run on all samples, fitted again with the
     hyper-parameters that were found.
     """
+    from unseen.report.concepts.label_noise_page import write_inspection
     from unseen.results.flaws import flaw_sentences
     from unseen.results.tables import write_table
-    from unseen.studies.concept_features import find_features
-    from unseen.studies.label_noise_page import write_inspection
-    from unseen.studies.run_folder import read_run
+    from unseen.runs.folder import read_run
+    from unseen.studies.concepts.features import find_features
 
     if not 0 <= threshold < 1:
         raise UserError(f"--threshold is a probability from 0 to below 1, not {threshold}")
@@ -78,8 +78,8 @@ def _backbone(data: "RunData", asked: str | None, run: Path) -> str:
 
 def _results(run: Path, data: "RunData", backbone: str, domains: str | None, seed: int) -> "dict[str, Result]":
     """By domain, in order, the regression on all samples with a seed."""
-    from unseen.studies.concept_plan import chosen_domains
-    from unseen.studies.run_folder import read_results
+    from unseen.runs.folder import read_results
+    from unseen.studies.concepts.plan import chosen_domains
 
     found = {
         result.job["domain"]: result
@@ -102,8 +102,8 @@ def _inspect(results: "dict[str, Result]", places: "dict[str, tuple[Place, Place
     """Fit the classifiers again, one domain in memory at a time, and apply them."""
     from unseen.features.features import align
     from unseen.features.readers import read_features
+    from unseen.studies.concepts.label_noise import inspect_labels
     from unseen.studies.final_classifier import fit_again
-    from unseen.studies.label_noise import inspect_labels
 
     classifiers, tests = [], {}
     for domain, result in track(results.items(), "classifiers fitted again", len(results)):

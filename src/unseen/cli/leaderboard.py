@@ -11,7 +11,7 @@ from unseen.cli.output import console, note, print_table
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
-    from unseen.results.leaderboard import Entry, Leaderboard
+    from unseen.papers.leaderboard import Entry, Leaderboard
 
 WIDE, MIDDLE, NARROW = 125, 105, 78
 """Characters a line from which all of the table fits, all but intervals, and all but categories and middle levels."""
@@ -39,9 +39,9 @@ def leaderboard(
     """Rank the 31 models of ImageNet-CoG, and yours, on concepts they have not seen. Needs no data."""
     from dataclasses import replace
 
-    from unseen.results.leaderboard import BY
-    from unseen.results.published import cog_models
-    from unseen.studies.leaderboard import leaderboard_with_runs
+    from unseen.papers import cog_models
+    from unseen.papers.leaderboard import BY
+    from unseen.studies.concepts.leaderboard import leaderboard_with_runs
 
     if open_ and (out is None or out.suffix != ".html"):
         raise UserError("--open shows a page: say where to write it, for instance --out leaderboard.html")
@@ -61,7 +61,7 @@ def leaderboard(
 def _write(board: "Leaderboard", shown: "Leaderboard", out: Path) -> None:
     """The page has all models, with a filter of its own; a table has what was asked for."""
     if out.suffix == ".html":
-        from unseen.report.leaderboard_page import write_leaderboard_page
+        from unseen.report.leaderboard.page import write_leaderboard_page
 
         write_leaderboard_page(board, out)
         return
@@ -133,7 +133,7 @@ def _rank(entry: "Entry") -> str:
 
 
 def _points(share: float) -> str:
-    from unseen.report.section_parts import signed
+    from unseen.report.concepts.section_parts import signed
 
     return signed(100 * share)
 

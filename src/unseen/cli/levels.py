@@ -77,8 +77,8 @@ def build(
     if out:
         built.levels.write(out)
     if plot:
-        from unseen.report.chart import save_chart
-        from unseen.report.level_charts import ranking_chart
+        from unseen.report.core.chart import save_chart
+        from unseen.report.levels.charts import ranking_chart
 
         save_chart(ranking_chart(built.levels, built.ranking), plot)
     if as_json:
@@ -128,8 +128,8 @@ def plot(
     """Draw the ranking with its levels, images per concept, or examples along the ranking of one concept."""
     from unseen.cli.choices import choose
     from unseen.ontology.levels import load_levels
-    from unseen.report.chart import save_chart
-    from unseen.report.level_charts import examples_chart, images_chart, ranking_chart
+    from unseen.report.core.chart import save_chart
+    from unseen.report.levels.charts import examples_chart, images_chart, ranking_chart
 
     wanted = choose("--figure", figure, ("ranking", "images", "examples"))
     if wanted == "examples":

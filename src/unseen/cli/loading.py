@@ -51,7 +51,7 @@ def load_backbones(
     from unseen.backbones.backbone import Pool
     from unseen.backbones.load import default_label, load_backbone
     from unseen.images.transform import NORMALISATIONS
-    from unseen.studies.concepts import as_published
+    from unseen.studies.concepts.study import as_published
 
     if checkpoint is not None and len(names) > 1:
         raise UserError("--checkpoint is for one backbone; give each its own file: --backbone timm:resnet50@FILE")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from unseen.report.durations import counted as counted  # noqa: PLC0414 - commands take these from here
-from unseen.report.durations import duration as duration  # noqa: PLC0414
-from unseen.report.durations import rate as rate  # noqa: PLC0414
+from unseen.words import counted as counted  # noqa: PLC0414 - commands take these from here
+from unseen.words import duration as duration  # noqa: PLC0414
+from unseen.words import rate as rate  # noqa: PLC0414
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -24,9 +24,9 @@ def published(
     as_json: Json = False,
 ) -> None:
     """Print the numbers of a paper's tables, one to a row."""
-    from unseen.results.published import TABLES
-    from unseen.results.published import notes as notes_on
-    from unseen.results.published import published as numbers
+    from unseen.papers import TABLES
+    from unseen.papers import notes as notes_on
+    from unseen.papers import published as numbers
     from unseen.results.tables import write_table
 
     found = notes_on(name) if notes else numbers(name)
@@ -63,7 +63,7 @@ def _only(table: "pd.DataFrame", condition: str) -> "pd.DataFrame":
 
 def published_rows() -> tuple[tuple[str, ...], Rows]:
     """The papers whose numbers come with the package, a row for each kind of table."""
-    from unseen.results.published import TABLES
+    from unseen.papers import TABLES
 
     rows: Rows = []
     for source in TABLES.values():
@@ -78,7 +78,7 @@ def claims(
     as_json: Json = False,
 ) -> None:
     """Say of each conclusion of ImageNet-CoG whether its tables say so."""
-    from unseen.results.published.claims import CLAIMS, printed
+    from unseen.papers.claims import CLAIMS, printed
 
     chosen = [claim for claim in CLAIMS if name in {None, claim.id}]
     if not chosen:

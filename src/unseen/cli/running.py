@@ -12,7 +12,7 @@ from unseen.errors import UserError
 
 if TYPE_CHECKING:
     from unseen.jobs.work import Job
-    from unseen.report.run_data import RunData
+    from unseen.runs.data import RunData
     from unseen.studies.probing import FeaturePair
 
 WorkersOption = Annotated[int | None, typer.Option(help="Processes to run jobs in; by default one a core.")]
@@ -31,8 +31,8 @@ def processes(workers: int | None) -> int:
 def run_missing(jobs: "Sequence[Job]", pairs: "Sequence[FeaturePair]", folder: Path, workers: int) -> None:
     """Say how long it will take, then run what is missing."""
     from unseen.jobs.runner import missing
+    from unseen.runs.folder import RESULTS
     from unseen.studies.probing import estimate, on_gpu, run
-    from unseen.studies.run_folder import RESULTS
 
     results = folder / RESULTS
     left = len(missing(jobs, results))
@@ -53,8 +53,7 @@ def finish(folder: Path, data: "RunData", open_: bool) -> None:
 
 def write_page(data: "RunData", page: Path, table: Path | None) -> None:
     """Write page and table, and print a summary."""
-    from unseen.report.comparability_words import comparison_notices
-    from unseen.report.page import write_report
+    from unseen.report.concepts.page import write_report
     from unseen.results.tables import (
         score_table,
         summarise,
@@ -63,6 +62,7 @@ def write_page(data: "RunData", page: Path, table: Path | None) -> None:
         with_concept_intervals,
         write_table,
     )
+    from unseen.runs.comparability_words import comparison_notices
 
     scores = score_table(data.scores)
     summary = with_concept_intervals(summarise(scores), data.concept_intervals)

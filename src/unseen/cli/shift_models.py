@@ -23,8 +23,8 @@ from unseen.errors import UserError
 
 if TYPE_CHECKING:
     from unseen.ontology.class_mapping import ClassMapping
-    from unseen.studies.shift_accuracies import Scored
-    from unseen.studies.shift_plans import ModelPlan
+    from unseen.studies.shifts.accuracies import Scored
+    from unseen.studies.shifts.plans import ModelPlan
 
 CIFAR = "cifar-10"
 MappingOption = Annotated[
@@ -64,8 +64,8 @@ def evaluate(
     """Accuracies of models on test sets, for `unseen shifts fit`; stopped, the same command goes on."""
     from unseen.images.shift_sets.registry import get_sets, sets_below
     from unseen.images.shift_sets.shift_set import open_set
-    from unseen.studies.shift_models import evaluate_models
-    from unseen.studies.shift_plans import ModelPlan
+    from unseen.studies.shifts.models import evaluate_models
+    from unseen.studies.shifts.plans import ModelPlan
 
     count = 0 if workers == 0 else processes(workers)
     settings = extraction_settings(device, precision, batch, count, on_error)
@@ -168,7 +168,7 @@ def choose_mapping(text: str) -> "ClassMapping":
 def _plans(backbones: list[str], models: Path | None, common: "ModelPlan") -> "list[ModelPlan]":
     from dataclasses import replace
 
-    from unseen.studies.shift_plans import read_plans
+    from unseen.studies.shifts.plans import read_plans
 
     if bool(backbones) == bool(models):
         raise UserError("say which models: --backbone, once or more often, or --models FILE")

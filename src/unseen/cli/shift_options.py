@@ -13,8 +13,8 @@ from unseen.errors import UserError
 
 if TYPE_CHECKING:
     from unseen.metrics.robustness import Method
-    from unseen.studies.shift_table import ShiftTable
-    from unseen.studies.shift_units import Unit
+    from unseen.studies.shifts.table import ShiftTable
+    from unseen.studies.shifts.units import Unit
 
 MOST_DIGITS = 12
 """Of a number of images."""
@@ -40,7 +40,7 @@ def read_shift_table(
     path: Path, id_: str, ood: str, *, model: str, unit: str, fit_on: str, group: str | None = None
 ) -> "ShiftTable":
     """The columns of a table that options name."""
-    from unseen.studies.shift_table import read_accuracies, shift_table
+    from unseen.studies.shifts.table import read_accuracies, shift_table
 
     word = choose("--unit", unit, ("percent", "fraction", "detect"))
     known: Unit | None = None if word == "detect" else "percent" if word == "percent" else "fraction"

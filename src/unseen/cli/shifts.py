@@ -24,7 +24,7 @@ from unseen.cli.shift_options import (
 )
 
 if TYPE_CHECKING:
-    from unseen.studies.shifts import ShiftStudy
+    from unseen.studies.shifts.study import ShiftStudy
 
 app = typer.Typer(help="How models hold up under shifts of distribution.", no_args_is_help=True)
 app.command("evaluate")(shift_models.evaluate)
@@ -57,9 +57,9 @@ def fit(
     seed: Annotated[int, typer.Option(min=0, help="Of the resamples.")] = 0,
 ) -> None:
     """Fit OOD accuracy on ID accuracies and score every model by what it has beyond that."""
-    from unseen.studies.shift_files import write_study
-    from unseen.studies.shift_notes import notes
-    from unseen.studies.shifts import ShiftSettings, study_shifts
+    from unseen.report.shifts.files import write_study
+    from unseen.studies.shifts.notes import notes
+    from unseen.studies.shifts.study import ShiftSettings, study_shifts
 
     checked = read_shift_table(table, id_, ood, model=model, unit=unit, fit_on=fit_on, group=group)
     settings = ShiftSettings(
@@ -91,8 +91,8 @@ def pairs(
     top: Annotated[int, typer.Option(min=1, help="How many pairs to print.")] = 10,
 ) -> None:
     """Which two ID test sets best predict an OOD test set, by leave-one-out error on models that have them all."""
-    from unseen.studies.shift_pairs import rank_pairs
-    from unseen.studies.shifts import ShiftSettings
+    from unseen.studies.shifts.pairs import rank_pairs
+    from unseen.studies.shifts.study import ShiftSettings
 
     checked = read_shift_table(table, id_, ood, model=model, unit=unit, fit_on=fit_on)
     settings = ShiftSettings(
@@ -120,7 +120,7 @@ def agreement(
     ood_predictions: Annotated[Path, typer.Argument(help="Predictions of the same models on the OOD set.")],
 ) -> None:
     """Whether models agree along a line, and the OOD accuracy that tells of, without OOD labels."""
-    from unseen.studies.shift_agreement import study_agreement
+    from unseen.studies.shifts.agreement import study_agreement
 
     study = study_agreement(id_predictions, ood_predictions)
     found = study.line.fit

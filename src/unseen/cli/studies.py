@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from unseen.demo.form import Form
     from unseen.jobs.probe_job import LogisticJob
     from unseen.ontology.levels import Levels
-    from unseen.report.run_data import RunData
+    from unseen.runs.data import RunData
     from unseen.studies.probing import FeaturePair
 
     Prepared = tuple[list[LogisticJob], list[FeaturePair], RunData, Levels]
@@ -37,8 +37,8 @@ def demo(
 ) -> None:
     """The whole story on embedded data: five backbones, a seen domain and five levels of unseen concepts, a report."""
     from unseen.demo.form import FULL, SHORT
+    from unseen.runs.folder import LEVELS, with_scores, write_run
     from unseen.studies.probing import job_keys
-    from unseen.studies.run_folder import LEVELS, with_scores, write_run
 
     form, count = FULL if full else SHORT, processes(workers)
     folder = out or Path("unseen-drawings" if backbone else "unseen-demo")
@@ -114,10 +114,10 @@ def probe(
     """Probe your own features: train and test a linear classifier on them, with its hyper-parameters searched."""
     from unseen.features.features import align
     from unseen.features.readers import read_features
+    from unseen.runs.folder import RESULTS, with_scores
     from unseen.studies.final_classifier import keep_probe
     from unseen.studies.own_features import parse_shots, plan_own, protocol_named
     from unseen.studies.probing import job_keys, pair_from_features
-    from unseen.studies.run_folder import RESULTS, with_scores
 
     chosen = protocol_named(protocol, sequential=sequential)
     settings = parse_shots(shots)
@@ -146,8 +146,8 @@ def report(
     open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
     """Make the page of one run or several, finished or not."""
-    from unseen.studies.run_folder import merge_runs, read_run
-    from unseen.studies.task_pages import page_of_runs
+    from unseen.runs.folder import merge_runs, read_run
+    from unseen.studies.tasks.results import page_of_runs
 
     named = [(run.resolve().name, read_run(run)) for run in runs]
     data = merge_runs(named)

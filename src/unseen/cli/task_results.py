@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 from unseen.cli.output import console, print_table
 
 if TYPE_CHECKING:
-    from unseen.report.task_data import TaskPage
+    from unseen.studies.tasks.page_data import TaskPage
 
 
 def write_task_results(page: "TaskPage", report: Path, table: Path | None) -> None:
     """Write the page, and a table where one is asked for, and print them in short."""
     import pandas as pd
 
-    from unseen.report.task_page import findings, write_task_page
-    from unseen.report.task_sections import fit_sentences
-    from unseen.report.task_tables import score_rows, task_tables
+    from unseen.report.tasks.page import findings, write_task_page
+    from unseen.report.tasks.sections import fit_sentences
+    from unseen.report.tasks.tables import score_rows, task_tables
     from unseen.results.tables import write_table
 
     write_task_page(page, report)

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from unseen.images.datasets.open_dataset import OpenDataset
     from unseen.jobs.fit_progress import FitProgress
     from unseen.probes.many_shot import ManyShotProtocol
-    from unseen.report.task_data import TaskPage
-    from unseen.studies.task_features import Found, TaskFeatures
+    from unseen.studies.tasks.features import Found, TaskFeatures
+    from unseen.studies.tasks.page_data import TaskPage
 
 FEATURES = "features"
 
@@ -89,9 +89,9 @@ def tasks(
     from unseen.features.disk import lacking_space, refuse_full_disk
     from unseen.images.datasets.limit import limited
     from unseen.probes.many_shot import PROTOCOLS
-    from unseen.studies.run_folder import refuse_other_run
-    from unseen.studies.task_features import find_task_features
-    from unseen.studies.tasks import task_provenance
+    from unseen.runs.folder import refuse_other_run
+    from unseen.studies.tasks.features import find_task_features
+    from unseen.studies.tasks.study import task_provenance
 
     chosen = PROTOCOLS[choose("--protocol", protocol, tuple(PROTOCOLS))]
     check_writable(out)
@@ -170,9 +170,9 @@ def show_plan(
     """Print what a study will do, and what that takes; the bytes of features that are still to be written."""
     from unseen.features.disk import free_disk
     from unseen.features.settings import checked_device
-    from unseen.studies.run_folder import RESULTS
-    from unseen.studies.task_features import expected_features
-    from unseen.studies.task_plan import extraction_cost, left_out, probing_seconds, task_jobs
+    from unseen.runs.folder import RESULTS
+    from unseen.studies.tasks.features import expected_features
+    from unseen.studies.tasks.plan import extraction_cost, left_out, probing_seconds, task_jobs
 
     checked_device(settings)
     costs = [extraction_cost(each, backbones, out / FEATURES, settings) for each in opened]
@@ -195,7 +195,7 @@ def extract_features(
     opened: "Sequence[OpenDataset]", backbones: "Sequence[Backbone]", settings: "Settings", out: Path
 ) -> "Found":
     """Extract what is missing; all features of the study, and what is wrong with those that cannot be used."""
-    from unseen.studies.task_features import Found, extract_dataset
+    from unseen.studies.tasks.features import Found, extract_dataset
 
     parts = [extract_dataset(each, backbones, out / FEATURES, settings, watch_domain) for each in opened]
     faults = [fault for part in parts for fault in part.faults]
@@ -219,10 +219,10 @@ def probe_tasks(
     """Write the run down, run the jobs that are missing, and return its page."""
     from unseen.jobs.job import job_key
     from unseen.jobs.runner import missing as without_result
-    from unseen.studies.run_folder import RESULTS, extend_run
-    from unseen.studies.task_pages import task_page
-    from unseen.studies.task_plan import left_out, probing_seconds, task_jobs
-    from unseen.studies.tasks import run_tasks, task_run
+    from unseen.runs.folder import RESULTS, extend_run
+    from unseen.studies.tasks.plan import left_out, probing_seconds, task_jobs
+    from unseen.studies.tasks.results import task_page
+    from unseen.studies.tasks.study import run_tasks, task_run
 
     jobs = task_jobs(found, protocol)
     run = task_run(found, protocol, top1=top1, missing=[*missing, *left_out(found)])
@@ -243,7 +243,7 @@ def say_fits(progress: "FitProgress") -> None:
 
 
 def _show_features(found: "Sequence[TaskFeatures]", protocol: "ManyShotProtocol") -> None:
-    from unseen.studies.task_plan import left_out, task_jobs
+    from unseen.studies.tasks.plan import left_out, task_jobs
 
     _show_sizes(found, ["there"] * len(found))
     console().print(f"\nProbes: {len(task_jobs(found, protocol))} jobs.")

@@ -32,8 +32,8 @@ from unseen.images.manifest import whole
 from unseen.images.transform import Transform
 from unseen.jobs.probe_job import LogisticJob
 from unseen.jobs.runner import each
-from unseen.report.run_data import Backbone as ShownBackbone
-from unseen.report.run_data import RunData, Step
+from unseen.runs.data import Backbone as ShownBackbone
+from unseen.runs.data import RunData, Step
 from unseen.studies.probing import FeaturePair, estimate, on_gpu, pair_from_features, plan
 
 DRAWINGS = {"train": TRAINING_DRAWINGS, "test": 100 - TRAINING_DRAWINGS}

@@ -10,7 +10,7 @@ from unseen.demo.drawings import concepts, data_hash, drawings
 from unseen.demo.form import Form
 from unseen.ontology.levels import Built
 from unseen.ontology.wordnet import wordnet
-from unseen.report.run_data import Domain, Example, Step
+from unseen.runs.data import Domain, Example, Step
 from unseen.version import __version__
 
 EXAMPLES = 10

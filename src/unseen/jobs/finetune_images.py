@@ -13,7 +13,7 @@ from unseen.features.pixels import Pixels, decode_pixels
 from unseen.images.datasets.multi_label import shown_classes, targets
 from unseen.images.datasets.open_dataset import SPLIT_WORDS, OpenDataset
 from unseen.images.transform import Transform
-from unseen.probes.finetune import FinetuneProtocol
+from unseen.probes.finetuning.train import FinetuneProtocol
 from unseen.probes.many_shot import Labels
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class TaskImages:
         import torch
 
         from unseen.features.forward import normalised
-        from unseen.probes.augment import augmented
+        from unseen.probes.finetuning.augment import augmented
 
         pixels = self.whole if protocol.augment == "crop+flip" else self.tested
         numbers = np.concatenate([self.places[split] for split in splits])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from unseen.backbones.backbone import Spec
 from unseen.jobs.measured import measured
 from unseen.jobs.runner import Result
-from unseen.probes.finetune import FinetuneProtocol
+from unseen.probes.finetuning.train import FinetuneProtocol
 from unseen.results.score import Score
 
 REVISION = 3

@@ -12,11 +12,11 @@ from unseen.backbones.backbone import Spec
 from unseen.jobs.calibration_values import calibration_values
 from unseen.jobs.measured import measured
 from unseen.jobs.runner import Result
-from unseen.probes.finetune import Finetuned, FinetuneProtocol
-from unseen.probes.finetune_grid import FinetuneGrid, at_edges
+from unseen.papers.transfer import FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE, TaskScore
+from unseen.probes.finetuning.grid import FinetuneGrid, at_edges
+from unseen.probes.finetuning.train import Finetuned, FinetuneProtocol
 from unseen.probes.many_shot import Calibration, Metric
 from unseen.results.score import Score
-from unseen.results.transfer import FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE, TaskScore
 
 REVISION = 2
 """Raised when fine-tuning gives other numbers for the same input."""

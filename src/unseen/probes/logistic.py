@@ -15,11 +15,11 @@ from unseen.features.features import Rows
 from unseen.metrics.geometry import unit_rows
 from unseen.probes.arrays import common_classes
 from unseen.probes.protocol import COG_V2, LogisticProtocol
-from unseen.probes.rows import Resident
 from unseen.probes.sampling import draw_shots, split_validation, stream
-from unseen.probes.scoring import accuracies
-from unseen.probes.search import Search, Trial, best_trial, rounds
-from unseen.probes.trainer import Trainer
+from unseen.probes.sgd.rows import Resident
+from unseen.probes.sgd.scoring import accuracies
+from unseen.probes.sgd.search import Search, Trial, best_trial, rounds
+from unseen.probes.sgd.trainer import Trainer
 
 REVISION = 2
 """Raised when this code gives other numbers for the same input, so that older results are not taken for its own."""

@@ -18,7 +18,7 @@ from unseen.errors import UserError
 from unseen.metrics.accuracy import mean_per_class_accuracy, top_k_accuracy
 from unseen.metrics.average_precision import average_precision_11_point
 from unseen.metrics.calibration import ReliabilityBins, fit_temperature, reliability_bins
-from unseen.probes.logistic_path import LogisticPath, Solved, logistic_path
+from unseen.probes.newton.path import LogisticPath, Solved, logistic_path
 
 REVISION = 4
 """Raised when the probe gives other numbers for the same input."""

@@ -18,9 +18,9 @@ from unseen.errors import UserError
 from unseen.metrics.accuracy import top_k_correct
 from unseen.probes.arrays import common_classes
 from unseen.probes.sampling import split_validation, stream
-from unseen.probes.schedule import learning_rate
-from unseen.probes.search import Trial, best_trial, search
-from unseen.probes.stacked_sgd import tiny_numbers_as_zero
+from unseen.probes.sgd.schedule import learning_rate
+from unseen.probes.sgd.search import Trial, best_trial, search
+from unseen.probes.sgd.stacked import tiny_numbers_as_zero
 
 REVISION = 1
 """Raised when this code gives other numbers for the same input, so that older results are not taken for its own."""

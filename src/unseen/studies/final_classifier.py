@@ -45,7 +45,7 @@ def fit_again(result: Result, train: Features) -> DomainClassifier:
 
     from unseen.probes.logistic import final_generator
     from unseen.probes.sampling import draw_shots, stream
-    from unseen.probes.trainer import Trainer
+    from unseen.probes.sgd.trainer import Trainer
 
     job, values = result.job, result.values
     if job.get("job") != "LogisticJob":

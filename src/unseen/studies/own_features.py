@@ -13,12 +13,12 @@ from unseen.errors import UserError, did_you_mean
 from unseen.jobs.probe_job import LogisticJob
 from unseen.probes.logistic import Setting, probe_settings
 from unseen.probes.protocol import COG_V2, COG_V2_SHORT, LogisticProtocol
-from unseen.probes.search import Trial
-from unseen.report.run_data import Backbone, Domain, RunData
+from unseen.probes.sgd.search import Trial
 from unseen.results.score import Score
 from unseen.results.tables import score_table, summarise
+from unseen.runs.data import Backbone, Domain, RunData
+from unseen.runs.folder import write_run
 from unseen.studies.probing import FeaturePair, job_keys, plan, possible_shots
-from unseen.studies.run_folder import write_run
 from unseen.version import __version__
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from unseen.jobs.probe_job import LogisticJob
 from unseen.jobs.runner import missing, run_jobs, run_together
 from unseen.jobs.work import Job, alike, flops, run_alike, run_job
 from unseen.probes.protocol import COG_V2, LogisticProtocol
-from unseen.probes.trainer import Trainer
+from unseen.probes.sgd.trainer import Trainer
 from unseen.results.flaws import MOST_EXAMPLES, Flaw
 
 SHOTS = (1, 2, 4, 8, 16, 32, 64, 128, None)

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
-from unseen.studies.model_pool import Images, Labelled, Labels, PoolJob, Predict
+from unseen.studies.shifts.model_pool import Images, Labelled, Labels, PoolJob, Predict
 
 WIDTHS = {"narrow": 8, "wide": 12}
 """Network → channels of its first layer."""

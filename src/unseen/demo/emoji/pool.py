@@ -16,7 +16,7 @@ from unseen.demo.emoji.classifier import Recipe
 from unseen.demo.emoji.concepts import CLASSES, FOLDS, classified, folds, named_synsets
 from unseen.demo.emoji.glyphs import SIDE, Pictures
 from unseen.ontology.wordnet import wordnet
-from unseen.studies.model_pool import Fold, Labelled, Labels, PoolModel, plan_pool, with_recipe
+from unseen.studies.shifts.model_pool import Fold, Labelled, Labels, PoolModel, plan_pool, with_recipe
 
 RESULTS = Path(__file__).parents[1] / "data" / "emoji_pool.csv"
 """Accuracies of the pool, as `python -m unseen.demo.emoji.train_pool` gave them."""

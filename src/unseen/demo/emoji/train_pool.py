@@ -15,7 +15,7 @@ from unseen.demo.emoji.concepts import CLASSES, classified
 from unseen.demo.emoji.glyphs import stored_pictures
 from unseen.demo.emoji.pool import emoji_folds, emoji_models
 from unseen.errors import UserError
-from unseen.studies.model_pool import images_tested, pool_jobs, run_pool, write_pool
+from unseen.studies.shifts.model_pool import images_tested, pool_jobs, run_pool, write_pool
 
 
 def main() -> None:

@@ -1,0 +1,7 @@
+"""What two papers conclude from their tables, and whether the tables say so."""
+
+from unseen.papers.claims.claim import Claim, Finding, Verdict
+from unseen.papers.claims.printed import Printed, printed
+from unseen.papers.claims.verdicts import CLAIMS, page
+
+__all__ = ["CLAIMS", "Claim", "Finding", "Printed", "Verdict", "page", "printed"]

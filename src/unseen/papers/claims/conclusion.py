@@ -1,0 +1,62 @@
+"""Section 5 of ImageNet-CoG, and its supplement, which plots or states results that no table has."""
+
+from unseen.backbones.catalogue import catalogue
+from unseen.papers.claims.claim import Claim, Finding, decide, not_printed
+from unseen.papers.claims.printed import LEVELS, Printed, name
+from unseen.papers.leaderboard import other_size
+
+SUPERVISED = {"reference", "architecture", "regularization"}
+"""Categories; models with web data are not comparable, as the paper says."""
+
+
+def _any_supervised(tables: Printed) -> Finding:
+    accuracy, models = tables.accuracy, catalogue("cog-v2")
+    rivals = [m.name for m in models if m.category in SUPERVISED and not other_size(m.parameters_millions)]
+    own = [m.name for m in models if m.category == "self-supervision"]
+    best = {level: max(rivals, key=lambda model: accuracy.of(model, level)) for level in LEVELS}
+    ahead = {level: [m for m in own if accuracy.lead(m, best[level], level) > 0] for level in LEVELS}
+    everywhere = [m for m in own if all(m in ahead[level] for level in LEVELS)]
+    text = f"Ahead of the best of the {len(rivals)} supervised models within a quarter of ResNet50's size are, from L1 "
+    text += f"to L5, {', '.join(str(len(found)) for found in ahead.values())} of {len(own)}; "
+    text += f"{', '.join(everywhere) or 'none'} on all five levels. The best supervised ones: "
+    text += "; ".join(
+        f"{model} on "
+        + ", ".join(f"{name(level)} ({accuracy.of(model, level)})" for level in LEVELS if best[level] == model)
+        for model in dict.fromkeys(best.values())
+    )
+    cases = len(own) * len(LEVELS)
+    return Finding(decide(cases - sum(map(len, ahead.values())), cases), f"{text}.")
+
+
+CLAIMS = (
+    Claim(
+        "v2-self-supervised-any",
+        "5",
+        "Self-supervised models generalize better than any supervised model with as many parameters.",
+        _any_supervised,
+    ),
+    Claim(
+        "v2-class-balance",
+        "A.4",
+        "With 732 training images for every concept accuracies are lower, and all observations still hold.",
+        not_printed("Results on these class-balanced levels are not printed. `--variant class-balanced` makes them."),
+    ),
+    Claim(
+        "v2-fine-tuning",
+        "C.2",
+        "Relative to fine-tuning, the features of ResNet50 are worth less and less from IN-1K to L5.",
+        not_printed("The difference is plotted (Figure 6) and not printed. `unseen finetune-concepts` measures it."),
+    ),
+    Claim(
+        "v2-word-vectors",
+        "D.1",
+        "For ResNet50 levels by Lin similarity are harder than levels by word vectors, above all L3 to L5.",
+        not_printed("Accuracies on levels by word vectors are plotted (Figure 7) and not printed."),
+    ),
+    Claim(
+        "v2-blurred",
+        "E",
+        "With blurred faces in IN-1K scores drop by 0.91% on average.",
+        not_printed("Scores on blurred images are plotted (Figure 8) and not printed; the mean alone is stated."),
+    ),
+)

@@ -1,0 +1,83 @@
+"""The page of verdicts, `docs/claims.md`, made from the claims and the tables."""
+
+from textwrap import fill
+
+from unseen.papers.claims import all_images, conclusion, few_images, first_version, first_version_spaces
+from unseen.papers.claims.claim import Claim, Finding, Verdict
+from unseen.papers.claims.printed import printed
+from unseen.papers.sources import COG_V1, COG_V2, Source
+
+WIDTH = 120
+_BY_PAPER: tuple[tuple[Source, tuple[Claim, ...]], ...] = (
+    (COG_V2, all_images.CLAIMS + few_images.CLAIMS + conclusion.CLAIMS),
+    (COG_V1, first_version.CLAIMS + first_version_spaces.CLAIMS),
+)
+CLAIMS = tuple(claim for _, claims in _BY_PAPER for claim in claims)
+
+_COUNTED: dict[Verdict, str] = {
+    "holds": "hold:",
+    "holds with exceptions": "hold with exceptions:",
+    "not in the tables": "not in the tables:",
+    "not what the tables say": "not what the tables say:",
+}
+_INTRODUCTION = """\
+# What the papers claim, and what their tables say
+
+ImageNet-CoG draws its conclusions from tables that it prints, so that most can be checked. This page takes the sections
+in which two versions of the paper discuss their results, says each conclusion in a few words, and gives the verdict of
+the printed numbers:
+
+| verdict | when |
+| --- | --- |
+| holds | in every case that the sentence covers |
+| holds with exceptions | in more than half of them; the others are named |
+| not what the tables say | in half of them or fewer, or a number that it states is another one |
+| not in the tables | the paper does not print the numbers that it would take |
+
+Numbers are top-1 accuracies in percent and differences are points, as printed, to one decimal. A difference of a tenth
+counts; where a sentence says that two models are on par, 0.2 does not. Numbers of images are those that the section is
+about. How the authors explain a result is not judged. Models have the names of the catalogue (`unseen ls backbones
+--catalogue`).
+
+The page is made by the code that judges, from the tables that come with the package, and a test compares the two:
+
+```python
+from unseen.papers.claims import CLAIMS, printed
+
+[claim] = [claim for claim in CLAIMS if claim.id == "v2-few-transformers-l5"]
+print(claim.says, claim.judge(printed()).evidence)
+(claim.section, claim.judge(printed()).verdict)  # ('4.2.2', 'not what the tables say')
+```
+"""
+
+
+def page() -> str:
+    """The page in Markdown."""
+    tables = printed()
+    parts = [_INTRODUCTION]
+    for source, claims in _BY_PAPER:
+        findings = [claim.judge(tables) for claim in claims]
+        summary = fill(f"{source.reference}. {_counted(claims, findings)}", WIDTH, break_on_hyphens=False)
+        parts.append(f"## {source.name}\n\n{summary}\n")
+        section = ""
+        for claim, finding in zip(claims, findings, strict=True):
+            if claim.section != section:
+                section = claim.section
+                parts.append(f"### Section {section}\n")
+            parts.append(_entry(claim, finding))
+    return "\n".join(parts)
+
+
+def _counted(claims: tuple[Claim, ...], findings: list[Finding]) -> str:
+    ids: dict[Verdict, list[str]] = {verdict: [] for verdict in _COUNTED}
+    for claim, finding in zip(claims, findings, strict=True):
+        ids[finding.verdict].append(claim.id)
+    counts = "; ".join(f"{words} {len(ids[verdict])}" for verdict, words in _COUNTED.items() if ids[verdict])
+    wrong = ", ".join(f"`{one}`" for one in ids["not what the tables say"])
+    return f"{len(claims)} claims; {counts}" + (f" ({wrong})." if wrong else ".")
+
+
+def _entry(claim: Claim, finding: Finding) -> str:
+    first = fill(f"{claim.says} **{finding.verdict.capitalize()}.** `{claim.id}`", WIDTH - 2, break_on_hyphens=False)
+    second = fill(finding.evidence, WIDTH - 2, break_on_hyphens=False)
+    return "- " + f"{first}\n\n{second}".replace("\n", "\n  ").replace("\n  \n", "\n\n") + "\n"

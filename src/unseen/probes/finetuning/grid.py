@@ -1,0 +1,146 @@
+"""The grid of fine-tunings of `ericsson-2021`: what is tried, which is chosen, and how the chosen one is scored.
+
+Ericsson, Gouk & Hospedales 2021, "How well do self-supervised models transfer?", appendix A.2: 5000 steps of 64 images
+by SGD with Nesterov momentum .9, the learning rate falling to 0 along a cosine, for 4 learning rates, 5 weight decays
+and 2 ways to augment. The best on validation data is trained again on training and validation data together and scored
+on test data by the data set's own metric.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log10
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor, nn
+
+from unseen.errors import UserError
+from unseen.metrics.calibration import reliability_bins
+from unseen.probes.finetuning.augment import Augment
+from unseen.probes.finetuning.train import FinetuneProtocol
+from unseen.probes.many_shot import Calibration
+
+STEPS, BATCH = 5000, 64
+RATES = (1e-4, 1e-1, 4)
+DECAYS = (1e-6, 1e-3, 4)
+"""Least, greatest and how many, log-spaced."""
+AUGMENTS: tuple[Augment, ...] = get_args(Augment)
+SETTINGS = RATES[2] * (DECAYS[2] + 1) * len(AUGMENTS)
+Edge = Literal["lowest rate", "highest rate", "strongest decay"]
+
+
+@dataclass(frozen=True)
+class FinetuneGrid:
+    """A search over the grid; everything here can change a number.
+
+    Attributes:
+        name: `ericsson-2021`, or `ericsson-2021-short` where trials or steps are fewer than the paper's.
+        trials: how many settings are tried, the first of `settings`.
+        steps, batch: of each training.
+        bins: of the expected calibration error.
+    """
+
+    name: str
+    trials: int
+    steps: int
+    batch: int = BATCH
+    bins: int = 15
+
+    @property
+    def settings(self) -> tuple[FinetuneProtocol, ...]:
+        """What is tried, in order.
+
+        Any four in a row have every rate, the first 20 every rate with every decay, and all 40 are the whole grid: of
+        round j, the setting of rate r has decay (j + r) mod 5 and augmentation (j + r) mod 2, and as 2 and 5 have no
+        common factor, ten rounds meet every pair of them once.
+        """
+        rates, decays = log_spaced(*RATES), (0.0, *log_spaced(*DECAYS))
+        found = []
+        for trial in range(self.trials):
+            j, r = divmod(trial, len(rates))
+            decay, augment = decays[(j + r) % len(decays)], AUGMENTS[(j + r) % len(AUGMENTS)]
+            found.append(
+                FinetuneProtocol("finetune-trial", self.steps, self.batch, rates[r], decay / rates[r], augment=augment)
+            )
+        return tuple(found)
+
+    @property
+    def short(self) -> str:
+        """A sentence on what of the paper's protocol was left out; empty for nothing."""
+        if self.name == "ericsson-2021":
+            return ""
+        return (
+            f"Fine-tuning was cut short ({self.name}): {self.trials} of {SETTINGS} settings, {self.steps:,} of "
+            f"{STEPS:,} steps each; the whole protocol gives other scores."
+        )
+
+
+def finetune_grid(*, trials: int = SETTINGS, steps: int = STEPS) -> FinetuneGrid:
+    """The paper's search, or a shorter one under a name that says so."""
+    if not 1 <= trials <= SETTINGS:
+        raise UserError(f"the grid of fine-tuning has {SETTINGS} settings: try 1 to {SETTINGS} of them, not {trials}")
+    if not 1 <= steps <= STEPS:
+        raise UserError(f"the protocol trains for {STEPS} steps: take 1 to {STEPS} of them, not {steps}")
+    whole = (trials, steps) == (SETTINGS, STEPS)
+    return FinetuneGrid("ericsson-2021" if whole else "ericsson-2021-short", trials, steps)
+
+
+def log_spaced(least: float, greatest: float, count: int) -> tuple[float, ...]:
+    """Numbers whose logarithms are evenly spaced, in order; powers of ten come out as they are written."""
+    first, last = log10(least), log10(greatest)
+    return tuple(float(f"{10 ** (first + (last - first) * place / (count - 1)):.12g}") for place in range(count))
+
+
+def ranked_trials(validation: Sequence[float | None]) -> list[int]:
+    """Places by score, the greatest first and of equal ones the first; None is a training that diverged, left out."""
+    known = [place for place, value in enumerate(validation) if value is not None]
+    if not known:
+        raise UserError(
+            f"all {len(validation)} trainings diverged, so there is none to choose; try more settings (--trials), "
+            f"or look at the backbone's preprocessing"
+        )
+    return sorted(known, key=lambda place: (-(validation[place] or 0), place))
+
+
+def at_edges(setting: FinetuneProtocol) -> list[Edge]:
+    """The ends of the grid that a setting is at: beyond them there may be better ones. No decay at all is no end."""
+    rates = log_spaced(*RATES)
+    found: list[Edge] = []
+    if setting.rate in {rates[0], rates[-1]}:
+        found.append("lowest rate" if setting.rate == rates[0] else "highest rate")
+    if setting.decay == log_spaced(*DECAYS)[-1] / setting.rate:
+        found.append("strongest decay")
+    return found
+
+
+class ShownOrNot(nn.Module):
+    """A network with one binary classifier a class, as a softmax over two: (b, …) → (b, 2, c).
+
+    Class c's two scores are 0 and z, whose softmax is the sigmoid of z; so the mean cross-entropy over images and
+    classes with (b, c) labels 0 and 1 is the mean binary cross-entropy of z.
+    """
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        scores = self.network(inputs)
+        return torch.stack([torch.zeros_like(scores), scores], dim=1)
+
+
+def class_scores(outputs: Tensor) -> Tensor:
+    """(n, c) scores of classes from what a network gave: (n, c) of classes, or (n, 2, c) of `ShownOrNot`."""
+    return outputs[:, 1] - outputs[:, 0] if outputs.ndim == 3 else outputs
+
+
+def calibration(scores: Tensor, y: Tensor, temperature: float, bins: int, *, unbounded: bool) -> Calibration:
+    """How far confidence is from accuracy, before and after division of the (n, c) scores by a temperature.
+
+    Args:
+        unbounded: whether the temperature is the end of the range searched.
+    """
+    exact = scores.double()
+    before, after = (reliability_bins((exact / scale).softmax(dim=1), y, bins) for scale in (1.0, temperature))
+    errors = before.calibration_error, after.calibration_error
+    return Calibration(*errors, (temperature,), before, after, unbounded)

@@ -1,0 +1,285 @@
+"""Fine-tuning a whole network by SGD for a number of steps, resumable to the same weights.
+
+Everything random in a step (dropout, the batch, its augmentation) is a function of the seed and of the step's number,
+so a run that goes on from a checkpoint sees what an unbroken one would have seen. On one CPU thread the weights are
+then equal to the bit; a GPU adds some sums in an order of its own.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from math import cos, isfinite, pi
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from unseen.errors import UserError
+from unseen.features.device_memory import sent
+from unseen.files import atomic_write
+from unseen.probes.finetuning.augment import Augment
+from unseen.probes.finetuning.replay import Replay
+
+FORMAT = 2
+ALIGNED = 64
+"""Numbers whose multiples buffers begin at: kernels may want addresses of 128 bytes and more."""
+Batches = Callable[[int], Iterator[tuple[Tensor, Tensor]]]
+"""The batches from a step on, in order: inputs (b, …) and class indices (b,), on any device."""
+
+
+@dataclass(frozen=True)
+class FinetuneProtocol:
+    """What is done to a network; everything here can change a number.
+
+    Attributes:
+        rate: the greatest learning rate; it grows to it over `warmup` steps and falls to 0 along half a cosine.
+        decay: times a parameter, is added to its gradient; of all parameters alike.
+        augment: what is done to training images (`unseen.probes.finetuning.augment`).
+    """
+
+    name: str
+    steps: int
+    batch: int
+    rate: float
+    decay: float
+    momentum: float = 0.9
+    nesterov: bool = True
+    warmup: int = 0
+    augment: Augment = "crop+flip"
+
+    def rate_at(self, step: int) -> float:
+        """The learning rate of a step, the first of which is 0."""
+        if step < self.warmup:
+            return self.rate * (step + 1) / self.warmup
+        return self.rate * 0.5 * (1 + cos(pi * (step - self.warmup) / (self.steps - self.warmup)))
+
+
+@dataclass(frozen=True)
+class Finetuned:
+    """How a training went; the network itself was changed in place.
+
+    Attributes:
+        losses: mean cross-entropy of each stretch of steps from one check to the next, of the finite ones.
+        finished: False where the last loss before a check was not finite: training diverged and ended there.
+        skipped: steps whose loss was not finite. On a GPU a product that overflows 16 bits makes such a loss, and the
+            step leaves the weights as they are; training goes on.
+    """
+
+    losses: tuple[float, ...]
+    finished: bool
+    skipped: int = 0
+
+
+def with_head(backbone: nn.Module, dimension: int, classes: int, *, seed: int) -> nn.Module:
+    """A backbone and a new linear layer on its features, all of it trainable."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)  # of the CPU alone: those of GPUs are not forked
+        head = nn.Linear(dimension, classes)
+    return nn.Sequential(backbone, head).requires_grad_(True)
+
+
+def finetune(
+    model: nn.Module,
+    batches: Batches,
+    protocol: FinetuneProtocol,
+    *,
+    device: torch.device,
+    seed: int = 0,
+    every: int = 500,
+    checkpoint: Path | None = None,
+    identity: str = "",
+    watch: Callable[[int], None] = lambda _: None,
+) -> Finetuned:
+    """Train a network on the mean cross-entropy of each batch, from its checkpoint on where there is one.
+
+    On a GPU products are in float16 and weights in float32, with the loss scaled so that small gradients survive; a
+    step whose numbers overflow is passed over.
+
+    Args:
+        model: changed in place, and left on the device in evaluation mode.
+        every: steps between checks: the loss is looked at, and all that decides the rest is saved to `checkpoint`.
+        identity: what is trained and on what, beyond the protocol and the seed; a checkpoint of another is refused.
+        watch: called with the number of steps done, at every check.
+    """
+    _refuse_nonsense(protocol, model, every)
+    on_gpu = device.type == "cuda"
+    model.to(device).train()
+    if on_gpu:  # as images are in its memory, so that convolutions need not turn them around
+        model.to(memory_format=torch.channels_last)
+    rate = torch.zeros((), device=device, dtype=torch.float32 if on_gpu else torch.float64)  # a fused one takes 32 bits
+    optimiser = _sgd(model, protocol, rate, fused=on_gpu)
+    scaler = torch.amp.GradScaler(device.type, enabled=on_gpu)
+    what = {"protocol": asdict(protocol), "seed": seed, "every": every, "identity": identity}
+    state = _State(model, optimiser, scaler, json.dumps(what, sort_keys=True))
+    step, losses, skipped = state.load(checkpoint, device) if checkpoint else (0, [], 0)
+    # In 32 bits there is nothing to keep: a loss that is not finite has spoilt the weights.
+    statistics = end_to_end(model.buffers()) if on_gpu else []
+    for group in optimiser.param_groups:
+        group["lr"] = rate  # a checkpoint brings one of its own
+    update = partial(_step, model, optimiser, scaler, statistics)
+    take = Replay(update, model, device) if on_gpu else update
+    draws = [torch.default_generator, *([torch.cuda.default_generators[_index(device)]] if on_gpu else [])]
+    coming, finished = batches(step), True
+    with torch.random.fork_rng(devices=[device] if on_gpu else []):
+        while finished and step < protocol.steps:
+            stretch = range(step, min(step + every, protocol.steps))
+            total, sound, loss = (torch.zeros((), device=device) for _ in range(3))
+            for number in stretch:
+                inputs, labels = next(coming)
+                for generator in draws:  # after the batch, as making it may draw from the same numbers
+                    generator.manual_seed((seed << 32) + number)
+                rate.fill_(protocol.rate_at(number))
+                loss = take(inputs.to(device), sent(labels, device))
+                total += torch.where(loss.isfinite(), loss, 0.0)
+                sound += loss.isfinite()
+            losses.append(float(total / sound))
+            skipped += len(stretch) - int(sound)
+            step, finished = stretch.stop, isfinite(float(loss))
+            watch(step)
+            if checkpoint and finished:
+                state.save(checkpoint, step, losses, skipped)
+    optimiser.zero_grad(set_to_none=True)
+    model.eval()
+    return Finetuned(tuple(losses), finished, skipped)
+
+
+def _index(device: torch.device) -> int:
+    return torch.cuda.current_device() if device.index is None else device.index
+
+
+def _sgd(model: nn.Module, protocol: FinetuneProtocol, rate: Tensor, *, fused: bool) -> torch.optim.SGD:
+    """The optimiser; a fused one leaves it to the device to pass over a step whose gradients are not finite.
+
+    Args:
+        rate: () the learning rate, which every step reads anew.
+    """
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    optimiser = torch.optim.SGD(
+        parameters,
+        lr=rate,
+        momentum=protocol.momentum,
+        weight_decay=protocol.decay,
+        nesterov=protocol.nesterov and protocol.momentum > 0,
+        fused=fused,
+    )
+    if protocol.momentum > 0:
+        for parameter in parameters:  # of a first step that is passed over, a fused one would keep what memory held
+            optimiser.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
+    return optimiser
+
+
+def end_to_end(buffers: Iterable[Tensor]) -> list[Tensor]:
+    """One vector for each floating type among the buffers, which become views of it: hundreds are then one copy."""
+    found: dict[torch.dtype, list[Tensor]] = {}
+    for buffer in buffers:
+        if buffer.is_floating_point():
+            found.setdefault(buffer.dtype, []).append(buffer)
+    vectors = []
+    for alike in found.values():
+        sizes = [-(-buffer.numel() // ALIGNED) * ALIGNED for buffer in alike]
+        vector = alike[0].new_zeros(sum(sizes))
+        for buffer, place in zip(alike, torch.split(vector, sizes), strict=True):
+            view = place[: buffer.numel()].view(buffer.shape).copy_(buffer)
+            buffer.data = view
+        vectors.append(vector)
+    return vectors
+
+
+def _step(
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    scaler: torch.amp.GradScaler,
+    statistics: Sequence[Tensor],
+    inputs: Tensor,
+    labels: Tensor,
+) -> Tensor:
+    """One update; returns the loss before it. Nothing here waits for a GPU, as the optimiser is a fused one there.
+
+    Args:
+        scaler: passes over an update whose gradients are not finite.
+        statistics: of the network, running ones end to end, that a loss which is not finite leaves as they were: one
+            batch would spoil them for good.
+    """
+    before = [vector.clone() for vector in statistics]
+    optimiser.zero_grad(set_to_none=True)
+    with torch.autocast(inputs.device.type, dtype=torch.float16, enabled=scaler.is_enabled()):
+        loss = cross_entropy(model(inputs), labels)
+    scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+    scaler.step(optimiser)
+    scaler.update()
+    loss = loss.detach().float()
+    for vector, old in zip(statistics, before, strict=True):
+        torch.where(loss.isfinite(), vector, old, out=vector)
+    return loss
+
+
+@torch.inference_mode()
+def predict(model: nn.Module, inputs: Iterable[Tensor], *, device: torch.device) -> Tensor:
+    """(n, c) scores of all inputs in order, in float32 on the host; the model is left in evaluation mode."""
+    model.to(device).eval()
+    scores = []
+    for block in inputs:
+        with torch.autocast(device.type, dtype=torch.float16, enabled=device.type == "cuda"):
+            scores.append(model(block.to(device)).float().cpu())
+    if not scores:
+        raise UserError("there are no images to test on")
+    return torch.cat(scores)
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """All that decides the rest of a training."""
+
+    model: nn.Module
+    optimiser: torch.optim.Optimizer
+    scaler: torch.amp.GradScaler
+    identity: str
+
+    def save(self, path: Path, step: int, losses: list[float], skipped: int) -> None:
+        record = {
+            "format": FORMAT,
+            "identity": self.identity,
+            "step": step,
+            "losses": losses,
+            "skipped": skipped,
+            "model": self.model.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "scaler": self.scaler.state_dict(),
+        }
+        with atomic_write(path) as file:
+            torch.save(record, file)
+
+    def load(self, path: Path, device: torch.device) -> tuple[int, list[float], int]:
+        """The step to go on from, the losses and skipped steps so far: none where there is no checkpoint."""
+        if not path.exists():
+            return 0, [], 0
+        try:
+            record: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
+            if record["format"] == FORMAT and record["identity"] == self.identity:
+                step, losses, skipped = int(record["step"]), list(record["losses"]), int(record["skipped"])
+                self.model.load_state_dict(record["model"])
+                self.optimiser.load_state_dict(record["optimiser"])
+                self.scaler.load_state_dict(record["scaler"])
+                return step, losses, skipped
+        except Exception as error:  # a damaged file fails in many ways
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
+            raise UserError(f"{path}: damaged checkpoint ({reason}); delete it to start again") from None
+        raise UserError(f"{path}: a checkpoint of another fine-tuning; delete it, or keep this one elsewhere")
+
+
+def _refuse_nonsense(protocol: FinetuneProtocol, model: nn.Module, every: int) -> None:
+    if min(protocol.steps, protocol.batch, every) < 1 or not 0 <= protocol.warmup < protocol.steps:
+        raise UserError(
+            f"fine-tuning needs at least one step and one image a step, and fewer steps of warm-up than steps, "
+            f"not {protocol.steps} steps of {protocol.batch} with {protocol.warmup} of warm-up"
+        )
+    if protocol.rate <= 0 or protocol.decay < 0 or not 0 <= protocol.momentum < 1:
+        raise UserError(
+            f"fine-tuning needs a positive rate, a decay of at least 0 and a momentum below 1, "
+            f"not {protocol.rate}, {protocol.decay} and {protocol.momentum}"
+        )
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        raise UserError("this network has no parameters to train, so it cannot be fine-tuned")

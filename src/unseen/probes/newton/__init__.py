@@ -1,0 +1,1 @@
+"""Logistic regression to its optimum along a regularization path."""

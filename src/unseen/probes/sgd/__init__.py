@@ -1,0 +1,1 @@
+"""Logistic regression by SGD for many hyper-parameter pairs at once."""

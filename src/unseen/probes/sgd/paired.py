@@ -1,0 +1,256 @@
+"""Logistic regression by SGD for many hyper-parameter pairs and several problems at once, on a GPU.
+
+The steps are those of `stacked_sgd`, but weights and momentum are brought up to date after every second one only. Their
+update moves more bytes than anything else in a step, and it cannot simply be put off, since the next step needs the new
+weights:
+
+    w₁ = w₀ − η·(m·v₀ + λ·w₀) − η·g₀
+
+But of these only g₀ is new. So the update writes, besides w₀, the rest of w₁ in 16 bits (`pair_update`); the first step
+is taken with w₀, its gradient added to that copy (`add_gradient`), the second step taken with the result; then weights
+and momentum get both steps at once. Nothing else is computed than in single steps; only the rounding differs.
+
+For b samples, d features, k trials of c classes, a pair of steps costs 8·b·d·k·c flops for its products and 28 bytes a
+weight, where two single steps would move 40. Products are of 16-bit numbers with sums in 32 bits; weights and momentum
+are kept in 32.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import torch
+from torch import Generator, Tensor
+from torch.nn.functional import pad
+
+from unseen.probes.sgd.kernels.add_gradient import add_gradient
+from unseen.probes.sgd.kernels.layout import Layout, padded
+from unseen.probes.sgd.kernels.pair_update import join, pair_update, part
+from unseen.probes.sgd.kernels.softmax_gradient import softmax_gradient
+from unseen.probes.sgd.rows import ALIGNED, Resident, Streamed
+from unseen.probes.sgd.schedule import Schedule
+
+CHUNK = 32
+"""Steps that are captured as one CUDA graph: their samples are gathered together, and the host rests meanwhile."""
+CHECK = 10
+"""Chunks after which trials that diverged are left out."""
+
+
+def train_paired(
+    source: Resident | Streamed,
+    labels: Tensor,
+    schedule: Schedule,
+    initial: Tensor,
+    rates: Tensor,
+    decays: Tensor,
+    *,
+    momentum: float,
+    generators: Sequence[Generator],
+    dtype: torch.dtype = torch.float16,
+) -> Tensor:
+    """Weights of s × k classifiers after SGD on the mean cross-entropy of each batch.
+
+    Args:
+        source: of the features, d of them and the 1, then zeros.
+        labels: (n,) class indices in [0, c), on the device.
+        schedule: of s problems, whose parts are indices into `source`.
+        initial: (s, d + 1, c) weights and, last, bias: the start of the k classifiers of each problem.
+        rates, decays: (s, k) initial learning rate and weight decay of each.
+        generators: s, of the order of samples.
+        dtype: of the products, that of the source's rows.
+
+    Returns:
+        (s, k, d + 1, c) float32 (float64 for products in float64). A classifier whose gradient is not finite stays as
+        it was from then on.
+    """
+    used, classes = initial.shape[1:]
+    if isinstance(source, Resident):
+        schedule = replace(schedule, parts=[part.to(labels.device) for part in schedule.parts])
+    steps = len(schedule.factors())
+    # An even number of steps a chunk, such that the last chunk is nearly full.
+    chunk = 2 * -(-steps // (2 * -(-steps // CHUNK)))
+    batches = _Batches(schedule, chunk, source, labels, dtype)
+    with _sums_in_full():
+        stack = _Stack(batches, Layout(rates.shape[1], classes), rates, decays, momentum)
+        stack.start(pad(initial.to(labels.device), (0, 0, 0, source.dimension - used)))
+        trained = torch.empty(*rates.shape, used, classes, dtype=stack.velocity.dtype, device=labels.device)
+        which = torch.arange(rates.shape[1]).expand(len(rates), -1)  # the trial that each place of the stack holds
+        indices = _chunks(schedule.epochs_of_batches(generators, batches.rows, source.count), chunk, source.count)
+        for number, index in enumerate(source.blocks(indices, batches.X.flatten(0, 2)), start=1):
+            batches.begin(index, number - 1)
+            stack.run()
+            if number % CHECK == 0 and (kept := stack.kept()) is not None:
+                _store(trained, which, stack.result(used))
+                if kept.shape[1] == 0:
+                    return trained
+                which, stack = which.gather(1, kept), stack.only(kept)
+        _store(trained, which, stack.result(used))
+    return trained
+
+
+class _Batches:
+    """The samples of a chunk of steps, and the numbers that go with each step."""
+
+    def __init__(
+        self, schedule: Schedule, chunk: int, source: Resident | Streamed, labels: Tensor, dtype: torch.dtype
+    ) -> None:
+        device, self.problems, features = labels.device, len(schedule.parts), source.dimension
+        # A product over d features is faster than over d + 1; so the bias is added later, where it can be parted.
+        self.bias = source.bias if source.bias is not None and source.bias % ALIGNED == 0 else None
+        self.rows = padded(schedule.widest, 16)
+        self.chunk, self.dtype = chunk, dtype
+        # As great as 16-bit sums over a batch allow, to keep small probabilities from becoming 0.
+        self.scale = 2.0 ** max(14 - (self.rows - 1).bit_length(), -8) if dtype == torch.float16 else 1.0
+        steps = len(schedule.factors())
+        beyond = chunk * -(-steps // chunk) - steps
+        wide = torch.promote_types(dtype, torch.float32)
+        # The steps that fill the last chunk have rate 0: they leave the weights alone.
+        self._factors = pad(schedule.factors(), (0, beyond + 1)).to(device, wide)
+        self._scales = pad(1 / (self.scale * schedule.sizes().double()), (0, 0, 0, beyond)).to(device, wide)
+        self._labels = torch.cat([labels, labels.new_full((1,), -1)])
+        self.X = torch.zeros(chunk, self.problems, self.rows, features, dtype=dtype, device=device)
+        self.labels = torch.zeros(chunk, self.problems, self.rows, dtype=torch.long, device=device)
+        self.factors = torch.zeros(chunk + 1, dtype=wide, device=device)
+        self.scales = torch.zeros(chunk, self.problems, dtype=wide, device=device)
+
+    def begin(self, index: Tensor, number: int) -> None:
+        """Make ready for the chunk of that number, whose samples are in X already."""
+        start = number * self.chunk
+        self.labels.copy_(self._labels[index].view_as(self.labels))
+        self.factors.copy_(self._factors[start : start + self.chunk + 1])
+        self.scales.copy_(self._scales[start : start + self.chunk])
+
+
+class _Stack:
+    """The weights of s problems of k trials and everything a pair of steps writes to."""
+
+    def __init__(self, batches: _Batches, layout: Layout, rates: Tensor, decays: Tensor, momentum: float) -> None:
+        self.batches, self.layout, self.momentum = batches, layout, momentum
+        s, b, N, d = batches.problems, batches.rows, layout.columns, batches.X.shape[3]
+        new, wide = batches.X.new_zeros, batches.factors.new_zeros
+        self.trial_rates, self.trial_decays = rates.to(batches.factors), decays.to(batches.factors)
+        self.rates, self.decays = layout.spread(self.trial_rates), layout.spread(self.trial_decays)
+        self.copies, self.low, self.velocity = new(2, s, d, N), new(s, d, N), wide(s, d, N)
+        self.scores, self.gradients = new(s, b, N), new(2, s, d, N)
+        self._graph = self._captured() if batches.X.is_cuda else None
+
+    def start(self, weights: Tensor) -> None:
+        """Begin with weights (s, d, c) in every trial, at rest; the first step has the full rate."""
+        wide = torch.zeros_like(self.velocity)
+        self.layout.split(wide).copy_(weights[:, :, None])
+        part(wide, self.copies[0], self.low)
+        self.copies[1] = wide - self.rates[:, None] * self.decays[:, None] * wide
+        self.velocity.zero_()
+
+    def run(self) -> None:
+        """Take the steps of a chunk."""
+        if self._graph is not None:
+            self._graph.replay()
+        else:
+            for pair in range(self.batches.chunk // 2):
+                self._pair(pair)
+
+    def _pair(self, pair: int) -> None:
+        """Two steps, each of which writes its gradient, and the update by both."""
+        batches, first = self.batches, 2 * pair
+        factors, scales = batches.factors[first : first + 3], batches.scales[first : first + 2]
+        self._gradient(0, first)
+        add_gradient(self.copies[1], self.gradients[0], self.rates, factors[:1], scales[0])
+        self._gradient(1, first + 1)
+        pair_update(
+            self.copies,
+            self.low,
+            self.velocity,
+            self.gradients,
+            self.rates,
+            self.decays,
+            factors,
+            scales,
+            momentum=self.momentum,
+        )
+
+    def _gradient(self, half: int, step: int) -> None:
+        """The gradient of a step that is taken with the copy `half` of the weights."""
+        batches, X, features = self.batches, self.batches.X[step], slice(self.batches.bias)
+        _multiply(X[:, :, features], self.copies[half, :, features], self.scores)
+        bias = None if batches.bias is None else self.copies[half, :, batches.bias]
+        softmax_gradient(self.scores, batches.labels[step], self.layout, scale=batches.scale, bias=bias)
+        _multiply(X.transpose(1, 2), self.scores, self.gradients[half])
+
+    def _captured(self) -> torch.cuda.CUDAGraph:
+        """The steps of a chunk as one graph. Kernels are compiled by a run before it; `start` undoes what it did."""
+        # Streams of one priority are shared out in turn; what other threads copy is on those of the usual one.
+        side = torch.cuda.Stream(self.batches.X.device, priority=-1)  # type: ignore[no-untyped-call]
+        side.wait_stream(torch.cuda.current_stream(self.batches.X.device))
+        with torch.cuda.stream(side):
+            self._pair(0)
+        torch.cuda.current_stream(self.batches.X.device).wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
+            for pair in range(self.batches.chunk // 2):
+                self._pair(pair)
+        return graph
+
+    def result(self, used: int) -> Tensor:
+        """(s, k, used, c): the weights, the bias last."""
+        return self.layout.split(join(self.copies[0], self.low)[:, :used]).transpose(1, 2).contiguous()
+
+    def kept(self) -> Tensor | None:
+        """(s, k') places of the trials to go on with, k' the most that any problem has left; None if that is all."""
+        alive = self.layout.split(self.velocity[:, 0]).isfinite().all(dim=2).cpu()
+        most = int(alive.sum(dim=1).max())
+        return None if most == alive.shape[1] else torch.argsort(~alive, dim=1, stable=True)[:, :most]
+
+    def only(self, kept: Tensor) -> "_Stack":
+        """The same with the trials at those places only."""
+        place = kept.to(self.trial_rates.device)
+        layout = Layout(kept.shape[1], self.layout.classes)
+        rates, decays = self.trial_rates.gather(1, place), self.trial_decays.gather(1, place)
+        fewer = _Stack(self.batches, layout, rates, decays, self.momentum)
+        for before, after in (
+            (self.copies[0], fewer.copies[0]),
+            (self.copies[1], fewer.copies[1]),
+            (self.low, fewer.low),
+            (self.velocity, fewer.velocity),
+        ):
+            old = self.layout.split(before)
+            after.zero_()
+            layout.split(after).copy_(old.gather(2, place[:, None, :, None].expand(*old.shape[:2], -1, old.shape[3])))
+        return fewer
+
+
+def _multiply(left: Tensor, right: Tensor, out: Tensor) -> None:
+    """Batched product, of 16-bit numbers summed in 32 bits; a CPU is slow at that, and does the same in float32."""
+    if left.dtype == torch.float16 and not left.is_cuda:
+        out.copy_(torch.bmm(left.float(), right.float()))
+    else:
+        torch.bmm(left, right, out=out)
+
+
+def _store(trained: Tensor, which: Tensor, result: Tensor) -> None:
+    for problem, places in enumerate(which):
+        trained[problem, places.to(trained.device)] = result[problem]
+
+
+def _chunks(epochs: Iterable[Tensor], length: int, filler: int) -> Iterator[Tensor]:
+    """Indices of `length` steps at a time, across the ends of epochs, the last filled up; flat."""
+    waiting = torch.empty(0)
+    for epoch in epochs:
+        waiting = torch.cat([waiting, epoch]) if len(waiting) else epoch
+        while len(waiting) >= length:
+            yield waiting[:length].flatten()
+            waiting = waiting[length:]
+    if len(waiting):
+        yield pad(waiting, (0, 0, 0, 0, 0, length - len(waiting)), value=filler).flatten()
+
+
+@contextmanager
+def _sums_in_full() -> Iterator[None]:
+    """Products of 16-bit numbers are summed in 32 bits throughout, also where a product is split into several."""
+    flags = torch.backends.cuda.matmul
+    before = flags.allow_fp16_reduced_precision_reduction
+    flags.allow_fp16_reduced_precision_reduction = False
+    try:
+        yield
+    finally:
+        flags.allow_fp16_reduced_precision_reduction = before

@@ -1,0 +1,186 @@
+"""Features where training can draw rows from them: on the device, or streamed to it from memory or disk.
+
+A row is its d features, then a 1, whose weight is the bias, then zeros up to a convenient length. Both sources give
+blocks of rows by index; the index n, one past the last, stands for a row of zeros, which pads a batch without changing
+its gradient.
+"""
+
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from unseen.errors import UserError, row_numbers
+from unseen.features.features import Rows
+from unseen.probes.sgd.kernels.layout import padded
+
+READ = 16_384
+"""Rows brought to the device at once."""
+ALIGNED = 8
+"""Dimensions of 16-bit rows are padded to a multiple of this with zeros: rows then start at multiples of 16 bytes."""
+Prepare = Callable[[Tensor], Tensor]
+
+
+class Resident:
+    """Rows on the device, prepared once."""
+
+    def __init__(self, X: Tensor, bias: int | None = None) -> None:
+        """Take rows that are complete; the last of X must be zeros, and the column `bias`, if any, ones before it."""
+        self.X, self.bias = X, bias
+        self.count, self.dimension = len(X) - 1, X.shape[1]
+
+    @classmethod
+    def load(
+        cls, X: Tensor | Rows, prepare: Prepare, *, device: torch.device, dtype: torch.dtype, name: str
+    ) -> "Resident":
+        """Read, check and prepare rows block by block, so that the host holds one block of them at a time."""
+        ready = torch.zeros(len(X) + 1, _wide(X, dtype), dtype=dtype, device=device)
+        for start in range(0, len(X), READ):
+            rows = _checked(_tensor(X[start : start + READ]).to(device), start, name)
+            _fill(ready[start : start + len(rows)], prepare(rows))
+        return cls(ready, X.shape[1])
+
+    def take(self, index: Tensor) -> Tensor:
+        """(m, d) rows by their index (m,), which may be on the host."""
+        return self.X.index_select(0, index.to(self.X.device))
+
+    def blocks(self, indices: Iterable[Tensor], out: Tensor) -> Iterator[Tensor]:
+        """Fill `out` (m, d) with the rows of each index (m,) in turn, and pass the index on, on the device."""
+        for index in indices:
+            place = index.to(self.X.device, non_blocking=True)
+            torch.index_select(self.X, 0, place, out=out)
+            yield place
+
+
+class Streamed:
+    """Rows that stay where they are, read a block ahead of the device through page-locked memory."""
+
+    def __init__(
+        self, X: Tensor | Rows, prepare: Prepare, *, device: torch.device, dtype: torch.dtype, name: str
+    ) -> None:
+        X = X.cpu() if isinstance(X, Tensor) else X
+        self._parts = _parts(X)
+        self._starts = np.cumsum([0, *(len(part) for part in self._parts)])
+        self._prepare, self._device, self._dtype = prepare, device, dtype
+        self.count, self.dimension, self.bias = len(X), _wide(X, dtype), X.shape[1]
+        for start in range(0, len(X), READ):
+            _checked(_tensor(X[start : start + READ]), start, name)
+
+    def take(self, index: Tensor) -> Tensor:
+        """(m, d) rows by their index (m,) on the host."""
+        out = torch.zeros(len(index), self.dimension, dtype=self._dtype, device=self._device)
+        rows = self._read(index, self._empty(len(index)))
+        return self._fill_at(index.to(self._device), rows.to(self._device), out)
+
+    def blocks(self, indices: Iterable[Tensor], out: Tensor) -> Iterator[Tensor]:
+        """Fill `out` (m, d) with the rows of each index (m,) in turn, and pass the index on, on the device.
+
+        While the device works on one block, another thread reads the next, and its copy to the device goes on beside
+        the work. Blocks go through two buffers in page-locked memory.
+        """
+        buffers = [_Buffer(self._empty(len(out)), self._device) for _ in range(2)]
+        with ThreadPoolExecutor(1) as reader:
+            waiting: deque[tuple[Tensor, _Buffer, Future[None]]] = deque()
+            for number, index in enumerate(indices):
+                buffer = buffers[number % 2]
+                waiting.append((index, buffer, reader.submit(self._read_into, buffer, index)))
+                if len(waiting) == 2:
+                    yield self._put(*waiting.popleft(), out)
+            for coming in waiting:
+                yield self._put(*coming, out)
+
+    def _put(self, index: Tensor, buffer: "_Buffer", reading: Future[None], out: Tensor) -> Tensor:
+        reading.result()
+        place, raw = buffer.sent(index)
+        self._fill_at(place, raw, out)
+        return place
+
+    def _fill_at(self, place: Tensor, raw: Tensor, out: Tensor) -> Tensor:
+        _fill(out, self._prepare(raw))
+        return out.masked_fill_((place == self.count)[:, None], 0)
+
+    def _empty(self, rows: int) -> Tensor:
+        first = self._parts[0]
+        return torch.empty(rows, first.shape[1], dtype=first.dtype, pin_memory=self._device.type == "cuda")
+
+    def _read_into(self, buffer: "_Buffer", index: Tensor) -> None:
+        buffer.wait()
+        self._read(index, buffer.rows)
+
+    def _read(self, index: Tensor, rows: Tensor) -> Tensor:
+        """Copy rows to `rows` on the host; in place of the row of zeros any other."""
+        wanted = index.numpy()
+        part = np.minimum(np.searchsorted(self._starts, wanted, side="right") - 1, len(self._parts) - 1)
+        for number, source in enumerate(self._parts):
+            positions = np.flatnonzero(part == number)
+            local = torch.from_numpy(np.minimum(wanted[positions] - self._starts[number], len(source) - 1))
+            if len(positions) == len(wanted):
+                torch.index_select(source, 0, local, out=rows)
+            else:
+                rows[torch.from_numpy(positions)] = source.index_select(0, local)
+        return rows
+
+
+class _Buffer:
+    """Rows on the host that are copied to a device on a stream of their own."""
+
+    def __init__(self, rows: Tensor, device: torch.device) -> None:
+        self.rows, self._device = rows, device
+        self._side = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
+
+    def wait(self) -> None:
+        """Until the last copy is done and the rows may be overwritten."""
+        if self._side:
+            self._side.synchronize()
+
+    def sent(self, index: Tensor) -> tuple[Tensor, Tensor]:
+        """The index and the rows on the device, where what is done next waits for them."""
+        if not self._side:
+            return index, self.rows
+        with torch.cuda.stream(self._side):
+            there = index.to(self._device, non_blocking=True), self.rows.to(self._device, non_blocking=True)
+        current = torch.cuda.current_stream(self._device)
+        current.wait_stream(self._side)
+        for part in there:
+            part.record_stream(current)
+        return there
+
+
+def _parts(X: Tensor | Rows) -> list[Tensor]:
+    """The arrays that X consists of, none of them read yet."""
+    if isinstance(X, Tensor):
+        return [X]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a file that is mapped cannot be written to, and is not
+        return [torch.from_numpy(np.asanyarray(part)) for part in getattr(X, "parts", [X])]
+
+
+def _wide(X: Tensor | Rows, dtype: torch.dtype) -> int:
+    return padded(X.shape[1] + 1, ALIGNED if dtype == torch.float16 else 1)
+
+
+def _fill(out: Tensor, rows: Tensor) -> None:
+    """Features and the 1; what is beyond stays as it is."""
+    d = rows.shape[1]
+    out[:, :d] = rows
+    out[:, d] = 1
+
+
+def _tensor(block: Any) -> Tensor:
+    return block if isinstance(block, Tensor) else torch.from_numpy(np.array(block))
+
+
+def _checked(rows: Tensor, start: int, name: str) -> Tensor:
+    """The same rows, if all are finite real numbers."""
+    if rows.is_complex():
+        raise UserError(f"the {name} features are complex numbers; give real ones")
+    bad = torch.where(~torch.isfinite(rows).all(dim=1))[0]
+    if len(bad):
+        where = row_numbers([start + row for row in bad.tolist()])
+        raise UserError(f"the {name} features contain values that are not finite: {where}")
+    return rows

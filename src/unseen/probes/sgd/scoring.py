@@ -1,0 +1,40 @@
+"""Accuracies of stacked classifiers."""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from unseen.metrics.accuracy import top_k_correct
+from unseen.probes.sgd.rows import Resident, Streamed
+
+SCORES = 1 << 26
+"""Scores held at once, which bounds the memory."""
+
+
+def accuracies(
+    source: Resident | Streamed, index: Tensor, y: Tensor, weights: Tensor, ks: tuple[int, ...] = (1,)
+) -> Tensor:
+    """(len(ks), k): top-k accuracy of each of the stacked classifiers on the rows at `index`.
+
+    Args:
+        index: (m,) rows of the source, on the host.
+        y: (m,) their class indices.
+        weights: (k, d + 1, c), the bias last, on the source's device.
+    """
+    trials, used, classes = weights.shape
+    correct = torch.zeros(len(ks), trials, dtype=torch.long, device=weights.device)
+    kernel = pad(weights.transpose(0, 1).reshape(used, -1), (0, 0, 0, source.dimension - used))
+    block = max(SCORES // kernel.shape[1], 1)
+    for start in range(0, len(index), block):
+        scores = _product(source.take(index[start : start + block]), kernel).view(-1, trials, classes)
+        labels = y[start : start + block].to(weights.device)
+        for i, k in enumerate(ks):
+            correct[i] += top_k_correct(scores.transpose(0, 1), labels, k)
+    return (correct.double() / len(index)).cpu()
+
+
+def _product(rows: Tensor, kernel: Tensor) -> Tensor:
+    """In full precision or, for 16-bit rows, of 16-bit numbers summed in 32 bits and not rounded again."""
+    if rows.dtype == torch.float16 and rows.is_cuda:
+        return torch.mm(rows, kernel.half(), out_dtype=torch.float32)
+    return rows.to(kernel.dtype) @ kernel

@@ -1,0 +1,117 @@
+"""Logistic regression by SGD for several hyper-parameter pairs at once, step by step, in plain PyTorch.
+
+All k classifiers see the same batches, so one product of a batch with their stacked weights serves all of them: a
+step is two products of 2·b·d·k·c flops each (scores, then gradient) and three passes over k·d·c weights, instead of k
+small ones. This is how a CPU trains, and what `paired_sgd` is tested against.
+"""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Generator, Tensor
+
+from unseen.probes.sgd.schedule import epoch_orders, learning_rate
+
+
+def initial_weights(features: int, classes: int, generator: Generator) -> Tensor:
+    """(d + 1, c) weights and, last, biases, uniform in ±1/√d: the distribution of `nn.Linear`'s default."""
+    bound = 1 / math.sqrt(features)
+    return torch.empty(features + 1, classes).uniform_(-bound, bound, generator=generator)
+
+
+@contextmanager
+def tiny_numbers_as_zero() -> Iterator[None]:
+    """Numbers below 1e-38 count as 0 on this thread: probabilities get there, and processors are slow over them."""
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
+
+
+@tiny_numbers_as_zero()
+def train_stacked(
+    X: Tensor,
+    y: Tensor,
+    initial: Tensor,
+    rates: Tensor,
+    decays: Tensor,
+    *,
+    epochs: int,
+    batch: int,
+    momentum: float,
+    generator: Generator,
+) -> Tensor:
+    """Weights of k classifiers after SGD on the mean cross-entropy of each batch.
+
+    Args:
+        X: (n, d + 1) features and, last, a 1.
+        y: (n,) class indices in [0, c).
+        initial: (d + 1, c) weights and, last, bias: the start of every classifier.
+        rates, decays: (k,) initial learning rate and weight decay of each.
+        batch: samples a step; the last batch of an epoch has what is left.
+        generator: of the order of samples, drawn anew each epoch.
+
+    Returns:
+        (k, d + 1, c). A classifier whose gradient is not finite stays as it was from then on, and takes no more time.
+    """
+    k, (rows, classes) = len(rates), initial.shape
+    trained = initial.to(X).expand(k, -1, -1).clone()
+    alive = torch.arange(k)
+    state = trained.transpose(0, 1).clone(memory_format=torch.contiguous_format), trained.new_zeros(rows, k, classes)
+    buffers = _buffers(X, min(batch, len(X)), k * classes)
+    orders = (order for block in epoch_orders(len(X), epochs, generator) for order in block.draw())
+    for epoch, drawn in enumerate(orders):
+        order = drawn.to(X.device)
+        hyper = rates[alive].to(X) * learning_rate(epoch, epochs), decays[alive].to(X)
+        for start in range(0, len(X), batch):
+            chosen = order[start : start + batch]
+            # An epoch of one batch is the whole set, in any order.
+            samples = (X, y) if batch >= len(X) else (X.index_select(0, chosen), y.index_select(0, chosen))
+            finite = _step(*state, *samples, *hyper, momentum, buffers)
+            if not finite.all():
+                left = torch.where(finite)[0].cpu()
+                trained[alive] = state[0].transpose(0, 1)
+                alive, hyper = alive[left], (hyper[0][left], hyper[1][left])
+                state = state[0][:, left].contiguous(), state[1][:, left].contiguous()
+            if len(alive) == 0:
+                return trained
+    trained[alive] = state[0].transpose(0, 1)
+    return trained
+
+
+def _buffers(X: Tensor, batch: int, columns: int) -> tuple[Tensor, Tensor]:
+    """Room for the scores and the gradient of a batch: allocated anew at every step, it would cost more than them."""
+    return X.new_empty(batch * columns), X.new_empty(batch * columns)
+
+
+def _step(
+    weights: Tensor,
+    velocity: Tensor,
+    X: Tensor,
+    y: Tensor,
+    rates: Tensor,
+    decays: Tensor,
+    momentum: float,
+    buffers: tuple[Tensor, Tensor],
+) -> Tensor:
+    """One step of the (d + 1, k, c) weights in place; (k,) whether each classifier's gradient is finite.
+
+    Those whose is not are left as they were.
+    """
+    (rows, k, classes), b = weights.shape, len(X)
+    scores, slope = (buffer[: b * k * classes].view(b, k, classes) for buffer in buffers)
+    torch.mm(X, weights.view(rows, -1), out=scores.view(b, -1))
+    # The gradient of the mean cross-entropy with respect to the scores is (softmax − one-hot) / b.
+    torch.softmax(scores, dim=2, out=slope)
+    slope.scatter_add_(2, y[:, None, None].expand(-1, k, 1), slope.new_full((1, 1, 1), -1.0).expand(b, k, 1))
+    velocity.view(rows, -1).addmm_(X.T, slope.view(b, -1), beta=momentum, alpha=1 / b)
+    velocity.addcmul_(weights, decays[:, None])
+    # A score that is not finite makes the whole gradient of its classifier not a number, that of the bias too.
+    finite = velocity[-1].sum(dim=1).isfinite()
+    if not finite.all():
+        velocity.masked_fill_(~finite[:, None], 0)
+    weights.addcmul_(velocity, rates[:, None], value=-1)
+    return finite

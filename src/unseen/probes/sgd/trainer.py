@@ -1,0 +1,181 @@
+"""Training logistic regressions on parts of the same features, whatever the device and the number of samples."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Generator, Tensor
+from torch.nn.functional import pad
+
+from unseen.errors import UserError
+from unseen.features.device_memory import free_bytes
+from unseen.features.features import Rows
+from unseen.metrics.geometry import unit_rows
+from unseen.probes.protocol import LogisticProtocol
+from unseen.probes.sgd.few_samples import WORTH, shrinkage, small_problem
+from unseen.probes.sgd.kernels.layout import padded
+from unseen.probes.sgd.memory import SweepSize, fitting_trials
+from unseen.probes.sgd.paired import train_paired
+from unseen.probes.sgd.rows import Resident, Streamed
+from unseen.probes.sgd.schedule import Schedule, steps_of_epoch
+from unseen.probes.sgd.search import Pair
+from unseen.probes.sgd.stacked import initial_weights, train_stacked
+
+BUSY = 1 << 24
+"""Weights trained together that keep a GPU busy; more of them at once would not be faster."""
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """Features ready for training, and how they are trained on.
+
+    Attributes:
+        y: (n,) class indices on the host; `labels` are the same on the device.
+        dtype: of the products.
+    """
+
+    source: Resident | Streamed
+    y: Tensor
+    labels: Tensor
+    dimension: int
+    classes: int
+    protocol: LogisticProtocol
+    dtype: torch.dtype
+
+    @classmethod
+    def load(
+        cls,
+        X: Tensor | Rows,
+        y: Tensor,
+        classes: int,
+        protocol: LogisticProtocol,
+        *,
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> "Trainer":
+        """Bring features to the device, normalised, or stream them where they do not fit beside the weights."""
+        size = SweepSize(1, protocol.round_size, classes, X.shape[1], protocol.batch, item=dtype.itemsize)
+        fits = len(X) * X.shape[1] * dtype.itemsize + size.bytes <= free_bytes(device)
+        load = Resident.load if fits else Streamed
+        source = load(X, unit_rows, device=device, dtype=dtype, name="training")
+        return cls(source, y.cpu(), y.to(device), X.shape[1], classes, protocol, dtype)
+
+    def steps(self, samples: int) -> int:
+        """Of an epoch on so many samples."""
+        return steps_of_epoch(samples, self.protocol.batch)
+
+    def problems_together(self) -> int:
+        """How many problems of a round of trials each are trained at once: one on a CPU, enough on a GPU."""
+        if self.labels.device.type == "cpu":
+            return 1
+        return max(BUSY // (self.protocol.round_size * self.classes * self.dimension), 1)
+
+    def fit(
+        self, parts: Sequence[Tensor], pairs: Sequence[Sequence[Pair]], generators: Sequence[Generator]
+    ) -> list[Tensor]:
+        """Of each problem, the (k, d + 1, c) weights of its k pairs of rate and decay, on the device.
+
+        Args:
+            parts: of each problem, the rows it trains on, on the host; all of equally many steps.
+            generators: of each problem, for its initial weights and the order of samples.
+        """
+        initial = [initial_weights(self.dimension, self.classes, generator) for generator in generators]
+        states = [generator.get_state() for generator in generators]
+        most = self._most_trials(parts, len(pairs[0]))
+        fits = []
+        for start in range(0, len(pairs[0]), most):
+            for generator, state in zip(generators, states, strict=True):
+                generator.set_state(state)  # every trial sees the samples in the same order
+            some = torch.tensor([list(each)[start : start + most] for each in pairs], dtype=torch.float64)
+            fits.append(self._fit(parts, some[..., 0], some[..., 1], initial, generators))
+        return fits[0] if len(fits) == 1 else [torch.cat(pieces) for pieces in zip(*fits, strict=True)]
+
+    def _most_trials(self, parts: Sequence[Tensor], trials: int) -> int:
+        """How many of the trials of each problem the device has memory for at once.
+
+        Where that is not all, the weights of all of them are kept meanwhile, and twice while they are joined.
+        """
+        rows = padded(min(self.protocol.batch, max(len(part) for part in parts)), 16)
+        size = SweepSize(len(parts), 1, self.classes, self.dimension, rows, item=self.dtype.itemsize)
+        free = free_bytes(self.labels.device)
+        most = fitting_trials(size, free)
+        if most < trials:
+            kept = 2 * trials * len(parts) * self.classes * (self.dimension + 1)
+            most = fitting_trials(size, free - kept * max(self.dtype.itemsize, 4))
+        if most == 0:
+            raise UserError(
+                f"a classifier of {self.classes} classes on {self.dimension} dimensions needs "
+                f"{size.bytes / 2**30:.1f} GiB of device memory; use a device with more, or the CPU"
+            )
+        return most
+
+    def _fit(
+        self,
+        parts: Sequence[Tensor],
+        rates: Tensor,
+        decays: Tensor,
+        initial: Sequence[Tensor],
+        generators: Sequence[Generator],
+    ) -> list[Tensor]:
+        if max(len(part) for part in parts) > WORTH * self.dimension:
+            return self._train(self.source, self.labels, parts, rates, decays, initial, generators)
+        small = [small_problem(self._rows(part), start) for part, start in zip(parts, initial, strict=True)]
+        most = max(len(part) for part in parts)
+        samples = torch.cat([pad(each.samples, (0, padded(most, 8) - len(each.samples))) for each in small])
+        source = Resident(pad(samples, (0, 0, 0, 1)).to(self.dtype))
+        ends = torch.tensor([len(part) for part in parts]).cumsum(0).tolist()
+        places = [torch.arange(end - len(part), end) for part, end in zip(parts, ends, strict=True)]
+        labels = self.labels[torch.cat(list(parts)).to(self.labels.device)]
+        starts = [pad(each.initial, (0, 0, 0, most - len(each.initial))) for each in small]
+        trained = self._train(source, labels, places, rates, decays, starts, generators)
+        factors = Schedule(parts, self.protocol.epochs, self.protocol.batch).factors()
+        shrunk = shrinkage(rates, decays, factors, self.protocol.momentum)
+        return [
+            each.restore(weights[:, : len(each.initial)], left)
+            for each, weights, left in zip(small, trained, shrunk, strict=True)
+        ]
+
+    def _train(
+        self,
+        source: Resident | Streamed,
+        labels: Tensor,
+        parts: Sequence[Tensor],
+        rates: Tensor,
+        decays: Tensor,
+        initial: Sequence[Tensor],
+        generators: Sequence[Generator],
+    ) -> list[Tensor]:
+        """Train two steps at a time, all problems together, on a GPU or in 16 bits; else step by step, each alone."""
+        protocol = self.protocol
+        if labels.is_cuda or self.dtype == torch.float16:
+            schedule = Schedule(parts, protocol.epochs, protocol.batch)
+            stacked = torch.stack([start.to(labels.device) for start in initial])
+            trained = train_paired(
+                source,
+                labels,
+                schedule,
+                stacked,
+                rates,
+                decays,
+                momentum=protocol.momentum,
+                generators=generators,
+                dtype=self.dtype,
+            )
+            return list(trained)
+        return [
+            train_stacked(
+                source.take(part)[:, : len(start)],
+                labels[part],
+                start,
+                rate,
+                decay,
+                epochs=protocol.epochs,
+                batch=min(protocol.batch, len(part)),
+                momentum=protocol.momentum,
+                generator=generator,
+            )
+            for part, rate, decay, start, generator in zip(parts, rates, decays, initial, generators, strict=True)
+        ]
+
+    def _rows(self, part: Tensor) -> Tensor:
+        return self.source.take(part)[:, : self.dimension + 1]

@@ -1,0 +1,81 @@
+"""What the builders of sections share: where domains stand on an axis, and texts of points."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from unseen.report.core.sections import Series, Ticks
+from unseen.results.tables import percent_text
+from unseen.runs.data import Backbone, Domain
+
+COLOURS = 8
+YOURS = 5
+"""The first colour of a run's own where published models are beside it, which have those before."""
+
+
+def domain_ticks(domains: Sequence[Domain]) -> Ticks:
+    """Domains side by side, in their order."""
+    return tuple((float(place), domain.title) for place, domain in enumerate(domains))
+
+
+def signed(value: float, digits: int = 1) -> str:
+    """A difference as it is written for a reader: a minus that is no hyphen, and no sign before a zero."""
+    text = f"{value:+.{digits}f}"
+    return text.replace("-", "−") if float(text) else text[1:]
+
+
+def own_colour(number: int, first: int = 0) -> int:
+    """The colour of a backbone by its place in the run."""
+    return (first + number) % COLOURS
+
+
+def own_series(
+    table: pd.DataFrame,
+    backbones: Sequence[Backbone],
+    places: dict[str, float],
+    *,
+    column: str,
+    scale: float = 100,
+    first: int = 0,
+) -> list[Series]:
+    """A strong line for each backbone of the run.
+
+    Args:
+        table: rows of one probe, shots and metric, with the columns backbone, mean, deviation and `column`. Bars are
+            the interval over concepts where it has that (`with_concept_intervals`), otherwise the deviation over seeds.
+        places: value of `column` → where it is on the x axis; what is not among them is left out.
+        scale: what values are multiplied with: 100 for percent.
+        first: number of the colour that the first backbone has.
+    """
+    lines = []
+    for number, backbone in enumerate(backbones):
+        part = table[table["backbone"] == backbone.name].drop_duplicates(column).set_index(column)
+        known = [name for name in places if name in part.index]
+        if not known:
+            continue
+        points = [_point(part.loc[name], scale) for name in known]
+        lines.append(
+            Series(
+                name=backbone.name,
+                x=[places[name] for name in known],
+                y=[mean for mean, *_ in points],
+                colour=own_colour(number, first),
+                strong=True,
+                low=[low for _, low, _, _ in points],
+                high=[high for _, _, high, _ in points],
+                hover=[f"{backbone.name}, {name}: {text}" for name, (*_, text) in zip(known, points, strict=True)],
+            )
+        )
+    return lines
+
+
+def _point(row: "pd.Series[float]", scale: float) -> tuple[float, float | None, float | None, str]:
+    """Mean, the ends of its bar where it has one, and its text."""
+    mean, spread = scale * float(row["mean"]), scale * float(row["deviation"])
+    ends = (None, None) if pd.isna(spread) else (mean - spread, mean + spread)
+    if scale != 100:
+        return mean, *ends, f"{mean:.3f}"
+    if pd.isna(row.get("concept_low")):
+        return mean, *ends, percent_text(row["mean"], row["deviation"])
+    low, high = scale * float(row["concept_low"]), scale * float(row["concept_high"])
+    return mean, low, high, f"{mean:.1f} ({low:.1f} to {high:.1f})"

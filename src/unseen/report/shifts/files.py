@@ -1,0 +1,176 @@
+"""What `unseen shifts fit` writes: fit.json, models.csv and report.html."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unseen.errors import UserError
+from unseen.files import atomic_write, write_table
+from unseen.metrics.robustness import LogitFit, bootstrap_fits, fit_accuracies, interval
+from unseen.metrics.robustness_checks import Comparison
+from unseen.report.shifts.page import GroupLine, Line, OodPanel, ShiftPage, write_shift_page
+from unseen.studies.shifts.groups import AVERAGE, GroupScore, group_scores
+from unseen.studies.shifts.notes import notes
+from unseen.studies.shifts.study import PROTOCOL, ShiftFit, ShiftStudy
+from unseen.version import __version__
+
+GRID = 41
+"""Points of a line's band."""
+FEWEST_FOR_A_LINE = 4
+
+
+def write_study(study: ShiftStudy, folder: Path, *, source: str, fit_on: str = "") -> None:
+    """Write the three files; `source` and `fit_on` are told in them."""
+    groups = group_scores(study)
+    record = study_record(study, groups) | {"table": source, "fit_on": fit_on or None}
+    page = _page(study, groups, source, fit_on)
+    with atomic_write(folder / "fit.json") as file:
+        file.write((json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode())
+    ids = [f"id:{name}" for name in study.table.id_sets]
+    header = ["ood", "model", "group", "in_fit", *ids, "accuracy", "expected", "rho", "low", "high"]
+    write_table(folder / "models.csv", header, _model_rows(study))
+    write_shift_page(page, folder / "report.html")
+
+
+def study_record(study: ShiftStudy, groups: Sequence[GroupScore]) -> dict[str, Any]:
+    """fit.json: R² on the scale of the fit; mae, errors and ρ in points."""
+    settings, table = study.settings, study.table
+    return {
+        "unseen": __version__,
+        "protocol": PROTOCOL,
+        "unit": table.unit,
+        "id": list(table.id_sets),
+        "method": settings.method.name,
+        "minimum": dict(settings.minimum),
+        "sizes": dict(settings.sizes),
+        "bootstrap": {"resamples": settings.resamples, "seed": settings.seed, "level": settings.level},
+        "ood": {fit.ood: _fit_record(fit) for fit in study.fits},
+        "groups": [asdict(group) for group in groups],
+        "notes": notes(study),
+    }
+
+
+def _fit_record(fit: ShiftFit) -> dict[str, Any]:
+    ends = {name: [float(low), float(high)] for name, low, high in zip(
+        (*fit.fit.names, "intercept"), *fit.intervals, strict=True
+    )}  # fmt: skip
+    return _coefficients(fit.fit) | {
+        "intervals": {"coefficients": {name: ends[name] for name in fit.fit.names}, "intercept": ends["intercept"]},
+        "leave_one_out": {"mae": fit.held_out.held_out, "standard_error": fit.held_out.standard_error},
+        "collinearity": {
+            "condition": fit.collinearity.condition,
+            "variance_inflation": dict(zip(fit.fit.names, fit.collinearity.inflation.tolist(), strict=True)),
+            "warning": fit.collinearity.warning,
+        },
+        "leave_one_out_of_id_sets": [_comparison(found) for found in fit.comparisons],
+        "leave_group_out_of_id_sets": [_comparison(found) for found in fit.by_group],
+        "alternatives": [
+            {
+                "method": other.fit.method.name,
+                "leave_one_out_mae": other.held_out,
+                "greatest_change_of_rho": other.change,
+            }
+            | _coefficients(other.fit)
+            for other in fit.alternatives
+        ],
+        "left_out": dict(fit.left_out),
+    }
+
+
+def _coefficients(fit: LogitFit) -> dict[str, Any]:
+    weights = dict(zip(fit.names, fit.weights.tolist(), strict=True))
+    return {
+        "n": fit.n,
+        "degrees_of_freedom": fit.degrees_of_freedom,
+        "few_models": fit.few_models,
+        "coefficients": weights,
+        "intercept": fit.intercept,
+        "r2": fit.r2,
+        "adjusted_r2": fit.adjusted_r2,
+        "mae": fit.mae,
+    }
+
+
+def _comparison(found: Comparison) -> dict[str, Any]:
+    fit = found.fit
+    errors = {"held_out_mae": found.held_out, "standard_error": found.standard_error}
+    return {"id": list(fit.names), "r2": fit.r2, "mae": fit.mae} | errors
+
+
+def _model_rows(study: ShiftStudy) -> Iterator[list[object]]:
+    """A row for each OOD set and model, accuracies and ρ as fractions, whatever the table's unit."""
+    for fit in study.fits:
+        for score in fit.scores:
+            numbers = (*score.id_accuracy, score.accuracy, score.expected, score.rho, score.low, score.high)
+            in_fit = "yes" if score.in_fit else "no"
+            yield [fit.ood, score.model, score.group, in_fit, *(f"{number:.6f}" for number in numbers)]
+
+
+def _page(study: ShiftStudy, groups: Sequence[GroupScore], source: str, fit_on: str) -> ShiftPage:
+    settings, table = study.settings, study.table
+    provenance = {
+        "Table": f"{source}, accuracies read as {table.unit}",
+        "Protocol": f"{PROTOCOL}: {settings.method.name}",
+        "Fit on": fit_on or "all models",
+        "Minimum": ", ".join(f"{name} ≥ {value:g}" for name, value in settings.minimum.items()) or "none",
+        "Sizes": ", ".join(f"{name} {size:,}" for name, size in settings.sizes.items()) or "not given",
+        "Intervals": f"{settings.level:.0%}, {settings.resamples:,} resamples of the models, seed {settings.seed}",
+    }
+    return ShiftPage(
+        title=f"Effective robustness over {' and '.join(table.id_sets)}",
+        id_sets=table.id_sets,
+        scale=settings.method.scale.name,
+        groups=tuple(dict.fromkeys(table.groups)),
+        panels=tuple(_panel(study, fit) for fit in study.fits),
+        group_scores=tuple(asdict(group) | {"average": group.ood == AVERAGE} for group in groups),
+        notes=tuple(notes(study)),
+        provenance=provenance,
+    )
+
+
+def _panel(study: ShiftStudy, fit: ShiftFit) -> OodPanel:
+    return OodPanel(
+        name=fit.ood,
+        record=_fit_record(fit),
+        points=fit.scores,
+        lines=tuple(_line(study, fit, place) for place in range(len(fit.fit.names))),
+    )
+
+
+def _line(study: ShiftStudy, fit: ShiftFit, place: int) -> Line:
+    """The single-ID fit to one ID set with its band, on the scale of the fit."""
+    settings, name = study.settings, fit.fit.names[place]
+    single = next(found.fit for found in fit.comparisons if found.fit.names == (name,))
+    inside = [score for score in fit.scores if score.in_fit]
+    x, y = np.array([score.id_accuracy[place] for score in inside]), np.array([score.accuracy for score in inside])
+    draws = bootstrap_fits(x, y, resamples=settings.resamples, seed=settings.seed, method=settings.method)
+    everyone = settings.method.scale.forward([score.id_accuracy[place] for score in fit.scores])
+    grid = np.linspace(everyone.min(), everyone.max(), GRID)
+    low, high = interval(draws[:, :1] * grid + draws[:, 1:], settings.level)
+    weight = float(single.weights[0])
+    return Line(
+        name, weight, single.intercept, single.r2, single.mae, tuple(grid.tolist()), tuple(low.tolist()),
+        tuple(high.tolist()), tuple(_group_lines(study, fit, place)),
+    )  # fmt: skip
+
+
+def _group_lines(study: ShiftStudy, fit: ShiftFit, place: int) -> Iterator[GroupLine]:
+    """Each group's own line, where there are several and a group has enough different models for one."""
+    method = study.settings.method
+    groups = dict.fromkeys(score.group for score in fit.scores)
+    for group in groups if len(groups) > 1 else ():
+        members = [score for score in fit.scores if score.group == group]
+        x = np.array([score.id_accuracy[place] for score in members])
+        if len(members) < FEWEST_FOR_A_LINE:
+            continue
+        try:
+            own = fit_accuracies(x, np.array([score.accuracy for score in members]), method=method)
+        except UserError:  # all of the group are equal on one of the two
+            continue
+        ends = method.scale.forward([x.min(), x.max()])
+        low, high = own.weights[0] * ends + own.intercept
+        yield GroupLine(group, (float(ends[0]), float(ends[1])), (float(low), float(high)))

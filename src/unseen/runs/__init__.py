@@ -1,0 +1,1 @@
+"""A run on disk: what it is of, its results, and several of them together."""

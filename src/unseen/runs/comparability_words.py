@@ -1,0 +1,95 @@
+"""Sentences on whether scores are set beside published ones, and why not (`unseen.papers.comparability`)."""
+
+from collections.abc import Mapping, Sequence
+
+from unseen.papers.comparability import Code, Comparability, Reason
+from unseen.runs.data import RunData
+
+COG = "ImageNet-CoG"
+ERICSSON = "Ericsson et al. 2021"
+Verdicts = Mapping[tuple[str, str], Comparability]
+"""(backbone, domain or data set) → verdict."""
+SHORT: dict[Code, str] = {
+    "own-draw": "own draw of test images",
+    "unknown-images": "features do not say which images they are of",
+    "similar-images": "slightly other numbers of images",
+}
+"""Reasons that are told beside a comparison, in a few words."""
+RERUN = "run its command again, which repeats no finished work"
+
+
+def comparison_notices(data: RunData) -> list[str]:
+    """What a reader of a concept study must know of its place among published models; nothing for other studies."""
+    titles = {domain.name: domain.title for domain in data.domains}
+    return verdict_sentences(data.comparisons, titles, COG)
+
+
+def caveats(data: RunData, backbone: str) -> list[str]:
+    """What to bear in mind where a backbone stands among published models, each a few words."""
+    reasons = [
+        reason for (name, _), verdict in data.comparisons.items() if name == backbone for reason in verdict.reasons
+    ]
+    return list(dict.fromkeys(SHORT[reason.code] for reason in reasons if not reason.refuses))
+
+
+def verdict_sentences(verdicts: Verdicts, titles: Mapping[str, str], paper: str) -> list[str]:
+    """A sentence on what is not set beside the paper's numbers and why, and one on what differs in the rest.
+
+    Args:
+        titles: domain or data set → what a page calls it.
+    """
+    refused, told = refusal_clauses(verdicts, titles), _clauses(verdicts, titles, allowed=True)
+    sentences = [f"Not set beside the numbers of {paper}: {'; '.join(refused)}."] if refused else []
+    if told:
+        sentences.append(
+            f"Set beside the numbers of {paper}, but not expected to agree to the decimal: {'; '.join(told)}."
+        )
+    return sentences
+
+
+def refusal_clauses(verdicts: Verdicts, titles: Mapping[str, str]) -> list[str]:
+    """Why some data are not what published numbers are of, a clause for each kind of reason."""
+    return _clauses(verdicts, titles, allowed=False)
+
+
+def _clauses(verdicts: Verdicts, titles: Mapping[str, str], *, allowed: bool) -> list[str]:
+    """A clause for each kind of reason, with the numbers of the first domain that has it and the names of others."""
+    backbones = len({backbone for backbone, _ in verdicts})
+    groups: dict[tuple[Code, str], dict[tuple[str, str], Reason]] = {}
+    for pair, verdict in verdicts.items():
+        for reason in verdict.reasons:
+            if verdict.allowed == allowed and reason.refuses != allowed:
+                groups.setdefault((reason.code, reason.part), {})[pair] = reason
+    clauses = []
+    for reasons in groups.values():
+        domains = list(dict.fromkeys(domain for _, domain in reasons))
+        who = list(dict.fromkeys(backbone for backbone, _ in reasons))
+        clause = _clause(next(iter(reasons.values())), [titles.get(domain, domain) for domain in domains])
+        clauses.append(clause if len(who) == backbones else f"{clause} ({listed(who)})")
+    return clauses
+
+
+def _clause(reason: Reason, titles: Sequence[str]) -> str:
+    if reason.code == "other-protocol":
+        return f"the protocol is {reason.found}, not {reason.expected}"
+    if reason.code == "other-variant":
+        return f"training images were chosen in another way ({reason.found})"
+    if reason.code == "unknown-counts":
+        return f"the run does not record how many images {listed(titles)} had; {RERUN}"
+    if reason.code == "own-draw":
+        return f"the test images of {listed(titles)} are our own draw under the paper's protocol, not the authors'"
+    if reason.code == "unknown-images":
+        return f"the features of {listed(titles)} do not say which images they are of"
+    what = "classes" if reason.code == "other-classes" else f"{reason.part} images".strip()
+    likewise = f" (other numbers in {listed(titles[1:])} too)" if len(titles) > 1 else ""
+    return f"{titles[0]} has {reason.found:,} {what}, not {reason.expected:,}{likewise}"
+
+
+def refusal(verdict: Comparability, title: str) -> str:
+    """Why the scores of one backbone on one domain are not set beside published ones, as a clause."""
+    return "; ".join(_clause(reason, [title]) for reason in verdict.reasons if reason.refuses)
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else ""

@@ -1,0 +1,72 @@
+"""How well each concept is told from the others of its domain, from the results of a study."""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from unseen.errors import UserError
+from unseen.jobs.correctness import correct_of
+from unseen.jobs.kept_labels import labels_place, read_labels
+from unseen.jobs.runner import Result
+from unseen.ontology.levels import Levels
+from unseen.results.score import shots_name
+from unseen.runs.data import ConceptAccuracy, ConceptHits
+from unseen.runs.random_draws import DRAW, RANDOM, SEEDS_A_DRAW
+
+
+def concept_hits(folder: Path, results: Iterable[Result]) -> list[ConceptHits]:
+    """Test images of each concept that each regression got right.
+
+    Results from before these were kept, and test sets whose labels are not there, are passed over. Random sets are
+    one domain, as in `pooled_draws`.
+
+    Args:
+        folder: of the results.
+    """
+    read = lru_cache(maxsize=8)(read_labels)  # the probes of a domain share a test set
+    found = []
+    for result in results:
+        job = result.job
+        if job["job"] != "LogisticJob" or "correct" not in result.values:
+            continue
+        place = labels_place(folder, job["test"])
+        if not place.is_file():
+            continue
+        labels, hits = read(place), correct_of(result)
+        if len(labels.y) != len(hits):
+            raise UserError(f"{place}: labels of {len(labels.y)} images, but {result.key}.json is about {len(hits)}")
+        draw = DRAW.fullmatch(job["domain"])
+        found.append(
+            ConceptHits(
+                backbone=job["backbone"],
+                domain=RANDOM if draw else job["domain"],
+                shots=shots_name(job["shots"]),
+                seed=job["seed"] + (SEEDS_A_DRAW * int(draw["number"]) if draw else 0),
+                concepts=labels.classes,
+                correct=tuple(np.bincount(labels.y[hits], minlength=len(labels.classes)).tolist()),
+                images=tuple(np.bincount(labels.y).tolist()),
+            )
+        )
+    return found
+
+
+def concept_accuracy(found: Sequence[ConceptHits], levels: Levels) -> list[ConceptAccuracy]:
+    """Test images of each concept that regressions on all samples got right, summed over seeds.
+
+    Args:
+        levels: where similarities are from.
+    """
+    similarity = {concept.wnid: concept.similarity for concept in levels.concepts}
+    sums: dict[tuple[str, str, str], tuple[int, int]] = {}
+    for hits in found:
+        if hits.shots != "all":
+            continue
+        for concept, correct, images in zip(hits.concepts, hits.correct, hits.images, strict=True):
+            before = sums.get((hits.backbone, hits.domain, concept), (0, 0))
+            sums[hits.backbone, hits.domain, concept] = (before[0] + correct, before[1] + images)
+    return [
+        ConceptAccuracy(backbone, domain, concept, similarity.get(concept), correct, images)
+        for (backbone, domain, concept), (correct, images) in sums.items()
+    ]

@@ -1,0 +1,183 @@
+"""What a report of a run is made from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from unseen.papers.comparability import Comparability, ScoredData, compare, published_domain
+from unseen.results.flaws import Flaw, flaw_sentences
+from unseen.results.score import Score
+
+if TYPE_CHECKING:
+    from unseen.metrics.resampling import Interval
+
+Study = Literal["concepts", "tasks", "probe"]
+"""Which study a run is of; it decides what its page looks like, and which runs share a page."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A picture shown as an example: a PNG and what it shows."""
+
+    png: bytes
+    caption: str
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A set of concepts that backbones were probed on, in the order of the report.
+
+    Attributes:
+        classes: how many are told apart; 0 for as many as there are concepts.
+        limit: at most so many images of each class in every split, where the rest was left out for a quick look.
+    """
+
+    name: str
+    title: str
+    seen: bool = False
+    similarity: float | None = None
+    concepts: Sequence[str] = ()
+    examples: Sequence[Example] = ()
+    classes: int = 0
+    limit: int | None = None
+
+
+@dataclass(frozen=True)
+class Backbone:
+    """A backbone of the report: `category` groups and colours it.
+
+    Attributes:
+        cautions: why comparisons with others are not fair, each a few words: web data, a larger image …
+        imagenet_top1: top-1 accuracy on ImageNet, a share; None where nobody said.
+    """
+
+    name: str
+    category: str
+    description: str = ""
+    cautions: Sequence[str] = ()
+    imagenet_top1: float | None = None
+
+
+@dataclass(frozen=True)
+class ConceptAccuracy:
+    """How well a backbone tells one concept from the others of its domain.
+
+    Attributes:
+        similarity: of the concept to the nearest seen one; None where that is not known, or it is seen itself.
+        correct, images: test images of it that are classified correctly, and in all; sums over seeds.
+    """
+
+    backbone: str
+    domain: str
+    concept: str
+    similarity: float | None
+    correct: int
+    images: int
+
+
+@dataclass(frozen=True)
+class ConceptHits:
+    """What one regression got right, concept by concept.
+
+    Attributes:
+        shots: as in tables, `all` for all samples.
+        correct, images: test images of each concept that are classified correctly, and in all.
+    """
+
+    backbone: str
+    domain: str
+    shots: str
+    seed: int
+    concepts: tuple[str, ...]
+    correct: tuple[int, ...]
+    images: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One rule in the making of the levels: what it did, how many concepts it removed, how many were left."""
+
+    rule: str
+    removed: int
+    left: int
+
+
+@dataclass(frozen=True)
+class RunData:
+    """Everything on the page.
+
+    Attributes:
+        study: what was asked.
+        notice: one sentence at the top, when the run is not the whole protocol; empty otherwise.
+        baseline: the backbone that differences are first taken from.
+        steps: how the levels were made; empty where that is not known.
+        provenance: label → text, in order: versions, machine, commands, data, licence.
+        published: whose levels these are: `cog-v2`, or `cog-v1` for the paper's first version; empty for others.
+        scored: what the scores are of, in numbers; from these `comparisons` decides what stands beside published ones.
+        concept_accuracy: with all samples; empty where results do not have it.
+        concept_hits: of the logistic probe, one for each of its results that has them.
+        flaws: images that were left out, and rows of features that are not as others.
+    """
+
+    title: str
+    scores: Sequence[Score]
+    domains: Sequence[Domain]
+    backbones: Sequence[Backbone]
+    baseline: str
+    notice: str = ""
+    steps: Sequence[Step] = ()
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    published: str = ""
+    scored: Sequence[ScoredData] = ()
+    concept_accuracy: Sequence[ConceptAccuracy] = ()
+    concept_hits: Sequence[ConceptHits] = ()
+    flaws: Sequence[Flaw] = ()
+    study: Study = "concepts"
+
+    @property
+    def flaw_sentences(self) -> list[str]:
+        """What `flaws` says, for a reader."""
+        return flaw_sentences(self.flaws, {domain.name: domain.title for domain in self.domains})
+
+    @property
+    def notices(self) -> list[str]:
+        """Everything that a reader must be told before the scores."""
+        return [*filter(None, [self.notice]), *self.flaw_sentences]
+
+    @cached_property
+    def comparisons(self) -> Mapping[tuple[str, str], Comparability]:
+        """(backbone, domain) → whether its scores may be set beside the published ones, where there are such."""
+        scored = {(each.backbone, each.domain): each for each in self.scored}
+        return {
+            (backbone.name, domain.name): compare(scored.get((backbone.name, domain.name)), printed)
+            for domain in self.domains
+            if (printed := published_domain(self.published, domain.name))
+            for backbone in self.backbones
+        }
+
+    @cached_property
+    def concept_intervals(self) -> "Mapping[tuple[str, str, str], Interval]":
+        """Backbone, domain, shots → top-1 accuracy with its interval over seeds and concepts.
+
+        Results that are not of the same concepts, as those on random sets are not, have none.
+        """
+        import numpy as np
+
+        from unseen.results.tables import concept_intervals
+
+        cells: dict[tuple[str, str, str], dict[int, ConceptHits]] = {}
+        for hits in self.concept_hits:
+            cells.setdefault((hits.backbone, hits.domain, hits.shots), {})[hits.seed] = hits
+        alike: dict[tuple[int, int], dict[tuple[str, str, str], list[ConceptHits]]] = {}
+        for cell, by_seed in cells.items():
+            found = [by_seed[seed] for seed in sorted(by_seed)]
+            concepts = found[0].concepts
+            if len(concepts) > 1 and all(hits.concepts == concepts for hits in found):
+                alike.setdefault((len(found), len(concepts)), {})[cell] = found
+        intervals: dict[tuple[str, str, str], Interval] = {}
+        for of in alike.values():
+            correct = np.array([[hits.correct for hits in found] for found in of.values()])
+            images = np.array([[hits.images for hits in found] for found in of.values()])
+            intervals |= dict(zip(of, concept_intervals(correct, images), strict=True))
+        return intervals

@@ -1,0 +1,1 @@
+"""The page across axes: the same backbones on concepts, tasks and shifts."""

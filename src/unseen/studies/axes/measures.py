@@ -1,0 +1,251 @@
+"""The measures of each axis, from what its study wrote: accuracies on levels, scores of tasks, effective robustness."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unseen.images.datasets.registry import DATASETS
+from unseen.metrics.accuracy_scales import logit
+from unseen.metrics.catalogue import METRICS
+from unseen.metrics.correlation import NORMAL_975
+from unseen.metrics.resampling import RESAMPLES, Floats
+from unseen.papers.concept_generalization import Accuracies, effective_generalization, published_accuracies
+from unseen.papers.transfer import (
+    ECE,
+    FINETUNED,
+    FINETUNED_ECE,
+    FINETUNED_SCALED_ECE,
+    LINEAR,
+    SCALED_ECE,
+    TaskScore,
+)
+from unseen.studies.axes.together import CONCEPTS, SEEN, SHIFTS, TASKS, Measure
+from unseen.studies.tasks.analysis import FAMILIES, LEAST_SHARE, averages, in_paper, scaled
+from unseen.studies.tasks.page_data import OTHER
+
+FEW_SHOT = "few-shot"
+TITLES = {
+    LINEAR: "Many-shot linear",
+    FINETUNED: "Many-shot fine-tuned",
+    **{f"{FEW_SHOT} {family}": f"Few-shot {title}" for family, title in FAMILIES.items()},
+    ECE: "Calibration",
+    SCALED_ECE: "Scaled calibration",
+    FINETUNED_ECE: "Fine-tuned calibration",
+    FINETUNED_SCALED_ECE: "Fine-tuned scaled calibration",
+}
+CALIBRATION = (ECE, SCALED_ECE, FINETUNED_ECE, FINETUNED_SCALED_ECE)
+TITLES |= {f"{name} {OTHER}": f"{TITLES[name]}, {FAMILIES[OTHER]}" for name in (LINEAR, FINETUNED, *CALIBRATION)}
+ABOUT = {
+    LINEAR: "Score of a linear probe on all training images, mean of logits over data sets",
+    FINETUNED: "Score of the whole network trained on all training images, mean of logits over data sets",
+    ECE: "Expected calibration error of the linear probe, 15 bins; less is better",
+    SCALED_ECE: "The same after temperature scaling; less is better",
+    FINETUNED_ECE: "Expected calibration error of the fine-tuned network, 15 bins; less is better",
+    FINETUNED_SCALED_ECE: "The same after temperature scaling; less is better",
+}
+
+
+@dataclass(frozen=True)
+class ShiftScore:
+    """A model on one shifted test set: accuracy, and effective robustness ρ with its 95% interval, as shares."""
+
+    model: str
+    ood: str
+    accuracy: float
+    rho: float
+    low: float
+    high: float
+
+
+def concept_measures(accuracies: Accuracies, *, published: bool) -> list[Measure]:
+    """Accuracy on seen concepts, on the levels, and what levels have beyond expectation.
+
+    The difference between levels and seen concepts is no measure of its own: a classifier at chance loses nothing. It
+    goes with the accuracy on levels.
+
+    Args:
+        accuracies: those whose errors are not known are in no draws.
+        published: whether accuracies are on ImageNet-CoG's concepts, so that its models say what to expect.
+    """
+    names = accuracies.models
+    sure = accuracies.at(np.flatnonzero(np.isfinite(accuracies.error).all(axis=1)).tolist())
+    drawn = sure.draws()
+    seen, levels = accuracies.mean[:, 0], accuracies.mean[:, 1:].mean(axis=1)
+    drawn_seen, drawn_levels = drawn[:, :, 0], drawn[:, :, 1:].mean(axis=2)
+    found = [
+        _measure(SEEN, "seen", "Seen concepts", "Top-1 accuracy of the linear probe on the concepts trained on",
+                 names, _logit(seen), _by_name(sure.models, _logit(drawn_seen))),
+        _measure(CONCEPTS, "levels", "Unseen concepts",
+                 "Top-1 accuracy of the linear probe, mean over levels L1 to L5. Below it is the difference from seen "
+                 "concepts, in points, which says nothing without the accuracy: at chance there is nothing to lose",
+                 names, _logit(levels), _by_name(sure.models, _logit(drawn_levels)),
+                 from_seen=dict(zip(names, (100 * (levels - seen)).tolist(), strict=True))),
+    ]  # fmt: skip
+    if published:
+        scored = effective_generalization(accuracies, published_accuracies())
+        about = "Mean accuracy over levels beyond what accuracy on IN-1K predicts (unseen leaderboard), in points"
+        values, spread = scored.effective.mean(axis=1), _by_name(names, scored.draws.mean(axis=2))
+        effective = _measure(CONCEPTS, "effective", "Effective concepts", about, names, values, spread, bounded=False)
+        found.insert(2, effective)
+    return found
+
+
+def task_measures(scores: Iterable[TaskScore]) -> tuple[list[Measure], list[str]]:
+    """Linear probes, fine-tuning, few-shot episodes by family of data sets, and calibration: means of logits.
+
+    A mean is over the data sets (and numbers of shots) that every backbone has, of those that have any. How sure it is
+    comes from the intervals of the scores, over episodes, where all have one.
+
+    Returns:
+        The measures, and a sentence on each that backbones share no data set of, or that some are not in.
+    """
+    groups: dict[str, dict[str, dict[tuple[str, str], TaskScore]]] = {}
+    for score in scores:
+        if has_measure(score):
+            groups.setdefault(_group(score), {}).setdefault(score.backbone, {})[score.setting, score.dataset] = score
+    found = {name: _task_measure(name, groups[name]) for name in TITLES if name in groups}
+    apart = [name for name, measure in found.items() if measure is None]
+    notes = [f"{TITLES[name]} is not here: no data set and number of shots is one that all have." for name in apart]
+    return [measure for measure in found.values() if measure], [*notes, *_without_means(found, groups)]
+
+
+def _without_means(found: Mapping[str, Measure | None], groups: Mapping[str, Collection[str]]) -> list[str]:
+    """A sentence on who has no place among means over the paper's data sets, for all measures that lack the same."""
+    lacking: dict[str, list[str]] = {}
+    for name, measure in found.items():
+        absent = [backbone for backbone in groups[name] if measure and backbone not in measure.values]
+        if absent:
+            lacking.setdefault(", ".join(absent), []).append(TITLES[name])
+    return [
+        f"{' and '.join(titles)}: published errors are means over ten data sets, and who lacks some of the ten has no "
+        f"place beside them: {who}."
+        for who, titles in lacking.items()
+    ]
+
+
+def has_measure(score: TaskScore) -> bool:
+    """Whether a score goes into a measure of tasks; accuracy on ImageNet does not."""
+    return _group(score) in TITLES
+
+
+def _group(score: TaskScore) -> str:
+    few = score.setting.endswith("-shot")
+    setting = FEW_SHOT if few else score.setting
+    if not in_paper(score.dataset):
+        return f"{setting} {OTHER}"
+    return f"{setting} {DATASETS[score.dataset].few_shot}" if few else setting
+
+
+def _task_measure(name: str, cells: Mapping[str, Mapping[tuple[str, str], TaskScore]]) -> Measure | None:
+    shared = [key for key in next(iter(cells.values())) if all(key in of for of in cells.values())]
+    # A mean over data sets is not one more of them: it counts where there is nothing else.
+    shared = [key for key in shared if key[1]] or shared
+    if not shared:
+        # Published calibration errors are means over ten data sets: they stand beside those of the same ten.
+        means = averages(score for of in cells.values() for score in of.values()) if name in CALIBRATION else []
+        if not means:
+            return None
+        about = f"{_about(name, [(name, '')])}."
+        return Measure(TASKS, name, TITLES[name], about, means[0].values, higher_is_better=False)
+    metric = METRICS[cells[next(iter(cells))][shared[0]].metric]
+    values = {backbone: float(np.mean([scaled(of[key]) for key in shared])) for backbone, of in cells.items()}
+    draws = {}
+    for number, (backbone, of) in enumerate(cells.items()):
+        error = _error_of_mean([of[key] for key in shared])
+        if error is not None:
+            draws[backbone] = _normal(values[backbone], error, number)
+    return Measure(
+        TASKS, name, TITLES[name], f"{_about(name, shared)}.", values, higher_is_better=metric.higher_is_better,
+        draws=draws,
+    )  # fmt: skip
+
+
+def _about(name: str, shared: Sequence[tuple[str, str]]) -> str:
+    datasets = [DATASETS[name].title if name in DATASETS else name for name in dict.fromkeys(key[1] for key in shared)]
+    of = f": {', '.join(datasets)}" if any(datasets) else ", mean over the paper's data sets"
+    if (setting := name.partition(" ")[0]) in ABOUT:
+        return f"{ABOUT[setting]}{of}"
+    shots = sorted({int(setting.removesuffix("-shot")) for setting, _ in shared})
+    return (
+        f"5-way nearest-centroid episodes with {' and '.join(map(str, shots))} shots, mean of logits over shots and "
+        f"data sets{of}"
+    )
+
+
+def _error_of_mean(scores: Sequence[TaskScore]) -> float | None:
+    """Standard error of the mean of scores' logits; None where one has no interval.
+
+    Episodes of one data set with different shots are of the same classes, so that their errors go together: they add
+    up, which is the upper end. Those of different data sets are independent.
+    """
+    by_dataset: dict[str, float] = {}
+    for score in scores:
+        error = _error(score)
+        if error is None:
+            return None
+        by_dataset[score.dataset] = by_dataset.get(score.dataset, 0.0) + error
+    return float(np.sqrt(np.square(list(by_dataset.values())).sum())) / len(scores)
+
+
+def _error(score: TaskScore) -> float | None:
+    """Standard error of a score's logit from its 95% interval, to first order."""
+    if score.interval is None:
+        return None
+    share = min(max(score.value, LEAST_SHARE), 1 - LEAST_SHARE)
+    return score.interval / NORMAL_975 / (share * (1 - share))
+
+
+def shift_measures(scores: Iterable[ShiftScore]) -> tuple[list[Measure], list[str]]:
+    """Effective robustness and accuracy, means over the shifted test sets that every model has.
+
+    Errors of ρ on several test sets go together, as the models of the fit are the same: the error of the mean is taken
+    as the mean of the errors, which is its upper end.
+
+    Returns:
+        The measures, and a sentence where models share no test set.
+    """
+    cells: dict[str, dict[str, ShiftScore]] = {}
+    for score in scores:
+        cells.setdefault(score.model, {})[score.ood] = score
+    shared = [ood for ood in next(iter(cells.values()), {}) if all(ood in of for of in cells.values())]
+    if not shared:
+        return [], ["Shifts are not here: no test set is one that all models have."] if cells else []
+    names = list(cells)
+    rho = np.array([[cells[name][ood].rho for ood in shared] for name in names]).mean(axis=1)
+    width = np.array([[cells[name][ood].high - cells[name][ood].low for ood in shared] for name in names]).mean(axis=1)
+    accuracy = _logit([[cells[name][ood].accuracy for ood in shared] for name in names]).mean(axis=1)
+    errors = width / 2 / NORMAL_975
+    draws = {name: _normal(rho[place], errors[place], place) for place, name in enumerate(names)}
+    of = ", ".join(shared)
+    found = [
+        _measure(SHIFTS, "rho", "Effective robustness", f"Accuracy beyond what ID accuracy predicts, in points: {of}",
+                 names, rho, draws, bounded=False),
+        Measure(SHIFTS, "ood", "Under shift", f"Accuracy, mean of logits over shifted test sets: {of}.",
+                dict(zip(names, accuracy.tolist(), strict=True))),
+    ]  # fmt: skip
+    return found, []
+
+
+def _measure(
+    axis: str, name: str, title: str, about: str, names: Sequence[str], values: Floats, draws: Mapping[str, Floats], *,
+    bounded: bool = True, from_seen: Mapping[str, float] | None = None,
+) -> Measure:  # fmt: skip
+    return Measure(
+        axis, name, title, f"{about}.", dict(zip(names, values.tolist(), strict=True)), bounded=bounded, draws=draws,
+        from_seen=from_seen or {},
+    )  # fmt: skip
+
+
+def _by_name(names: Sequence[str], draws: Floats) -> dict[str, Floats]:
+    """Backbone → (b,) its own of (b, m) draws."""
+    return dict(zip(names, draws.T, strict=True))
+
+
+def _logit(shares: ArrayLike) -> Floats:
+    return logit(np.clip(shares, LEAST_SHARE, 1 - LEAST_SHARE))
+
+
+def _normal(value: float, error: float, seed: int) -> Floats:
+    return value + error * np.random.default_rng([0, seed]).standard_normal(RESAMPLES)

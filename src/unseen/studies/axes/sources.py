@@ -1,0 +1,253 @@
+"""What the page across axes is read from: folders of runs of concepts and of tasks, the table of a fit of shifts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isclose, isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unseen.errors import UserError
+from unseen.files import read_table
+from unseen.papers.concept_generalization import DOMAINS, SEEN, Accuracies, measured_accuracies
+from unseen.papers.transfer import TaskScore
+from unseen.results.tables import score_table, summarise
+from unseen.runs.comparability_words import comparison_notices, refusal
+from unseen.runs.data import RunData
+from unseen.studies.axes.measures import ShiftScore, has_measure
+from unseen.studies.tasks.analysis import mean_errors
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from unseen.jobs.runner import Result
+
+COG = "cog-v2"
+FINETUNE_JOB = "FinetuneTaskJob"
+MODELS = "models.csv"
+ALIKE = 1e-6
+"""Scores that differ by less are the same: two machines make features alike but for their last bits."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run on disk: what was asked and found, and its results."""
+
+    folder: Path
+    data: RunData
+    results: "Sequence[Result]"
+
+    @property
+    def name(self) -> str:
+        """What it is called on the page."""
+        return self.folder.resolve().name
+
+
+def read_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Run]]:
+    """Runs of concepts, and runs of tasks."""
+    if not folders:
+        return [], []
+    # Reading runs imports the probes, which the published models alone can do without.
+    from unseen.runs.folder import RUN, read_results, read_run
+
+    concepts, tasks = list[Run](), list[Run]()
+    for folder in folders:
+        if folder.name == MODELS or ((folder / MODELS).is_file() and not (folder / RUN).is_file()):
+            raise UserError(f"{folder}: a fit of shifts goes behind --shifts")
+        results = read_results(folder)
+        if not results:
+            raise UserError(f"{folder}: no results yet; finish the run")
+        run = Run(folder, read_run(folder), results)
+        (tasks if run.data.study == "tasks" else concepts).append(run)
+    return concepts, tasks
+
+
+@dataclass(frozen=True)
+class OwnConcepts:
+    """What runs of concepts have.
+
+    Attributes:
+        places: their folders, with commas.
+        accuracies: of the backbones that have the seen concepts and all five levels.
+        on_imagenet: whether the data are ImageNet-CoG's.
+        other_data: why they are not, where the concepts are ImageNet-CoG's; empty otherwise.
+        classes: a sentence where domains differ in their number of classes; empty otherwise.
+        lacking: a clause on each of the other backbones: what it lacks, and why.
+    """
+
+    places: str
+    accuracies: Accuracies
+    on_imagenet: bool
+    lacking: Sequence[str]
+    other_data: str = ""
+    classes: str = ""
+
+
+def own_concepts(runs: Sequence[Run]) -> OwnConcepts:
+    """Accuracies of runs on the seen concepts and the five levels, with all images."""
+    from unseen.runs.folder import merge_runs
+
+    data = merge_runs([(run.name, run.data) for run in runs])
+    seen = next((domain.name for domain in data.domains if domain.seen), SEEN)
+    summary = summarise(score_table(data.scores))
+    refused = {pair: verdict for pair, verdict in data.comparisons.items() if not verdict.allowed}
+    on_imagenet = data.published == COG and not refused
+    named = summary.assign(domain=summary["domain"].replace({seen: SEEN}))
+    found, lacking = measured_accuracies(named, on_imagenet=on_imagenet)
+    silent = {each.name: list(DOMAINS) for each in data.backbones if each.name not in {*found.models, *lacking}}
+    told = []
+    for backbone, domains in (lacking | silent).items():
+        absent = [seen if name == SEEN else name for name in domains]
+        own = summary[(summary["backbone"] == backbone) & (summary["probe"] == "logistic")]
+        told.append(
+            f"{backbone} has no score of the logistic probe on {', '.join(absent)} with all images, which its place "
+            f"among others needs; {_what_to_do(data, own, absent)}"
+        )
+    titles = {domain.name: domain.title for domain in data.domains}
+    why = [f"{backbone}: {refusal(verdict, titles[domain])}" for (backbone, domain), verdict in refused.items()]
+    return OwnConcepts(
+        ", ".join(str(run.folder) for run in runs), found, on_imagenet, told, why[0] if why else "", _class_counts(data)
+    )
+
+
+def _class_counts(data: RunData) -> str:
+    """A sentence on domains that differ in how many classes are told apart."""
+    counts = {domain.title: domain.classes or len(domain.concepts) for domain in data.domains}
+    if 0 in counts.values() or len(set(counts.values())) == 1:
+        return ""
+    numbers = ", ".join(f"{title} {count:,}" for title, count in counts.items())
+    return f"Numbers of classes differ ({numbers}): a drop from seen concepts does not measure generalization alone."
+
+
+def _what_to_do(data: RunData, scores: "pd.DataFrame", absent: Sequence[str]) -> str:
+    never = [name for name in absent if name not in {domain.name for domain in data.domains}]
+    shots = list(dict.fromkeys(scores["shots"]))
+    if never:
+        return f"the run was not asked for {', '.join(never)}: run it on the seen concepts and on all five levels"
+    if shots and "all" not in shots:
+        return f"the run has it with {', '.join(shots)} shots alone: run it with all images too"
+    return "finish the run"
+
+
+def own_task_scores(runs: Sequence[Run]) -> list[TaskScore]:
+    """The scores of runs that go into measures, with the means of calibration errors over the paper's ten data sets."""
+    if not runs:
+        return []
+    from unseen.studies.tasks.comparisons import data_names, task_verdicts
+    from unseen.studies.tasks.results import task_scores
+
+    _refuse_other_protocols(runs)
+    found: dict[tuple[str, str, str], tuple[TaskScore, Run]] = {}
+    for run in runs:
+        names = data_names(task_verdicts(run.data, run.results))
+        for score in filter(has_measure, task_scores(run.results, names)):
+            before, other = found.setdefault((score.backbone, score.dataset, score.setting), (score, run))
+            if not isclose(before.value, score.value, rel_tol=0, abs_tol=ALIKE):
+                raise UserError(
+                    f"{other.folder} and {run.folder}: {score.backbone} has {before.value:.4f} in the one and "
+                    f"{score.value:.4f} in the other ({score.setting} on {score.dataset}); give the one that you mean"
+                )
+    measured = [score for score, _ in found.values()]
+    return [*measured, *mean_errors(measured)]
+
+
+def _refuse_other_protocols(runs: Sequence[Run]) -> None:
+    protocols = {
+        str(result.job["protocol"]["name"]): run
+        for run in runs
+        for result in run.results
+        if result.job["job"] == "ManyShotJob"
+    }
+    if len(protocols) > 1:
+        raise UserError(f"these task runs follow different protocols ({', '.join(protocols)}); put them together apart")
+
+
+def short_finetunings(runs: Sequence[Run]) -> list[str]:
+    """A sentence on each shortened search that fine-tuned scores of runs are from."""
+    tuned = [(run, [result for result in run.results if result.job["job"] == FINETUNE_JOB]) for run in runs]
+    if not any(results for _, results in tuned):
+        return []
+    from unseen.jobs.finetune_task_job import short_notices
+
+    return [f"{run.name}: {sentence}" for run, results in tuned for sentence in short_notices(results)]
+
+
+def made_otherwise(concepts: Sequence[Run], tasks: Sequence[Run]) -> list[str]:
+    """A sentence on each backbone whose features a run of concepts and one of tasks say to be made in different ways.
+
+    Backbones go together by their ids, and neither a checkpoint nor a layer, a pooling or a size is in an id.
+    """
+    if not concepts or not tasks:
+        return []
+    from unseen.runs.folder import FEATURES_BY, MADE_BY
+
+    told = []
+    for first in concepts:
+        for second in tasks:
+            for backbone in first.data.backbones:
+                one = first.data.provenance.get(f"{MADE_BY}{backbone.name}")
+                other = second.data.provenance.get(f"{FEATURES_BY}{backbone.name}")
+                if one and other and one != other:
+                    told.append(
+                        f"{backbone.name} is not the same on concepts and on tasks: {_only(one, other)} in "
+                        f"{first.name}, {_only(other, one)} in {second.name}."
+                    )
+    return told
+
+
+def _only(text: str, other: str) -> str:
+    """The parts that the other text does not have."""
+    return ", ".join(part for part in text.split(", ") if part not in other.split(", ")) or "no more"
+
+
+def what_task_runs_are_of(runs: Sequence[Run]) -> list[str]:
+    """What is to be known of data of task runs that have the names of the paper's data sets."""
+    if not runs:
+        return []
+    from unseen.studies.tasks.comparisons import task_comparison_notices, task_verdicts
+
+    return [
+        f"{run.name}: {sentence}"
+        for run in runs
+        for sentence in task_comparison_notices(task_verdicts(run.data, run.results))
+    ]
+
+
+def what_runs_say(runs: Sequence[Run], shown: Mapping[str, str]) -> list[str]:
+    """The notice of each run, and why some of its backbones are not to be compared as they are.
+
+    Args:
+        shown: backbones that are on the page: what runs call them → what the page does.
+    """
+    told = []
+    for run in runs:
+        said = [*run.data.notices, *comparison_notices(run.data)]
+        told += [f"{run.name}: {sentence}" for sentence in said]
+        told += [
+            f"{run.name}, {shown[backbone.name]}: {'; '.join(backbone.cautions)}."
+            for backbone in run.data.backbones
+            if backbone.cautions and backbone.name in shown
+        ]
+    return told
+
+
+def read_shift_scores(path: Path) -> Iterator[ShiftScore]:
+    """What `unseen shifts fit` wrote of each model, from its folder or its table."""
+    table = path / MODELS if path.is_dir() else path
+    numbers = ["accuracy", "rho", "low", "high"]
+    for line, row in read_table(table, ["ood", "model", *numbers]):
+        accuracy, rho, low, high = (_number(row[column], table, line, column) for column in numbers)
+        if not 0 <= accuracy <= 1 or not -1 <= low <= high <= 1:
+            raise UserError(f"{table}, line {line}: accuracies and ρ are shares, as unseen shifts fit writes them")
+        yield ShiftScore(row["model"], row["ood"], accuracy, rho, low, high)
+
+
+def _number(text: str, path: Path, line: int, column: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = np.nan
+    if not isfinite(number):
+        raise UserError(f"{path}, line {line}: '{text}' in column '{column}' is not a number")
+    return number

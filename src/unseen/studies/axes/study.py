@@ -1,0 +1,195 @@
+"""Across axes: runs of the concept and the task study and a fit of the shift study, of the same backbones, together."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from unseen.backbones.catalogue import Published, catalogue
+from unseen.errors import UserError
+from unseen.papers import TABLES
+from unseen.papers.concept_generalization import Accuracies, published_accuracies
+from unseen.papers.transfer import (
+    FINETUNED,
+    FINETUNED_ECE,
+    FINETUNED_SCALED_ECE,
+    TaskScore,
+    published_task_scores,
+)
+from unseen.studies.axes.measures import concept_measures, has_measure, shift_measures, task_measures
+from unseen.studies.axes.page_data import AxesPage, SharedModel
+from unseen.studies.axes.sources import (
+    COG,
+    OwnConcepts,
+    Run,
+    made_otherwise,
+    own_concepts,
+    own_task_scores,
+    read_runs,
+    read_shift_scores,
+    short_finetunings,
+    what_runs_say,
+    what_task_runs_are_of,
+)
+from unseen.studies.axes.together import AXES, CONCEPTS, SHIFTS, TASKS, Axes, Measure, put_together
+
+ERICSSON = "ericsson-2021"
+FINE_TUNED = (FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE)
+LOADED_OTHERWISE = {
+    "s-BYOL": "ImageNet-CoG ran the converter's network, which pads its first layers as TensorFlow does; Ericsson et "
+    "al. loaded the weights into torchvision's, which pads otherwise: features are not the same"
+}
+"""Of models that are the same file in both papers, what differs in how their public codes use it."""
+HOW_TO_GET = {
+    "concepts": "a run of unseen concepts",
+    "tasks": "a run of unseen tasks",
+    "shifts": "--shifts with what unseen shifts fit wrote",
+}
+
+
+def study_axes(folders: Sequence[Path], shifts: Path | None = None, *, published: bool = False) -> AxesPage:
+    """Backbones of runs and of a fit of shifts, on every axis that there is something of.
+
+    Backbones are the same where their names are. The papers' models are those that both ImageNet-CoG and Ericsson et
+    al. measured, and none of them is on the axis of shifts.
+
+    Args:
+        folders: of runs of the concept and of the task study.
+        shifts: the folder, or its `models.csv`, that a fit of shifts was written to.
+        published: whether the papers' models stand beside them; they stand alone where nothing else is given.
+    """
+    published = published or (not folders and shifts is None)
+    models = shared_models() if published else []
+    concepts, tasks = read_runs(folders)
+    taken = {model.name for model in models}
+    own = own_concepts(concepts) if concepts else None
+    accuracies = _accuracies(own, models, taken)
+    own_scores = [replace(score, backbone=_own_name(score.backbone, taken)) for score in own_task_scores(tasks)]
+    short = short_finetunings(tasks)
+    task_scores = [*own_scores, *_beside_own(_printed(models), whole_search=not short)]
+    read = [] if shifts is None else read_shift_scores(shifts)
+    shift_scores = [replace(score, model=_own_name(score.model, taken)) for score in read]
+    names = {
+        CONCEPTS: accuracies.models if accuracies else (),
+        TASKS: tuple(dict.fromkeys(score.backbone for score in task_scores)),
+        SHIFTS: tuple(dict.fromkeys(score.model for score in shift_scores)),
+    }
+    lacking = own.lacking if own else []
+    if own and lacking and not any(names.values()):
+        raise UserError(f"{own.places}: {lacking[0]}")
+    # Before the measures: means are over what all have, and who is left out must not change them.
+    kept = _on_several(names)
+    on_tasks, notes = task_measures(score for score in task_scores if score.backbone in kept)
+    on_shifts, more = shift_measures(score for score in shift_scores if score.model in kept)
+    axes = put_together([*_concepts(accuracies, kept, own is None or own.on_imagenet), *on_tasks, *on_shifts])
+    notices = [
+        *what_runs_say([*concepts, *tasks], _shown([*concepts, *tasks], taken, axes)),
+        *what_task_runs_are_of(tasks),
+        *short,
+        *made_otherwise(concepts, tasks),
+        *filter(None, [own.classes if own else ""]),
+        *(f"Left out of concepts: {clause}." for clause in lacking),
+        *notes,
+        *more,
+        *_missing(axes.missing()),
+        *_alone(names, axes),
+    ]
+    files = {"concept runs": concepts, "task runs": tasks}
+    places = {label: [run.folder for run in runs] for label, runs in files.items()} | {"shifts": [shifts or ""]}
+    return AxesPage(
+        axes=axes,
+        models=[model for model in models if model.name in axes.backbones],
+        notices=notices,
+        provenance={
+            **{label: text for label, paths in places.items() if (text := ", ".join(map(str, paths)))},
+            **{name: f"{TABLES[name].reference}. {TABLES[name].link}" for name in (COG, ERICSSON) if models},
+        },
+    )
+
+
+def shared_models() -> list[SharedModel]:
+    """The models that ImageNet-CoG and Ericsson et al. both measured: those of which both name the same weights."""
+    other = {_file(model): model.name for model in catalogue(ERICSSON)}
+    return [
+        SharedModel(model.name, other[_file(model)], model.weights, LOADED_OTHERWISE.get(model.name, ""))
+        for model in catalogue(COG)
+        if _file(model) in other
+    ]
+
+
+def _file(model: Published) -> tuple[str, str, str]:
+    return model.source, model.repository, model.weights
+
+
+def _accuracies(own: OwnConcepts | None, models: Sequence[SharedModel], taken: Collection[str]) -> Accuracies | None:
+    """Accuracies of runs and of published models, under names that no two have."""
+    parts = []
+    if own is not None:
+        if models and not own.on_imagenet:
+            what = f"images of ImageNet-CoG ({own.other_data})" if own.other_data else "concepts of ImageNet-CoG"
+            raise UserError(
+                f"{own.places}: not a run over the {what}, so its scores are not to be set beside the published ones; "
+                f"leave out --published"
+            )
+        parts.append(own.accuracies.called([_own_name(name, taken) for name in own.accuracies.models]))
+    if models:
+        printed = published_accuracies()
+        parts.append(printed.at([printed.models.index(model.name) for model in models]))
+    if not parts:
+        return None
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
+def _concepts(accuracies: Accuracies | None, kept: Collection[str], on_imagenet: bool) -> list[Measure]:
+    rows = [place for place, name in enumerate(accuracies.models) if name in kept] if accuracies else []
+    return concept_measures(accuracies.at(rows), published=on_imagenet) if accuracies and rows else []
+
+
+def _own_name(name: str, taken: Collection[str]) -> str:
+    return f"{name} (yours)" if name in taken else name
+
+
+def _printed(models: Sequence[SharedModel]) -> list[TaskScore]:
+    """The paper's scores of the shared models, under the names that they have here."""
+    names = {model.other: model.name for model in models}
+    return [
+        replace(score, backbone=names[score.backbone]) for score in published_task_scores() if score.backbone in names
+    ]
+
+
+def _beside_own(printed: Sequence[TaskScore], *, whole_search: bool) -> list[TaskScore]:
+    """The printed scores that go into measures; those of fine-tuning where a run's own are of the whole search too."""
+    return [score for score in printed if has_measure(score) and (whole_search or score.setting not in FINE_TUNED)]
+
+
+def _shown(runs: Sequence[Run], taken: Collection[str], axes: Axes) -> dict[str, str]:
+    """Backbones of runs that are on the page: what runs call them → what the page does."""
+    called = {each.name: _own_name(each.name, taken) for run in runs for each in run.data.backbones}
+    return {name: title for name, title in called.items() if title in axes.backbones}
+
+
+def _missing(axes: Sequence[str]) -> list[str]:
+    return [f"Nothing on {AXES[axis].lower()}: give {HOW_TO_GET[axis]} to have them here." for axis in axes]
+
+
+def _on_several(names: Mapping[str, Sequence[str]]) -> set[str]:
+    """Who is on two axes or more; everybody where nobody is."""
+    counts = Counter(name for own in names.values() for name in own)
+    return {name for name, axes in counts.items() if axes > 1} or set(counts)
+
+
+def _is_alone(name: str, axis: str, names: Mapping[str, Sequence[str]], measured: Collection[str]) -> bool:
+    return name in measured or all(name not in own for other, own in names.items() if other != axis)
+
+
+def _alone(names: Mapping[str, Sequence[str]], axes: Axes) -> list[str]:
+    """Who is on one axis alone, where others are on several, or is left there as others share no data of a second."""
+    told = []
+    for axis, title in AXES.items():
+        measured = {name for measure in axes.measures.values() if measure.axis == axis for name in measure.values}
+        alone = [name for name in names[axis] if name not in axes.backbones and _is_alone(name, axis, names, measured)]
+        if alone:
+            more = f" and {len(alone) - 3} more" if len(alone) > 3 else ""
+            who = f"{', '.join(alone[:3])}{more}"
+            told.append(f"Left out, on {title.lower()} alone: {who}. Backbones go together by their names.")
+    return told

@@ -1,0 +1,161 @@
+"""Two backbones on the same test images of each domain, from the results of runs: paired differences."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from unseen.errors import UserError, did_you_mean
+from unseen.images.domains import SEEN
+from unseen.jobs.kept_labels import labelled
+from unseen.jobs.runner import Result
+from unseen.metrics.comparisons import PairedDifference, holm, paired_difference
+from unseen.results.score import shots_name
+from unseen.runs.folder import MADE_BY, RESULTS, read_results, read_run
+
+LEVEL_LABELS = ("levels", "images of the levels", "splits")
+"""The labels of provenance that decide which images of a domain a backbone trains and is tested on."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The first backbone minus the second on a domain.
+
+    Attributes:
+        seeds: how many both have.
+        p_holm: the p-value of the difference, corrected for all domains that were compared (Holm).
+    """
+
+    domain: str
+    seeds: int
+    difference: PairedDifference
+    p_holm: float
+
+
+def compare_backbones(
+    folders: Sequence[Path], first: str, second: str, *, shots: int | None = None
+) -> list[Comparison]:
+    """Compare two backbones on every domain where both have results of the logistic probe with that many shots.
+
+    The runs may be one or several. Seeds that both backbones have are compared with each other, as the same seed draws
+    the same samples; which test images are whose is checked by their labels, and by their names if features had them.
+    Runs that say otherwise of the images, their split or the levels are refused, as is a backbone that two runs have
+    different results of. Intervals and p-values are for other concepts of the kind and, of several seeds, other seeds.
+    """
+    found = _results(folders, shots, (first, second))
+    names = sorted({backbone for backbone, _ in found})
+    for name in (first, second):
+        if name not in names:
+            there = f"; there are {', '.join(names)}" if names else ", nor of any other"
+            raise UserError(
+                f"no results of '{name}' with {shots_name(shots)} shots{did_you_mean(name, names) or there}"
+            )
+    domains = [domain for backbone, domain in found if backbone == first and (second, domain) in found]
+    if not domains:
+        raise UserError(f"{first} and {second} have no domain in common; run both on the same one")
+    _refuse_other_protocols([found[name, domain] for name in (first, second) for domain in domains])
+    pairs = [(domain, *_paired(found[first, domain], found[second, domain], domain)) for domain in domains]
+    corrected = holm(np.array([difference.p_value for _, _, difference in pairs]))
+    return [
+        Comparison(domain, seeds, difference, float(p))
+        for (domain, seeds, difference), p in zip(pairs, corrected, strict=True)
+    ]
+
+
+def comparison_table(comparisons: Sequence[Comparison]) -> pd.DataFrame:
+    """A row for each domain: differences as shares, p-values, effect sizes over concepts."""
+    rows = [
+        {
+            "domain": item.domain, "difference": item.difference.accuracy.value,
+            "low": item.difference.accuracy.low, "high": item.difference.accuracy.high,
+            "p_value": item.difference.p_value, "p_holm": item.p_holm,
+            "standardised": item.difference.standardised, "dominance": item.difference.dominance,
+            "odds_ratio": item.difference.images.odds_ratio, "concepts": item.difference.concepts, "seeds": item.seeds,
+        }
+        for item in comparisons
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A result of the logistic probe, the folder of its run, and what that run says of itself."""
+
+    folder: Path
+    result: Result
+    provenance: Mapping[str, str]
+
+
+_Of = dict[int, _Found]
+
+
+def _results(folders: Sequence[Path], shots: int | None, wanted: Collection[str]) -> dict[tuple[str, str], _Of]:
+    """(backbone, domain) → seed → its result, where it says which images were right.
+
+    Of the backbones that are wanted, two results that differ in what decided them are refused.
+    """
+    found: dict[tuple[str, str], _Of] = {}
+    for folder in folders:
+        provenance = read_run(folder).provenance
+        for result in read_results(folder):
+            job = result.job
+            if job["job"] != "LogisticJob" or job["shots"] != shots or "correct" not in result.values:
+                continue
+            name, domain, seed = job["backbone"], job["domain"], job["seed"]
+            first = found.setdefault((name, domain), {}).setdefault(seed, _Found(folder, result, provenance))
+            if name in wanted and first.result.key != result.key:
+                raise UserError(
+                    f"{first.folder} and {folder} both have {name} on {domain} with seed {seed}, from other features "
+                    f"or made in another way; give the one that is meant"
+                )
+    return found
+
+
+def _paired(first: _Of, second: _Of, domain: str) -> tuple[int, PairedDifference]:
+    """How many seeds two backbones share on a domain, and their difference over those."""
+    _refuse_other_images(domain, [*first.values(), *second.values()])
+    seeds = sorted(first.keys() & second.keys())
+    if not seeds:
+        raise UserError(f"{domain}: the two backbones were probed with other seeds; run one with those of the other")
+    columns = [
+        [labelled(found.folder / RESULTS, found.result) for found in (of[seed] for seed in seeds)]
+        for of in (first, second)
+    ]
+    tested = columns[0][0][0]
+    for labels, _ in (*columns[0], *columns[1]):
+        if not labels.same_images(tested):
+            raise UserError(f"{domain}: the two backbones were tested on other images; extract both from the same ones")
+    right = [np.stack([correct for _, correct in column]) for column in columns]
+    return len(seeds), paired_difference(right[0], right[1], tested.y)
+
+
+def _refuse_other_images(domain: str, results: Sequence[_Found]) -> None:
+    """Refuse runs that say they trained or tested on other images of a domain; what a run does not say is not known.
+
+    The weights and the preprocessing of a backbone have to be the same in all runs that it comes from.
+    """
+    own = (f"train images of {domain}", f"test images of {domain}")
+    is_seen = domain == SEEN or any(label in found.provenance for found in results for label in own)
+    labels = own if is_seen else LEVEL_LABELS
+    said: dict[str, tuple[Path, str]] = {}
+    for found in results:
+        for label in (*labels, f"{MADE_BY}{found.result.job['backbone']}"):
+            text = found.provenance.get(label)
+            if text is None:
+                continue
+            folder, other = said.setdefault(label, (found.folder, text))
+            if other != text:
+                raise UserError(
+                    f"{domain}: {folder} and {found.folder} differ in {label} ('{other}', not '{text}'), so that their "
+                    f"backbones cannot be compared; run both on the same images"
+                )
+
+
+def _refuse_other_protocols(results: Sequence[_Of]) -> None:
+    """Refuse results of probes that were trained in different ways."""
+    protocols = [found.result.job["protocol"] for of in results for found in of.values()]
+    if any(protocol != protocols[0] for protocol in protocols):
+        names = ", ".join(sorted({protocol["name"] for protocol in protocols}))
+        raise UserError(f"these results follow different protocols ({names}); compare runs of the same one")

@@ -1,0 +1,232 @@
+"""How well a backbone does on a domain when all of it is trained there: what frozen features are set against.
+
+ImageNet-CoG, supplementary C.2 and Fig. 6: if accuracy on frozen features falls from level to level because concepts
+are farther from those seen, and not because levels differ in difficulty, it must fall relative to fine-tuning too. The
+paper does not say how it fine-tuned; `reference_protocol` is our choice, and every number of it is in the job.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from unseen.backbones.backbone import Backbone
+from unseen.errors import UserError
+from unseen.features.batches import Decoder, Piece, decoded, geometry
+from unseen.features.device_memory import sent
+from unseen.features.fingerprint import names_and_pixels
+from unseen.images.manifest import Manifest
+from unseen.images.source import ImageSource
+from unseen.images.transform import Transform
+from unseen.jobs.finetune_images import TESTED, epoch_order, whole_transform
+from unseen.jobs.finetune_job import FinetuneJob
+from unseen.jobs.job import job_key
+from unseen.jobs.runner import Result, read_result, run_jobs
+from unseen.probes.finetuning.train import FinetuneProtocol
+from unseen.results.score import Score
+from unseen.results.tables import score_table, summarise
+from unseen.studies.concepts.features import SIDES
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+CHUNK = 2000
+"""Steps whose images one set of worker processes decodes."""
+
+
+def reference_protocol(images: int, *, epochs: int = 30, batch: int = 256, rate: float = 0.01) -> FinetuneProtocol:
+    """SGD with Nesterov momentum over some epochs of a domain's training images, the rate falling along a cosine."""
+    if images < 1 or epochs < 1:
+        raise UserError(f"fine-tuning needs images and at least one epoch, not {images} and {epochs}")
+    return FinetuneProtocol("cog-v2-finetune", ceil(images * epochs / batch), batch, rate, decay=1e-4)
+
+
+def plan_reference(
+    study: str,
+    backbone: Backbone,
+    domain: str,
+    images: str,
+    protocol: FinetuneProtocol,
+    *,
+    seed: int = 0,
+) -> FinetuneJob:
+    """The job of fine-tuning a backbone on the images "train" of a manifest and scoring it on those "test".
+
+    Args:
+        images: `names_and_pixels` of those.
+    """
+    import torch
+
+    spec = backbone.spec
+    arithmetic = "float16" if torch.cuda.is_available() else "float32"
+    return FinetuneJob(study, protocol, backbone.label, spec, domain, images, seed, arithmetic)
+
+
+def run_reference(
+    job: FinetuneJob,
+    backbone: Backbone,
+    source: ImageSource,
+    manifest: Manifest,
+    folder: Path,
+    *,
+    workers: int = 0,
+    every: int = 500,
+    watch: Callable[[int], None] = lambda _: None,
+) -> Result:
+    """The result of the job: read where `folder` has it, and otherwise computed, from its last checkpoint on.
+
+    Args:
+        backbone: what the job was planned with; its module is changed in place.
+        folder: of results; the checkpoint, of twice the network's size, is beside it until the job is done.
+        workers: processes that decode images.
+    """
+    if names_and_pixels(source, manifest, SIDES) != job.images or backbone.spec != job.spec:
+        raise UserError(f"{job.backbone} on {job.domain}: not what this fine-tuning was planned with; plan it again")
+    checkpoint = folder.parent / "checkpoints" / f"{job_key(job)}.pt"
+
+    def work(_: FinetuneJob) -> dict[str, Any]:
+        return _fine_tuned(job, backbone, _Images.of(source, manifest, workers), checkpoint, every, watch)
+
+    for _ in run_jobs([job], folder, work):
+        checkpoint.unlink(missing_ok=True)
+    result = read_result(folder, job_key(job))
+    if result is None:
+        raise UserError(f"{folder}: the result of {job.backbone} on {job.domain} vanished while it was written")
+    return result
+
+
+def relative_to_finetuned(scores: Iterable[Score], finetuned: Iterable[Score]) -> pd.DataFrame:
+    """Top-1 of the logistic regression minus that of fine-tuning, by backbone and domain, means over seeds.
+
+    Columns: backbone, domain, shots, mean, finetuned, relative. A backbone and domain that was not fine-tuned is left
+    out.
+    """
+    probes, references = (summarise(score_table(part)) for part in (scores, finetuned))
+    chosen = probes[(probes["metric"] == "top1") & (probes["probe"] == "logistic")]
+    found = references[references["metric"] == "top1"].rename(columns={"mean": "finetuned"})
+    table = chosen.merge(found[["backbone", "domain", "finetuned"]], on=["backbone", "domain"])
+    table["relative"] = table["mean"] - table["finetuned"]
+    return table[["backbone", "domain", "shots", "mean", "finetuned", "relative"]]
+
+
+def _fine_tuned(
+    job: FinetuneJob, backbone: Backbone, images: "_Images", checkpoint: Path, every: int, watch: Callable[[int], None]
+) -> dict[str, Any]:
+    import torch
+
+    from unseen.metrics.accuracy import top_k_accuracy
+    from unseen.probes.finetuning.train import finetune, predict, with_head
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model = with_head(backbone.module, backbone.spec.dimension, len(images.classes), seed=job.seed)
+    transform = backbone.spec.transform
+    done = finetune(
+        model,
+        lambda start: images.training(start, transform, job.protocol, job.seed, device),
+        job.protocol,
+        device=device,
+        seed=job.seed,
+        every=every,
+        checkpoint=checkpoint,
+        identity=job_key(job),
+        watch=watch,
+    )
+    scores = predict(model, images.testing(transform, device), device=device) if done.finished else None
+    if scores is None or not bool(scores.isfinite().all()):
+        checkpoint.unlink(missing_ok=True)  # of no use: from it, the same would happen again
+        raise UserError(
+            f"{job.backbone} on {job.domain}: fine-tuning diverged at rate {job.protocol.rate:g}; give a smaller --rate"
+        )
+    y = torch.from_numpy(images.test_y)
+    return {
+        "top1": float(top_k_accuracy(scores, y)),
+        "top5": float(top_k_accuracy(scores, y, 5)),
+        "losses": list(done.losses),
+        "skipped": done.skipped,
+        "device": device.type,
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _Images:
+    """The images of a manifest by split: where they are in their source, and their class indices."""
+
+    source: ImageSource
+    classes: tuple[str, ...]
+    train: NDArray[np.int64]
+    train_y: NDArray[np.int64]
+    test: NDArray[np.int64]
+    test_y: NDArray[np.int64]
+    workers: int
+
+    @classmethod
+    def of(cls, source: ImageSource, manifest: Manifest, workers: int) -> "_Images":
+        numbers = [np.array(manifest.numbers(source, split), dtype=np.int64) for split in SIDES]
+        labels = [[source.entries[number].label for number in part.tolist()] for part in numbers]
+        classes = tuple(sorted(set(labels[0])))
+        if len(classes) < 2 or set(labels[1]) != set(classes):
+            raise UserError("fine-tuning needs at least two classes, each with images to train and to test on")
+        y = [np.searchsorted(classes, part).astype(np.int64) for part in labels]
+        return cls(source, classes, numbers[0], y[0], numbers[1], y[1], workers)
+
+    def training(
+        self, start: int, transform: Transform, protocol: FinetuneProtocol, seed: int, device: "torch.device"
+    ) -> "Iterator[tuple[Tensor, Tensor]]":
+        """Normalised images and labels of every step from `start` on; each epoch has an order of its own."""
+        import torch
+
+        from unseen.features.forward import normalised
+        from unseen.probes.finetuning.augment import augmented
+
+        size, batch = transform.size, protocol.batch
+        if protocol.augment == "crop+flip":
+            transform = whole_transform(transform)
+        for first in range(start, protocol.steps, CHUNK):
+            steps = range(first, min(first + CHUNK, protocol.steps))
+            order = epoch_order(len(self.train), steps.start * batch, steps.stop * batch, seed)
+            with closing(self._pixels(self.train[order], transform, batch, device)) as blocks:
+                for step, (pixels, proportions) in zip(steps, blocks, strict=True):
+                    generator = torch.Generator().manual_seed((seed << 32) + step)
+                    chosen = augmented(pixels, proportions, size, protocol.augment, generator)
+                    place = (step - first) * batch
+                    yield (
+                        normalised(chosen, transform),
+                        torch.from_numpy(self.train_y[order[place : place + batch]]),
+                    )
+
+    def testing(self, transform: Transform, device: "torch.device") -> "Iterator[Tensor]":
+        """Normalised test images in order."""
+        from unseen.features.forward import normalised
+
+        with closing(self._pixels(self.test, transform, TESTED, device)) as blocks:
+            for pixels, _ in blocks:
+                yield normalised(pixels, transform)
+
+    def _pixels(
+        self, numbers: NDArray[np.int64], transform: Transform, batch: int, device: "torch.device"
+    ) -> "Generator[tuple[Tensor, Tensor], None, None]":
+        """Bytes (b, side, side, 3) on the device and the images' proportions, in order.
+
+        An image that cannot be read or decoded is an error.
+        """
+        import torch
+
+        shape = geometry(transform)
+        stops = [min(start + batch, len(numbers)) for start in range(0, len(numbers), batch)]
+        pieces = [Piece(0, index * batch, stop, (shape,)) for index, stop in enumerate(stops)]
+        decoder = Decoder(self.source, numbers, pieces, fast=False, exif=False)
+        with closing(decoded(decoder, workers=self.workers, device=device)) as batches:
+            for found in batches:
+                if found.unreadable:
+                    raise UserError(found.unreadable)
+                for place, reason in found.damaged[shape].items():
+                    raise UserError(f"{self.source.entries[int(numbers[place])].id}: {reason}")
+                pixels = found.pixels[shape]
+                yield sent(pixels, device), found.proportions.get(shape, torch.ones(len(pixels)))

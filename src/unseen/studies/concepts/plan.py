@@ -1,0 +1,227 @@
+"""What a concept study will do, and what that will take, before it starts."""
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from unseen.backbones.backbone import Backbone
+from unseen.errors import UserError, did_you_mean
+from unseen.features.disk import feature_bytes, remaining_rows
+from unseen.features.settings import Settings
+from unseen.features.speed import seconds_per_image
+from unseen.images.domains import SEEN, DomainImages
+from unseen.ontology.levels import SHIPPED, Levels, load_levels
+from unseen.papers.comparability import Draw
+from unseen.probes.mlp import COG_V1_MLP
+from unseen.probes.protocol import LogisticProtocol
+from unseen.probes.sgd.kernels.layout import padded
+from unseen.probes.sgd.memory import SweepSize
+from unseen.probes.sgd.rows import ALIGNED
+from unseen.studies.concepts.features import SIDES
+from unseen.studies.concepts.variants import PLAIN
+from unseen.studies.probing import EXTENDED, FeaturePair, on_gpu
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked of a study.
+
+    Attributes:
+        domains: their names, in order.
+        concepts: ids of each domain's concepts; a domain whose concepts are not known beforehand is not in it.
+        variant: how the images of a concept are drawn (`unseen.studies.concepts.variants`).
+        draw: who chose the images of the levels, where their features do not say.
+        extended: which probes of the paper's first version are run too (`unseen.studies.probing.EXTENDED`).
+        seen: the name of the domain of seen concepts.
+    """
+
+    levels: Levels
+    domains: tuple[str, ...]
+    concepts: Mapping[str, tuple[str, ...]]
+    protocol: LogisticProtocol
+    shots: tuple[int | None, ...]
+    seeds: int
+    variant: str = PLAIN
+    draw: Draw = "unknown"
+    extended: tuple[str, ...] = ()
+    seen: str = SEEN
+
+    @property
+    def published(self) -> str:
+        """Whose levels these are: `cog-v2`, or `cog-v1` for the paper's first version; empty for others."""
+        own = levels_hash(self.levels)
+        return next((name for name in SHIPPED if levels_hash(load_levels(name)) == own), "")
+
+
+def levels_hash(levels: Levels) -> str:
+    """The beginning of SHA-256 over (level, concept): which concepts are in which level, and nothing else."""
+    rows = sorted((concept.level, concept.wnid) for concept in levels.concepts)
+    return hashlib.sha256("".join(f"{level}\t{wnid}\n" for level, wnid in rows).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class DomainCost:
+    """What a domain takes, for all backbones: images by split, those whose features are there already, and bytes.
+
+    Attributes:
+        bytes: of all its features, and `missing` of those that are still to be written.
+    """
+
+    name: str
+    concepts: int
+    train: int
+    test: int
+    done: int
+    bytes: int
+    missing: int
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What is left to do.
+
+    Attributes:
+        extraction: seconds, and `probing` likewise.
+        memory: bytes while the largest domain is probed: of each process on a CPU, of the device on a GPU.
+        free: bytes on the disk that the study is written to.
+    """
+
+    domains: tuple[DomainCost, ...]
+    extraction: float
+    probing: float
+    memory: int
+    free: int
+
+    @property
+    def disk(self) -> int:
+        """Bytes of features that are still to be written."""
+        return sum(domain.missing for domain in self.domains)
+
+
+def chosen_domains(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
+    """`l1,l5` as names of domains in the study's order; all of them where nothing was said."""
+    if text is None:
+        return tuple(known)
+    words = [word.strip().lower() for word in text.split(",") if word.strip()]
+    lower = [name.lower() for name in known]
+    wrong = next((word for word in words if word not in lower), None)
+    if wrong is not None or not words:
+        hint = did_you_mean(wrong, known) if wrong else ""
+        raise UserError(f"--domains takes some of {', '.join(known)}, with commas between, not '{text}'{hint}")
+    return tuple(name for name in known if name.lower() in words)
+
+
+def chosen_probes(text: str | None) -> tuple[str, ...]:
+    """`kmeans,pca` as kinds of further probes, in the study's order; all of them for `all`, none for None."""
+    if text is None:
+        return ()
+    words = [word.strip().lower() for word in text.split(",") if word.strip()]
+    wrong = next((word for word in words if word not in {*EXTENDED, "all"}), None)
+    if wrong is not None or not words:
+        hint = did_you_mean(wrong, EXTENDED) if wrong else ""
+        kinds = ", ".join(EXTENDED)
+        raise UserError(f"--extended takes some of {kinds}, with commas between, or all, not '{text}'{hint}")
+    return tuple(kind for kind in EXTENDED if kind in words or "all" in words)
+
+
+def extraction_costs(
+    domains: Sequence[DomainImages], backbones: Sequence[Backbone], folder: Path, settings: Settings
+) -> tuple[list[DomainCost], float]:
+    """What each domain takes, for all backbones together, and the seconds that the missing features should take."""
+    costs, seconds = list[DomainCost](), 0.0
+    speed: tuple[float, list[float]] | None = None
+    for domain in domains:
+        rows = sum(domain.rows.values())
+        left = domain_remaining(domain, backbones, folder, settings)
+        size, missing = (
+            sum(feature_bytes(n, each.spec.dimension, settings) for n, each in zip(of, backbones, strict=True))
+            for of in ([rows] * len(backbones), left)
+        )
+        images = domain.rows["train"], domain.rows["test"]
+        costs.append(DomainCost(domain.name, len(domain.concepts), *images, rows - max(left), size, missing))
+        if max(left):
+            speed = speed or seconds_per_image(domain.sides["train"][0], backbones, settings)
+            decode = speed[0] * max(left) / max(settings.workers, 1)
+            compute = sum(each * images for each, images in zip(speed[1], left, strict=True))
+            # A CPU decodes and computes with the same cores, a GPU computes while the CPU decodes.
+            seconds += decode + compute if settings.device == "cpu" else max(decode, compute)
+    return costs, seconds
+
+
+def domain_remaining(
+    domain: DomainImages, backbones: Sequence[Backbone], folder: Path, settings: Settings
+) -> list[int]:
+    """Images of a domain whose features are not below `folder` yet, by backbone."""
+    specs, place = [backbone.spec for backbone in backbones], folder / domain.name
+    parts = [remaining_rows(*domain.sides[split], split, specs, place, settings) for split in SIDES]
+    return [sum(of) for of in zip(*parts, strict=True)]
+
+
+def missing_bytes(
+    domains: Sequence[DomainImages], backbones: Sequence[Backbone], folder: Path, settings: Settings
+) -> int:
+    """Bytes of the features of domains that are not below `folder` yet."""
+    return sum(
+        feature_bytes(left, backbone.spec.dimension, settings)
+        for domain in domains
+        for left, backbone in zip(domain_remaining(domain, backbones, folder, settings), backbones, strict=True)
+    )
+
+
+def expected_pairs(domains: Sequence[DomainImages], backbones: Sequence[Backbone]) -> list[FeaturePair]:
+    """Features that are still to be extracted, as far as planning needs to know them."""
+    return [
+        FeaturePair(
+            backbone.label,
+            domain.name,
+            "",
+            "",
+            "",
+            "",
+            len(domain.concepts),
+            domain.rows["train"] // len(domain.concepts),
+            domain.rows["train"],
+            backbone.spec.dimension,
+            domain.rows["test"],
+        )
+        for backbone in backbones
+        for domain in domains
+    ]
+
+
+def probing_memory(pairs: Sequence[FeaturePair], protocol: LogisticProtocol, *, extended: Collection[str] = ()) -> int:
+    """Bytes that probing the largest pair takes, by the kind of probe that takes the most.
+
+    Test features, about a twentieth of those to train on in ImageNet-CoG, are not in it.
+    """
+    further = {"mlp": _perceptron_memory, "kmeans": _clustering_memory}
+    kinds = [_logistic_memory, *(memory for kind, memory in further.items() if kind in extended)]
+    return max(kind(pair, protocol) for pair in pairs for kind in kinds)
+
+
+def _logistic_memory(pair: FeaturePair, protocol: LogisticProtocol) -> int:
+    """Of the features, each with a 1 for the bias, and a round of trials.
+
+    A GPU draws batches from the 16-bit features themselves. A CPU copies the rows of a fit from the 32-bit ones, all of
+    them in the end, and has the weights three times (momentum, result) and scores with their gradient for a batch.
+    """
+    wide, trials = pair.dimension + 1, protocol.round_size
+    if on_gpu():
+        size = SweepSize(1, trials, pair.classes, pair.dimension, protocol.batch, item=2)
+        return pair.rows * padded(wide, ALIGNED) * 2 + size.bytes
+    weights, scores = trials * wide * pair.classes, protocol.batch * trials * pair.classes
+    return 4 * (2 * pair.rows * wide + 3 * weights + 2 * scores)
+
+
+def _perceptron_memory(pair: FeaturePair, protocol: LogisticProtocol) -> int:
+    """Of the 32-bit features, as much again while they are checked, and a round of perceptrons with momentum."""
+    sizes = (pair.dimension, *COG_V1_MLP.hidden, pair.classes)
+    weights = sum((inputs + 1) * outputs for inputs, outputs in pairwise(sizes))
+    return 4 * (2 * pair.rows * pair.dimension + 2 * protocol.round_size * weights)
+
+
+def _clustering_memory(pair: FeaturePair, _: LogisticProtocol) -> int:
+    """Of the 32-bit features, normalised and then centred, and of what k-means makes of them meanwhile."""
+    return 4 * 3 * pair.rows * pair.dimension

@@ -1,0 +1,196 @@
+"""Features of other levels out of those that were extracted already.
+
+Levels by another measure, random sets and class-balanced levels are of the same concepts and images as the published
+levels: their features are rows of the features that are there, in another grouping. Copying them takes minutes, where
+extracting them again takes hours. Features may be stores of an extraction, or a user's own `train` and `test` in the
+folder of each domain, whose classes must then be called by the ids of their concepts.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+from unseen.features.features import INTEGER, Features
+from unseen.features.readers import read_features
+from unseen.features.store import MANIFEST, write_store
+from unseen.images.domains import SEEN
+from unseen.images.splits import draw_place
+from unseen.studies.concepts.features import (
+    SIDES,
+    Place,
+    check_alike,
+    own_features,
+    read_about,
+    read_for_planning,
+    stores_in,
+)
+
+BLOCK = 16_384
+Opened = dict[tuple[Path, bool], Features]
+"""Features by their place, and whether their bytes were gone through."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Rows of one store that go into another: their places, in order, and the concept of each."""
+
+    features: Features
+    rows: NDArray[np.int64]
+
+    @property
+    def ids(self) -> Iterator[str]:
+        return (self.features.ids[row] for row in self.rows)
+
+    def batches(self, labels: Mapping[str, int]) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+        """(X, y) of the rows, those that follow one another together; `labels` are what concepts become."""
+        table = np.array([labels.get(name, -1) for name in self.features.classes], dtype=np.int64)
+        ends = np.flatnonzero(np.diff(self.rows) != 1) + 1
+        for run in np.split(self.rows, ends):
+            for start in range(0, len(run), BLOCK):
+                part = run[start : start + BLOCK]
+                yield self.features.X[int(part[0]) : int(part[-1]) + 1], table[self.features.y[part]]
+
+
+def regroup(
+    folder: Path,
+    backbone: str,
+    levels: Mapping[str, Collection[str]],
+    out: Path,
+    *,
+    most: int | None = None,
+    seen: str = SEEN,
+) -> dict[str, tuple[Place, Place]]:
+    """Stores of some levels' features below `out`, made of the features of a backbone that are below `folder`.
+
+    What is there already is not made again, and a store that has just the concepts of a domain is taken as it is.
+    Stores that were regrouped themselves are no sources.
+
+    Args:
+        backbone: its id; for features that do not say whose they are, what to call it.
+        levels: ids of the concepts of each domain.
+        most: training images of a concept that is not seen; where it has more, those that the draw puts first.
+        seen: the domain of the seen concepts.
+    """
+    if out.resolve() == folder.resolve():
+        raise UserError(f"{folder}: features are grouped anew into another folder than they are in; give another --out")
+    there = _sources(folder, backbone)
+    check_alike(place for places in there.values() for place in places)
+    opened: Opened = {}
+    found: dict[str, tuple[Place, Place]] = {}
+    for domain, concepts in levels.items():
+        train, test = (
+            _store(out / domain, split, backbone, concepts, there[split], opened, limit)
+            for split, limit in zip(SIDES, (None if domain == seen else most, None), strict=True)
+        )
+        found[domain] = (train, test)
+    return found
+
+
+def _sources(folder: Path, backbone: str) -> dict[str, list[Place]]:
+    """Features of a backbone in the folders of the domains below a folder, by split."""
+    domains = sorted(entry for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
+    found: dict[str, list[Place]] = {split: [] for split in SIDES}
+    for domain in domains:
+        own = own_features(domain)
+        places = zip(SIDES, own, strict=True) if own else ((store.split, store) for store in stores_in(domain))
+        for split, place in places:
+            whose = {None, backbone} if own else {backbone}
+            if split in found and place.backbone in whose and "regrouped_from" not in place.about:
+                found[split].append(place)
+    if not any(found.values()):
+        raise UserError(f"{folder}: no features of {backbone} in the folders of its domains")
+    for split, places_of in found.items():
+        if not places_of:
+            raise UserError(f"{folder}: no finished {split} features to group anew; finish the extraction")
+    return found
+
+
+def _store(
+    folder: Path,
+    split: str,
+    backbone: str,
+    concepts: Collection[str],
+    sources: Sequence[Place],
+    opened: Opened,
+    limit: int | None,
+) -> Place:
+    """One store of the rows of some concepts."""
+    names = tuple(sorted(concepts))
+    read = {source.path: _open(source.path, opened) for source in sources}
+    whole = next((source for source in sources if read[source.path].classes == names), None)
+    if whole is not None and limit is None:
+        return whole
+    keys = sorted(source.known.key or str(read[source.path].provenance["content_hash"]) for source in sources)
+    key = hashlib.sha256(json.dumps([keys, names, limit, split]).encode()).hexdigest()
+    place = folder / f"regrouped-{split}-{key[:12]}"
+    if not (place / MANIFEST).is_file():
+        # Their bytes are copied into features of another name: they must be what the manifests say.
+        checked = {path: _open(path, opened, verify=True) for path in read}
+        parts = _parts(checked, names, limit, split)
+        labels = {name: label for label, name in enumerate(names)}
+        batches = (batch for part in parts for batch in part.batches(labels))
+        ids = [id_ for part in parts for id_ in part.ids] if all(part.features.ids for part in parts) else []
+        half = all(part.features.X.dtype == np.float16 for part in parts)
+        about = _about(sources, names, backbone) | {"regrouped_from": keys, "most": limit, "split": split, "key": key}
+        write_store(place, batches, names, provenance=about, ids=ids, dtype="float16" if half else "float32")
+    return Place(place, read_about(place))
+
+
+def _open(path: Path, opened: Opened, *, verify: bool = False) -> Features:
+    """Features, opened once; with `verify`, after all their bytes were gone through."""
+    if (path, verify) not in opened:
+        opened[path, verify] = read_features(path) if verify else read_for_planning(path)
+    return opened[path, verify]
+
+
+def _about(sources: Sequence[Place], concepts: Sequence[str], backbone: str) -> dict[str, Any]:
+    """What the first source says of how its features were made, as all others do, and which images all left out."""
+    about = {name: value for name, value in sources[0].about.items() if name not in {"manifest", "source"}}
+    damaged = [image for source in sources for image in source.known.damaged if image.label in {None, *concepts}]
+    losses = [asdict(image) for image in dict.fromkeys(damaged)]
+    whose = {} if sources[0].backbone else {"backbone": {"id": backbone}}
+    return about | whose | {"damaged_count": len(losses), "damaged": losses}
+
+
+def _parts(sources: Mapping[Path, Features], concepts: Sequence[str], most: int | None, split: str) -> list[_Part]:
+    """Rows of every concept, each taken from the first source that has it."""
+    left = set(concepts)
+    parts = []
+    for features in sources.values():
+        there = [code for code in np.unique(features.y).tolist() if features.classes[code] in left]
+        if not there:
+            continue
+        left -= {features.classes[code] for code in there}
+        rows = np.flatnonzero(np.isin(features.y, there)) if most is None else _first(features, there, most)
+        parts.append(_Part(features, rows))
+    if left:
+        lacking = f"no {split} features of {len(left):,} of {len(concepts):,} concepts, {min(left)} for one"
+        for path, features in sources.items():
+            if all(INTEGER.fullmatch(name) for name in features.classes):
+                raise UserError(
+                    f"{lacking}: the classes of {path} are numbered, so which concepts they are is not known; "
+                    "name them by the ids of their concepts (an array `classes`, or words as labels)"
+                )
+        raise UserError(lacking)
+    return parts
+
+
+def _first(features: Features, codes: Sequence[int], most: int) -> NDArray[np.int64]:
+    """Rows of at most so many images of each class: those that come first in the draw with seed 0 (`images.splits`).
+
+    Images without names are drawn by their numbers within their class.
+    """
+    chosen = []
+    for code in codes:
+        rows = np.flatnonzero(features.y == code).tolist()
+        images = [features.ids[row].rpartition("/")[2] if features.ids else str(n) for n, row in enumerate(rows)]
+        drawn = sorted(zip(images, rows, strict=True), key=lambda each: draw_place(0, features.classes[code], each[0]))
+        chosen += [row for _, row in drawn[:most]]
+    return np.sort(np.array(chosen, dtype=np.int64))

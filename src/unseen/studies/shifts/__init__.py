@@ -1,0 +1,1 @@
+"""The study of robustness to shifts of distribution."""

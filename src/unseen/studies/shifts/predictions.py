@@ -1,0 +1,89 @@
+"""Files of predictions, one .npz a column of the table of accuracies: what `unseen shifts agreement` reads.
+
+The arrays are (images,) predicted classes, as indices, under the names of the models; `labels` are the true ones.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zipfile import BadZipFile, ZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+from unseen.files import atomic_write
+from unseen.studies.shifts.accuracies import REMEDY, Column
+from unseen.studies.shifts.plans import RESERVED
+
+if TYPE_CHECKING:
+    from unseen.features.logits import Logits
+
+LABELS, FOLDER = RESERVED, "predictions"
+Classes = NDArray[np.integer]
+
+
+def predictions(logits: "Logits", column: Column) -> tuple[Classes, Classes]:
+    """(n,) predicted and true classes of the images of a column, as indices into the classes kept."""
+    import torch
+
+    from unseen.metrics.class_subset import subset_guesses
+
+    values = torch.from_numpy(logits.values[: len(logits)])
+    guess, truth = subset_guesses(values, logits.image_labels, logits.columns, column.kept, column.classes)
+    return guess.numpy().astype(np.int32), truth.numpy().astype(np.int32)
+
+
+def add_predictions(
+    folder: Path, model: str, made: Mapping[str, tuple[Classes, Classes]], *, keep: bool = False
+) -> None:
+    """Put a model's predictions into the files of a folder, in place of those it had in any of them.
+
+    Args:
+        made: by column, what `predictions` gives. In a file that has other true classes nothing is put: it is refused.
+        keep: leave those that the model has in other files, as it is the same classifier.
+    """
+    files = dict[Path, dict[str, Classes]]()
+    for name, (guess, truth) in made.items():
+        path = folder / f"{name}.npz"
+        known = read_predictions(path) if path.exists() else {LABELS: truth}
+        if not np.array_equal(known.get(LABELS, ()), truth):
+            raise UserError(f"{path}: has predictions of other images, or of other classes; {REMEDY}")
+        files[path] = {**known, model: guess}
+    for path in () if keep else sorted(set(folder.glob("*.npz")) - set(files)):
+        known = read_predictions(path)
+        if model in known:
+            files[path] = {name: values for name, values in known.items() if name != model}
+    for path, arrays in files.items():
+        if set(arrays) == {LABELS}:
+            path.unlink()
+        else:
+            write_predictions(path, arrays)
+
+
+def write_predictions(path: Path, arrays: Mapping[str, Classes]) -> None:
+    """Like `np.savez`, which cannot write every name: a model may be called `file`."""
+    with atomic_write(path) as handle, ZipFile(handle, "w") as archive:
+        for name, values in arrays.items():
+            with archive.open(f"{name}.npy", "w") as entry:
+                np.lib.format.write_array(entry, np.asarray(values), allow_pickle=False)
+
+
+def read_predictions(path: Path) -> Mapping[str, Classes]:
+    """Arrays of class indices by model, all of one length; nothing is unpickled."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    except (OSError, ValueError, BadZipFile, AttributeError, TypeError):
+        raise UserError(f"{path}: not an .npz file of plain arrays, one a model") from None
+    for name, values in arrays.items():
+        if values.ndim != 1 or not np.issubdtype(values.dtype, np.integer):
+            raise UserError(f"{path}: '{name}' must be one class index an image, not {values.dtype} {values.shape}")
+    if len({len(values) for values in arrays.values()}) > 1:
+        sizes = ", ".join(f"{name} {len(values)}" for name, values in list(arrays.items())[:4])
+        raise UserError(f"{path}: models have predictions of different numbers of images ({sizes} …)")
+    if not [name for name in arrays if name != LABELS]:
+        raise UserError(f"{path}: there are no predictions in it")
+    return arrays

@@ -1,0 +1,252 @@
+"""The study of distribution shifts: from a table of accuracies to fits, scores and what to make of them.
+
+Protocol `shi-2023`: ordinary least squares on logits over the models of the fit, one fit for each OOD set.
+Rules where the paper says nothing: a model with a gap in one of the ID sets or in an OOD set is left out for that OOD
+set; so is an accuracy of exactly 0 or 1, unless the size of its test set is given (see `accuracy_scales`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError, did_you_mean
+from unseen.metrics import robustness
+from unseen.metrics.accuracy_scales import within_unit
+from unseen.metrics.robustness import METHODS, PAPER, LogitFit, Method, bootstrap_fits, fit_accuracies, interval
+from unseen.metrics.robustness_checks import (
+    Collinearity,
+    Comparison,
+    collinearity,
+    compare_id_sets,
+    held_out_predictions,
+)
+from unseen.studies.shifts.model_score import ModelScore
+from unseen.studies.shifts.table import FitOn, ShiftTable, shift_table
+from unseen.studies.shifts.units import Unit
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Array = NDArray[np.float64]
+PROTOCOL = "shi-2023"
+GAP, BELOW, END = "no accuracy", "below the minimum", "exactly"
+
+
+@dataclass(frozen=True)
+class ShiftSettings:
+    """What can change a number besides the table.
+
+    Attributes:
+        method: of the fit.
+        minimum: least accuracy on an ID set, by its name and in the unit of the table, for a model to be looked at.
+        sizes: images of the test sets for which they are known.
+        resamples, seed, level: of the bootstrap over models, and how much of it an interval covers.
+    """
+
+    method: Method = PAPER
+    minimum: Mapping[str, float] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    resamples: int = 2000
+    seed: int = 0
+    level: float = 0.95
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """The fit by another method: its leave-one-out error and the greatest change it makes to a ρ, both in points."""
+
+    fit: LogitFit
+    held_out: float
+    change: float
+
+
+@dataclass(frozen=True)
+class ShiftFit:
+    """An OOD set: its fit, what supports it, and every model's score.
+
+    Attributes:
+        intervals: (2, k + 1) low and high of weights and intercept.
+        comparisons: fits to single ID sets, pairs and all, best leave-one-out error first.
+        by_group: the same with whole groups held out; empty with fewer than two groups, or where the rest is too few.
+        left_out: model → why it is in neither fit nor scores.
+    """
+
+    ood: str
+    fit: LogitFit
+    intervals: Array
+    collinearity: Collinearity
+    comparisons: tuple[Comparison, ...]
+    by_group: tuple[Comparison, ...]
+    alternatives: tuple[Alternative, ...]
+    scores: tuple[ModelScore, ...]
+    left_out: Mapping[str, str]
+
+    @property
+    def held_out(self) -> Comparison:
+        """Of the fit to all ID sets."""
+        return next(found for found in self.comparisons if found.fit.names == self.fit.names)
+
+
+@dataclass(frozen=True)
+class ShiftStudy:
+    """Fits for every OOD set of a table."""
+
+    table: ShiftTable
+    settings: ShiftSettings
+    fits: tuple[ShiftFit, ...]
+
+
+def effective_robustness(
+    table: "pd.DataFrame",
+    id: str | Sequence[str],  # noqa: A002  (what the field calls it)
+    ood: str | Sequence[str],
+    *,
+    fit_on: FitOn = None,
+    group: str | None = None,
+    model: str = "model",
+    unit: Unit | None = None,
+    settings: ShiftSettings | None = None,
+) -> ShiftStudy:
+    """Fit and score a table: for each OOD set, how much better models do than their ID accuracies say.
+
+    Args:
+        table: a row a model, a column a test set, in percent or as fractions.
+        id, ood: names of columns.
+        fit_on: models of the fit, as an expression (`group in {a, b}`) or a function of the table; the others are
+            only scored. All where not given.
+        group: column of groups, for means and for held-out groups.
+    """
+    id_sets, ood_sets = ([names] if isinstance(names, str) else list(names) for names in (id, ood))
+    return study_shifts(
+        shift_table(table, id_sets, ood_sets, model=model, group=group, fit_on=fit_on, unit=unit), settings
+    )
+
+
+def study_shifts(table: ShiftTable, settings: ShiftSettings | None = None) -> ShiftStudy:
+    """One fit for each OOD set."""
+    settings = settings or ShiftSettings()
+    check_settings(table, settings)
+    return ShiftStudy(table, settings, tuple(_fit_ood(table, ood, settings) for ood in table.ood_sets))
+
+
+def check_settings(table: ShiftTable, settings: ShiftSettings) -> None:
+    """Refuse sizes and minimums of test sets that are not there, and minimums that nothing can reach."""
+    names = table.test_sets
+    for name in (*settings.sizes, *settings.minimum):
+        if name not in names:
+            raise UserError(f"no test set '{name}' in this fit to have a size or a minimum{did_you_mean(name, names)}")
+    for name, least in settings.minimum.items():
+        if name not in table.id_sets:
+            raise UserError(f"a minimum is for an ID test set, and '{name}' is OOD")
+        if table.fraction(least) > 1:
+            raise UserError(
+                f"a minimum of {least:g} on '{name}' is more than any accuracy, which are read as {table.unit}"
+            )
+
+
+def _fit_ood(table: ShiftTable, ood: str, settings: ShiftSettings) -> ShiftFit:
+    names = table.id_sets
+    accuracy, left_out = usable_models(table, ood, settings)
+    rows = [row for row, model in enumerate(table.models) if model not in left_out]
+    x, y, inside = accuracy[rows, :-1], accuracy[rows, -1], table.in_fit[rows]
+    fewest = len(names) + 2
+    if inside.sum() < fewest:
+        sets = ", ".join((*names, ood))
+        below = sum(reason.startswith(BELOW) for reason in left_out.values())
+        raise UserError(
+            f"{inside.sum()} models of the fit have accuracies on {sets}; {fewest - 1} coefficients need {fewest}"
+            + (f", and {below} models are below the minimum: lower it" if below else "")
+        )
+    fitted, target, method = x[inside], y[inside], settings.method
+    try:
+        fit = fit_accuracies(fitted, target, names, method)
+        draws = bootstrap_fits(fitted, target, resamples=settings.resamples, seed=settings.seed, method=method)
+        comparisons = compare_id_sets(fitted, target, names, method=method)
+    except UserError as error:
+        raise UserError(f"{ood}: {error}") from None
+    return ShiftFit(
+        ood=ood,
+        fit=fit,
+        intervals=interval(draws, settings.level),
+        collinearity=collinearity(fitted, method=method),
+        comparisons=tuple(comparisons),
+        by_group=_by_group(fitted, target, names, [table.groups[row] for row in np.array(rows)[inside]], method),
+        alternatives=tuple(_alternative(fit, fitted, target, x, other) for other in METHODS if other != method),
+        scores=_scores(table, rows, fit, draws, x, y, ood, settings),
+        left_out=left_out,
+    )
+
+
+def usable_models(table: ShiftTable, ood: str, settings: ShiftSettings) -> tuple[Array, dict[str, str]]:
+    """Accuracies on the ID sets and an OOD set, and the models that cannot be fitted or scored on them, or are not
+    wanted.
+
+    Returns:
+        (models, k + 1) fractions, those of 0 and 1 moved inside where the size of their test set is known; model → why
+        it is left out, beginning with `GAP`, `BELOW` or `END`.
+    """
+    names = (*table.id_sets, ood)
+    accuracy = np.column_stack([_finite(table, name, settings) for name in names])
+    limits = [table.fraction(settings.minimum[name]) if name in settings.minimum else 0.0 for name in names]
+    reasons = dict[str, str]()
+    for model, values in zip(table.models, accuracy, strict=True):
+        gaps = [name for name, value in zip(names, values, strict=True) if np.isnan(value)]
+        below = [name for name, value, limit in zip(names, values, limits, strict=True) if value < limit]
+        ends = {name: value for name, value in zip(names, values, strict=True) if value in (0, 1)}
+        if gaps:
+            reasons[model] = f"{GAP} on {', '.join(gaps)}"
+        elif below:
+            reasons[model] = f"{BELOW} on {', '.join(below)}"
+        elif ends:
+            parts = (f"{value:.0%} on {name}" for name, value in ends.items())
+            reasons[model] = f"{END} {', '.join(parts)}, of unknown size"
+    return accuracy, reasons
+
+
+def _finite(table: ShiftTable, name: str, settings: ShiftSettings) -> Array:
+    accuracy = table.accuracy[name]
+    return within_unit(accuracy, settings.sizes[name]) if name in settings.sizes else accuracy
+
+
+def _by_group(
+    x: Array, y: Array, names: Sequence[str], groups: Sequence[str], method: Method
+) -> tuple[Comparison, ...]:
+    if len(set(groups)) < 2:
+        return ()
+    try:
+        return tuple(compare_id_sets(x, y, names, folds=groups, method=method))
+    except UserError:  # without one of the groups, the rest does not determine a plane
+        return ()
+
+
+def _alternative(fit: LogitFit, fitted: Array, target: Array, x: Array, method: Method) -> Alternative:
+    other = fit_accuracies(fitted, target, fit.names, method)
+    held_out = robustness.mean_error(held_out_predictions(fitted, target, method=method), target)
+    return Alternative(other, held_out, 100 * float(np.abs(other.predict(x) - fit.predict(x)).max()))
+
+
+def _scores(
+    table: ShiftTable,
+    rows: Sequence[int],
+    fit: LogitFit,
+    draws: Array,
+    x: Array,
+    y: Array,
+    ood: str,
+    settings: ShiftSettings,
+) -> tuple[ModelScore, ...]:
+    names = (*fit.names, ood)
+    sizes = {place: settings.sizes[name] for place, name in enumerate(names) if name in settings.sizes}
+    spread = robustness.bootstrap_robustness(draws, x, y, method=fit.method, sizes=sizes, seed=settings.seed)
+    low, high = interval(spread, settings.level)
+    expected, rho = fit.predict(x), robustness.effective_robustness(fit, x, y)
+    return tuple(
+        ModelScore(
+            table.models[row], table.groups[row], bool(table.in_fit[row]), tuple(x[i].tolist()),
+            float(y[i]), float(expected[i]), float(rho[i]), float(low[i]), float(high[i]),
+        )
+        for i, row in enumerate(rows)
+    )  # fmt: skip

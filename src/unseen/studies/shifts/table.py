@@ -1,0 +1,169 @@
+"""A table of accuracies, models × test sets, read and checked for a fit of effective robustness."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError, did_you_mean
+from unseen.files import read_table
+from unseen.studies.shifts.row_filter import row_filter
+from unseen.studies.shifts.units import Unit, detect_unit
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Array = NDArray[np.float64]
+FitOn = str | Callable[["pd.DataFrame"], Any] | None
+"""Models of the fit: an expression, or a function of the table that gives one truth value a row; None for all."""
+
+GAPS = ("", "nan", "na", "<na>", "none")
+"""What stands for no accuracy, in any case of letters."""
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+UNGROUPED = "all models"
+
+
+@dataclass(frozen=True)
+class ShiftTable:
+    """Models and what they reach.
+
+    Attributes:
+        groups: of each model.
+        in_fit: (models,) whether a model takes part in the fit or is only scored.
+        accuracy: of each test set, (models,) fractions; NaN where the table has a gap.
+        unit: of the table as it was given.
+    """
+
+    models: tuple[str, ...]
+    groups: tuple[str, ...]
+    in_fit: NDArray[np.bool_]
+    id_sets: tuple[str, ...]
+    ood_sets: tuple[str, ...]
+    accuracy: Mapping[str, Array]
+    unit: Unit
+
+    @property
+    def test_sets(self) -> tuple[str, ...]:
+        return (*self.id_sets, *self.ood_sets)
+
+    def fraction(self, value: float) -> float:
+        """A number in the unit of the table as a fraction."""
+        return value / 100 if self.unit == "percent" else value
+
+
+def read_accuracies(path: Path) -> "pd.DataFrame":
+    """A CSV file with a header, every cell as text."""
+    import pandas as pd
+
+    rows = [row for _, row in read_table(path, [])]
+    if not rows:
+        raise UserError(f"{path}: there is a header and no model below it")
+    return pd.DataFrame(rows, dtype=object)
+
+
+def shift_table(
+    table: "pd.DataFrame",
+    id_sets: Sequence[str],
+    ood_sets: Sequence[str],
+    *,
+    model: str = "model",
+    group: str | None = None,
+    fit_on: FitOn = None,
+    unit: Unit | None = None,
+) -> ShiftTable:
+    """The columns of a table that a study needs, as fractions.
+
+    Args:
+        table: a row a model; cells may be text.
+        model, group: columns of names and of groups.
+        unit: of the accuracies; where not given it is detected, and refused where the numbers do not tell it.
+    """
+    _check_sets(id_sets, ood_sets)
+    columns = [str(name) for name in table.columns]
+    for name in (model, *([group] if group else []), *id_sets, *ood_sets):
+        if name not in columns:
+            raise UserError(f"the table has no column '{name}'{did_you_mean(name, columns)}")
+    if len(set(columns)) < len(columns):
+        raise UserError("a column name occurs twice in the table")
+    models = _models([_text(cell) for cell in table[model]])
+    numbers = {name: _numbers(name, models, [_text(cell) for cell in table[name]]) for name in (*id_sets, *ood_sets)}
+    found = unit or detect_unit(numbers, models)
+    _check_range(numbers, models, found)
+    return ShiftTable(
+        models=models,
+        groups=tuple(_text(cell) or "none" for cell in table[group]) if group else (UNGROUPED,) * len(models),
+        in_fit=_in_fit(table, fit_on, columns),
+        id_sets=tuple(id_sets),
+        ood_sets=tuple(ood_sets),
+        accuracy={name: values / 100 if found == "percent" else values for name, values in numbers.items()},
+        unit=found,
+    )
+
+
+def _check_sets(id_sets: Sequence[str], ood_sets: Sequence[str]) -> None:
+    if not id_sets or not ood_sets:
+        raise UserError("a fit needs at least one ID test set and one OOD test set")
+    names = [*id_sets, *ood_sets]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UserError(f"the test set '{twice}' is named twice; each is either ID or OOD, once")
+
+
+def _models(names: Sequence[str]) -> tuple[str, ...]:
+    seen = dict[str, int]()
+    for row, name in enumerate(names, start=1):
+        if not name:
+            raise UserError(f"row {row} of the table has no model name")
+        if name in seen:
+            raise UserError(f"the model '{name}' is in rows {seen[name]} and {row} of the table; keep one of them")
+        seen[name] = row
+    return tuple(names)
+
+
+def _text(cell: object) -> str:
+    """What a cell says, empty where it is missing; a model, or a group, may be called NA."""
+    import pandas as pd
+
+    return "" if pd.isna(cell) else str(cell).strip()
+
+
+def _numbers(name: str, models: Sequence[str], cells: Sequence[str]) -> Array:
+    values = np.full(len(cells), np.nan)
+    for row, (model, cell) in enumerate(zip(models, cells, strict=True)):
+        try:
+            values[row] = np.nan if cell.lower() in GAPS else float(cell)
+        except ValueError:
+            hint = "; write decimals with a point" if DECIMAL_COMMA.fullmatch(cell) else ""
+            raise UserError(f"'{cell}' of model '{model}' in column '{name}' is not a number{hint}") from None
+    if np.isnan(values).all():
+        raise UserError(f"no model has an accuracy in column '{name}'")
+    return values
+
+
+def _check_range(numbers: Mapping[str, Array], models: Sequence[str], unit: Unit) -> None:
+    top = 100 if unit == "percent" else 1
+    for name, values in numbers.items():
+        wrong = np.flatnonzero((values < 0) | (values > top))
+        if len(wrong):
+            value, model = float(values[wrong[0]]), models[wrong[0]]
+            raise UserError(f"{value:g} of model '{model}' in column '{name}' is not an accuracy from 0 to {top}")
+
+
+def _in_fit(table: "pd.DataFrame", fit_on: FitOn, columns: list[str]) -> NDArray[np.bool_]:
+    if fit_on is None:
+        return np.ones(len(table), dtype=np.bool_)
+    if isinstance(fit_on, str):
+        test = row_filter(fit_on, columns)
+        cells = [[_text(cell) for cell in table[name]] for name in table.columns]
+        mask = np.array([test(dict(zip(columns, row, strict=True))) for row in zip(*cells, strict=True)])
+    else:
+        mask = np.asarray(fit_on(table))
+        if mask.shape != (len(table),) or mask.dtype != np.bool_:
+            raise UserError(f"fit_on must give one truth value a row, not {mask.dtype} of shape {mask.shape}")
+    if not mask.any():
+        raise UserError("no model of the table is chosen for the fit")
+    return mask

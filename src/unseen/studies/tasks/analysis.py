@@ -1,0 +1,182 @@
+"""Reading the task study as Ericsson et al. 2021 do (appendix A.7): averages on the logit scale, correlations, ranks.
+
+An increase from 98 to 99% means more than one from 50 to 51%, so every metric that is bounded goes through the logit
+before it is averaged to be correlated. Ranks are by plain averages, as those of the paper's Fig. 7 are.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from unseen.images.datasets.registry import DATASETS
+from unseen.metrics.accuracy_scales import logit
+from unseen.metrics.catalogue import METRICS
+from unseen.metrics.correlation import LEAST, correlation
+from unseen.metrics.ranks import rank
+from unseen.papers.transfer import (
+    ECE,
+    FINETUNED,
+    FINETUNED_ECE,
+    FINETUNED_SCALED_ECE,
+    IMAGENET,
+    LINEAR,
+    SCALED_ECE,
+    TaskScore,
+)
+from unseen.studies.tasks.page_data import OTHER, Average, Pair
+
+SETTINGS = {
+    IMAGENET: "ImageNet",
+    LINEAR: "Many-shot, linear",
+    FINETUNED: "Many-shot, fine-tuned",
+    ECE: "Calibration, linear",
+    SCALED_ECE: "Calibration, linear, scaled",
+    FINETUNED_ECE: "Calibration, fine-tuned",
+    FINETUNED_SCALED_ECE: "Calibration, fine-tuned, scaled",
+}
+FAMILIES = {"kornblith": "Kornblith", "cd-fsl": "CD-FSL", OTHER: "other data sets"}
+CALIBRATED = tuple(
+    name for name, dataset in DATASETS.items() if dataset.few_shot == "kornblith" and not dataset.multi_label
+)
+"""The data sets that the paper's calibration errors are means over."""
+EQUAL = 9
+"""Decimals to which means that count as equal agree: the order of a sum must not break ties."""
+LEAST_SHARE = 1e-4
+"""A share nearer than this to 0 or 1 is read as this far from it, as the logit goes to infinity there.
+
+It is the last digit that the paper prints, so no number is read as better than one that it would print the same.
+"""
+
+
+def scaled(score: TaskScore) -> float:
+    """A number on the scale that it is averaged and correlated on: the logit where its metric is bounded."""
+    metric = METRICS[score.metric]
+    if not metric.bounded:
+        return score.value
+    share = (score.value - metric.lower) / (metric.upper - metric.lower)
+    return float(logit(min(max(share, LEAST_SHARE), 1 - LEAST_SHARE)))
+
+
+def averages(scores: Iterable[TaskScore]) -> list[Average]:
+    """The mean of each setting over data sets, few-shot settings by family of data sets, as far as they compare.
+
+    Data sets that are not the paper's have means of their own.
+
+    A mean is over the data sets that every backbone has, of those backbones that have any of the setting: means over
+    different data sets would not compare. Where they share none there is no mean; `without_average` says so.
+    Of calibration errors only means over the paper's data sets (`mean_errors`) are taken, as it prints no others.
+    """
+    found = []
+    for setting, by_backbone in _by_setting(scores).items():
+        shared = _shared(by_backbone)
+        if shared:
+            values = {
+                name: float(np.mean([scaled(of[dataset]) for dataset in shared])) for name, of in by_backbone.items()
+            }
+            means = {
+                name: float(np.mean([of[dataset].value for dataset in shared])) for name, of in by_backbone.items()
+            }
+            metric = METRICS[next(iter(by_backbone.values()))[shared[0]].metric]
+            datasets = list(filter(None, shared))
+            found.append(Average(setting, setting_title(setting), datasets, values, means, metric.higher_is_better))
+    return found
+
+
+def without_average(scores: Iterable[TaskScore]) -> list[str]:
+    """A sentence on each setting that `averages` has nothing to say of, with the run's backbones that are why."""
+    return [
+        f"{setting_title(setting)}: neither averaged nor ranked, as {_why_apart(by_backbone)}."
+        for setting, by_backbone in _by_setting(scores).items()
+        if not _shared(by_backbone)
+    ]
+
+
+def _why_apart(by_backbone: Mapping[str, Mapping[str, TaskScore]]) -> str:
+    """Which of the run's own backbones the others would share a data set without; all of its own where no one does."""
+    own = [name for name, of in by_backbone.items() if not any(score.published for score in of.values())]
+    alone = [name for name in own if _shared({other: of for other, of in by_backbone.items() if other != name})]
+    who = alone or own or list(by_backbone)
+    return f"{who[0]} has no data set that all others have" if len(who) == 1 else f"{_listed(who)} share no data set"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _by_setting(scores: Iterable[TaskScore]) -> dict[str, dict[str, dict[str, TaskScore]]]:
+    """Setting, in the order of pages → backbone → data set → score."""
+    cells: dict[str, dict[str, dict[str, TaskScore]]] = {}
+    for score in scores:
+        if score.metric != "ece" or not score.dataset:
+            cells.setdefault(_setting(score), {}).setdefault(score.backbone, {})[score.dataset] = score
+    return {setting: cells[setting] for setting in sorted(cells, key=_order)}
+
+
+def _shared(by_backbone: Mapping[str, Mapping[str, TaskScore]]) -> list[str]:
+    """The data sets that every backbone has a score of, those of a user's own last."""
+    known = dict.fromkeys(["", *DATASETS, *(name for of in by_backbone.values() for name in of)])
+    return [name for name in known if all(name in of for of in by_backbone.values())]
+
+
+def mean_errors(scores: Iterable[TaskScore]) -> list[TaskScore]:
+    """Calibration errors as the paper prints them, means over its ten data sets, of backbones that have all ten."""
+    errors: dict[tuple[str, str], dict[str, TaskScore]] = {}
+    for score in scores:
+        if score.metric == "ece" and score.dataset:
+            errors.setdefault((score.backbone, score.setting), {})[score.dataset] = score
+    return [
+        replace(of[CALIBRATED[0]], dataset="", value=float(np.mean([of[name].value for name in CALIBRATED])))
+        for of in errors.values()
+        if all(name in of for name in CALIBRATED)
+    ]
+
+
+def _setting(score: TaskScore) -> str:
+    """The setting, with the family of its data sets where it is a few-shot one, or where they are not the paper's."""
+    if not in_paper(score.dataset):
+        return f"{score.setting} {OTHER}"
+    return f"{score.setting} {DATASETS[score.dataset].few_shot}" if score.setting.endswith("-shot") else score.setting
+
+
+def in_paper(dataset: str) -> bool:
+    """Whether a number is of one of the paper's data sets, or of none; own data under a name of theirs are not."""
+    return not dataset or (dataset in DATASETS and DATASETS[dataset].in_paper)
+
+
+def setting_title(setting: str) -> str:
+    """What a setting is called on a page."""
+    base, _, family = setting.partition(" ")
+    title = SETTINGS.get(base, base)
+    return f"{title}, {FAMILIES[family]}" if family else title
+
+
+def _order(setting: str) -> tuple[int, int, str]:
+    """ImageNet and many shots first, few shots by family and number, then calibration."""
+    base, _, family = setting.partition(" ")
+    if not setting[0].isdigit():
+        first = (IMAGENET, LINEAR, FINETUNED)
+        return (0, first.index(base), family) if base in first else (2, list(SETTINGS).index(base), family)
+    return 1, int(base.removesuffix("-shot")), family
+
+
+def correlations(found: Sequence[Average]) -> list[Pair]:
+    """Every two settings that four backbones or more have both of, those with ImageNet first."""
+    pairs = []
+    for first, second in combinations(found, 2):
+        shared = [name for name in first.values if name in second.values]
+        x, y = ([average.values[name] for name in shared] for average in (first, second))
+        if len(shared) >= LEAST and np.ptp(x) > 0 and np.ptp(y) > 0:
+            pairs.append(Pair(first.setting, second.setting, correlation(x, y)))
+    return sorted(pairs, key=lambda pair: pair.first != IMAGENET)
+
+
+def ranks(found: Sequence[Average]) -> dict[str, dict[str, int]]:
+    """Setting → backbone → rank by the mean, from 1, the best; equal means share the better rank."""
+    result = {}
+    for average in found:
+        sign = 1 if average.higher_is_better else -1
+        numbers = rank(sign * np.array(list(average.means.values())).round(EQUAL))
+        result[average.setting] = dict(zip(average.means, numbers.tolist(), strict=True))
+    return result

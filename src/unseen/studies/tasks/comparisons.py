@@ -1,0 +1,123 @@
+"""Which scores of a task study are of the data sets that they are named after.
+
+Features of a user's own may have the name of a data set and be of anything. What is not of its classes and images is
+another data set: it goes by another name, which has no published numbers, no place in the paper's averages, and none of
+the facts that are known of the data set, its licence among them.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from unseen.images.datasets.dataset import Dataset
+from unseen.images.datasets.registry import DATASETS
+from unseen.jobs.runner import Result
+from unseen.papers.comparability import Comparability, ScoredData, compare, published_dataset
+from unseen.runs.comparability_words import ERICSSON, refusal_clauses, verdict_sentences
+from unseen.runs.data import RunData
+from unseen.studies.tasks.features import TaskFeatures
+from unseen.studies.tasks.page_data import OTHER, TaskDataset
+
+Names = Mapping[tuple[str, str], str]
+"""(backbone, data set) → the name of the data that its scores are of."""
+
+
+def scored_data(task: TaskFeatures, protocol: str) -> ScoredData:
+    """What scores of features are of."""
+    images = dict(task.rows)
+    return ScoredData(task.backbone, task.dataset.name, protocol, task.classes, images, task.draw, limit=task.limit)
+
+
+def is_of_dataset(scored: ScoredData) -> bool:
+    """Whether data are those of the data set that they are named after, or a part of them."""
+    return _name(scored.domain, _verdict(scored)) != own_name(scored.domain)
+
+
+def own_name(dataset: str) -> str:
+    """What data are called that have the name of a data set and are not that."""
+    return f"{dataset} (yours)"
+
+
+def part_name(dataset: str) -> str:
+    """What a part of a data set is called."""
+    return f"{dataset} (part)"
+
+
+def dataset_title(scored: ScoredData) -> str:
+    """What data are called on a page."""
+    dataset = DATASETS[scored.domain]
+    if scored.limit is not None:
+        return _part_title(dataset, scored.limit)
+    return dataset.title if _verdict(scored).allowed else own_name(scored.domain)
+
+
+def limit_text(limit: int | None) -> str:
+    """How much of a data set was taken."""
+    return f"at most {limit} images of each class in every split" if limit else "all images"
+
+
+def _part_title(dataset: Dataset, limit: int | None) -> str:
+    return f"{dataset.title} (part: {limit} images per class)"
+
+
+def _verdict(scored: ScoredData) -> Comparability:
+    return compare(scored, published_dataset(DATASETS[scored.domain]))
+
+
+def _name(dataset: str, verdict: Comparability) -> str:
+    if _is_part(verdict):
+        return part_name(dataset)
+    return dataset if verdict.allowed else own_name(dataset)
+
+
+def _is_part(verdict: Comparability) -> bool:
+    return any(reason.code == "part" for reason in verdict.reasons)
+
+
+def task_verdicts(data: RunData, results: Iterable[Result]) -> dict[tuple[str, str], Comparability]:
+    """(backbone, data set) → whether its scores are of that data set, for all that have results."""
+    scored = {(each.backbone, each.domain): each for each in data.scored}
+    pairs = dict.fromkeys((str(result.job["backbone"]), str(result.job["domain"])) for result in results)
+    return {pair: compare(scored.get(pair), published_dataset(DATASETS[pair[1]])) for pair in pairs}
+
+
+def data_names(verdicts: Mapping[tuple[str, str], Comparability]) -> Names:
+    """What data go by."""
+    return {pair: _name(pair[1], verdict) for pair, verdict in verdicts.items()}
+
+
+def page_datasets(data: RunData, names: Names) -> list[TaskDataset]:
+    """The data sets of a page, in order; one that is of other data for some backbones is there twice."""
+    found = []
+    for domain in data.domains:
+        dataset = DATASETS[domain.name]
+        known = {name for (_, of), name in names.items() if of == domain.name} or {domain.name}
+        if domain.name in known:
+            found.append(TaskDataset(dataset.name, dataset.title, dataset.metric, dataset.few_shot or ""))
+        if part_name(domain.name) in known:
+            title = _part_title(dataset, domain.limit)
+            found.append(TaskDataset(part_name(dataset.name), title, dataset.metric, OTHER, domain.limit))
+        if own_name(domain.name) in known:
+            found.append(TaskDataset(own_name(dataset.name), own_name(dataset.name), dataset.metric, OTHER))
+    return found
+
+
+def task_comparison_notices(verdicts: Mapping[tuple[str, str], Comparability]) -> list[str]:
+    """What a reader must know of data that have the name of one of the paper's data sets."""
+    parts = {pair: verdict for pair, verdict in verdicts.items() if _is_part(verdict)}
+    whole = {pair: verdict for pair, verdict in verdicts.items() if pair not in parts}
+    printed = {pair: verdict for pair, verdict in whole.items() if DATASETS[pair[1]].in_paper}
+    others = {pair: verdict for pair, verdict in whole.items() if not DATASETS[pair[1]].in_paper}
+    titles = {name: name for _, name in verdicts}
+    sentences = [*_part_sentences(parts), *verdict_sentences(printed, titles, ERICSSON)]
+    clauses = refusal_clauses(others, titles)
+    return [*sentences, *([f"Not the data set of that name: {'; '.join(clauses)}."] if clauses else [])]
+
+
+def _part_sentences(parts: Mapping[tuple[str, str], Comparability]) -> list[str]:
+    titles: dict[int, list[str]] = {}
+    for (_, dataset), verdict in parts.items():
+        titles.setdefault(int(verdict.reasons[0].found), []).append(DATASETS[dataset].title)
+    return [
+        f"A quick look at a part of {', '.join(dict.fromkeys(names))}: {limit_text(limit)}. Such scores are not those "
+        "of all images, so no published ones stand beside them."
+        for limit, names in titles.items()
+    ]

@@ -1,0 +1,268 @@
+"""Features of the data sets of the task study: making them, finding them, and what planning needs to know of them.
+
+Below a folder there is one for each data set, and in it a store for each split, as `unseen tasks` writes them, of one
+backbone or several; or features of the user's own: `train`, `val` and `test` (or `all`), as a store or as a file.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from unseen.backbones.backbone import Backbone, Spec
+from unseen.errors import ImageError, UserError, did_you_mean
+from unseen.features.extract import extract
+from unseen.features.features import Features
+from unseen.features.one_pass import Progress
+from unseen.features.readers import read_features
+from unseen.features.settings import Settings
+from unseen.features.store import MANIFEST, read_store
+from unseen.images.datasets.dataset import Dataset
+from unseen.images.datasets.listing import ALL, SPLITS
+from unseen.images.datasets.multi_label import class_names, shown_classes
+from unseen.images.datasets.open_dataset import SPLIT_WORDS, OpenDataset, check_classes
+from unseen.images.datasets.registry import DATASETS
+from unseen.jobs.task_features import align_splits, split_labels
+from unseen.papers.comparability import Draw
+from unseen.results.flaws import MOST_EXAMPLES, Flaw
+from unseen.studies.concepts.features import OWN, SUFFIXES, Place, read_about
+
+
+@dataclass(frozen=True)
+class TaskFeatures:
+    """The features of a data set by a backbone, there or still to be made.
+
+    Attributes:
+        hashes, places: by split; empty where features are still to be made.
+        rows: images by split.
+        classes: how many; where an image has several, the single ones.
+        fewest: images, of all splits together, of the class that has the fewest.
+        made: what tells them from features made in another way; empty where they are still to be made.
+        size: side of the images that the backbone saw, in pixels; None where features do not say.
+        draw: unknown where features do not say which images they are of.
+        limit: at most so many images of each class in every split, where the rest was left out for a quick look.
+        flaws: damaged images that their extraction left out.
+    """
+
+    backbone: str
+    dataset: Dataset
+    hashes: Mapping[str, str]
+    places: Mapping[str, str]
+    rows: Mapping[str, int]
+    classes: int
+    fewest: int
+    dimension: int
+    made: str = ""
+    size: int | None = None
+    draw: Draw = "given"
+    limit: int | None = None
+    flaws: tuple[Flaw, ...] = ()
+
+
+class Found(NamedTuple):
+    """Features to work on, and for each data set that has others a line on what is wrong, its name first."""
+
+    features: list[TaskFeatures]
+    faults: list[str]
+
+
+def splits_of(dataset: Dataset) -> tuple[str, ...]:
+    """The splits that a data set has, in order."""
+    return SPLITS if dataset.test is not None else (ALL,)
+
+
+def expected_features(opened: OpenDataset, spec: Spec, label: str = "") -> TaskFeatures:
+    """Features that are still to be made, as far as planning needs to know them.
+
+    Args:
+        label: what the backbone is called, where that is not its id.
+    """
+    counts = _images_of_classes(Counter(entry.label for entry in opened.manifest.entries), opened.dataset)
+    rows = Counter(opened.manifest.splits)
+    return TaskFeatures(
+        backbone=label or spec.id,
+        dataset=opened.dataset,
+        hashes={},
+        places={},
+        rows={split: rows[split] for split in splits_of(opened.dataset)},
+        classes=len(counts),
+        fewest=min(counts.values()),
+        dimension=spec.dimension,
+        limit=opened.manifest.limit,
+    )
+
+
+def _images_of_classes(labels: Mapping[str, int], dataset: Dataset) -> dict[str, int]:
+    """Class → images that show it, from how many images have each label."""
+    if not dataset.multi_label:
+        return dict(labels)
+    counts = dict.fromkeys(class_names(labels), 0)
+    for label, images in labels.items():
+        for name in shown_classes(label):
+            counts[name] += images
+    return counts
+
+
+def extract_dataset(
+    opened: OpenDataset,
+    backbones: Sequence[Backbone],
+    folder: Path,
+    settings: Settings,
+    watch: Callable[[str, str], Callable[[Progress], None]],
+) -> Found:
+    """Extract what is missing of a data set, one pass over its images for all backbones.
+
+    Args:
+        folder: of all data sets' features.
+        watch: gives what is called after every batch of a data set's split.
+
+    Images that cannot be used are a fault of this data set alone.
+    """
+    dataset = opened.dataset
+    try:
+        stores = {
+            split: extract(
+                opened.source,
+                opened.manifest,
+                split,
+                backbones,
+                folder / dataset.name,
+                settings,
+                watch=watch(dataset.name, split),
+            )
+            for split in splits_of(dataset)
+        }
+    except ImageError as error:
+        return Found([], [f"{dataset.name}: {error}"])
+    return _usable(
+        (backbone.label, dataset, {split: found[number] for split, found in stores.items()})
+        for number, backbone in enumerate(backbones)
+    )
+
+
+def _usable(places: Iterable[tuple[str, Dataset, Mapping[str, Path]]]) -> Found:
+    found, faults = [], []
+    for backbone, dataset, at in places:
+        try:
+            found.append(features_at(backbone, dataset, at))
+        except UserError as error:
+            faults.append(str(error))
+    return Found(found, faults)
+
+
+def features_at(backbone: str, dataset: Dataset, places: Mapping[str, Path]) -> TaskFeatures:
+    """What planning needs of features that are there; those that nothing can be learned from are an error."""
+    try:
+        # A store's bytes are not gone through here, as whoever probes them does that.
+        parts = {split: read_store(path) if path.is_dir() else read_features(path) for split, path in places.items()}
+        aligned = align_splits(list(parts.values()), " and ".join(map(str, places.values())))
+        labels = split_labels(dict(zip(parts, aligned, strict=True)))
+        check_classes(labels, f"features by {backbone}", "every class needs one", several=dataset.multi_label)
+    except UserError as error:
+        raise UserError(f"{dataset.name}: {error}") from None
+    rows = np.bincount(np.concatenate([part.y for part in aligned]), minlength=len(aligned[0].classes))
+    counts = _images_of_classes(dict(zip(aligned[0].classes, rows.tolist(), strict=True)), dataset)
+    return TaskFeatures(
+        backbone=backbone,
+        dataset=dataset,
+        hashes={split: str(part.provenance["content_hash"]) for split, part in parts.items()},
+        places={split: str(path) for split, path in places.items()},
+        rows={split: len(part) for split, part in parts.items()},
+        classes=len(counts),
+        fewest=min(counts.values()),
+        dimension=aligned[0].dimension,
+        made=", ".join(_made(part) for part in parts.values()),
+        size=_size(aligned[0]),
+        draw="given" if all(isinstance(part.provenance.get("source"), dict) for part in parts.values()) else "unknown",
+        limit=next((limit for part in parts.values() if (limit := part.provenance.get("limit"))), None),
+        flaws=tuple(flaw for split, part in parts.items() for flaw in _left_out(backbone, dataset, split, part)),
+    )
+
+
+def _left_out(backbone: str, dataset: Dataset, split: str, features: Features) -> Iterator[Flaw]:
+    """Damaged images that the extraction of some features left out."""
+    damaged = features.provenance.get("damaged", ())
+    if damaged:
+        examples = tuple(f"{image['id']}: {image['reason']}" for image in damaged[:MOST_EXAMPLES])
+        place = f"{SPLIT_WORDS[split]} images" if split in SPLIT_WORDS else "images"
+        total = len(features) + len(damaged)
+        yield Flaw("damaged-images", backbone, dataset.name, place, len(damaged), total, examples)
+
+
+def _made(features: Features) -> str:
+    """The key of what decides features; two machines make them alike but for their last bits."""
+    return str(features.provenance.get("key", features.provenance["content_hash"]))[:16]
+
+
+def _size(features: Features) -> int | None:
+    spec = features.provenance.get("backbone")
+    return int(spec["transform"]["size"]) if isinstance(spec, dict) and "transform" in spec else None
+
+
+def find_task_features(folder: Path, names: Sequence[str], backbones: Sequence[str]) -> Found:
+    """Features of data sets below a folder; where none of them can be used, that is an error.
+
+    Args:
+        names: of data sets; empty for all that are there.
+        backbones: ids to take; empty for all. For features that do not say whose they are, what to call it.
+    """
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such folder; features are in a folder for each data set below it")
+    there = [name for name in DATASETS if (folder / name).is_dir()]
+    features: list[TaskFeatures] = []
+    faults: list[str] = []
+    for name in names or there:
+        try:
+            if name not in there:
+                hint = did_you_mean(name, there) or f"; there are {', '.join(there) or 'none'}"
+                raise UserError(f"no features of this data set below {folder}{hint}")
+            places = _in_folder(folder / name, DATASETS[name], backbones)
+        except UserError as error:
+            faults.append(f"{name}: {error}")
+            continue
+        found = _usable((backbone, DATASETS[name], at) for backbone, at in places.items())
+        features += found.features
+        faults += found.faults
+    if not features and faults:
+        more = f" (and {len(faults) - 1} more that cannot be used)" if len(faults) > 1 else ""
+        raise UserError(f"{faults[0]}{more}")
+    if not features:
+        raise UserError(f"{folder}: no features of any data set; each has a folder of its name ({', '.join(DATASETS)})")
+    return Found(features, faults)
+
+
+def _in_folder(folder: Path, dataset: Dataset, backbones: Sequence[str]) -> dict[str, dict[str, Path]]:
+    """Backbone → split → where its features are."""
+    splits = splits_of(dataset)
+    own = {split: place for split in splits if (place := _own(folder, split))}
+    if len(own) == len(splits):
+        if len(backbones) > 1:
+            raise UserError(f"{folder}: features of one backbone, but {' and '.join(backbones)} are asked for")
+        return {next(iter(backbones), OWN): own}
+    stores = [entry for entry in sorted(folder.iterdir()) if (entry / MANIFEST).is_file()]
+    found: dict[str, dict[str, Path]] = {}
+    for store in stores:
+        made = Place(store, read_about(store))
+        name, split = made.backbone, made.split
+        if name is None or split not in splits or (backbones and name not in backbones):
+            continue
+        if split in found.setdefault(name, {}):
+            raise UserError(f"{folder}: {split} features of {name} made in several ways; keep those you mean")
+        found[name][split] = store
+    if own and not found:
+        absent = " and ".join(split for split in splits if split not in own)
+        raise UserError(f"{folder}: features of {', '.join(own)}, but no {absent}; each split needs its own")
+    for name in [*found, *(name for name in backbones if name not in found)]:
+        lacking = next((split for split in splits if split not in found.get(name, {})), None)
+        if lacking:
+            raise UserError(f"{folder}: no {lacking} features of {name}; extract them, or leave the data set out")
+    return {name: {split: places[split] for split in splits} for name, places in found.items()}
+
+
+def _own(folder: Path, split: str) -> Path | None:
+    """Features that are called by the name of a split."""
+    candidates = (folder / split, *(folder / f"{split}{suffix}" for suffix in SUFFIXES))
+    return next((place for place in candidates if place.exists()), None)

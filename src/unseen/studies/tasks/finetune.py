@@ -1,0 +1,303 @@
+"""Fine-tuning in the task study: a backbone trained whole on other classification tasks (Ericsson et al. 2021, A.2).
+
+Every setting of the grid is a job with a result of its own and a checkpoint while it lasts, so a run that was killed
+goes on in the middle of a training, and one with more settings keeps the results of those that were tried before.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import partial
+from itertools import repeat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unseen.backbones.backbone import Backbone, describe
+from unseen.errors import UserError
+from unseen.features.fingerprint import names_and_pixels
+from unseen.images.datasets.listing import SPLITS
+from unseen.images.datasets.open_dataset import OpenDataset
+from unseen.images.datasets.registry import DATASETS
+from unseen.jobs.finetune_images import TaskImages, whole_transform
+from unseen.jobs.finetune_task_job import (
+    FinetuneTaskJob,
+    FinetuneTrialJob,
+    finetuned_task_scores,
+    short_notices,
+    trial_jobs,
+)
+from unseen.jobs.finetune_task_work import run_task, run_trial
+from unseen.jobs.job import job_key
+from unseen.jobs.runner import Result, missing, read_result, run_jobs
+from unseen.papers.comparability import ScoredData
+from unseen.papers.transfer import SOURCE, published_task_scores
+from unseen.probes.finetuning.grid import FinetuneGrid
+from unseen.runs.data import Backbone as Row
+from unseen.runs.data import Domain, RunData
+from unseen.runs.folder import MADE_BY, RESULTS, VERSION, extend_run, write_run
+from unseen.studies.tasks.analysis import mean_errors
+from unseen.studies.tasks.finetune_data import FinetunePage, Tried, Tuned
+from unseen.studies.tasks.page_data import Bins
+from unseen.studies.tasks.plan import STUDY
+from unseen.studies.tasks.study import TITLE
+from unseen.version import __version__
+
+if TYPE_CHECKING:
+    import torch
+
+CHECKPOINTS = "checkpoints"
+PIXELS = "pixels"
+SAMPLE = 8
+"""Images that a step is measured with on a CPU."""
+ARITHMETIC = {"float16": "Products in 16 bits, weights and updates in 32", "float32": "All numbers in 32 bits"}
+DEVICES = {"cuda": "GPU", "cpu": "CPU"}
+Watch = Callable[[str, int], None]
+"""Called with the name of a training and the steps of it that are done."""
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A job, and what it is about."""
+
+    job: FinetuneTaskJob
+    backbone: Backbone
+    opened: OpenDataset
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What fine-tuning on a data set takes: trainings and steps that are left, and bytes of decoded images."""
+
+    trainings: int
+    steps: int
+    bytes: int
+
+
+def plan_finetuning(
+    backbone: Backbone, opened: OpenDataset, grid: FinetuneGrid, *, device: "torch.device", seed: int = 0
+) -> FinetuneTaskJob:
+    """The job of fine-tuning a backbone on a data set; one without parameters is a user's error."""
+    if not any(True for _ in backbone.module.parameters()):
+        raise UserError(f"{backbone.spec.id}: has no parameters that could be trained, so it cannot be fine-tuned")
+    arithmetic = "float16" if device.type == "cuda" else "float32"
+    return FinetuneTaskJob(
+        STUDY,
+        grid,
+        backbone.label,
+        backbone.spec,
+        opened.dataset.name,
+        names_and_pixels(opened.source, opened.manifest, SPLITS),
+        opened.dataset.metric,
+        arithmetic,
+        seed,
+    )
+
+
+def is_done(job: FinetuneTaskJob, out: Path) -> bool:
+    """Whether a run has the result of a job."""
+    return not missing([job], out / RESULTS)
+
+
+def cost(job: FinetuneTaskJob, opened: OpenDataset, out: Path) -> Cost:
+    """What a job still takes."""
+    if is_done(job, out):
+        return Cost(0, 0, 0)
+    trainings = len(missing(trial_jobs(job), out / RESULTS)) + 1
+    transform = job.spec.transform
+    trained = sum(split in {"train", "val"} for split in opened.manifest.splits)
+    pixels = len(opened.manifest) * transform.size**2 + trained * whole_transform(transform).size ** 2
+    return Cost(trainings, trainings * job.protocol.steps, 3 * pixels)
+
+
+def step_seconds(backbone: Backbone, batch: int, device: "torch.device") -> float:
+    """Seconds that a step of so many images takes, measured on a few; on a CPU of one thread, as trainings are."""
+    import torch
+
+    from unseen.probes.finetuning.train import FinetuneProtocol, finetune, with_head
+
+    on_gpu = device.type == "cuda"
+    images = batch if on_gpu else min(batch, SAMPLE)
+    size = backbone.spec.transform.size
+    inputs = torch.zeros(images, size, size, 3, device=device).permute(0, 3, 1, 2)  # as training images are in memory
+    labels = torch.arange(images) % 2
+    model = with_head(deepcopy(backbone.module), backbone.spec.dimension, 2, seed=0)
+    steps, every = (60, 20) if on_gpu else (3, 1)
+    times: list[float] = []
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        protocol = FinetuneProtocol("measured", steps, images, rate=1e-4, decay=0.0)
+        finetune(
+            model,
+            lambda _: repeat((inputs, labels)),
+            protocol,
+            device=device,
+            every=every,
+            watch=lambda _: times.append(time.perf_counter()),
+        )
+    finally:
+        torch.set_num_threads(threads)
+    if len(times) == 1:
+        raise UserError(f"{backbone.spec.id}: its loss is not finite on an empty image; look at its preprocessing")
+    seconds = (times[-1] - times[0]) / (every * (len(times) - 1))  # in the first stretch a device sets itself up
+    return seconds * batch / images
+
+
+def run_finetuning(
+    job: FinetuneTaskJob,
+    backbone: Backbone,
+    images: TaskImages,
+    out: Path,
+    *,
+    device: "torch.device",
+    watch: Watch = lambda _, __: None,
+) -> Iterator[str]:
+    """Train what has no result yet, from its last checkpoint on, and pass on the name of each training that is done.
+
+    Args:
+        backbone: what the job was planned with; its module is left as it is.
+        out: folder of the run; a checkpoint in it, of twice the network's size, is there while a training lasts, and
+            one of each setting that diverged when it was trained again, until another did not.
+    """
+    if backbone.spec != job.spec:
+        raise UserError(f"{job.backbone} on {job.domain}: not what this fine-tuning was planned with; plan it again")
+    results, trials = out / RESULTS, trial_jobs(job)
+    names = {job_key(trial): f"setting {number} of {len(trials)}" for number, trial in enumerate(trials, start=1)}
+
+    def trial_values(trial: FinetuneTrialJob) -> dict[str, Any]:
+        place, name = checkpoint_path(out, trial), names[job_key(trial)]
+        return run_trial(trial, backbone, images, place, device, partial(watch, name))
+
+    def values(task: FinetuneTaskJob) -> dict[str, Any]:
+        tried = [_result(results, trial) for trial in trials]
+        place, tell = checkpoint_path(out, task), partial(watch, "the best")
+        found = run_task(task, [each.values for each in tried], backbone, images, place, device, tell)
+        return found | {"trial_seconds": sum(each.seconds for each in tried)}
+
+    for trial in run_jobs(trials, results, trial_values):
+        checkpoint_path(out, trial).unlink(missing_ok=True)
+        yield names[job_key(trial)]
+    for task in run_jobs([job], results, values):
+        for path in (out / CHECKPOINTS).glob(f"{checkpoint_path(out, task).stem}*"):
+            path.unlink(missing_ok=True)
+        yield "the best"
+
+
+def checkpoint_path(out: Path, job: FinetuneTrialJob | FinetuneTaskJob) -> Path:
+    """Where a trial saves how far it is; of a task, what the names of such files begin with."""
+    return out / CHECKPOINTS / f"{job_key(job)}.pt"
+
+
+def _result(folder: Path, job: FinetuneTrialJob) -> Result:
+    result = read_result(folder, job_key(job))
+    if result is None:
+        raise UserError(f"{folder}: the result of a trial vanished while it was needed; run the same command again")
+    return result
+
+
+def finetune_run(backbones: Sequence[Backbone], opened: Sequence[OpenDataset], notices: Sequence[str] = ()) -> RunData:
+    """What is written of a run, without its scores."""
+    rows = [Row(b.label, "yours", f"{b.spec.dimension} features, fine-tuned") for b in backbones]
+    made = {f"{MADE_BY}{b.label}": "; ".join(f"{what} {how}" for what, how in describe(b.spec)[1:]) for b in backbones}
+    return RunData(
+        title=TITLE,
+        scores=(),
+        domains=[Domain(each.dataset.name, each.dataset.title) for each in opened],
+        backbones=rows,
+        baseline=rows[0].name,
+        notice=" ".join(notices),
+        provenance={
+            **made,
+            **{f"images of {each.dataset.name}": f"sha256:{each.manifest.content_hash}" for each in opened},
+            **{f"licence of {each.dataset.name}": each.dataset.licence for each in opened},
+            VERSION: __version__,
+        },
+        scored=[_scored(b.label, each) for b in backbones for each in opened],
+        study=STUDY,
+    )
+
+
+def _scored(backbone: str, opened: OpenDataset) -> ScoredData:
+    images = dict(Counter(opened.manifest.splits))
+    return ScoredData(backbone, opened.dataset.name, SOURCE, len(opened.classes), images, "given")
+
+
+def record_finetunings(out: Path, data: RunData, jobs: Sequence[FinetuneTaskJob]) -> tuple[RunData, list[str]]:
+    """Add finished jobs to their run, in place of those of another grid for the same backbone and data set."""
+    own = [job_key(job) for job in jobs]
+    data, keys = extend_run(out, data, own)
+    done = {(job.backbone, job.domain) for job in jobs}
+    replaced = {
+        result.key
+        for result in finetuned_results(out, keys)
+        if result.key not in own and (result.job["backbone"], result.job["domain"]) in done
+    }
+    kept = [key for key in keys if key not in replaced]
+    write_run(out, data, kept)
+    return data, kept
+
+
+def finetuned_results(out: Path, keys: Sequence[str]) -> list[Result]:
+    """The results of fine-tuning among those of a run."""
+    found = [result for key in keys if (result := read_result(out / RESULTS, key))]
+    return [result for result in found if result.job["job"] == FinetuneTaskJob.__name__]
+
+
+def finetune_page(data: RunData, results: Sequence[Result], notices: Sequence[str] = ()) -> FinetunePage:
+    """The page of fine-tuning; beside the published calibration errors, unless a search was cut short."""
+    tuned, short = [_tuned(result) for result in results], short_notices(results)
+    return FinetunePage(
+        title=f"{data.title}: fine-tuning",
+        protocol=", ".join(dict.fromkeys(result.job["protocol"]["name"] for result in results)),
+        tuned=tuned,
+        published=[] if short else published_task_scores(),
+        means=mean_errors(score for each in tuned for score in each.scores),
+        notices=[*short, *notices],
+        provenance={**data.provenance, "arithmetic of fine-tuning": _arithmetic(tuned)},
+    )
+
+
+def _arithmetic(tuned: Sequence[Tuned]) -> str:
+    """How exact the numbers of all trainings are, and where they were computed; by data set where that differs."""
+    found: dict[str, list[str]] = {}
+    for each in tuned:
+        found.setdefault(each.arithmetic, []).append(f"{each.backbone} on {each.dataset}")
+    if len(found) == 1:
+        return next(iter(found))
+    return "; ".join(f"{arithmetic}: {', '.join(of)}" for arithmetic, of in found.items())
+
+
+def _tuned(result: Result) -> Tuned:
+    try:
+        values, job = result.values, result.job
+        grid = FinetuneGrid(**job["protocol"])
+        bins = {when: Bins(b["counts"], b["confidence"], b["accuracy"]) for when, b in _reliability(values).items()}
+        return Tuned(
+            backbone=job["backbone"],
+            dataset=job["domain"],
+            title=DATASETS[job["domain"]].title,
+            metric=job["metric"],
+            scores=finetuned_task_scores(result),
+            tried=[
+                Tried(setting.rate, setting.decay * setting.rate, setting.augment, value)
+                for setting, value in zip(grid.settings, values["validation"], strict=True)
+            ],
+            chosen=range(grid.trials).index(values["chosen"]),  # an error where there is no such place
+            passed_over=[range(grid.trials).index(place) for place in values.get("passed_over", ())],
+            edges=values["edges"],
+            arithmetic=f"{ARITHMETIC[job['arithmetic']]}, on a {DEVICES.get(values['device'], values['device'])}",
+            seconds=values["trial_seconds"] + result.seconds,
+            temperatures=values.get("temperatures", ()),
+            unbounded=values.get("unbounded_temperature", False),
+            before=bins.get("before"),
+            after=bins.get("after"),
+        )
+    except (KeyError, TypeError, ValueError):
+        raise UserError(f"the result {result.key}.json is damaged; delete the file and run again") from None
+
+
+def _reliability(values: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = values.get("reliability", {})
+    return found

@@ -1,0 +1,48 @@
+"""Every data set of the task study against accuracy on ImageNet, one by one (Ericsson et al. 2021, Figs. 5 and 6)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from unseen.images.datasets.registry import DATASETS
+from unseen.metrics.correlation import LEAST, Correlation, correlation
+from unseen.papers.transfer import FINETUNED, IMAGENET, LINEAR, TaskScore
+from unseen.studies.tasks.analysis import scaled
+from unseen.studies.tasks.page_data import SHOTS, AgainstImagenet, ImagenetPoint
+
+SETTINGS = (LINEAR, FINETUNED, *(f"{shots}-shot" for shots in SHOTS))
+
+
+def against_imagenet(scores: Sequence[TaskScore]) -> list[AgainstImagenet]:
+    """By setting and data set, the backbones whose accuracy on ImageNet is known; where there are none, nothing.
+
+    A backbone needs the data set at hand and no other of its family.
+    """
+    top1 = {(score.backbone, score.published): score for score in scores if score.setting == IMAGENET}
+    points: dict[tuple[str, str], list[ImagenetPoint]] = {}
+    for score in scores:
+        known = top1.get((score.backbone, score.published))
+        if known and score.dataset:
+            points.setdefault((score.setting, score.dataset), []).append(_point(known, score))
+    return [
+        AgainstImagenet(
+            setting,
+            name,
+            dataset.title,
+            found,
+            _correlation([point for point in found if point.published]),
+            _correlation([point for point in found if not point.published]),
+        )
+        for setting in SETTINGS
+        for name, dataset in DATASETS.items()
+        if (found := points.get((setting, name)))
+    ]
+
+
+def _point(top1: TaskScore, score: TaskScore) -> ImagenetPoint:
+    return ImagenetPoint(score.backbone, top1.value, score.value, scaled(top1), scaled(score), score.published)
+
+
+def _correlation(points: Sequence[ImagenetPoint]) -> Correlation | None:
+    x, y = ([getattr(point, axis) for point in points] for axis in ("x", "y"))
+    return correlation(x, y) if len(points) >= LEAST and np.ptp(x) > 0 and np.ptp(y) > 0 else None

@@ -1,0 +1,206 @@
+"""The page of the task study: results of one run or several, beside the published numbers."""
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from unseen.errors import UserError
+from unseen.jobs.few_shot_job import FewShotJob, few_shot_scores
+from unseen.jobs.finetune_task_job import FinetuneTaskJob, finetuned_task_scores, short_notices
+from unseen.jobs.many_shot_job import ManyShotJob, many_shot_scores
+from unseen.jobs.runner import Result, read_result
+from unseen.jobs.zero_rows import zero_rows
+from unseen.metrics.correlation import LEAST
+from unseen.papers.transfer import (
+    ECE,
+    IMAGENET,
+    LINEAR,
+    SCALED_ECE,
+    TaskScore,
+    imagenet_top1,
+    published_task_scores,
+)
+from unseen.results.flaws import flaw_sentences
+from unseen.runs.data import RunData
+from unseen.runs.folder import RESULTS, merge_with_names
+from unseen.studies.tasks.analysis import averages, correlations, mean_errors, ranks, without_average
+from unseen.studies.tasks.comparisons import (
+    Names,
+    data_names,
+    page_datasets,
+    task_comparison_notices,
+    task_verdicts,
+)
+from unseen.studies.tasks.imagenet import against_imagenet
+from unseen.studies.tasks.page_data import Average, Bins, CorrelationTable, Fit, Pair, TaskPage
+
+
+def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[str] = ()) -> TaskPage:
+    """The page of a run: its results, beside the published numbers.
+
+    Args:
+        folder: of the run.
+        keys: of its jobs; those without a result are counted in a notice.
+        notes: on what was left out.
+    """
+    found = [result for key in keys if (result := read_result(folder / RESULTS, key))]
+    left = len(keys) - len(found)
+    unfinished = f"This run is not finished: {left} of {len(keys)} jobs have no result yet." if left else ""
+    return page_of_results(replace(data, notice=" ".join(filter(None, [data.notice, unfinished]))), found, notes)
+
+
+def page_of_runs(folders: Sequence[Path], runs: Sequence[tuple[str, RunData]]) -> TaskPage:
+    """The page of one run or several, finished or not; backbones are the same where `merge_runs` says so.
+
+    Args:
+        folders: of the runs.
+        runs: each with its name, and with its scores.
+    """
+    data, names = merge_with_names(runs)
+    if not data.scores:
+        raise UserError(f"{', '.join(map(str, folders))}: no results yet; finish the run")
+    left = {(score.key, score.backbone) for score in data.scores}
+    found = []
+    for folder, (_, run), called in zip(folders, runs, names, strict=True):
+        for key, name in dict.fromkeys((score.key, score.backbone) for score in run.scores):
+            result = read_result(folder / RESULTS, key)
+            if result and (key, called[name]) in left:
+                left.remove((key, called[name]))
+                found.append(replace(result, job=result.job | {"backbone": called[name]}))
+    return page_of_results(data, found)
+
+
+def page_of_results(data: RunData, found: Sequence[Result], notes: Sequence[str] = ()) -> TaskPage:
+    """The page of results that are there.
+
+    Args:
+        data: of the run; its notice says what is not there.
+    """
+    printed = [*published_task_scores(), *imagenet_top1()]
+    data, found = _told_apart(data, found, {score.backbone for score in printed})
+    verdicts = task_verdicts(data, found)
+    names = data_names(verdicts)
+    measured = task_scores(found, names)
+    own = [*measured, *mean_errors(measured)]
+    own += [
+        TaskScore(backbone.name, "", IMAGENET, "top1", backbone.imagenet_top1)
+        for backbone in data.backbones
+        if backbone.imagenet_top1 is not None
+    ]
+    together = averages([*own, *printed])
+    tuned = [result for result in found if result.job["job"] == FinetuneTaskJob.__name__]
+    flaws = [*dict.fromkeys([*data.flaws, *zero_rows(found)])]
+    tables = [CorrelationTable("The paper's 14 models", *_correlated(printed))]
+    if len(data.backbones) >= LEAST:
+        tables.append(CorrelationTable("Your backbones", *_correlated(own)))
+    return TaskPage(
+        title=data.title,
+        protocol=", ".join(dict.fromkeys(map(_protocol_name, found))),
+        backbones=[backbone.name for backbone in data.backbones],
+        datasets=page_datasets(data, names),
+        scores=[*own, *printed],
+        fits=[_fit(result, names) for result in found if result.job["job"] == ManyShotJob.__name__],
+        averages=together,
+        correlations=tables,
+        ranks=ranks(together),
+        against_imagenet=against_imagenet([*own, *printed]),
+        notices=[
+            *filter(None, [data.notice]),
+            *task_comparison_notices(verdicts),
+            *flaw_sentences(flaws, {domain.name: domain.title for domain in data.domains}),
+            *short_notices(tuned),
+        ],
+        notes=[*notes, *without_average([*own, *printed])],
+        provenance=data.provenance,
+        timings=_timings(found),
+    )
+
+
+def _told_apart(data: RunData, found: Sequence[Result], taken: Container[str]) -> tuple[RunData, list[Result]]:
+    """A run and its results, with "(yours)" behind the name of a backbone that a published model has too."""
+    called = {each.name: f"{each.name} (yours)" for each in data.backbones if each.name in taken}
+
+    def named(name: str) -> str:
+        return called.get(name, name)
+
+    told = replace(
+        data,
+        backbones=[replace(each, name=named(each.name)) for each in data.backbones],
+        scored=[replace(each, backbone=named(each.backbone)) for each in data.scored],
+        flaws=[replace(each, backbone=named(each.backbone)) for each in data.flaws],
+    )
+    return told, [replace(each, job=each.job | {"backbone": named(each.job["backbone"])}) for each in found]
+
+
+def _protocol_name(result: Result) -> str:
+    protocol = result.job["protocol"]
+    return str(protocol["name"] if isinstance(protocol, dict) else protocol)
+
+
+def _correlated(scores: Sequence[TaskScore]) -> tuple[list[Average], list[Pair]]:
+    found = averages(scores)
+    return found, correlations(found)
+
+
+def task_scores(results: Iterable[Result], names: Names) -> list[TaskScore]:
+    """What results say, in the form of the published numbers; a damaged one is an error.
+
+    Args:
+        names: of the data that results are of.
+    """
+    return [replace(score, dataset=_data_name(result, names)) for result in results for score in _checked(result)]
+
+
+def _data_name(result: Result, names: Names) -> str:
+    return names[result.job["backbone"], result.job["domain"]]
+
+
+def _checked(result: Result) -> list[TaskScore]:
+    try:
+        return _scores(result)
+    except (KeyError, TypeError):
+        raise UserError(f"the result {result.key}.json is damaged; delete the file and run again") from None
+
+
+def _scores(result: Result) -> list[TaskScore]:
+    job = result.job
+    if job["job"] == FinetuneTaskJob.__name__:
+        return finetuned_task_scores(result)
+    of = (job["backbone"], job["domain"])
+    if job["job"] == FewShotJob.__name__:
+        [score] = few_shot_scores(result)
+        return [TaskScore(*of, f"{job['shots']}-shot", score.metric, score.value, result.values["interval"])]
+    found = [
+        TaskScore(*of, ECE if score.metric == "ece" else LINEAR, score.metric, score.value)
+        for score in many_shot_scores(result)
+    ]
+    if "scaled_ece" in result.values:
+        found.append(TaskScore(*of, SCALED_ECE, "ece", float(result.values["scaled_ece"])))
+    return found
+
+
+def _fit(result: Result, names: Names) -> Fit:
+    values = result.values
+    bins = {
+        when: Bins(found["counts"], found["confidence"], found["accuracy"])
+        for when, found in values.get("reliability", {}).items()
+    }
+    return Fit(
+        backbone=result.job["backbone"],
+        dataset=_data_name(result, names),
+        penalty=values["penalty"],
+        edge=values["edge"],
+        stopped=values["converged"].count(False) + (not values["refit_converged"]),
+        before=bins.get("before"),
+        after=bins.get("after"),
+        temperatures=values.get("temperatures", ()),
+        unbounded=values.get("unbounded_temperature", False),
+    )
+
+
+def _timings(results: Sequence[Result]) -> dict[str, tuple[int, float]]:
+    found: dict[str, tuple[int, float]] = {}
+    for result in results:
+        jobs, seconds = found.get(result.job["backbone"], (0, 0.0))
+        found[result.job["backbone"]] = (jobs + 1, seconds + result.seconds)
+    return found

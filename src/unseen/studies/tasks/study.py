@@ -1,0 +1,149 @@
+"""The task study: a backbone on classification tasks it was not trained for (Ericsson et al. 2021).
+
+What is run, and what is written of it; `unseen.studies.tasks.results` makes a page of its results.
+"""
+
+import shutil
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from pathlib import Path
+
+from unseen.backbones.backbone import Backbone as LoadedBackbone
+from unseen.features.readers import read_features
+from unseen.features.settings import Settings
+from unseen.features.store import MANIFEST
+from unseen.images.datasets.open_dataset import OpenDataset
+from unseen.images.datasets.registry import DATASETS
+from unseen.jobs.fit_progress import FitProgress
+from unseen.jobs.runner import run_jobs
+from unseen.jobs.task_work import TaskJob, kept_folder, run_task_job
+from unseen.probes.many_shot import ManyShotProtocol
+from unseen.runs.data import Backbone, Domain, RunData
+from unseen.runs.folder import FEATURES_BY, TOP1, VERSION
+from unseen.studies.concepts.features import Place, read_about
+from unseen.studies.concepts.study import backbone_text
+from unseen.studies.probing import on_gpu
+from unseen.studies.tasks.comparisons import dataset_title, is_of_dataset, limit_text, scored_data
+from unseen.studies.tasks.features import TaskFeatures
+from unseen.studies.tasks.plan import STUDY, by_size
+from unseen.version import __version__
+
+TITLE = "Transfer to other tasks"
+PUBLISHED_SIZE = 224
+"""Pixels of an image's side in the paper."""
+LIMIT_OF = "images taken of "
+"""How the label of provenance begins that says how much of a data set was taken."""
+UNFINISHED = "unfinished"
+"""The folder, among results, of what jobs have so far that are not finished."""
+EXACT = (
+    "Temperatures are fitted on test data, as in the public code: calibration errors after scaling are better than "
+    "a user would see."
+)
+
+
+def run_tasks(
+    jobs: Sequence[TaskJob],
+    tasks: Sequence[TaskFeatures],
+    folder: Path,
+    workers: int,
+    tell: Callable[[FitProgress], None] | None = None,
+) -> Generator[TaskJob, None, None]:
+    """Run the jobs that have no result in `folder` yet and pass on each as it is done.
+
+    Args:
+        workers: processes for small jobs, and threads for large ones. One process drives a GPU.
+        tell: told every few seconds how far a linear probe is, in whatever process it runs.
+    """
+    places = {task.hashes[split]: place for task in tasks for split, place in task.places.items()}
+    kept = folder / UNFINISHED
+    work = partial(run_task_job, places=places, load=read_features, kept=kept, tell=tell)
+    small, large = (jobs, []) if on_gpu() else by_size(jobs, tasks)
+    running = chain(
+        run_jobs(small, folder, work, workers=1 if on_gpu() else workers),
+        run_jobs(large, folder, work, threads=workers),
+    )
+    for job in running:
+        shutil.rmtree(kept_folder(job, kept), ignore_errors=True)
+        yield job
+
+
+def task_run(
+    tasks: Sequence[TaskFeatures],
+    protocol: ManyShotProtocol,
+    *,
+    top1: Mapping[str, float],
+    missing: Sequence[str] = (),
+) -> RunData:
+    """What is written of a study, without its scores.
+
+    Args:
+        top1: accuracy on ImageNet of backbones whose it is known, as shares.
+        missing: sentences on the data sets that were asked for and are not there, and on settings that some lack the
+            images for.
+    """
+    scored = [scored_data(task, protocol.name) for task in tasks]
+    titles = {each.domain: dataset_title(each) for each in scored}
+    licences = {each.domain: DATASETS[each.domain].licence for each in scored if is_of_dataset(each)}
+    limits = {each.domain: each.limit for each in scored}
+    backbones = {task.backbone: task for task in tasks}
+    said = [EXACT] if protocol.temperature == "test-folds" else []
+    said += [
+        f"{name} saw images of {task.size} pixels; the published models saw {PUBLISHED_SIZE}."
+        for name, task in backbones.items()
+        if task.size not in {None, PUBLISHED_SIZE}
+    ]
+    return RunData(
+        title=TITLE,
+        scores=(),
+        domains=[Domain(name, title, limit=limits[name]) for name, title in titles.items()],
+        backbones=[
+            Backbone(name, "yours", f"{task.dimension} features", imagenet_top1=top1.get(name))
+            for name, task in backbones.items()
+        ],
+        baseline=next(iter(backbones)),
+        notice=" ".join([*said, *missing]),
+        provenance={
+            "protocol": _protocol_text(protocol),
+            **{f"{TOP1}{name}": f"{100 * share:g}" for name, share in top1.items()},
+            **{f"{FEATURES_BY}{name}": text for name, task in backbones.items() if (text := _made_by(task))},
+            **{f"features of {task.dataset.name} by {task.backbone}": task.made for task in tasks},
+            **{f"{LIMIT_OF}{name}": limit_text(limit) for name, limit in limits.items()},
+            **{f"licence of {name}": licence for name, licence in licences.items()},
+            VERSION: __version__,
+        },
+        scored=scored,
+        flaws=[flaw for task in tasks for flaw in task.flaws],
+        study=STUDY,
+    )
+
+
+def task_provenance(
+    backbones: Sequence[LoadedBackbone],
+    opened: Sequence[OpenDataset],
+    settings: Settings,
+    protocol: ManyShotProtocol,
+) -> dict[str, str]:
+    """What decides a study before any of its features are there, to compare with the run that a folder has."""
+    made = {
+        f"{FEATURES_BY}{each.label}": backbone_text(Place(Path(), settings.decides(each.spec, "", "")))
+        for each in backbones
+    }
+    limits = {f"{LIMIT_OF}{each.dataset.name}": limit_text(each.manifest.limit) for each in opened}
+    return {"protocol": _protocol_text(protocol), **made, **limits}
+
+
+def _made_by(task: TaskFeatures) -> str:
+    """What decides features, as runs of concepts say it; empty where features do not tell."""
+    path = Path(next(iter(task.places.values()), ""))
+    about = read_about(path) if (path / MANIFEST).is_file() else {}
+    spec = about.get("backbone")
+    return backbone_text(Place(path, about)) if isinstance(spec, dict) and "transform" in spec else ""
+
+
+def _protocol_text(protocol: ManyShotProtocol) -> str:
+    where = "validation data" if protocol.temperature == "validation" else f"{protocol.folds} folds of the test data"
+    return (
+        f"{protocol.name}: {protocol.steps} constants from {protocol.weakest:g} to {protocol.strongest:g}, at most "
+        f"{protocol.max_iterations} iterations each, temperature from {where}"
+    )

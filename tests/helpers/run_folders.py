@@ -1,0 +1,62 @@
+"""Run folders in the true format, with results that were made up instead of measured."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from unseen.jobs.job import job_key
+from unseen.jobs.probe_job import LogisticJob
+from unseen.jobs.runner import run_jobs
+from unseen.papers.comparability import ScoredData, published_domain
+from unseen.papers.concept_generalization import DOMAINS
+from unseen.probes.protocol import COG_V2
+from unseen.runs.data import Backbone, Domain, RunData
+from unseen.runs.folder import RESULTS, write_run
+
+
+def whole_data(backbone: str, domain: str, source: str = "cog-v2", **changes: Any) -> ScoredData:
+    """What the published numbers of a domain are of, as if a run had been of the authors' own images."""
+    printed = published_domain(source, domain)
+    assert printed is not None
+    images = {part.splits[0]: part.images for part in printed.parts}
+    return replace(ScoredData(backbone, domain, "cog-v2", printed.classes, images, "given"), **changes)
+
+
+def write_concept_run(
+    folder: Path,
+    backbones: Sequence[Backbone],
+    accuracy: Callable[[str, str, int], float],
+    *,
+    domains: Sequence[str] = DOMAINS,
+    shots: int | None = None,
+    published: str = "cog-v2",
+    notice: str = "",
+    seeds: int = 3,
+) -> Path:
+    """A run with some seeds; `accuracy` gives the top-1 of a backbone on a domain with a seed."""
+    jobs = [
+        LogisticJob("concepts", COG_V2, backbone.name, domain, "train", "test", shots, seed, "float32")
+        for backbone in backbones
+        for domain in domains
+        for seed in range(seeds)
+    ]
+
+    def work(job: LogisticJob) -> dict[str, Any]:
+        value = accuracy(job.backbone, job.domain, job.seed)
+        return {"top1": value, "top5": min(1.0, value + 0.2)}
+
+    scored = [whole_data(each.name, domain) for each in backbones for domain in domains if domain in DOMAINS]
+    data = RunData(
+        title="Concept generalization",
+        scores=(),
+        domains=[Domain(name, name.upper(), seen=name == "in1k") for name in domains],
+        backbones=list(backbones),
+        baseline=backbones[0].name,
+        published=published,
+        notice=notice,
+        scored=scored,
+    )
+    write_run(folder, data, [job_key(job) for job in jobs])
+    list(run_jobs(jobs, folder / RESULTS, work))
+    return folder

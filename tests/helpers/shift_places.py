@@ -1,0 +1,76 @@
+"""Small test sets in their true layouts, and untrained networks to evaluate on them."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import timm
+import torch
+from PIL import Image
+
+from unseen.features.settings import Settings
+from unseen.images.shift_sets.labels import imagenet_classes
+from unseen.images.shift_sets.registry import get_sets
+from unseen.images.shift_sets.shift_set import OpenSet, open_set
+from unseen.studies.shifts.plans import ModelPlan
+
+SETTINGS = Settings(workers=0, batch=16)
+CATS, DOGS = ("n02123045", "n02123159"), ("n02085620", "n02085782")
+CLOCKS = ("n02708093", "n03196217")
+SYNSETS = (*CATS, *DOGS, *CLOCKS)
+
+
+def picture(path: Path, number: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pixels = np.random.default_rng(number).integers(0, 256, (30, 30, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(path, "PNG" if path.suffix == ".png" else "JPEG")
+
+
+def make_sets(root: Path) -> Path:
+    """Validation images, ImageNet-R and -A of as many classes, ImageNet-V2, ObjectNet and CIFAR-10.2."""
+    for place, wnid in enumerate(SYNSETS):
+        for number in range(4):
+            picture(
+                root / f"imagenet/val/{wnid}/ILSVRC2012_val_{10 * place + number + 1:08d}.JPEG", 10 * place + number
+            )
+            index = imagenet_classes().index(wnid)
+            picture(root / f"imagenetv2-matched-frequency-format-val/{index}/{number}.jpeg", 500 + 10 * place + number)
+    for wnid in (*CATS, DOGS[0]):
+        for number in range(5):
+            picture(root / f"imagenet-r/{wnid}/art_{number}.jpg", 1000 + number)
+    for wnid in (*CATS, DOGS[1]):
+        picture(root / f"imagenet-a/{wnid}/0_cat.jpg", 2000)
+    for folder in ("alarm_clock", "air_freshener"):
+        picture(root / f"objectnet-1.0/images/{folder}/1.png", 7)
+    mappings = root / "objectnet-1.0/mappings"
+    mappings.mkdir()
+    objects = {"alarm_clock": "Alarm clock", "air_freshener": "Air freshener"}
+    (mappings / "folder_to_objectnet_label.json").write_text(json.dumps(objects))
+    (mappings / "objectnet_to_imagenet_1k.json").write_text(json.dumps({"Alarm clock": "analog clock; digital clock"}))
+    (root / "cifar-10.2").mkdir()
+    images = np.random.default_rng(0).integers(0, 256, (20, 32, 32, 3), dtype=np.uint8)
+    np.savez(root / "cifar-10.2/cifar102_test.npz", images=images, labels=np.arange(20) % 10)
+    return root
+
+
+def opened(root: Path, *names: str) -> list[OpenSet]:
+    return [open_set(found, root, partial=True) for found in get_sets(names)]
+
+
+def table(folder: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO((folder / "accuracies.csv").read_text())))
+
+
+PLAN = ModelPlan("tiny", "timm:test_vit", group="untrained", weights="random")
+
+
+def seeded(folder: Path, *seeds: int) -> list[ModelPlan]:
+    """Untrained networks told apart by their checkpoints."""
+    plans = []
+    for seed in seeds:
+        torch.manual_seed(seed)
+        torch.save(timm.create_model("test_vit").state_dict(), folder / f"{seed}.pth")
+        plans.append(ModelPlan(f"net-{seed}", "timm:test_vit", checkpoint=folder / f"{seed}.pth"))
+    return plans

@@ -1,0 +1,78 @@
+"""Rows on a device and rows streamed to it are the same rows."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from unseen.errors import UserError
+from unseen.features.features import Features
+from unseen.features.store import Shards, read_store, write_store
+from unseen.metrics.geometry import unit_rows
+from unseen.probes.sgd.rows import Resident, Streamed
+
+DEVICES = [
+    "cpu",
+    pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")),
+]
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(50, 5)).astype(np.float16)
+
+
+def sources(rows: Tensor | Shards, device: str, dtype: torch.dtype) -> tuple[Resident, Streamed]:
+    place = torch.device(device)
+    return (
+        Resident.load(rows, unit_rows, device=place, dtype=dtype, name="training"),
+        Streamed(rows, unit_rows, device=place, dtype=dtype, name="training"),
+    )
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("shards", [None, 7])
+def test_streamed_rows_are_those_on_the_device(device: str, dtype: torch.dtype, shards: int | None) -> None:
+    rows = torch.from_numpy(X) if shards is None else Shards(np.array_split(X, shards))
+    resident, streamed = sources(rows, device, dtype)
+    assert resident.dimension == streamed.dimension == (8 if dtype == torch.float16 else 6)
+    indices = [torch.randint(51, (16,), generator=torch.Generator().manual_seed(i)) for i in range(6)]
+    outs = [torch.full((16, resident.dimension), 0.0, dtype=dtype, device=device) for _ in range(2)]
+    pairs = zip(resident.blocks(indices, outs[0]), streamed.blocks(indices, outs[1]), indices, strict=True)
+    for here, there, index in pairs:
+        assert torch.equal(outs[0], outs[1])
+        assert torch.equal(here.cpu(), index)
+        assert torch.equal(there.cpu(), index)
+        assert torch.equal(outs[0], streamed.take(index))
+        assert torch.equal(outs[0], resident.take(index))
+        expected = torch.nn.functional.normalize(torch.from_numpy(X).float(), dim=1)
+        for row, i in zip(outs[0].float().cpu(), index.tolist(), strict=True):
+            assert float(row[5]) == float(i < 50)
+            assert torch.allclose(row[:5], expected[i] if i < 50 else torch.zeros(5), atol=1e-3)
+            assert not row[6:].any()
+
+
+def test_a_feature_store_is_streamed_from_its_files(tmp_path: Path) -> None:
+    y = np.arange(50) % 3
+    write_store(tmp_path / "store", [(X, y)], ["a", "b", "c"], provenance={}, shard_rows=20)
+    stored: Features = read_store(tmp_path / "store")
+    resident, streamed = sources(stored.X, "cpu", torch.float32)
+    index = torch.randperm(50)
+    assert torch.equal(resident.take(index), streamed.take(index))
+
+
+@pytest.mark.parametrize("kind", [Resident.load, Streamed])
+def test_bad_rows_are_named(kind: type) -> None:
+    broken = torch.ones(20_000, 2)
+    broken[17_000, 1] = torch.nan
+    options = {"device": torch.device("cpu"), "dtype": torch.float32, "name": "training"}
+    with pytest.raises(UserError, match="training features contain values that are not finite: row 17,000"):
+        kind(broken, unit_rows, **options)
+
+
+@pytest.mark.parametrize("kind", [Resident.load, Streamed])
+def test_rows_of_zeros_keep_their_bias(kind: type) -> None:
+    rows = torch.ones(20, 2)
+    rows[18] = 0
+    found = kind(rows, unit_rows, device=torch.device("cpu"), dtype=torch.float32, name="training")
+    assert found.take(torch.tensor([18])).tolist() == [[0, 0, 1]]

@@ -1,0 +1,80 @@
+"""Charts of levels: what is in them, and the files they become."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import unseen
+from unseen.errors import UserError
+from unseen.ontology.levels import Concept, Levels
+from unseen.ontology.space import Space
+from unseen.ontology.wordnet import imagenet_taxonomy, wordnet
+from unseen.report.core.chart import Chart, Line, Mark, save_chart
+from unseen.report.levels.charts import examples_chart, images_chart, ranking_chart
+
+HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
+
+
+@pytest.fixture(scope="module")
+def levels() -> Levels:
+    return unseen.levels("cog-v2")
+
+
+def test_the_ranking_has_a_band_per_level_at_its_ranks(levels: Levels) -> None:
+    chart = ranking_chart(levels)
+    assert [(band.start, band.end) for band in chart.bands] == [(s, s + 1000) for s in (0, 1036, 2072, 3108, 4146)]
+    values = [value for line in chart.lines for value in line.y]
+    assert values == sorted(values, reverse=True)
+    assert "planter.n.03 (n03957315), L1, rank 0" in chart.lines[0].hover[0]
+
+
+def test_images_are_capped_and_summed(levels: Levels) -> None:
+    chart = images_chart(levels)
+    assert [max(line.y) for line in chart.lines] == [1350] * 5
+    assert "1.17 M, 1.17 M, 1.15 M, 1.16 M, 1.14 M" in chart.caption
+
+
+def test_examples_of_the_tiger_cat_fall_away() -> None:
+    universe = wordnet().members("imagenet-21k")
+    chart = examples_chart(Space(imagenet_taxonomy()), "n02123159", universe, "lin")
+    assert len(chart.lines[0].y) == len(universe) - 1
+    assert chart.marks[0].text == "domestic cat"
+    assert [mark.y for mark in chart.marks] == sorted((mark.y for mark in chart.marks), reverse=True)
+    assert len(chart.marks) >= 5
+
+
+def test_levels_without_similarities_or_counts_are_refused() -> None:
+    bare = Levels("bare", (Concept(1, 0, "n1", "x", None, "", None),))
+    with pytest.raises(UserError, match="no similarities"):
+        ranking_chart(bare)
+    with pytest.raises(UserError, match="no numbers of images"):
+        images_chart(bare)
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf", "html"])
+def test_the_same_chart_gives_the_same_file(levels: Levels, tmp_path: Path, suffix: str) -> None:
+    files = [tmp_path / f"{i}.{suffix}" for i in range(2)]
+    for file in files:
+        save_chart(images_chart(levels), file)
+    contents = [file.read_bytes() for file in files]
+    magic = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF", "html": b"<!doctype html>"}
+    assert contents[0].startswith(magic[suffix])
+    assert contents[0] == contents[1]
+
+
+def test_a_page_needs_no_network_and_hostile_names_stay_text(tmp_path: Path) -> None:
+    chart = Chart(
+        HOSTILE, HOSTILE, HOSTILE, HOSTILE,
+        lines=(Line(HOSTILE, [1, 2], [3, 4], "#000", [HOSTILE, "b"]),), marks=(Mark(1, 3, HOSTILE, "#000"),),
+    )  # fmt: skip
+    save_chart(chart, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert HOSTILE not in page
+    assert "<img src=x" not in page
+    assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=", page)
+
+
+def test_an_unknown_format_is_refused(levels: Levels, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="a figure is written as"):
+        save_chart(images_chart(levels), tmp_path / "figure.bmp")

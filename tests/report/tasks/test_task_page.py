@@ -1,0 +1,165 @@
+"""The page of the task study."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from unseen.papers.transfer import TaskScore, imagenet_top1, published_task_scores
+from unseen.report.tasks.page import findings, rank_radars, write_task_page
+from unseen.report.tasks.sections import task_sections
+from unseen.report.tasks.tables import best_two, score_rows, task_tables
+from unseen.studies.tasks.analysis import averages, correlations, ranks
+from unseen.studies.tasks.page_data import Bins, CorrelationTable, Fit, TaskDataset, TaskPage
+
+EVIL = "</script><b>evil</b>"
+PRINTED = [*published_task_scores(), *imagenet_top1()]
+
+
+def page(name: str = "mine", stopped: int = 0, edge: str | None = None) -> TaskPage:
+    own = [
+        TaskScore(name, "cifar10", "linear", "top1", 0.812),
+        TaskScore(name, "digits", "linear", "top1", 0.95),
+        TaskScore(name, "cifar10", "5-shot", "top1", 0.775, 0.004),
+        TaskScore(name, "cifar10", "50-shot", "top1", 0.85, 0.003),
+        TaskScore(name, "cifar10", "ece", "ece", 0.06),
+        TaskScore(name, "cifar10", "scaled-ece", "ece", 0.02),
+        TaskScore(name, "", "imagenet", "top1", 0.7),
+    ]
+    bins = Bins([3, 0, 7], [0.2, None, 0.9], [0.25, None, 0.8])
+    together, printed = averages([*own, *PRINTED]), averages(PRINTED)
+    return TaskPage(
+        title="Transfer", protocol="ericsson-2021", backbones=[name],
+        datasets=[
+            TaskDataset("cifar10", "CIFAR-10", "top1", "kornblith"), TaskDataset("digits", "digits", "top1", "other")
+        ],
+        scores=[*own, *PRINTED], fits=[Fit(name, "cifar10", 1.0, edge, stopped, bins, bins, (1.3,))], averages=together,
+        correlations=[CorrelationTable("The paper's 14 models", printed, correlations(printed))], ranks=ranks(together),
+        notices=["dtd: not there."], provenance={"protocol": "ericsson-2021"}, timings={name: (4, 12.0)},
+    )  # fmt: skip
+
+
+def test_names_are_only_text(tmp_path: Path) -> None:
+    write_task_page(page(EVIL), tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert EVIL not in text
+    assert "&lt;/script&gt;&lt;b&gt;evil" in text
+    payload = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert payload
+    assert json.loads(payload[1])["radars"][0]["name"] == EVIL
+    assert 'http-equiv="Content-Security-Policy"' in text
+    write_task_page(page(EVIL), tmp_path / "again.html")
+    assert (tmp_path / "again.html").read_text() == text
+
+
+def test_best_and_second_best_as_in_the_paper() -> None:
+    assert best_two({"a": 1.0, "b": 3.0, "c": 2.0, "d": 3.0}) == {"b": "best", "d": "best", "c": "second"}
+    assert best_two({"a": 1.0, "b": 3.0}, higher_is_better=False) == {"a": "best", "b": "second"}
+    assert best_two({"a": 1.0}) == {}
+    five = next(table for table in task_tables(page()) if table.caption.startswith("5-way 5-shot"))
+    cells = {row.name: row.cells[0] for row in five.rows}
+    # Table 6 has 77.50 ± 0.55 for the supervised model on CIFAR-10, the same as `mine` here.
+    assert (cells["mine"].text, cells["mine"].mark) == ("77.50 ± 0.40", "best")
+    assert (cells["Supervised"].text, cells["Supervised"].mark) == ("77.50 ± 0.55", "best")
+    assert cells["DeepCluster-v2"].mark == "second"
+    assert [row.published for row in five.rows] == [False] + [True] * 14
+
+
+def test_tables_of_correlations() -> None:
+    tables = [table for table in task_tables(page()) if table.section == "correlations"]
+    rows = {row.name: [cell.text for cell in row.cells] for row in tables[0].rows}
+    assert rows["Calibration, fine-tuned"][0] == "−0.90"  # as Table 9 prints it
+    assert rows["Calibration, linear"][0] == "−0.77"
+    names = list(tables[1].columns)
+    matrix = [[cell.text for cell in row.cells] for row in tables[1].rows]
+    assert all(matrix[i][j] == matrix[j][i] for i in range(len(names)) for j in range(len(names)))
+    assert all(matrix[i][i] == "" for i in range(len(names)))
+
+
+def test_radars_put_the_best_rank_at_the_rim() -> None:
+    radars = {radar.name: radar for radar in rank_radars(page())}
+    assert radars["mine"].strong
+    assert list(radars["mine"].texts)[1:] == ["5-shot, Kornblith: 1 of 15", "50-shot, Kornblith: 2 of 15"]
+    supervised = radars["Supervised"]
+    heights = dict(zip(supervised.spokes, supervised.heights, strict=True))
+    assert heights["ImageNet"] == 1
+    assert radars["InsDis"].heights[0] == 0
+    assert len(radars) == 15
+    assert all(0 <= height <= 1 for radar in radars.values() for height in radar.heights)
+
+
+def test_radars_have_no_calibration_as_in_the_paper(tmp_path: Path) -> None:
+    found = page()
+    assert any("Calibration" in average.title for average in found.averages)
+    assert not any("Calibration" in spoke for radar in rank_radars(found) for spoke in radar.spokes)
+    write_task_page(found, tmp_path / "page.html")
+    assert "ranks are by average accuracy, not by means of logits" in (tmp_path / "page.html").read_text()
+
+
+def test_of_calibration_errors_a_negative_coefficient_is_the_good_one() -> None:
+    section = next(part for part in task_sections(page()) if part.name == "correlations")
+    assert "Of calibration errors less is better, so that a negative coefficient" in section.note
+
+
+def test_findings_say_where_a_backbone_stands() -> None:
+    first, others, second = findings(page())
+    # The average is over the paper's data sets: digits is none of them.
+    assert "81.2% on average over 1 of the paper's data sets (CIFAR-10)" in first
+    assert "not the paper's: 95.0% on digits" in others
+    assert "mine ranks 1 of 15 in 5-shot, Kornblith (CIFAR-10), 2 of 15 in 50-shot, Kornblith (CIFAR-10)" in second
+
+
+@pytest.mark.parametrize(
+    ("stopped", "edge", "expected"),
+    [
+        (0, None, "Every fit reached its optimum."),
+        (2, None, "Fits that did not reach their optimum: CIFAR-10 (mine: 2)."),
+        (
+            0,
+            "strongest",
+            "The constant chosen is the strongest of the grid on CIFAR-10 (mine): a stronger one may be better.",
+        ),
+    ],
+)
+def test_fits_are_not_silent(stopped: int, edge: str | None, expected: str) -> None:
+    section = next(part for part in task_sections(page(stopped=stopped, edge=edge)) if part.name == "many-shot")
+    assert expected in section.sentences
+
+
+def test_the_table_of_scores_says_what_a_fit_is_worth() -> None:
+    rows = {(row["dataset"], row["setting"]): row for row in score_rows(page(stopped=2, edge="weakest"))}
+    assert len(rows) == 7  # the run's own, and none of the paper's
+    for setting in ("linear", "ece", "scaled-ece"):
+        row = rows["cifar10", setting]
+        assert (row["penalty"], row["edge"], row["converged"]) == (1.0, "weakest", False)
+    for key in (("cifar10", "5-shot"), ("digits", "linear"), ("", "imagenet")):
+        assert (rows[key]["penalty"], rows[key]["edge"], rows[key]["converged"]) == (None, None, None)
+    assert all(row["converged"] in {True, None} for row in score_rows(page()))
+
+
+def test_notes_are_on_the_page_without_few_shot_scores_too() -> None:
+    whole = replace(page(), notes=["Left out for a reason."])
+    linear = replace(whole, scores=[score for score in whole.scores if not score.setting.endswith("-shot")])
+    for each, name in ((whole, "few-shot"), (linear, "many-shot")):
+        assert [part.name for part in task_sections(each) if "Left out for a reason." in part.sentences] == [name]
+
+
+def test_reliability_leaves_out_empty_bins() -> None:
+    section = next(part for part in task_sections(page()) if part.name == "calibration")
+    line = section.plots[0].series[1]
+    assert list(line.x) == pytest.approx([20, 90])
+    assert list(line.y) == pytest.approx([25, 80])
+
+
+def test_a_temperature_without_an_optimum_is_said() -> None:
+    plain = page()
+    unbounded = replace(plain, fits=[replace(fit, unbounded=True) for fit in plain.fits])
+    said = [
+        [sentence for sentence in part.sentences if "No temperature is best on CIFAR-10 (mine)" in sentence]
+        for each in (plain, unbounded)
+        for part in task_sections(each)
+        if part.name == "calibration"
+    ]
+    assert [len(sentences) for sentences in said] == [0, 1]

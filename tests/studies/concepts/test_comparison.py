@@ -1,0 +1,219 @@
+"""Paired comparisons of two backbones, from the results of real runs."""
+
+import hashlib
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from unseen.errors import UserError
+from unseen.features.features import Features
+from unseen.jobs.job import job_key
+from unseen.jobs.kept_labels import keep_labels, labels_place, read_labels
+from unseen.jobs.probe_job import LogisticJob
+from unseen.jobs.runner import run_jobs
+from unseen.probes.protocol import COG_V2, COG_V2_SHORT
+from unseen.runs.folder import RESULTS, read_results, read_run, write_run
+from unseen.studies.concepts.comparison import compare_backbones, comparison_table
+
+CLASSES, EACH = 6, 30
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Probes of clear and of blurred features of the same images, and of images in another order."""
+    from unseen.cli.studies import probe
+
+    folder = tmp_path_factory.mktemp("compared")
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(CLASSES), EACH)
+    centres = rng.standard_normal((CLASSES, 8))
+    clean = {split: centres[y] + 0.5 * rng.standard_normal((len(y), 8)) for split in ("train", "test")}
+    made = {}
+    for name, noise in (("clear", 0.3), ("blurred", 1.6), ("shuffled", 0.3)):
+        labels = np.roll(y, 1) if name == "shuffled" else y
+        for split, X in clean.items():
+            np.savez(folder / f"{name}-{split}.npz", X=X + noise * rng.standard_normal(X.shape), y=labels)
+        made[name] = folder / f"run-{name}"
+        probe(
+            folder / f"{name}-train.npz", folder / f"{name}-test.npz", protocol="cog-v2-short", shots="all", seeds=2,
+            backbone=name, domain="blobs", out=made[name], workers=1,
+        )  # fmt: skip
+    return made
+
+
+def accuracy(run: Path) -> float:
+    table = pd.read_csv(run / "scores.csv")
+    return float(table.loc[table["metric"] == "top1", "mean"].iloc[0])
+
+
+def test_the_difference_is_that_of_the_scores(runs: dict[str, Path]) -> None:
+    (found,) = compare_backbones([runs["clear"], runs["blurred"]], "clear", "blurred")
+    assert found.seeds == 2
+    assert found.difference.concepts == CLASSES
+    assert found.difference.accuracy.value == pytest.approx(accuracy(runs["clear"]) - accuracy(runs["blurred"]))
+    assert found.difference.accuracy.low > 0
+    # Six concepts that all favour one side: of 2⁶ patterns of signs, two are as extreme, or more as seeds vary.
+    assert 2 / 2**CLASSES <= found.p_holm < 0.15
+    table = comparison_table([found])
+    assert table.loc[0, "difference"] == found.difference.accuracy.value
+
+
+def test_a_backbone_is_not_better_than_itself(runs: dict[str, Path]) -> None:
+    (found,) = compare_backbones([runs["clear"]], "clear", "clear")
+    assert found.difference.accuracy.value == 0
+    assert found.p_holm == 1
+
+
+def test_other_images_are_refused(runs: dict[str, Path]) -> None:
+    with pytest.raises(UserError, match="blobs: the two backbones were tested on other images"):
+        compare_backbones([runs["clear"], runs["shuffled"]], "clear", "shuffled")
+
+
+def test_another_draw_with_the_same_labels_is_refused(runs: dict[str, Path], tmp_path: Path) -> None:
+    copies = [Path(shutil.copytree(runs[name], tmp_path / name)) for name in ("clear", "blurred")]
+
+    def called(run: Path, ids: str) -> None:
+        for place in (run / "tests").glob("*.npz"):
+            kept = dict(np.load(place))
+            np.savez(place, **{**kept, "ids": np.array(ids)})
+
+    called(copies[0], "a")
+    compare_backbones(copies, "clear", "blurred")  # of the second it is not known
+    called(copies[1], "a")
+    compare_backbones(copies, "clear", "blurred")
+    called(copies[1], "b")
+    with pytest.raises(UserError, match="tested on other images"):
+        compare_backbones(copies, "clear", "blurred")
+
+
+def test_names_of_images_are_kept_as_a_hash(tmp_path: Path) -> None:
+    X, y = np.eye(3, dtype=np.float32), np.arange(3)
+
+    def ids(names: tuple[str, ...]) -> str:
+        test = Features(X, y, ("a", "b", "c"), {"content_hash": "h"}, names)
+        keep_labels(tmp_path / "results", {"h": str(tmp_path)}, lambda _: test)
+        place = labels_place(tmp_path / "results", "h")
+        found = read_labels(place).ids
+        place.unlink()
+        return found
+
+    assert ids(()) == ""
+    assert ids(("x", "y", "z")) == hashlib.sha256(b"x\0y\0z\0").hexdigest()
+    assert len({ids(names) for names in (("x", "y", "z"), ("y", "x", "z"), ("xy", "z", ""))}) == 3
+
+
+def test_protocols_are_not_mixed(runs: dict[str, Path], tmp_path: Path) -> None:
+    other = tmp_path / "blurred"
+    jobs = {
+        LogisticJob(**({name: value for name, value in result.job.items() if name != "job"} | {"protocol": COG_V2})): (
+            result.values
+        )
+        for result in read_results(runs["blurred"])
+    }
+    write_run(other, read_run(runs["blurred"]), list(map(job_key, jobs)))
+    assert len(list(run_jobs(list(jobs), other / RESULTS, lambda job: dict(jobs[job])))) == 2
+    with pytest.raises(UserError, match=r"different protocols \(cog-v2, cog-v2-short\); compare runs of the same"):
+        compare_backbones([runs["clear"], other], "clear", "blurred")
+
+
+def with_jobs(run: Path, folder: Path, provenance: dict[str, str] | None = None, **changes: Any) -> Path:
+    """A copy of a run whose jobs were decided otherwise, with the same values."""
+    shutil.copytree(run, folder)
+    jobs = {
+        LogisticJob(
+            **({k: v for k, v in result.job.items() if k not in ("job", "protocol")} | changes), protocol=COG_V2_SHORT
+        ): (result.values)
+        for result in read_results(run)
+    }
+    job = next(iter(jobs))
+    data = read_run(run)
+    data = replace(
+        data,
+        domains=[replace(data.domains[0], name=job.domain)],
+        backbones=[replace(data.backbones[0], name=job.backbone)],
+        provenance={**data.provenance, **(provenance or {})},
+    )
+    write_run(folder, data, list(map(job_key, jobs)))
+    list(run_jobs(list(jobs), folder / RESULTS, lambda job: dict(jobs[job])))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("domain", "label", "refused"),
+    [
+        ("in1k", "train images of in1k", True),
+        ("in1k", "test images of in1k", True),
+        ("in1k", "splits", False),  # whose images do not go by it
+        ("l1", "train images of in1k", False),
+        ("l1", "splits", True),
+        ("l1", "levels", True),
+        ("l1", "images of the levels", True),
+        ("l1", "unseen", False),
+    ],
+)
+def test_runs_that_say_they_had_other_images_are_refused(
+    runs: dict[str, Path], tmp_path: Path, domain: str, label: str, refused: bool
+) -> None:
+    first = with_jobs(runs["clear"], tmp_path / "one", {label: "so"}, domain=domain)
+    silent = with_jobs(runs["blurred"], tmp_path / "two", domain=domain)
+    alike = with_jobs(runs["blurred"], tmp_path / "three", {label: "so"}, domain=domain)
+    other = with_jobs(runs["blurred"], tmp_path / "four", {label: "otherwise"}, domain=domain)
+    for second in (silent, alike):
+        assert compare_backbones([first, second], "clear", "blurred")[0].domain == domain
+    if refused:
+        with pytest.raises(UserError, match=rf"{domain}: .*one and .*four differ in {label} \('so', not 'otherwise'\)"):
+            compare_backbones([first, other], "clear", "blurred")
+    else:
+        assert compare_backbones([first, other], "clear", "blurred")[0].domain == domain
+
+
+def test_a_backbone_that_two_runs_have_otherwise_is_refused(runs: dict[str, Path], tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(runs["clear"], tmp_path / "copy"))
+    both = [runs["clear"], runs["blurred"]]
+    assert len(compare_backbones([*both, copy], "clear", "blurred")) == 1  # the same jobs
+    other = with_jobs(runs["shuffled"], tmp_path / "other", backbone="clear")
+    with pytest.raises(UserError, match=r"run-clear and .*other both have clear on blobs with seed 0, from other"):
+        compare_backbones([*both, other], "clear", "blurred")
+    unrelated = with_jobs(runs["shuffled"], tmp_path / "unrelated", train="t")
+    assert len(compare_backbones([*both, runs["shuffled"], unrelated], "clear", "blurred")) == 1
+
+
+def test_seeds_of_a_backbone_are_not_put_together_from_other_weights(runs: dict[str, Path], tmp_path: Path) -> None:
+    folders = []
+    for seed, weights in enumerate(("w", "v")):
+        folder = with_jobs(runs["clear"], tmp_path / weights, {"backbone clear": weights})
+        data = read_run(folder)
+        kept = [result.key for result in read_results(folder) if result.job["seed"] == seed]
+        write_run(folder, data, kept)
+        folders.append(folder)
+    with pytest.raises(UserError, match=r"blobs: .*w and .*v differ in backbone clear"):
+        compare_backbones([*folders, runs["blurred"]], "clear", "blurred")
+
+
+def test_the_command(runs: dict[str, Path], unseen: Callable[..., Any], tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    answer = unseen("compare", "clear", "blurred", runs["clear"], runs["blurred"], "--out", table)
+    assert answer.code == 0
+    assert "clear minus blurred" in answer.out
+    assert f"over {CLASSES} concepts and 2 seeds" in answer.out
+    assert pd.read_csv(table)["domain"].tolist() == ["blobs"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["clear", "blurred", "--shots", "8,all"], "--shots is one number here, or all, not 8,all"),
+        (["clear", "blured"], "did you mean blurred?"),
+        (["clear", "blurred", "--shots", "8"], "no results of 'clear' with 8 shots"),
+    ],
+)
+def test_mistakes(runs: dict[str, Path], unseen: Callable[..., Any], arguments: list[str], sentence: str) -> None:
+    answer = unseen("compare", *arguments[:2], runs["clear"], runs["blurred"], *arguments[2:])
+    assert answer.code == 2
+    assert sentence in answer.err

@@ -1,0 +1,394 @@
+"""The concept study: what may be compared, what is pooled, what runs become together."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unseen.backbones.backbone import Backbone, Spec
+from unseen.errors import UserError
+from unseen.features.disk import feature_bytes
+from unseen.features.store import write_store
+from unseen.images.domains import DRAWN_BY, SOMEBODY_ELSE, US, DomainImages
+from unseen.images.transform import Transform
+from unseen.ontology.levels import Levels, load_levels
+from unseen.papers.comparability import Draw, published_domain
+from unseen.probes.protocol import COG_V2
+from unseen.results.score import Score
+from unseen.results.tables import score_table, summarise
+from unseen.runs.data import Backbone as ReportBackbone
+from unseen.runs.data import ConceptAccuracy, Domain, RunData
+from unseen.runs.folder import TOP1, extend_run, merge_runs, read_run
+from unseen.runs.random_draws import pooled_draws
+from unseen.studies.concepts import plan as concept_plan
+from unseen.studies.concepts.features import Place, feature_pairs, find_features
+from unseen.studies.concepts.plan import Asked, chosen_domains, chosen_probes, levels_hash, probing_memory
+from unseen.studies.concepts.study import as_published, backbone_text, image_notices, images_text, study_run
+from unseen.studies.concepts.variants import random_sets, split_rule
+from unseen.studies.probing import EXTENDED, FeaturePair
+
+
+def asked(levels: Levels, **changes: Any) -> Asked:
+    concepts = {f"l{number}": levels.ids(number) for number in levels.numbers}
+    return replace(Asked(levels, tuple(concepts), concepts, COG_V2, (1, None), 5), **changes)
+
+
+def test_levels_are_known_by_their_concepts() -> None:
+    v2, v1 = load_levels("cog-v2"), load_levels("cog-v1")
+    assert asked(v2).published == "cog-v2"
+    assert asked(v1).published == "cog-v1"
+    assert asked(replace(v1, name="cog-v2")).published == "cog-v1"
+    assert asked(replace(v2, concepts=v2.concepts[:-1])).published == ""
+
+
+def test_domains_are_chosen_in_the_order_of_the_study() -> None:
+    known = ("in1k", "l1", "l2", "l5")
+    assert chosen_domains(None, known) == known
+    assert chosen_domains("L5, in1k,l5", known) == ("in1k", "l5")
+    with pytest.raises(UserError, match="not 'in1l'; did you mean in1k"):
+        chosen_domains("in1l", known)
+    with pytest.raises(UserError, match="--domains takes some of"):
+        chosen_domains(",", known)
+
+
+def test_probes_are_chosen_in_the_order_of_the_study() -> None:
+    assert chosen_probes(None) == ()
+    assert chosen_probes("all") == EXTENDED
+    assert chosen_probes("KMeans, pca") == ("pca", "kmeans")
+    with pytest.raises(UserError, match="not 'kmean'; did you mean kmeans"):
+        chosen_probes("kmean")
+    with pytest.raises(UserError, match="--extended takes some of"):
+        chosen_probes(",")
+
+
+def test_the_names_of_domains_may_have_capitals() -> None:
+    assert chosen_domains("birds,l1", ("Birds", "l1", "l2")) == ("Birds", "l1")
+
+
+def test_a_model_takes_28_gb_of_training_features() -> None:
+    """2048 numbers of 16 bits for every training image of the seven figures that the papers print."""
+    from unseen.features.settings import Settings
+
+    levels = 1_168_804 + 1_165_790 + 1_145_206 + 1_157_129 + 1_141_662 - 5 * 50_000
+    rows = 1_281_167 + levels
+    half = Settings(device="cuda", precision="half")
+    assert feature_bytes(rows, 2048, half) == pytest.approx(28e9, rel=0.01)
+    assert feature_bytes(rows, 2048, Settings()) == pytest.approx(56e9, rel=0.01)
+
+
+def test_random_sets_are_fifteen_of_the_published_concepts() -> None:
+    sets = random_sets()
+    everything = {concept.wnid for concept in load_levels("cog-v2").concepts}
+    assert len(sets) == 15
+    assert all(len(set(sets.ids(number))) == 1000 and set(sets.ids(number)) <= everything for number in sets.numbers)
+    assert len({sets.ids(number) for number in sets.numbers}) == 15
+
+
+def test_random_sets_are_reported_as_their_mean() -> None:
+    values = {(draw, seed): 0.5 + 0.01 * draw + 0.001 * seed for draw in (1, 2, 15) for seed in range(2)}
+    own = Score("concepts", "cog-v2", "r50", "l1", "logistic", None, 0, "top1", 0.9)
+    drawn = [replace(own, domain=f"random{draw}", seed=seed, value=value) for (draw, seed), value in values.items()]
+    pooled = list(pooled_draws([own, *drawn]))
+    assert pooled[0] == own
+    table = summarise(score_table(pooled)).set_index("domain")
+    assert table.loc["random", "seeds"] == 6
+    assert table.loc["random", "mean"] == pytest.approx(np.mean(list(values.values())))
+    assert table.loc["l1", "mean"] == 0.9
+
+
+def test_variants_by_name() -> None:
+    assert (split_rule("plain").max_train, split_rule("class-balanced").max_train) == (1300, 732)
+    with pytest.raises(UserError, match="did you mean class-balanced"):
+        split_rule("class_balanced")
+
+
+def test_the_published_preprocessing_resizes_to_the_crop() -> None:
+    import torch
+
+    torchvision = Transform(size=384, resize=438, interpolation="bilinear", mean=(0.5, 0.5, 0.5), squash=True)
+    spec = Spec("x", "w", "penultimate", "avg", 8, 1, torchvision)
+    found = as_published(Backbone(spec, torch.nn.Identity())).spec.transform
+    assert (found.resize, found.size, found.interpolation, found.squash) == (384, 384, "bicubic", False)
+    assert found.mean == (0.5, 0.5, 0.5)
+
+
+class Release:
+    def __init__(self, release: str) -> None:
+        self.about = {"release": release}
+
+
+def test_blurred_faces_are_said() -> None:
+    names = ("ImageNet-1K with blurred faces, training", "ImageNet-1K with blurred faces, validation")
+    train, test = ((Release(name), None) for name in names)
+    domain = DomainImages("in1k", (), {"train": train, "test": test}, {})  # type: ignore[dict-item]
+    text = images_text([domain])
+    assert text == {"train images of in1k": names[0], "test images of in1k": names[1]}
+    assert "blurred faces" in image_notices(text)[0]
+    assert image_notices({"train images of in1k": "ImageNet-1K, training"}) == []
+
+
+def write_features(folder: Path, domain: str, ids: Sequence[str], **about: Any) -> None:
+    """A domain's features as an extraction leaves them, a hundred rows a split."""
+    spec = {"id": "b", "weights": "w", "layer": "l", "pool": "avg", "dimension": 4, "parameters": 1, "digest": "d" * 64}
+    spec["transform"] = {"size": 384, "resize": 384, "interpolation": "bicubic"}
+    way = {"backbone": spec, "precision": "half", "fast": False, "exif": False, "revision": 1}
+    for number, split in enumerate(("train", "test")):
+        y = np.arange(100) % len(ids)
+        X = np.random.default_rng([number, len(domain)]).normal(size=(100, 4)).astype(np.float32)
+        provenance = {**way, "split": split, "key": f"{domain}{split}", **about}
+        write_store(folder / domain / f"b-{split}", [(X, y)], ids, provenance=provenance)
+
+
+def test_what_is_written_of_a_run(tmp_path: Path) -> None:
+    levels = load_levels("cog-v2")
+    wanted = asked(levels, domains=("l1",), concepts={"l1": levels.ids(1)[:3]})
+    write_features(tmp_path, "l1", levels.ids(1)[:3])
+    places = find_features(tmp_path, ["l1"], [])
+    pairs = feature_pairs("b", places["b"], wanted.concepts)
+    data = study_run(wanted, pairs, places, {"splits": "drawn"}, ["Mind this."])
+    assert data.notice == "Mind this."
+    # Of 1,000 concepts there are three, a hundred rows a split; the stores do not say who drew them.
+    assert [(s.classes, s.images, s.draw) for s in data.scored] == [(3, {"train": 100, "test": 100}, "unknown")]
+    assert data.backbones[0].category == "yours"
+    assert data.provenance["features of l1 by b"] == "l1train, l1test"
+    assert data.provenance["levels"] == f"cog-v2, {levels_hash(levels)}"
+    assert data.domains[0].similarity == pytest.approx(0.844867, abs=1e-6)  # as the paper's levels have it
+    assert data.domains[0].concepts[0].endswith(f"({levels.ids(1)[0]})")
+
+
+@pytest.mark.parametrize(
+    ("domain", "source", "draw", "codes"),
+    [
+        ("l1", {DRAWN_BY: US}, "unknown", ["own-draw"]),
+        ("l1", {DRAWN_BY: SOMEBODY_ELSE}, "unknown", []),
+        ("l1", {}, "ours", ["own-draw"]),  # stores of an earlier version, made by this command
+        ("l1", None, "unknown", ["unknown-images"]),  # a user's own files
+        ("l1", None, "given", []),  # of which --splits says whose draw they are
+        ("in1k", {}, "ours", []),  # there is no draw, and no level, to speak of
+        ("in1k", None, "unknown", ["unknown-images"]),
+    ],
+)
+def test_who_drew_the_images_follows_from_what_was_run(
+    domain: str, source: dict[str, str] | None, draw: Draw, codes: list[str], tmp_path: Path
+) -> None:
+    levels = load_levels("cog-v2")
+    wanted = asked(levels, domains=(domain,), concepts={domain: levels.ids(1)[:3]}, draw=draw)
+    place = Place(tmp_path, {} if source is None else {"source": source})
+    images = {part.splits[0]: part.images for part in published_domain("cog-v2", domain).parts}  # type: ignore[union-attr]
+    pair = FeaturePair("b", domain, "x", "y", "", "", 1000, 700, images["train"], 4, images["test"])
+    data = study_run(wanted, [pair], {"b": {domain: (place, place)}}, {})
+    assert [reason.code for reason in data.comparisons["b", domain].reasons] == codes
+
+
+USUAL = {
+    "id": "timm:resnet50.a1_in1k", "weights": "resnet50.a1_in1k", "layer": "penultimate", "pool": "avg",
+    "dimension": 4, "parameters": 23_508_032, "digest": "d" * 64,
+    "transform": {"size": 224, "resize": 224, "interpolation": "bicubic", "squash": False},
+}  # fmt: skip
+DEIT = {
+    "id": "timm:deit_small_patch16_224.fb_in1k", "weights": "deit_small_patch16_224.fb_in1k", "pool": "cls",
+    "parameters": 21_665_664,
+}  # fmt: skip
+IN_21K = "vit_base_patch16_224.augreg_in21k"
+
+
+def test_the_normalisation_tells_features_apart() -> None:
+    about = {"precision": "single", "fast": False, "exif": False}
+    spec = {**USUAL, "transform": asdict(Transform())}
+    none = {**USUAL, "transform": asdict(replace(Transform(), mean=(0.0, 0.0, 0.0), std=(1.0, 1.0, 1.0)))}
+    usual, other = (backbone_text(Place(Path(), about | {"backbone": each})) for each in (spec, none))
+    assert usual == backbone_text(Place(Path(), about | {"backbone": USUAL}))  # as earlier versions wrote it
+    assert "normalisation none" in other
+
+
+@pytest.mark.parametrize(
+    ("changes", "category", "cautions"),
+    [
+        ({}, "yours", []),
+        (
+            {"id": f"timm:{IN_21K}", "weights": IN_21K, "parameters": 85_798_656},
+            "yours",
+            [
+                "trained with ImageNet-21K, which has the concepts of the levels",
+                "a network of another size than ResNet50",
+            ],
+        ),
+        (
+            {"weights": f"sha256:{'0' * 64}"},
+            "yours",
+            ["trained with unknown data: check that it saw IN-1K alone"],
+        ),
+        ({"parameters": 29_000_000}, "yours", []),
+        ({"parameters": 30_000_000}, "yours", ["a network of another size than ResNet50"]),
+        ({"parameters": 17_000_000}, "yours", ["a network of another size than ResNet50"]),
+        (
+            {"transform": {"size": 224, "resize": 256, "interpolation": "bilinear"}},
+            "yours",
+            ["preprocessing other than the paper's (shortest side to 256, bilinear)"],
+        ),
+        (
+            {"transform": {"size": 224, "resize": 224, "interpolation": "bicubic", "squash": True}},
+            "yours",
+            ["preprocessing other than the paper's (both sides to 224, bicubic)"],
+        ),
+        (
+            {"transform": {"size": 384, "resize": 384, "interpolation": "bicubic"}, "layer": "layer3"},
+            "yours",
+            ["images of 384 pixels", "features of the layer layer3"],
+        ),
+        (DEIT, "architecture", []),
+        ({**DEIT, "pool": "avg"}, "architecture", ["pooling avg, not the class token"]),
+        (
+            {"id": "timm:resnet50.fb_ssl_yfcc100m_ft_in1k", "weights": "resnet50.fb_ssl_yfcc100m_ft_in1k"},
+            "web data",
+            ["trained with YFCC-100M, about 100 times IN-1K"],
+        ),
+        # Somebody else's weights in the architecture of a published model are not that model.
+        (
+            {"id": "torchvision:resnet50.IMAGENET1K_V1", "weights": f"sha256:{'0' * 64}"},
+            "yours",
+            ["trained with unknown data: check that it saw IN-1K alone"],
+        ),
+    ],
+)
+def test_what_is_not_a_fair_comparison_is_said(
+    tmp_path: Path, changes: dict[str, Any], category: str, cautions: list[str]
+) -> None:
+    levels, spec = load_levels("cog-v2"), {**USUAL, **changes}
+    wanted = asked(levels, domains=("l1",), concepts={"l1": levels.ids(1)[:3]})
+    write_features(tmp_path, "l1", levels.ids(1)[:3], backbone=spec)
+    places = find_features(tmp_path, ["l1"], [])
+    data = study_run(wanted, feature_pairs(spec["id"], places[spec["id"]], wanted.concepts), places, {})
+    assert [(each.category, each.cautions) for each in data.backbones] == [(category, cautions)]
+
+
+def test_of_features_from_files_the_training_data_are_not_known(tmp_path: Path) -> None:
+    levels = load_levels("cog-v2")
+    ids = levels.ids(1)[:3]
+    (tmp_path / "l1").mkdir()
+    for split, rows in (("train", 30), ("test", 9)):
+        X = np.random.default_rng(rows).normal(size=(rows, 4))
+        np.savez(tmp_path / "l1" / f"{split}.npz", X=X, y=np.array(ids)[np.arange(rows) % 3])
+    places = find_features(tmp_path, ["l1"], [])
+    (name,) = places
+    wanted = asked(levels, domains=("l1",), concepts={"l1": ids})
+    data = study_run(wanted, feature_pairs(name, places[name], wanted.concepts), places, {})
+    assert data.backbones[0].cautions == ["trained with unknown data: check that it saw IN-1K alone"]
+
+
+def test_memory_is_that_of_the_largest_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ResNet-50's features of ImageNet-1K: what each kind of probe holds, counted by hand."""
+    small = FeaturePair("b", "l5", "", "", "", "", 1000, 682, 1_000_000, 2048)
+    pair = replace(small, domain="in1k", rows=1_281_167)
+    pairs = [small, pair]
+    # A CPU: two copies of 1,281,167 × 2049 numbers of 4 bytes; ten classifiers of 2049 × 1000 numbers, three times; and
+    # 1024 × 10 × 1000 scores twice.
+    monkeypatch.setattr(concept_plan, "on_gpu", lambda: False)
+    assert COG_V2.round_size == 10
+    logistic = 21_000_889_464 + 245_880_000 + 81_920_000
+    assert probing_memory(pairs, COG_V2) == logistic
+    # Three of 1,281,167 × 2048 for k-means; of perceptrons two, and ten of 10.44 million weights twice: less.
+    assert probing_memory(pairs, COG_V2, extended=EXTENDED) == 3 * 1_281_167 * 2048 * 4 == 31_485_960_192
+    # With few samples perceptrons are what counts: 2049 × 2048 twice and 2049 × 1000 weights.
+    few = replace(pair, rows=1000)
+    assert probing_memory([few], COG_V2, extended=EXTENDED) == 4 * (2 * 1000 * 2048 + 20 * 10_441_704)
+    # A GPU has one copy in 16 bits, rows padded to 2056 numbers; ten times 1008 columns of weights, padded to 10,112,
+    # at 14 bytes for training and 16 for results; their scores for a batch; and 32 batches of samples. Perceptrons and
+    # k-means are in 32 bits there too.
+    monkeypatch.setattr(concept_plan, "on_gpu", lambda: True)
+    sweep = 10_112 * 2048 * (14 + 16) + 1024 * 10_112 * 2 + 32 * 1024 * 2048 * 2
+    assert probing_memory(pairs, COG_V2) == 1_281_167 * 2056 * 2 + sweep
+    assert probing_memory(pairs, COG_V2, extended=EXTENDED) == 31_485_960_192
+
+
+def test_features_made_in_another_way_are_refused(tmp_path: Path) -> None:
+    write_features(tmp_path, "l1", ("a", "b"))
+    write_features(tmp_path, "l2", ("c", "d"), precision="single")
+    places = find_features(tmp_path, ["l1", "l2"], ["b"])
+    with pytest.raises(UserError, match="made with another precision than"):
+        feature_pairs("b", places["b"], {})
+    with pytest.raises(UserError, match="no train features of c; there are those of b"):
+        find_features(tmp_path, ["l1"], ["c"])
+
+
+def run_of(domain: str, value: float, *, weights: str | None = "w", name: str = "b") -> RunData:
+    known = {f"backbone {name}": weights, f"features of {domain} by {name}": "k"} if weights else {}
+    return RunData(
+        title="Concept generalization",
+        scores=[Score("concepts", "cog-v2", name, domain, "logistic", None, 0, "top1", value)],
+        domains=[Domain(domain, domain.upper(), seen=domain == "in1k", concepts=[f"{domain} concept"])],
+        backbones=[ReportBackbone(name, "yours")],
+        baseline=name,
+        provenance=known,
+        published="cog-v2",
+        concept_accuracy=[ConceptAccuracy(name, domain, "n1", 0.5, 1, 2)],
+    )
+
+
+def test_parts_of_one_study_become_one() -> None:
+    merged = merge_runs([("there", run_of("l1", 0.5)), ("here", run_of("in1k", 0.7))])
+    assert [(s.backbone, s.domain, s.value) for s in merged.scores] == [("b", "in1k", 0.7), ("b", "l1", 0.5)]
+    assert [domain.name for domain in merged.domains] == ["in1k", "l1"]
+    assert {(item.backbone, item.domain) for item in merged.concept_accuracy} == {("b", "l1"), ("b", "in1k")}
+    assert merged.published == "cog-v2"
+
+
+def test_what_two_machines_both_measured_counts_once() -> None:
+    merged = merge_runs([("one", run_of("l1", 0.500)), ("two", run_of("l1", 0.501))])
+    assert [(s.backbone, s.value) for s in merged.scores] == [("b", 0.500)]
+
+
+@pytest.mark.parametrize("weights", ["other", None])
+def test_backbones_that_only_share_a_name_stay_apart(weights: str | None) -> None:
+    first = run_of("l1", 0.5, weights=None) if weights is None else run_of("l1", 0.5)
+    merged = merge_runs([("one", first), ("two", run_of("l1", 0.6, weights=weights))])
+    assert [(s.backbone, s.value) for s in merged.scores] == [("b", 0.5), ("b (two)", 0.6)]
+    assert {item.backbone for item in merged.concept_accuracy} == {"b", "b (two)"}
+
+
+def test_a_run_grows_by_parts_but_not_by_another_backbone(tmp_path: Path) -> None:
+    extend_run(tmp_path, run_of("l1", 0.5), ["k1"])
+    data, keys = extend_run(tmp_path, run_of("in1k", 0.7), ["k2", "k1"])
+    assert keys == ["k1", "k2"]
+    assert [domain.name for domain in data.domains] == ["in1k", "l1"]
+    with pytest.raises(UserError, match="a run with other backbone b \\('w', not 'v'\\); give another folder"):
+        extend_run(tmp_path, run_of("l2", 0.5, weights="v"), ["k3"])
+    read = read_run(tmp_path)
+    assert [domain.name for domain in read.domains] == ["in1k", "l1"]
+    assert "2 of 2 jobs have no result yet" in read.notice
+
+
+def test_a_run_says_what_any_of_its_parts_says(tmp_path: Path) -> None:
+    first = replace(run_of("l1", 0.5), notice="One is so. Two is so. in1k: not there.", published="cog-v2")
+    extend_run(tmp_path, first, ["k1"])
+    second = replace(run_of("in1k", 0.7), notice="Three is so. One is so.", published="cog-v2")
+    for _ in range(2):
+        data, _ = extend_run(tmp_path, second, ["k2"])
+        assert data.notice == "One is so. Two is so. Three is so."
+        assert data.published == "cog-v2"
+    data, _ = extend_run(tmp_path, replace(second, published=""), ["k2"])
+    assert data.published == ""
+    assert extend_run(tmp_path, second, ["k2"])[0].published == ""
+
+
+def test_a_wrong_accuracy_on_imagenet_can_be_corrected(tmp_path: Path) -> None:
+    for text in ("7.58", "75.8"):
+        told = run_of("l1", 0.5)
+        told = replace(told, provenance={**told.provenance, f"{TOP1}b": text})
+        data, _ = extend_run(tmp_path, told, ["k1"])
+        assert data.provenance[f"{TOP1}b"] == text
+
+
+def test_a_run_of_random_sets_has_one_domain_of_them(tmp_path: Path) -> None:
+    sets = random_sets()
+    few = {f"random{number}": sets.ids(number)[:3] for number in (1, 2)}
+    for domain, ids in few.items():
+        write_features(tmp_path, domain, ids)
+    wanted = asked(sets, domains=tuple(few), concepts=few)
+    places = find_features(tmp_path, list(few), [])
+    data = study_run(wanted, feature_pairs("b", places["b"], few), places, {})
+    assert [(domain.name, domain.title) for domain in data.domains] == [("random", "mean of 15 random sets")]
+    assert data.published == ""

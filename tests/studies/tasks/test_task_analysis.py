@@ -1,0 +1,173 @@
+"""The analysis of the task study, against the paper's own numbers and by hand."""
+
+import numpy as np
+import pytest
+from scipy.special import logit
+
+from unseen.metrics.accuracy_scales import logit as our_logit
+from unseen.metrics.correlation import correlation
+from unseen.papers import published
+from unseen.papers.transfer import TaskScore, imagenet_top1, published_task_scores
+from unseen.studies.tasks.analysis import (
+    CALIBRATED,
+    averages,
+    correlations,
+    mean_errors,
+    ranks,
+    scaled,
+    setting_title,
+    without_average,
+)
+
+UNITS = {"ece": 100, "diffusion": 100, "lpips": 1, "squared-error": 1}
+
+
+def table9() -> list[tuple[str, str]]:
+    table = published("ericsson-2021")
+    rows = table[(table["table"] == 9) & table["model"].notna()]
+    return list(dict.fromkeys(zip(rows["setting"], rows["metric"], strict=True)))
+
+
+def test_table_9_has_all_its_columns() -> None:
+    # Four of calibration, three of perceptual distance, three of colour, one of attention.
+    assert len(table9()) == 4 + 3 + 3 + 1
+
+
+@pytest.mark.parametrize(("setting", "metric"), table9())
+def test_last_row_of_table_9_comes_out_of_its_columns(setting: str, metric: str) -> None:
+    table = published("ericsson-2021")
+    rows = table[(table["table"] == 9) & (table["setting"] == setting)]
+    printed = rows.loc[rows["metric"] == f"correlation-{metric}", "value"].item()
+    column = rows[rows["metric"] == metric]
+    top1 = {score.backbone: score.value for score in imagenet_top1()}
+    assert list(column["model"]) == list(top1)
+    values = column["value"] / UNITS[metric]
+    found = correlation(our_logit(list(top1.values())), values if metric == "squared-error" else our_logit(values))
+    assert found.pearson.value == pytest.approx(printed, abs=0.02)
+    assert found.pearson.low <= found.pearson.value <= found.pearson.high
+
+
+def test_imagenet_accuracies_are_those_of_the_papers() -> None:
+    expected = [59.5, 60.6, 61.5, 61.7, 67.6, 69.3, 71.1, 71.7, 71.8, 73.0, 74.3, 75.2, 75.3, 77.2]
+    assert [100 * score.value for score in imagenet_top1()] == pytest.approx(expected)
+
+
+def test_published_scores() -> None:
+    scores = {(s.backbone, s.dataset, s.setting): s for s in published_task_scores()}
+    assert len(scores) == 140 + 98 + 112 + 4 * 14
+    byol = scores["BYOL", "food101", "50-shot"]  # Table 7 calls it Food
+    assert (byol.value, byol.interval) == (pytest.approx(0.8304), pytest.approx(0.0051))
+    assert scores["InfoMin", "", "ece"].value == pytest.approx(0.0705)
+
+
+def test_averages_are_means_of_logits_over_shared_data_sets() -> None:
+    own = [
+        TaskScore("mine", "cifar10", "5-shot", "top1", 0.7, 0.01),
+        TaskScore("mine", "pets", "5-shot", "top1", 0.9, 0.01),
+        TaskScore("mine", "digits", "5-shot", "top1", 0.8, 0.01),
+    ]
+    found = {average.setting: average for average in averages([*published_task_scores(), *own])}
+    shared = found["5-shot kornblith"]
+    assert shared.datasets == ["cifar10", "pets"]
+    assert shared.values["mine"] == pytest.approx(logit([0.7, 0.9]).mean())
+    assert shared.values["InsDis"] == pytest.approx(logit([0.6264, 0.7321]).mean())
+    assert found["5-shot other"].values == {"mine": pytest.approx(logit(0.8))}
+    assert len(found["50-shot kornblith"].datasets) == 7
+    order = ranks([shared])["5-shot kornblith"]
+    assert shared.means["mine"] == pytest.approx(0.8)
+    assert shared.means["InsDis"] == pytest.approx((0.6264 + 0.7321) / 2)
+    assert order["mine"] == sum(value > 0.8 for value in shared.means.values()) + 1
+
+
+def test_ranks_are_by_average_accuracy_as_in_figure_7() -> None:
+    found = averages([*published_task_scores(), *imagenet_top1()])
+    table = published("ericsson-2021")
+    rows = table[(table["table"] == 8) & (table["setting"] == "50-shot")]
+    means = rows.groupby("model")["value"].mean()
+    assert means.idxmax() == "BYOL"
+    logits = rows.assign(value=logit(rows["value"] / 100)).groupby("model")["value"].mean()
+    assert logits.idxmax() != "BYOL"  # so that it matters which mean it is
+    expected = means.rank(ascending=False, method="min").astype(int).to_dict()
+    assert ranks(found)["50-shot cd-fsl"] == expected
+    assert expected["BYOL"] == 1
+
+
+def test_equal_means_share_a_rank_whatever_the_order_of_sums() -> None:
+    values = {"a": (0.1, 0.2, 0.3), "b": (0.3, 0.2, 0.1), "c": (0.1, 0.1, 0.1)}
+    scores = [
+        TaskScore(name, dataset, "linear", "top1", value)
+        for name, of in values.items()
+        for dataset, value in zip(("dtd", "pets", "cars"), of, strict=True)
+    ]
+    assert np.mean(values["a"]) != np.mean(values["b"])
+    assert ranks(averages(scores))["linear"] == {"a": 1, "b": 1, "c": 3}
+
+
+def test_a_setting_without_a_shared_data_set_is_named() -> None:
+    apart = [
+        TaskScore("one", "dtd", "linear", "top1", 0.9),
+        TaskScore("two", "pets", "linear", "top1", 0.8),
+        TaskScore("one", "digits", "5-shot", "top1", 0.7),
+        TaskScore("one", "digits", "ece", "ece", 0.7),
+    ]
+    assert [average.setting for average in averages(apart)] == ["5-shot other"]
+    [sentence] = without_average(apart)
+    assert sentence == "Many-shot, linear: neither averaged nor ranked, as one and two share no data set."
+    both = [*apart, TaskScore("two", "dtd", "linear", "top1", 0.6)]
+    assert without_average(both) == []
+    assert without_average([*published_task_scores(), *imagenet_top1()]) == []
+
+
+def test_data_sets_that_are_not_the_papers_have_means_of_their_own() -> None:
+    linear = {"cifar10": 0.7, "dtd": 0.5, "digits": 0.9, "fashion_mnist": 0.8, "pets (yours)": 1.0}
+    scores = [TaskScore("mine", name, "linear", "top1", value) for name, value in linear.items()]
+    found = {average.setting: average for average in averages(scores)}
+    assert found["linear"].means == {"mine": pytest.approx(0.6)}
+    assert found["linear other"].means == {"mine": pytest.approx(0.9)}
+    assert found["linear other"].datasets == ["digits", "fashion_mnist", "pets (yours)"]
+    assert found["linear other"].title == "Many-shot, linear, other data sets"
+
+
+def test_who_cuts_a_mean_is_of_the_run() -> None:
+    fits = TaskScore("good", "cifar10", "50-shot", "top1", 0.9)
+    cuts = TaskScore("bad", "cars", "50-shot", "top1", 0.8)  # Table 7 has no cars
+    [sentence] = without_average([*published_task_scores(), fits, cuts])
+    assert sentence == "50-shot, Kornblith: neither averaged nor ranked, as bad has no data set that all others have."
+    other = TaskScore("other", "flowers", "50-shot", "top1", 0.8)
+    [sentence] = without_average([*published_task_scores(), cuts, other])
+    assert sentence.endswith("as bad and other share no data set.")
+
+
+def test_calibration_errors_compare_only_over_the_papers_ten() -> None:
+    assert len(CALIBRATED) == 10
+    part = [TaskScore("mine", name, "ece", "ece", 0.05) for name in CALIBRATED[:9]]
+    assert mean_errors(part) == []
+    found = {average.setting: average for average in averages([*published_task_scores(), *part])}
+    assert "mine" not in found["ece"].values
+    whole = mean_errors([*part, TaskScore("mine", CALIBRATED[9], "ece", "ece", 0.15)])
+    assert [(score.dataset, score.value) for score in whole] == [("", pytest.approx(0.06))]
+    found = {average.setting: average for average in averages([*published_task_scores(), *whole])}
+    assert found["ece"].values["mine"] == pytest.approx(logit(0.06))
+    assert ranks([found["ece"]])["ece"]["mine"] == 1  # the lowest error printed is 7.05
+
+
+def test_correlations_of_settings() -> None:
+    found = averages([*published_task_scores(), *imagenet_top1()])
+    pairs = {(pair.first, pair.second): pair.correlation for pair in correlations(found)}
+    table = published("ericsson-2021")
+    fives = table[(table["table"] == 6)].pivot_table(index="model", columns="dataset", values="value", sort=False)
+    fifties = table[(table["table"] == 7)].pivot_table(index="model", columns="dataset", values="value", sort=False)
+    expected = np.corrcoef(logit(fives / 100).mean(axis=1), logit(fifties / 100).mean(axis=1))[0, 1]
+    assert pairs["5-shot kornblith", "50-shot kornblith"].pearson.value == pytest.approx(expected)
+    assert all(pair.first == "imagenet" for pair in correlations(found)[:8])
+    assert correlations(found[:1]) == []
+
+
+def test_scales_and_titles() -> None:
+    assert scaled(TaskScore("b", "", "linear", "top1", 0.25)) == pytest.approx(np.log(1 / 3))
+    values = [0.0, 0.00005, 0.0001, 0.0002, 0.5, 0.9998, 0.9999, 0.99995, 1.0]
+    found = [scaled(TaskScore("b", "", "linear", "top1", value)) for value in values]
+    # What lies beyond the paper's last printed digit reads as that digit, so a perfect score is never below another.
+    assert found == pytest.approx(logit([0.0001, 0.0001, 0.0001, 0.0002, 0.5, 0.9998, 0.9999, 0.9999, 0.9999]))
+    assert scaled(TaskScore("b", "", "x", "ami", -0.2)) == -0.2
+    assert setting_title("20-shot cd-fsl") == "20-shot, CD-FSL"

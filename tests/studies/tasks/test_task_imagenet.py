@@ -1,0 +1,80 @@
+"""Data sets one by one against accuracy on ImageNet, as in the paper's Figs. 5 and 6."""
+
+import pandas as pd
+import pytest
+import scipy.special
+import scipy.stats
+
+from unseen.images.datasets.registry import DATASETS
+from unseen.papers import published
+from unseen.papers.transfer import TaskScore, imagenet_top1, published_task_scores
+from unseen.report.tasks.imagenet import imagenet_sections, imagenet_tables
+from unseen.studies.tasks.imagenet import against_imagenet
+from unseen.studies.tasks.page_data import TaskPage
+
+PRINTED = [*published_task_scores(), *imagenet_top1()]
+
+
+def page(own: list[TaskScore], backbones: list[str]) -> TaskPage:
+    found = against_imagenet([*own, *PRINTED])
+    return TaskPage("t", "p", backbones, [], [*own, *PRINTED], [], [], [], {}, against_imagenet=found)
+
+
+def test_every_printed_data_set_has_its_correlation_with_5_and_50_shots() -> None:
+    found = {(part.setting, part.dataset): part for part in against_imagenet(PRINTED)}
+    table = published("ericsson-2021")
+    table = table[table["metric"] == "accuracy"].assign(dataset=lambda t: t["dataset"].replace({"food": "food101"}))
+    assert set(found) == set(zip(table["setting"], table["dataset"], strict=True))
+    assert {setting for setting, _ in found} == {"5-shot", "50-shot"}
+    top1 = pd.Series({score.backbone: score.value for score in imagenet_top1()})
+    for (setting, dataset), part in found.items():
+        rows = table[(table["setting"] == setting) & (table["dataset"] == dataset)].set_index("model")["value"] / 100
+        x, y = scipy.special.logit(top1[rows.index]), scipy.special.logit(rows)
+        assert part.published is not None
+        assert part.published.pearson.value == pytest.approx(scipy.stats.pearsonr(x, y).statistic)
+        assert (part.published.n, part.own) == (14, None)
+
+
+def test_a_backbone_needs_one_data_set_and_not_a_family() -> None:
+    own = [
+        TaskScore("mine", "cifar10", "5-shot", "top1", 0.7),
+        TaskScore("mine", "cifar10", "linear", "top1", 0.9),
+        TaskScore("mine", "", "imagenet", "top1", 0.75),
+        TaskScore("unknown", "cifar10", "linear", "top1", 0.9),
+    ]
+    shown = {
+        section.name: [series for plot in section.plots for series in plot.series if series.strong]
+        for section in imagenet_sections(page(own, ["mine", "unknown"]))
+    }
+    assert {name: [series.name for series in stars] for name, stars in shown.items()} == {
+        "imagenet-linear": ["mine"],
+        "imagenet-5-shot": ["mine"],
+        "imagenet-50-shot": [],
+    }
+    [star] = shown["imagenet-5-shot"]
+    assert (star.x[0], star.y[0]) == pytest.approx((scipy.special.logit(0.75), scipy.special.logit(0.7)))
+
+
+def test_own_backbones_have_their_own_correlations() -> None:
+    linear = {"a": (0.60, 0.80), "b": (0.65, 0.86), "c": (0.70, 0.85), "d": (0.75, 0.91)}
+    own = [
+        score
+        for name, (top1, value) in linear.items()
+        for score in (
+            TaskScore(name, "", "imagenet", "top1", top1),
+            TaskScore(name, "dtd", "linear", "top1", value),
+        )
+    ]
+    [table] = [each for each in imagenet_tables(page(own, list(linear))) if each.section == "imagenet-linear"]
+    x, y = (scipy.special.logit([pair[place] for pair in linear.values()]) for place in (0, 1))
+    [row] = table.rows
+    assert row.name == DATASETS["dtd"].title
+    assert float(row.cells[0].text) == pytest.approx(scipy.stats.pearsonr(x, y).statistic, abs=0.005)
+    assert table.kind == "correlations"
+
+
+def test_axes_have_percents_whatever_is_shown() -> None:
+    own = [TaskScore("mine", "digits", "linear", "top1", 0.944), TaskScore("mine", "", "imagenet", "top1", 0.0333)]
+    [linear] = [section for section in imagenet_sections(page(own, ["mine"])) if section.name == "imagenet-linear"]
+    [plot] = linear.plots
+    assert [[text for _, text in ticks] for ticks in (plot.x_ticks, plot.y_ticks)] == [["3.3"], ["94.4"]]
