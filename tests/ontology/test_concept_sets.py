@@ -96,7 +96,7 @@ def test_edges_with_names(tmp_path: Path) -> None:
         ("child,parent\n,b\n", "line 2: no child"),
         ("child,parent\n", "no edges"),
         ("child,parent,name\na,b,x\na,c,y\n", "line 3: a is called y here and x before"),
-        ("child;parent\na;b\n", "no column 'child'"),
+        ("child|parent\na|b\n", "no column 'child'"),
     ],
 )
 def test_bad_edges_are_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -23,6 +23,7 @@ from unseen.probes.finetune_grid import finetune_grid
 from unseen.probes.many_shot import ERICSSON_2021
 from unseen.report.axes_data import AxesPage
 from unseen.report.run_data import Backbone, Domain, RunData
+from unseen.results.comparability import ScoredData
 from unseen.results.concept_generalization import DOMAINS, published_accuracies
 from unseen.results.published import published
 from unseen.results.transfer import TaskScore
@@ -533,6 +534,7 @@ def test_fine_tuned_scores_are_on_the_axis_of_tasks(tmp_path: Path) -> None:
 def test_a_run_of_fine_tuning_alone_is_on_the_axis_of_tasks(tmp_path: Path) -> None:
     job = finetune_job("a", "dtd", finetune_grid())
     data = RunData("tuned", (), [Domain("dtd", "DTD")], [Backbone("a", "yours")], "a", study="tasks")
+    data = replace(data, scored=[ScoredData("a", "dtd", "ericsson-2021", 47, DATASETS["dtd"].counts, "given")])
     write_run(tmp_path, data, [job_key(job)])
     list(run_jobs([job], tmp_path / "results", lambda _: {"top1": 0.5}))
     assert study_axes([tmp_path]).axes.measures["finetuned"].values["a"] == pytest.approx(0)

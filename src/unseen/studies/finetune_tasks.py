@@ -214,7 +214,7 @@ def finetune_run(backbones: Sequence[Backbone], opened: Sequence[OpenDataset], n
             **{f"licence of {each.dataset.name}": each.dataset.licence for each in opened},
             VERSION: __version__,
         },
-        scored=[_scored(b.spec.id, each) for b in backbones for each in opened],
+        scored=[_scored(b.label, each) for b in backbones for each in opened],
         study=STUDY,
     )
 
