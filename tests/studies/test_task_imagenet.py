@@ -82,11 +82,11 @@ def test_axes_have_percents_whatever_is_shown() -> None:
 
 def test_a_part_of_a_data_set_has_a_plot_without_published_models() -> None:
     own = [
-        TaskScore("mine", "cifar10 (part)", "5-shot", "top1", 0.7),
+        TaskScore("mine", "cifar10 (part: 3)", "5-shot", "top1", 0.7),
         TaskScore("mine", "", "imagenet", "top1", 0.75),
     ]
-    [part] = against_imagenet(own, {"cifar10 (part)": "CIFAR-10 (part: 3 images per class)"})
+    [part] = against_imagenet(own, {"cifar10 (part: 3)": "CIFAR-10 (part: 3 images per class)"})
     assert (part.setting, part.title) == ("5-shot", "CIFAR-10 (part: 3 images per class)")
-    found = against_imagenet([*own, *PRINTED], {"cifar10 (part)": "CIFAR-10 (part: 3 images per class)"})
-    [part] = [each for each in found if each.dataset == "cifar10 (part)"]
+    found = against_imagenet([*own, *PRINTED], {"cifar10 (part: 3)": "CIFAR-10 (part: 3 images per class)"})
+    [part] = [each for each in found if each.dataset == "cifar10 (part: 3)"]
     assert [(point.backbone, point.published) for point in part.points] == [("mine", False)]
