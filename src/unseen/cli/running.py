@@ -45,8 +45,12 @@ def run_missing(jobs: "Sequence[Job]", pairs: "Sequence[FeaturePair]", folder: P
 
 
 def finish(folder: Path, data: "RunData", open_: bool) -> None:
-    """Write a run's page and table into its folder."""
-    write_page(data, folder / REPORT, folder / "scores.csv")
+    """Write a run's page and table into its folder, with what other processes have added to it meanwhile."""
+    from unseen.runs.folder import read_again
+    from unseen.runs.lock import folder_lock
+
+    with folder_lock(folder):
+        write_page(read_again(folder, data), folder / REPORT, folder / "scores.csv")
     if open_:
         typer.launch(str((folder / REPORT).resolve()))
 

@@ -25,6 +25,7 @@ from unseen.results.flaws import Flaw
 from unseen.results.score import Score
 from unseen.runs.concept_accuracy import concept_accuracy, concept_hits
 from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits, Domain, Example, RunData, Step, Study
+from unseen.runs.lock import folder_lock
 from unseen.runs.random_draws import pooled_draws
 
 FORMAT = 1
@@ -49,7 +50,7 @@ def write_run(folder: Path, data: RunData, keys: Sequence[str]) -> None:
     for domain in record["domains"]:
         for example in domain["examples"]:
             example["png"] = b64encode(example["png"]).decode()
-    with atomic_write(folder / RUN) as file:
+    with folder_lock(folder), atomic_write(folder / RUN) as file:
         file.write(json.dumps(record, indent=1, ensure_ascii=False).encode())
 
 
@@ -59,9 +60,14 @@ def extend_run(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunDat
     What both parts say of their protocol, levels, backbones, images and features must be the same. If it is not, the
     folder stays as it is. A reader is told what any part had to tell.
     """
+    with folder_lock(folder):
+        return _extend(folder, data, keys)
+
+
+def _extend(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunData, list[str]]:
     if (folder / RUN).is_file():
         refuse_other_run(folder, data.provenance)
-        old, old_keys = _read(folder)
+        old, old_keys = read_record(folder)
         if old.study != data.study:
             raise UserError(f"{folder}: the folder of a run of unseen {old.study}; give another folder (--out)")
         domains = {domain.name: domain for domain in (*old.domains, *data.domains)}
@@ -97,11 +103,12 @@ def add_jobs(folder: Path, keys: Sequence[str], provenance: Mapping[str, str]) -
     Args:
         provenance: what decides these jobs; if the run says otherwise of it, the folder stays as it is.
     """
-    refuse_other_run(folder, provenance)
-    data, before = _read(folder)
-    data = replace(data, provenance={**data.provenance, **provenance})
-    every = [*dict.fromkeys([*before, *keys])]
-    write_run(folder, data, every)
+    with folder_lock(folder):
+        refuse_other_run(folder, provenance)
+        data, before = read_record(folder)
+        data = replace(data, provenance={**data.provenance, **provenance})
+        every = [*dict.fromkeys([*before, *keys])]
+        write_run(folder, data, every)
     return data, every
 
 
@@ -118,7 +125,7 @@ def _sentences(notice: str) -> list[str]:
 
 def refuse_other_run(folder: Path, provenance: Mapping[str, str]) -> None:
     """Refuse to go on in the folder of a run that says otherwise of what both say something of."""
-    before = _read(folder)[0].provenance if (folder / RUN).is_file() else {}
+    before = read_record(folder)[0].provenance if (folder / RUN).is_file() else {}
     for label, text in provenance.items():
         if label != VERSION and not label.startswith(TOP1) and before.get(label, text) != text:
             differ = f"'{before[label]}', not '{text}'"
@@ -127,17 +134,27 @@ def refuse_other_run(folder: Path, provenance: Mapping[str, str]) -> None:
 
 def read_run(folder: Path) -> RunData:
     """A run with the scores it has so far."""
-    data, keys = _read(folder)
+    data, keys = read_record(folder)
     return with_scores(folder, data, keys)
+
+
+def read_again(folder: Path, data: RunData) -> RunData:
+    """The run as its folder has it now, since other processes may have added to it.
+
+    Args:
+        data: what is returned where the folder is of another plan by now, without the jobs of these scores.
+    """
+    now, keys = read_record(folder)
+    return with_scores(folder, now, keys) if {score.key for score in data.scores} <= set(keys) else data
 
 
 def read_results(folder: Path) -> list[Result]:
     """The results that the jobs of a run have so far."""
-    _, keys = _read(folder)
+    _, keys = read_record(folder)
     return [result for key in keys if (result := read_result(folder / RESULTS, key))]
 
 
-def _read(folder: Path) -> tuple[RunData, list[str]]:
+def read_record(folder: Path) -> tuple[RunData, list[str]]:
     """A run without its scores, and the keys of its jobs."""
     path = folder / RUN
     if not path.is_file():

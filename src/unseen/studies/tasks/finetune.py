@@ -37,6 +37,7 @@ from unseen.probes.finetuning.grid import FinetuneGrid
 from unseen.runs.data import Backbone as Row
 from unseen.runs.data import Domain, RunData
 from unseen.runs.folder import MADE_BY, RESULTS, VERSION, extend_run, write_run
+from unseen.runs.lock import folder_lock
 from unseen.studies.tasks.analysis import mean_errors
 from unseen.studies.tasks.finetune_data import FinetunePage, Tried, Tuned
 from unseen.studies.tasks.page_data import Bins
@@ -227,15 +228,16 @@ def _scored(backbone: str, opened: OpenDataset) -> ScoredData:
 def record_finetunings(out: Path, data: RunData, jobs: Sequence[FinetuneTaskJob]) -> tuple[RunData, list[str]]:
     """Add finished jobs to their run, in place of those of another grid for the same backbone and data set."""
     own = [job_key(job) for job in jobs]
-    data, keys = extend_run(out, data, own)
     done = {(job.backbone, job.domain) for job in jobs}
-    replaced = {
-        result.key
-        for result in finetuned_results(out, keys)
-        if result.key not in own and (result.job["backbone"], result.job["domain"]) in done
-    }
-    kept = [key for key in keys if key not in replaced]
-    write_run(out, data, kept)
+    with folder_lock(out):
+        data, keys = extend_run(out, data, own)
+        replaced = {
+            result.key
+            for result in finetuned_results(out, keys)
+            if result.key not in own and (result.job["backbone"], result.job["domain"]) in done
+        }
+        kept = [key for key in keys if key not in replaced]
+        write_run(out, data, kept)
     return data, kept
 
 
