@@ -10,11 +10,11 @@ import pytest
 from axis_folders import finetune_job, write_task_run
 from run_folders import write_concept_run
 
-from unseen.jobs.job import job_key
-from unseen.jobs.runner import run_jobs
 from unseen.probes.finetuning.grid import finetune_grid
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.folder import extend_run, read_run, write_run
+from unseen.runs.execute import run_jobs
+from unseen.runs.job import job_key
+from unseen.runs.record import extend_run, read_run, write_run
 
 Unseen = Callable[..., Any]
 SCORES = {

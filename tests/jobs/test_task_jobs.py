@@ -12,11 +12,12 @@ from unseen.features.readers import read_features
 from unseen.jobs import kept_fits
 from unseen.jobs.few_shot_job import FewShotJob, few_shot_scores
 from unseen.jobs.fit_progress import FitProgress
-from unseen.jobs.job import job_key
 from unseen.jobs.many_shot_job import ManyShotJob, many_shot_scores
-from unseen.jobs.runner import Result, read_result, run_jobs
 from unseen.jobs.task_work import kept_folder, run_task_job, task_flops
 from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol, Metric
+from unseen.runs.execute import run_jobs
+from unseen.runs.job import job_key
+from unseen.runs.results import Result, read_result
 
 FEW = ManyShotProtocol(name="few", weakest=1e-2, strongest=1e2, steps=3)
 

@@ -13,8 +13,8 @@ import pytest
 
 from unseen.errors import UserError
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.folder import add_jobs, extend_run, read_run
 from unseen.runs.lock import UnlockedWarning, folder_lock
+from unseen.runs.record import add_jobs, extend_run, read_run
 from unseen.studies.shifts.accuracies import Column, Scored, add_row
 from unseen.studies.shifts.plans import ModelPlan
 from unseen.studies.shifts.predictions import LABELS, add_predictions, read_predictions

@@ -66,7 +66,7 @@ def finetune(
     the last checkpoint; run again with more settings, it keeps those that were tried.
     """
     from unseen.probes.finetuning.grid import finetune_grid
-    from unseen.runs.folder import refuse_other_run
+    from unseen.runs.record import refuse_other_run
     from unseen.studies.tasks.finetune import Planned, cost, finetune_run, is_done, plan_finetuning
 
     check_writable(out)
@@ -231,8 +231,8 @@ def _finish(done: "Sequence[Planned]", out: Path, absent: Sequence[str], failed:
     import pandas as pd
 
     from unseen.report.tasks.finetune_page import findings, finetune_tables, write_finetune_page
-    from unseen.results.tables import write_table
     from unseen.runs.lock import folder_lock
+    from unseen.runs.tables import write_table
     from unseen.studies.tasks.finetune import finetune_page, finetune_run, finetuned_results, record_finetunings
 
     backbones = list({item.job.backbone: item.backbone for item in done}.values())

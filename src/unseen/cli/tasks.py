@@ -88,8 +88,8 @@ def tasks(
     from unseen.features.disk import lacking_space, refuse_full_disk
     from unseen.images.datasets.limit import limited
     from unseen.probes.many_shot import PROTOCOLS
-    from unseen.runs.folder import refuse_other_run
     from unseen.runs.lock import folder_lock
+    from unseen.runs.record import refuse_other_run
     from unseen.studies.tasks.features import find_task_features
     from unseen.studies.tasks.results import task_page
     from unseen.studies.tasks.study import task_provenance
@@ -172,7 +172,7 @@ def show_plan(
     """Print what a study will do, and what that takes; the bytes of features that are still to be written."""
     from unseen.features.disk import free_disk
     from unseen.features.settings import checked_device
-    from unseen.runs.folder import RESULTS
+    from unseen.runs.results import RESULTS
     from unseen.studies.tasks.features import expected_features
     from unseen.studies.tasks.plan import extraction_cost, left_out, probing_seconds, task_jobs
 
@@ -219,9 +219,10 @@ def probe_tasks(
     workers: int,
 ) -> None:
     """Write the run down and run the jobs that are missing."""
-    from unseen.jobs.job import job_key
-    from unseen.jobs.runner import missing as without_result
-    from unseen.runs.folder import RESULTS, extend_run
+    from unseen.runs.job import job_key
+    from unseen.runs.record import extend_run
+    from unseen.runs.results import RESULTS
+    from unseen.runs.results import missing as without_result
     from unseen.studies.tasks.plan import left_out, probing_seconds, task_jobs
     from unseen.studies.tasks.study import run_tasks, task_run
 

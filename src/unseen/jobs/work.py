@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 from unseen.features.features import Features
 from unseen.jobs.feature_pair import Load, load_pair
 from unseen.jobs.geometry_job import GeometryJob, geometry_flops, run_geometry_jobs
-from unseen.jobs.job import describe, description_key
 from unseen.jobs.kmeans_job import KMeansJob, kmeans_flops, run_kmeans_jobs
 from unseen.jobs.mlp_job import MlpJob, mlp_flops, run_mlp_jobs
 from unseen.jobs.pca_job import PcaJob, pca_flops, run_pca_jobs
 from unseen.jobs.probe_job import LogisticJob, logistic_flops, run_logistic_jobs
 from unseen.jobs.zero_rows import zero_row_values
+from unseen.runs.job import describe, description_key
 
 if TYPE_CHECKING:
     import torch

@@ -10,17 +10,18 @@ from unseen.features.about import StoreAbout
 from unseen.features.features import Features
 from unseen.features.readers import read_features
 from unseen.jobs.geometry_job import GeometryJob
-from unseen.jobs.job import job_key
 from unseen.jobs.kept_labels import keep_labels
 from unseen.jobs.kmeans_job import KMeansJob
 from unseen.jobs.mlp_job import MlpJob, perceptrons_beside
 from unseen.jobs.pca_job import DIMENSIONS, PcaJob
 from unseen.jobs.probe_job import LogisticJob
-from unseen.jobs.runner import missing, run_jobs, run_together
 from unseen.jobs.work import Job, alike, flops, run_alike, run_job
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.probes.sgd.trainer import Trainer
-from unseen.results.flaws import MOST_EXAMPLES, Flaw
+from unseen.runs.execute import run_jobs, run_together
+from unseen.runs.flaws import MOST_EXAMPLES, Flaw
+from unseen.runs.job import job_key
+from unseen.runs.results import missing
 
 SHOTS = (1, 2, 4, 8, 16, 32, 64, 128, None)
 """The settings of ImageNet-CoG: samples per concept, None for all."""

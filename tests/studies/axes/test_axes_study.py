@@ -17,8 +17,6 @@ from unseen.errors import UserError
 from unseen.features.store import write_store
 from unseen.images.datasets.registry import DATASETS
 from unseen.images.transform import Transform
-from unseen.jobs.job import job_key
-from unseen.jobs.runner import run_jobs
 from unseen.papers import published
 from unseen.papers.comparability import ScoredData
 from unseen.papers.concept_generalization import DOMAINS, published_accuracies
@@ -26,7 +24,9 @@ from unseen.papers.transfer import TaskScore
 from unseen.probes.finetuning.grid import finetune_grid
 from unseen.probes.many_shot import ERICSSON_2021
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.folder import write_run
+from unseen.runs.execute import run_jobs
+from unseen.runs.job import job_key
+from unseen.runs.record import write_run
 from unseen.studies.axes.measures import task_measures
 from unseen.studies.axes.page_data import AxesPage
 from unseen.studies.axes.sources import read_shift_scores

@@ -13,12 +13,13 @@ import pytest
 
 from unseen.errors import UserError
 from unseen.features.features import Features
-from unseen.jobs.job import job_key
 from unseen.jobs.kept_labels import keep_labels, labels_place, read_labels
 from unseen.jobs.probe_job import LogisticJob
-from unseen.jobs.runner import run_jobs
 from unseen.probes.protocol import COG_V2, COG_V2_SHORT
-from unseen.runs.folder import RESULTS, read_results, read_run, write_run
+from unseen.runs.execute import run_jobs
+from unseen.runs.job import job_key
+from unseen.runs.record import read_results, read_run, write_run
+from unseen.runs.results import RESULTS
 from unseen.studies.concepts.comparison import compare_backbones, comparison_table
 
 CLASSES, EACH = 6, 30

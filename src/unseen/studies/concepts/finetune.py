@@ -26,11 +26,12 @@ from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
 from unseen.jobs.finetune_images import TESTED, epoch_order, whole_transform
 from unseen.jobs.finetune_job import FinetuneJob
-from unseen.jobs.job import job_key
-from unseen.jobs.runner import Result, read_result, run_jobs
 from unseen.probes.finetuning.train import FinetuneProtocol
-from unseen.results.score import Score
-from unseen.results.tables import score_table, summarise
+from unseen.runs.execute import run_jobs
+from unseen.runs.job import job_key
+from unseen.runs.results import Result, read_result
+from unseen.runs.score import Score
+from unseen.runs.tables import score_table, summarise
 from unseen.studies.concepts.features import SIDES
 
 if TYPE_CHECKING:

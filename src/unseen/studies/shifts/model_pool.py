@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.files import write_table
-from unseen.jobs.job import job_key
-from unseen.jobs.runner import read_result, run_jobs
+from unseen.runs.execute import run_jobs
+from unseen.runs.job import job_key
+from unseen.runs.results import read_result
 
 RATIOS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 """Parts of the training data, as in the paper."""

@@ -29,15 +29,16 @@ from unseen.jobs.finetune_task_job import (
     trial_jobs,
 )
 from unseen.jobs.finetune_task_work import run_task, run_trial
-from unseen.jobs.job import job_key
-from unseen.jobs.runner import Result, missing, read_result, run_jobs
 from unseen.papers.comparability import ScoredData
 from unseen.papers.transfer import SOURCE, published_task_scores
 from unseen.probes.finetuning.grid import FinetuneGrid
 from unseen.runs.data import Backbone as Row
 from unseen.runs.data import Domain, RunData
-from unseen.runs.folder import MADE_BY, RESULTS, VERSION, extend_run, write_run
+from unseen.runs.execute import run_jobs
+from unseen.runs.job import job_key
 from unseen.runs.lock import folder_lock
+from unseen.runs.record import MADE_BY, VERSION, extend_run, write_run
+from unseen.runs.results import RESULTS, Result, missing, read_all, read_result
 from unseen.studies.tasks.analysis import mean_errors
 from unseen.studies.tasks.finetune_data import FinetunePage, Tried, Tuned
 from unseen.studies.tasks.page_data import Bins
@@ -243,8 +244,7 @@ def record_finetunings(out: Path, data: RunData, jobs: Sequence[FinetuneTaskJob]
 
 def finetuned_results(out: Path, keys: Sequence[str]) -> list[Result]:
     """The results of fine-tuning among those of a run."""
-    found = [result for key in keys if (result := read_result(out / RESULTS, key))]
-    return [result for result in found if result.job["job"] == FinetuneTaskJob.__name__]
+    return [result for result in read_all(out / RESULTS, keys) if result.job["job"] == FinetuneTaskJob.__name__]
 
 
 def finetune_page(data: RunData, results: Sequence[Result], notices: Sequence[str] = ()) -> FinetunePage:

@@ -8,7 +8,6 @@ from unseen.errors import UserError
 from unseen.jobs.few_shot_job import FewShotJob, few_shot_scores
 from unseen.jobs.finetune_task_job import FinetuneTaskJob, finetuned_task_scores, short_notices
 from unseen.jobs.many_shot_job import ManyShotJob, many_shot_scores
-from unseen.jobs.runner import Result, read_result
 from unseen.jobs.zero_rows import zero_rows
 from unseen.metrics.correlation import LEAST
 from unseen.papers.transfer import (
@@ -20,9 +19,11 @@ from unseen.papers.transfer import (
     imagenet_top1,
     published_task_scores,
 )
-from unseen.results.flaws import flaw_sentences
 from unseen.runs.data import RunData
-from unseen.runs.folder import RESULTS, merge_with_names, read_record
+from unseen.runs.flaws import flaw_sentences
+from unseen.runs.merge import merge_with_names
+from unseen.runs.record import read_record
+from unseen.runs.results import RESULTS, Result, read_all, read_result
 from unseen.studies.tasks.analysis import averages, correlations, mean_errors, ranks, without_average
 from unseen.studies.tasks.comparisons import (
     Names,
@@ -41,7 +42,7 @@ def task_page(folder: Path) -> TaskPage:
     Jobs without a result are counted in a notice.
     """
     data, keys = read_record(folder)
-    found = [result for key in keys if (result := read_result(folder / RESULTS, key))]
+    found = read_all(folder / RESULTS, keys)
     left = len(keys) - len(found)
     unfinished = f"This run is not finished: {left} of {len(keys)} jobs have no result yet." if left else ""
     return page_of_results(replace(data, notice=" ".join(filter(None, [data.notice, unfinished]))), found)

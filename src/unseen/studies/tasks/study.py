@@ -16,11 +16,11 @@ from unseen.features.store import MANIFEST
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.datasets.registry import DATASETS
 from unseen.jobs.fit_progress import FitProgress
-from unseen.jobs.runner import run_jobs
 from unseen.jobs.task_work import TaskJob, kept_folder, run_task_job
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.folder import FEATURES_BY, TOP1, VERSION
+from unseen.runs.execute import run_jobs
+from unseen.runs.record import FEATURES_BY, TOP1, VERSION
 from unseen.studies.concepts.features import Place, read_about
 from unseen.studies.concepts.study import backbone_text
 from unseen.studies.probing import on_gpu

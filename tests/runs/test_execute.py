@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 
 from unseen.errors import UserError
-from unseen.jobs.job import job_key
 from unseen.jobs.probe_job import LogisticJob
-from unseen.jobs.runner import missing, read_result, result_path, run_jobs, run_together
 from unseen.probes.protocol import COG_V2
+from unseen.runs.execute import run_jobs, run_together
+from unseen.runs.job import job_key
+from unseen.runs.results import missing, read_result, result_path
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def test_everything_in_a_job_changes_its_key() -> None:
 
 def test_a_key_is_the_same_in_every_process() -> None:
     here = str(Path(__file__).parent)
-    code = f"import sys; sys.path.insert(0, {here!r}); from test_runner import JOB, job_key; print(job_key(JOB))"
+    code = f"import sys; sys.path.insert(0, {here!r}); from test_execute import JOB, job_key; print(job_key(JOB))"
     answers = set()
     for seed in ("1", "2"):
         environment = os.environ | {"PYTHONHASHSEED": seed}

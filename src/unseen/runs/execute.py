@@ -1,64 +1,22 @@
-"""Running jobs: only those whose result is missing, in this process or in several, each result a small file.
+"""Running jobs: only those whose result is missing, in this process or in several, each result a small file."""
 
-A result is written by whoever computed it, under another name first, so a kill at any moment loses at most the jobs
-in flight. Several runners may share a folder: a job that two of them start is computed twice and written twice, with
-the same values.
-"""
-
-import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar
 
 from unseen.errors import UserError
-from unseen.files import atomic_write
-from unseen.jobs.job import describe, description_key, job_key
-from unseen.version import __version__
+from unseen.runs.job import job_key
+from unseen.runs.results import missing, read_result, write_result
 
 J = TypeVar("J")
 Work = Callable[[J], dict[str, Any]]
-PACKAGES = ("numpy", "torch", "optuna")
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a job gave: `values` is JSON, `seconds` its time, `versions` package → version."""
-
-    key: str
-    job: dict[str, Any]
-    values: dict[str, Any]
-    seconds: float
-    versions: dict[str, str]
-
-
-def result_path(folder: Path, key: str) -> Path:
-    return folder / f"{key}.json"
-
-
-def read_result(folder: Path, key: str) -> Result | None:
-    """The result of a job, or None where there is none. A file that is damaged or is another job's counts as none."""
-    try:
-        record = json.loads(result_path(folder, key).read_text())
-        result = Result(**record)
-        sound = result.key == key == description_key(result.job) and isinstance(result.values, dict)
-    except (OSError, ValueError, TypeError):
-        return None
-    return result if sound else None
-
-
-def missing(jobs: Sequence[J], folder: Path) -> list[J]:
-    """The jobs that have no result yet, each once, in order."""
-    first = {job_key(job): job for job in reversed(jobs)}
-    return [first[key] for key in reversed(first) if read_result(folder, key) is None]
 
 
 def run_jobs(jobs: Sequence[J], folder: Path, work: Work[J], *, workers: int = 1, threads: int = 1) -> Iterator[J]:
@@ -83,7 +41,7 @@ def run_together(
     start = time.perf_counter()
     for job, values in work(missing(jobs, folder)):
         now = time.perf_counter()
-        _write(folder, job, values, now - start)
+        write_result(folder, job, values, now - start)
         start = now
         yield job
 
@@ -159,22 +117,4 @@ def _run_one(work: Work[J], folder: Path, job: J) -> None:
         return
     start = time.perf_counter()
     values = work(job)
-    _write(folder, job, values, time.perf_counter() - start)
-
-
-def _write(folder: Path, job: Any, values: dict[str, Any], seconds: float) -> None:
-    key = job_key(job)
-    record = {"key": key, "job": describe(job), "values": values, "seconds": seconds, "versions": versions()}
-    with atomic_write(result_path(folder, key)) as file:
-        file.write(json.dumps(record, sort_keys=True).encode())
-
-
-def versions() -> dict[str, str]:
-    """Versions of this package and of those that numbers depend on."""
-    found = {"unseen": __version__}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    write_result(folder, job, values, time.perf_counter() - start)
