@@ -26,7 +26,7 @@ from unseen.images.splits import Splits
 from unseen.ontology.levels import load_levels
 from unseen.papers import comparability
 from unseen.probes.protocol import COG_V2
-from unseen.runs.execute import run_jobs
+from unseen.runs.executors.here import run_here
 from unseen.runs.merge import merge_runs
 from unseen.runs.record import read_run
 from unseen.studies.concepts.features import extract_domains, feature_pairs, find_features
@@ -475,7 +475,7 @@ def scored_level(folder: Path, run: Path, level: int, accuracies: Mapping[int | 
     [(name, places)] = find_features(folder, [f"l{level}"], [BACKBONE]).items()
     jobs = plan("concepts", feature_pairs(name, places, {}), COG_V2, tuple(accuracies), range(1))
     results = ({"top1": accuracies[job.shots] / 100, "top5": 1.0} for job in jobs)
-    assert len(list(run_jobs(jobs, run / "results", lambda _: next(results)))) == len(jobs)
+    assert len(list(run_here(jobs, run / "results", lambda _: next(results)))) == len(jobs)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from unseen.papers.comparability import ScoredData, published_domain
 from unseen.papers.concept_generalization import DOMAINS
 from unseen.probes.protocol import COG_V2
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.execute import run_jobs
+from unseen.runs.executors.here import run_here
 from unseen.runs.job import job_key
 from unseen.runs.record import write_run
 from unseen.runs.results import RESULTS
@@ -59,5 +59,5 @@ def write_concept_run(
         scored=scored,
     )
     write_run(folder, data, [job_key(job) for job in jobs])
-    list(run_jobs(jobs, folder / RESULTS, work))
+    list(run_here(jobs, folder / RESULTS, work))
     return folder

@@ -15,7 +15,7 @@ from unseen.jobs.fit_progress import FitProgress
 from unseen.jobs.many_shot_job import ManyShotJob, many_shot_scores
 from unseen.jobs.task_work import kept_folder, run_task_job, task_flops
 from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol, Metric
-from unseen.runs.execute import run_jobs
+from unseen.runs.executors.here import run_here
 from unseen.runs.job import job_key
 from unseen.runs.results import Result, read_result
 
@@ -48,7 +48,7 @@ def many(hashes: list[str], metric: Metric = "top1", protocol: ManyShotProtocol 
 def test_many_shot_job_and_its_scores(tmp_path: Path) -> None:
     hashes, places = splits(tmp_path, ["p", "q", "r"] * 20, ["p", "q", "r"] * 8, ["p", "q", "r"] * 12)
     job = many(hashes, "mean-per-class")
-    done = list(run_jobs([job], tmp_path / "results", lambda j: run_task_job(j, places=places, load=read_features)))
+    done = list(run_here([job], tmp_path / "results", lambda j: run_task_job(j, places=places, load=read_features)))
     assert done == [job]
     result = read_result(tmp_path / "results", job_key(job))
     assert result is not None

@@ -36,13 +36,12 @@ _FLOPS: dict[type, Callable[[Any, int, int, int], float]] = {
 }
 
 
-def run_job(job: Job, *, places: Mapping[str, str], load: Load) -> dict[str, Any]:
-    """The values of one job; arguments as in `load_pair`."""
-    return next(run_alike([job], places=places, load=load))[1]
-
-
 def run_alike(jobs: Sequence[Job], *, places: Mapping[str, str], load: Load) -> Iterator[tuple[Job, dict[str, Any]]]:
-    """The values of jobs that differ in shots and seed only, each passed on as it is done."""
+    """The values of jobs that differ in shots and seed only, each passed on as it is done.
+
+    Args:
+        places, load: as in `load_pair`.
+    """
     import torch
 
     if not jobs:

@@ -24,7 +24,7 @@ from unseen.papers.transfer import TaskScore
 from unseen.probes.finetuning.grid import finetune_grid
 from unseen.probes.many_shot import ERICSSON_2021
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.execute import run_jobs
+from unseen.runs.executors.here import run_here
 from unseen.runs.job import job_key
 from unseen.runs.record import write_run
 from unseen.studies.axes.measures import task_measures
@@ -523,7 +523,7 @@ def test_a_run_of_fine_tuning_alone_is_on_the_axis_of_tasks(tmp_path: Path) -> N
     data = RunData("tuned", (), [Domain("dtd", "DTD")], [Backbone("a", "yours")], "a", study="tasks")
     data = replace(data, scored=[ScoredData("a", "dtd", "ericsson-2021", 47, DATASETS["dtd"].counts, "given")])
     write_run(tmp_path, data, [job_key(job)])
-    list(run_jobs([job], tmp_path / "results", lambda _: {"top1": 0.5}))
+    list(run_here([job], tmp_path / "results", lambda _: {"top1": 0.5}))
     assert study_axes([tmp_path]).axes.measures["finetuned"].values["a"] == pytest.approx(0)
 
 

@@ -34,7 +34,7 @@ from unseen.papers.transfer import SOURCE, published_task_scores
 from unseen.probes.finetuning.grid import FinetuneGrid
 from unseen.runs.data import Backbone as Row
 from unseen.runs.data import Domain, RunData
-from unseen.runs.execute import run_jobs
+from unseen.runs.executors.here import run_here
 from unseen.runs.job import job_key
 from unseen.runs.lock import folder_lock
 from unseen.runs.record import MADE_BY, VERSION, extend_run, write_run
@@ -178,10 +178,10 @@ def run_finetuning(
         found = run_task(task, [each.values for each in tried], backbone, images, place, device, tell)
         return found | {"trial_seconds": sum(each.seconds for each in tried)}
 
-    for trial in run_jobs(trials, results, trial_values):
+    for trial in run_here(trials, results, trial_values):
         checkpoint_path(out, trial).unlink(missing_ok=True)
         yield names[job_key(trial)]
-    for task in run_jobs([job], results, values):
+    for task in run_here([job], results, values):
         for path in (out / CHECKPOINTS).glob(f"{checkpoint_path(out, task).stem}*"):
             path.unlink(missing_ok=True)
         yield "the best"
