@@ -34,12 +34,11 @@ from unseen.images.datasets.registry import DATASETS
 from unseen.images.manifest import Manifest
 from unseen.jobs.finetune_images import TaskImages, load_task_images
 from unseen.jobs.finetune_task_job import trial_jobs
-from unseen.jobs.job import job_key
-from unseen.jobs.runner import read_result
 from unseen.probes.finetuning.grid import finetune_grid
 from unseen.probes.finetuning.train import with_head
 from unseen.probes.many_shot import many_shot
-from unseen.runs.folder import RESULTS
+from unseen.runs.job import job_key
+from unseen.runs.results import RESULTS, read_result
 from unseen.studies.concepts.study import as_published
 from unseen.studies.tasks.finetune import PIXELS, plan_finetuning, run_finetuning
 

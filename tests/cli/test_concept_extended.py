@@ -11,7 +11,7 @@ import pytest
 
 from tiny_imagenet import LEVELS
 from unseen.jobs import mlp_job
-from unseen.runs.folder import read_run
+from unseen.runs.record import read_run
 
 Unseen = Callable[..., tuple[int, str, str]]
 SECTIONS = ("dimensions", "networks", "clusters", "geometry")

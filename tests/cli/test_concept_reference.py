@@ -15,7 +15,7 @@ from tiny_imagenet import TEST, TinyImageNet, make_tiny_imagenet
 from unseen.cli.main import app
 from unseen.images.listing import list_images
 from unseen.images.splits import SplitRule, draw_splits
-from unseen.runs.folder import RUN, read_run
+from unseen.runs.record import RUN, read_run
 
 Unseen = Callable[..., tuple[int, str, str]]
 QUICK = ("--batch", 8, "--rate", 0.1, "--workers", 0)

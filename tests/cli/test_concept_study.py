@@ -23,11 +23,12 @@ from unseen.images.domains import level_domains, seen_domain
 from unseen.images.imagenet_1k import imagenet_1k
 from unseen.images.open_source import open_images
 from unseen.images.splits import Splits
-from unseen.jobs.runner import run_jobs
 from unseen.ontology.levels import load_levels
 from unseen.papers import comparability
 from unseen.probes.protocol import COG_V2
-from unseen.runs.folder import merge_runs, read_run
+from unseen.runs.executors.here import run_here
+from unseen.runs.merge import merge_runs
+from unseen.runs.record import read_run
 from unseen.studies.concepts.features import extract_domains, feature_pairs, find_features
 from unseen.studies.concepts.study import as_published
 from unseen.studies.concepts.verify import BACKBONE
@@ -474,7 +475,7 @@ def scored_level(folder: Path, run: Path, level: int, accuracies: Mapping[int | 
     [(name, places)] = find_features(folder, [f"l{level}"], [BACKBONE]).items()
     jobs = plan("concepts", feature_pairs(name, places, {}), COG_V2, tuple(accuracies), range(1))
     results = ({"top1": accuracies[job.shots] / 100, "top5": 1.0} for job in jobs)
-    assert len(list(run_jobs(jobs, run / "results", lambda _: next(results)))) == len(jobs)
+    assert len(list(run_here(jobs, run / "results", lambda _: next(results)))) == len(jobs)
 
 
 @pytest.fixture

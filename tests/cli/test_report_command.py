@@ -10,11 +10,11 @@ import pytest
 from axis_folders import finetune_job, write_task_run
 from run_folders import write_concept_run
 
-from unseen.jobs.job import job_key
-from unseen.jobs.runner import run_jobs
 from unseen.probes.finetuning.grid import finetune_grid
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.folder import extend_run, read_run, write_run
+from unseen.runs.executors.here import run_here
+from unseen.runs.job import job_key
+from unseen.runs.record import extend_run, read_run, write_run
 
 Unseen = Callable[..., Any]
 SCORES = {
@@ -89,7 +89,7 @@ def test_fine_tuning_alone_is_reported_too(unseen: Unseen, tmp_path: Path) -> No
     job = finetune_job("a", "dtd", finetune_grid())
     data = RunData("tuned", (), [Domain("dtd", "DTD")], [Backbone("a", "yours")], "a", study="tasks")
     write_run(tmp_path, data, [job_key(job)])
-    list(run_jobs([job], tmp_path / "results", lambda _: {"top1": 0.5512, "ece": 0.0333, "scaled_ece": 0.0111}))
+    list(run_here([job], tmp_path / "results", lambda _: {"top1": 0.5512, "ece": 0.0333, "scaled_ece": 0.0111}))
     answer = unseen("report", tmp_path, "--out", tmp_path / "page.html")
     assert answer.code == 0
     assert all(number in answer.out for number in ("55.12", "3.33", "1.11"))

@@ -11,13 +11,14 @@ from unseen.images.datasets.registry import DATASETS
 from unseen.images.transform import Transform
 from unseen.jobs.few_shot_job import FewShotJob
 from unseen.jobs.finetune_task_job import FinetuneTaskJob
-from unseen.jobs.job import job_key
 from unseen.jobs.many_shot_job import ManyShotJob
-from unseen.jobs.runner import run_jobs
 from unseen.probes.finetuning.grid import FinetuneGrid
 from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol
 from unseen.report.shifts.files import write_study
-from unseen.runs.folder import RESULTS, write_run
+from unseen.runs.executors.here import run_here
+from unseen.runs.job import job_key
+from unseen.runs.record import write_run
+from unseen.runs.results import RESULTS
 from unseen.studies.shifts.study import ShiftSettings, study_shifts
 from unseen.studies.shifts.table import shift_table
 from unseen.studies.tasks.features import TaskFeatures
@@ -67,7 +68,7 @@ def write_task_run(
     data = task_run(features, protocol, top1=top1 or {})
     keys = [job_key(job) for job in jobs]
     write_run(folder, data, keys)
-    list(run_jobs(jobs, folder / RESULTS, work))
+    list(run_here(jobs, folder / RESULTS, work))
     return folder
 
 

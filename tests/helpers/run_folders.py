@@ -5,14 +5,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from unseen.jobs.job import job_key
 from unseen.jobs.probe_job import LogisticJob
-from unseen.jobs.runner import run_jobs
 from unseen.papers.comparability import ScoredData, published_domain
 from unseen.papers.concept_generalization import DOMAINS
 from unseen.probes.protocol import COG_V2
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.folder import RESULTS, write_run
+from unseen.runs.executors.here import run_here
+from unseen.runs.job import job_key
+from unseen.runs.record import write_run
+from unseen.runs.results import RESULTS
 
 
 def whole_data(backbone: str, domain: str, source: str = "cog-v2", **changes: Any) -> ScoredData:
@@ -58,5 +59,5 @@ def write_concept_run(
         scored=scored,
     )
     write_run(folder, data, [job_key(job) for job in jobs])
-    list(run_jobs(jobs, folder / RESULTS, work))
+    list(run_here(jobs, folder / RESULTS, work))
     return folder

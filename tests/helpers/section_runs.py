@@ -8,9 +8,9 @@ import pandas as pd
 from unseen.papers import published
 from unseen.papers.comparability import ScoredData, published_domain
 from unseen.report.core.sections import Section
-from unseen.results.score import Score
-from unseen.results.tables import score_table, summarise
 from unseen.runs.data import Backbone, Domain, RunData
+from unseen.runs.score import Score
+from unseen.runs.tables import score_table, summarise
 
 DOMAINS = ["in1k", "l1", "l2", "l3", "l4", "l5"]
 Key = tuple[str, str, int | None, str]

@@ -30,12 +30,12 @@ from unseen.jobs.finetune_task_job import (
     trial_jobs,
 )
 from unseen.jobs.finetune_task_work import run_task, run_trial
-from unseen.jobs.job import job_key
-from unseen.jobs.runner import Result
 from unseen.metrics.average_precision import average_precision_11_point
 from unseen.probes.finetuning.grid import FinetuneGrid, finetune_grid
 from unseen.probes.finetuning.train import FinetuneProtocol
 from unseen.probes.many_shot import Metric
+from unseen.runs.job import job_key
+from unseen.runs.results import Result
 
 CPU = torch.device("cpu")
 SIDE = 6

@@ -12,12 +12,13 @@ from unseen.features.readers import read_features
 from unseen.jobs import kept_fits
 from unseen.jobs.few_shot_job import FewShotJob, few_shot_scores
 from unseen.jobs.fit_progress import FitProgress
-from unseen.jobs.job import job_key
 from unseen.jobs.many_shot_job import ManyShotJob, many_shot_scores
-from unseen.jobs.runner import Result, read_result, run_jobs
 from unseen.jobs.task_work import kept_folder, run_task_job, task_flops
 from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol, Metric
 from unseen.probes.newton import path as logistic_path
+from unseen.runs.executors.here import run_here
+from unseen.runs.job import job_key
+from unseen.runs.results import Result, read_result
 
 FEW = ManyShotProtocol(name="few", weakest=1e-2, strongest=1e2, steps=3)
 
@@ -48,7 +49,7 @@ def many(hashes: list[str], metric: Metric = "top1", protocol: ManyShotProtocol 
 def test_many_shot_job_and_its_scores(tmp_path: Path) -> None:
     hashes, places = splits(tmp_path, ["p", "q", "r"] * 20, ["p", "q", "r"] * 8, ["p", "q", "r"] * 12)
     job = many(hashes, "mean-per-class")
-    done = list(run_jobs([job], tmp_path / "results", lambda j: run_task_job(j, places=places, load=read_features)))
+    done = list(run_here([job], tmp_path / "results", lambda j: run_task_job(j, places=places, load=read_features)))
     assert done == [job]
     result = read_result(tmp_path / "results", job_key(job))
     assert result is not None

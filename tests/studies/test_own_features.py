@@ -14,7 +14,8 @@ import unseen as package
 from unseen.errors import UserError
 from unseen.features.store import write_store
 from unseen.probes.logistic import LogisticProtocol, probe_logistic
-from unseen.runs.folder import merge_runs, read_run
+from unseen.runs.merge import merge_runs
+from unseen.runs.record import read_run
 from unseen.studies.own_features import parse_shots, seeds_in_python, shots_in_python
 from unseen.studies.probing import possible_shots
 

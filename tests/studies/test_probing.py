@@ -23,18 +23,18 @@ from unseen.errors import UserError
 from unseen.features.readers import read_features
 from unseen.jobs.correctness import correct_of
 from unseen.jobs.geometry_job import GeometryJob
-from unseen.jobs.job import job_key
 from unseen.jobs.kept_labels import labelled, labels_place
 from unseen.jobs.kmeans_job import KMeansJob
 from unseen.jobs.mlp_job import MlpJob
 from unseen.jobs.pca_job import PcaJob
 from unseen.jobs.probe_job import LogisticJob
-from unseen.jobs.runner import Result, missing, read_result
 from unseen.jobs.scores import result_scores
 from unseen.jobs.work import Job, alike
 from unseen.probes.logistic import probe_logistic
 from unseen.probes.mlp import MlpProtocol, probe_mlp
 from unseen.probes.protocol import COG_V2, LogisticProtocol
+from unseen.runs.job import job_key
+from unseen.runs.results import Result, missing, read_result
 from unseen.studies import probing
 from unseen.studies.probing import FeaturePair, estimate, job_keys, pair_from_features, plan, plan_extended, run
 

@@ -18,7 +18,7 @@ def compare(
 ) -> None:
     """How far apart two backbones are on each domain, image by image, and whether that could be chance."""
     from unseen.report.concepts.section_parts import signed
-    from unseen.results.tables import write_table
+    from unseen.runs.tables import write_table
     from unseen.studies.concepts.comparison import compare_backbones, comparison_table
     from unseen.studies.own_features import parse_shots
 

@@ -83,7 +83,7 @@ def finetune_concepts(
     fine-tuning (ImageNet-CoG, supplementary C.2). Give images, their draw and the backbone's options as for the run.
     Stopped, the same command goes on from the last checkpoint; run again it does nothing.
     """
-    from unseen.runs.folder import LEVELS, read_run
+    from unseen.runs.record import LEVELS, read_run
 
     data, count = read_run(run), 0 if workers == 0 else processes(workers)
     if not 1 <= seeds < 1000:
@@ -214,8 +214,7 @@ def _show(plan: Sequence[Training], run: Path) -> None:
     """The trainings, and how long those that are not done will take, checkpoints not counted."""
     import torch
 
-    from unseen.jobs.runner import missing
-    from unseen.runs.folder import RESULTS
+    from unseen.runs.results import RESULTS, missing
     from unseen.studies.tasks.finetune import step_seconds
 
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -246,8 +245,9 @@ def _train(plan: Sequence[Training], run: Path, about: str, workers: int) -> "Ru
     from copy import deepcopy
     from dataclasses import replace
 
-    from unseen.jobs.job import job_key
-    from unseen.runs.folder import RESULTS, add_jobs, refuse_other_run, with_scores
+    from unseen.runs.job import job_key
+    from unseen.runs.record import add_jobs, refuse_other_run, with_scores
+    from unseen.runs.results import RESULTS
     from unseen.studies.concepts.finetune import run_reference
 
     provenance = {"fine-tuning": about}

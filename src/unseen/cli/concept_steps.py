@@ -90,7 +90,7 @@ def study_of_images(
     """
     from unseen.features.disk import lacking_space, refuse_full_disk
     from unseen.features.settings import checked_device
-    from unseen.runs.folder import refuse_other_run
+    from unseen.runs.record import refuse_other_run
     from unseen.studies.concepts.features import Place, extract_domains, read_about
     from unseen.studies.concepts.study import image_notices, images_text, study_provenance
 
@@ -164,7 +164,7 @@ def probe_study(study: Study, out: Path, workers: int, *, published: bool = Fals
     Args:
         published: whether to refuse features of other data than the published numbers are of, before they are probed.
     """
-    from unseen.runs.folder import LEVELS, extend_run, with_scores
+    from unseen.runs.record import LEVELS, extend_run, with_scores
     from unseen.studies.concepts.leaderboard import refuse_other_data
     from unseen.studies.concepts.study import study_jobs, study_run
     from unseen.studies.probing import job_keys

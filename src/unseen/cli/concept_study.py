@@ -244,8 +244,8 @@ def _draw(features: Path | None, splits: Path | None) -> "Draw":
 def _compare(data: "RunData", study: Study) -> None:
     """Print measured beside published accuracies; exit code 1 where they do not agree."""
     from unseen.papers import published
-    from unseen.results.tables import score_table, summarise
     from unseen.runs.comparability_words import comparison_notices
+    from unseen.runs.tables import score_table, summarise
     from unseen.studies.concepts.features import test_images
     from unseen.studies.concepts.verify import compare
 

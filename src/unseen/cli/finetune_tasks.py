@@ -66,7 +66,7 @@ def finetune(
     the last checkpoint; run again with more settings, it keeps those that were tried.
     """
     from unseen.probes.finetuning.grid import finetune_grid
-    from unseen.runs.folder import refuse_other_run
+    from unseen.runs.record import refuse_other_run
     from unseen.studies.tasks.finetune import Planned, cost, finetune_run, is_done, plan_finetuning
 
     check_writable(out)
@@ -231,16 +231,18 @@ def _finish(done: "Sequence[Planned]", out: Path, absent: Sequence[str], failed:
     import pandas as pd
 
     from unseen.report.tasks.finetune_page import findings, finetune_tables, write_finetune_page
-    from unseen.results.tables import write_table
+    from unseen.runs.lock import folder_lock
+    from unseen.runs.tables import write_table
     from unseen.studies.tasks.finetune import finetune_page, finetune_run, finetuned_results, record_finetunings
 
     backbones = list({item.job.backbone: item.backbone for item in done}.values())
     opened = list({item.job.domain: item.opened for item in done}.values())
-    data, keys = record_finetunings(out, finetune_run(backbones, opened, absent), [item.job for item in done])
-    page = finetune_page(data, finetuned_results(out, keys), [*absent, *(f"Failed: {line}." for line in failed)])
-    write_finetune_page(page, out / PAGE)
-    scores = pd.DataFrame([asdict(score) for each in page.tuned for score in each.scores])
-    write_table(scores.drop(columns="published"), out / TABLE)
+    with folder_lock(out):
+        data, keys = record_finetunings(out, finetune_run(backbones, opened, absent), [item.job for item in done])
+        page = finetune_page(data, finetuned_results(out, keys), [*absent, *(f"Failed: {line}." for line in failed)])
+        write_finetune_page(page, out / PAGE)
+        scores = pd.DataFrame([asdict(score) for each in page.tuned for score in each.scores])
+        write_table(scores.drop(columns="published"), out / TABLE)
     for table in finetune_tables(page):
         rows = [(row.name, *(cell.text for cell in row.cells)) for row in table.rows if not row.published]
         print_table(table.caption, ("backbone", *table.columns), rows, table.columns)

@@ -13,8 +13,8 @@ from unseen.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
     from unseen.images.source import ImageSource
-    from unseen.jobs.runner import Result
     from unseen.runs.data import RunData
+    from unseen.runs.results import Result
     from unseen.studies.concepts.features import Place
     from unseen.studies.concepts.label_noise import Inspection
 
@@ -39,9 +39,9 @@ def label_noise(
     hyper-parameters that were found.
     """
     from unseen.report.concepts.label_noise_page import write_inspection
-    from unseen.results.flaws import flaw_sentences
-    from unseen.results.tables import write_table
-    from unseen.runs.folder import read_run
+    from unseen.runs.flaws import flaw_sentences
+    from unseen.runs.record import read_run
+    from unseen.runs.tables import write_table
     from unseen.studies.concepts.features import find_features
 
     if not 0 <= threshold < 1:
@@ -78,7 +78,7 @@ def _backbone(data: "RunData", asked: str | None, run: Path) -> str:
 
 def _results(run: Path, data: "RunData", backbone: str, domains: str | None, seed: int) -> "dict[str, Result]":
     """By domain, in order, the regression on all samples with a seed."""
-    from unseen.runs.folder import read_results
+    from unseen.runs.record import read_results
     from unseen.studies.concepts.plan import chosen_domains
 
     found = {

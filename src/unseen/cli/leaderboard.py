@@ -65,7 +65,7 @@ def _write(board: "Leaderboard", shown: "Leaderboard", out: Path) -> None:
 
         write_leaderboard_page(board, out)
         return
-    from unseen.results.tables import write_table
+    from unseen.runs.tables import write_table
 
     write_table(shown.table(), out)
 

@@ -27,7 +27,7 @@ def published(
     from unseen.papers import TABLES
     from unseen.papers import notes as notes_on
     from unseen.papers import published as numbers
-    from unseen.results.tables import write_table
+    from unseen.runs.tables import write_table
 
     found = notes_on(name) if notes else numbers(name)
     for condition in where or []:

@@ -30,8 +30,7 @@ def processes(workers: int | None) -> int:
 
 def run_missing(jobs: "Sequence[Job]", pairs: "Sequence[FeaturePair]", folder: Path, workers: int) -> None:
     """Say how long it will take, then run what is missing."""
-    from unseen.jobs.runner import missing
-    from unseen.runs.folder import RESULTS
+    from unseen.runs.results import RESULTS, missing
     from unseen.studies.probing import estimate, on_gpu, run
 
     results = folder / RESULTS
@@ -45,8 +44,12 @@ def run_missing(jobs: "Sequence[Job]", pairs: "Sequence[FeaturePair]", folder: P
 
 
 def finish(folder: Path, data: "RunData", open_: bool) -> None:
-    """Write a run's page and table into its folder."""
-    write_page(data, folder / REPORT, folder / "scores.csv")
+    """Write a run's page and table into its folder, with what other processes have added to it meanwhile."""
+    from unseen.runs.lock import folder_lock
+    from unseen.runs.record import read_again
+
+    with folder_lock(folder):
+        write_page(read_again(folder, data), folder / REPORT, folder / "scores.csv")
     if open_:
         typer.launch(str((folder / REPORT).resolve()))
 
@@ -54,7 +57,8 @@ def finish(folder: Path, data: "RunData", open_: bool) -> None:
 def write_page(data: "RunData", page: Path, table: Path | None) -> None:
     """Write page and table, and print a summary."""
     from unseen.report.concepts.page import write_report
-    from unseen.results.tables import (
+    from unseen.runs.comparability_words import comparison_notices
+    from unseen.runs.tables import (
         score_table,
         summarise,
         wide,
@@ -62,7 +66,6 @@ def write_page(data: "RunData", page: Path, table: Path | None) -> None:
         with_concept_intervals,
         write_table,
     )
-    from unseen.runs.comparability_words import comparison_notices
 
     scores = score_table(data.scores)
     summary = with_concept_intervals(summarise(scores), data.concept_intervals)

@@ -37,7 +37,7 @@ def demo(
 ) -> None:
     """The whole story on embedded data: five backbones, a seen domain and five levels of unseen concepts, a report."""
     from unseen.demo.form import FULL, SHORT
-    from unseen.runs.folder import LEVELS, with_scores, write_run
+    from unseen.runs.record import LEVELS, with_scores, write_run
     from unseen.studies.probing import job_keys
 
     form, count = FULL if full else SHORT, processes(workers)
@@ -114,7 +114,8 @@ def probe(
     """Probe your own features: train and test a linear classifier on them, with its hyper-parameters searched."""
     from unseen.features.features import align
     from unseen.features.readers import read_features
-    from unseen.runs.folder import RESULTS, with_scores
+    from unseen.runs.record import with_scores
+    from unseen.runs.results import RESULTS
     from unseen.studies.final_classifier import keep_probe
     from unseen.studies.own_features import parse_shots, plan_own, protocol_named
     from unseen.studies.probing import job_keys, pair_from_features
@@ -146,7 +147,8 @@ def report(
     open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
     """Make the page of one run or several, finished or not."""
-    from unseen.runs.folder import merge_runs, read_run
+    from unseen.runs.merge import merge_runs
+    from unseen.runs.record import read_run
     from unseen.studies.tasks.results import page_of_runs
 
     named = [(run.resolve().name, read_run(run)) for run in runs]

@@ -16,7 +16,7 @@ def write_task_results(page: "TaskPage", report: Path, table: Path | None) -> No
     from unseen.report.tasks.page import findings, write_task_page
     from unseen.report.tasks.sections import fit_sentences
     from unseen.report.tasks.tables import score_rows, task_tables
-    from unseen.results.tables import write_table
+    from unseen.runs.tables import write_table
 
     write_task_page(page, report)
     if table:

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from unseen.jobs.fit_progress import FitProgress
     from unseen.probes.many_shot import ManyShotProtocol
     from unseen.studies.tasks.features import Found, TaskFeatures
-    from unseen.studies.tasks.page_data import TaskPage
 
 FEATURES = "features"
 
@@ -89,8 +88,10 @@ def tasks(
     from unseen.features.disk import lacking_space, refuse_full_disk
     from unseen.images.datasets.limit import limited
     from unseen.probes.many_shot import PROTOCOLS
-    from unseen.runs.folder import refuse_other_run
+    from unseen.runs.lock import folder_lock
+    from unseen.runs.record import refuse_other_run
     from unseen.studies.tasks.features import find_task_features
+    from unseen.studies.tasks.results import task_page
     from unseen.studies.tasks.study import task_provenance
 
     chosen = PROTOCOLS[choose("--protocol", protocol, tuple(PROTOCOLS))]
@@ -128,8 +129,9 @@ def tasks(
         refuse_full_disk(out, needed, ignore=ignore_disk)
         found, faults = extract_features(opened, loaded, settings, out)
         missing += leave_out(faults)
-    page = probe_tasks(found, chosen, top1, missing, out, count)
-    return write_task_results(page, out / REPORT, out / "scores.csv")
+    probe_tasks(found, chosen, top1, missing, out, count)
+    with folder_lock(out):
+        return write_task_results(task_page(out), out / REPORT, out / "scores.csv")
 
 
 def open_datasets(names: Sequence[str], images: Path | None) -> "tuple[list[OpenDataset], list[str]]":
@@ -170,7 +172,7 @@ def show_plan(
     """Print what a study will do, and what that takes; the bytes of features that are still to be written."""
     from unseen.features.disk import free_disk
     from unseen.features.settings import checked_device
-    from unseen.runs.folder import RESULTS
+    from unseen.runs.results import RESULTS
     from unseen.studies.tasks.features import expected_features
     from unseen.studies.tasks.plan import extraction_cost, left_out, probing_seconds, task_jobs
 
@@ -215,25 +217,24 @@ def probe_tasks(
     missing: Sequence[str],
     out: Path,
     workers: int,
-) -> "TaskPage":
-    """Write the run down, run the jobs that are missing, and return its page."""
-    from unseen.jobs.job import job_key
-    from unseen.jobs.runner import missing as without_result
-    from unseen.runs.folder import RESULTS, extend_run
+) -> None:
+    """Write the run down and run the jobs that are missing."""
+    from unseen.runs.job import job_key
+    from unseen.runs.record import extend_run
+    from unseen.runs.results import RESULTS
+    from unseen.runs.results import missing as without_result
     from unseen.studies.tasks.plan import left_out, probing_seconds, task_jobs
-    from unseen.studies.tasks.results import task_page
     from unseen.studies.tasks.study import run_tasks, task_run
 
     jobs = task_jobs(found, protocol)
     run = task_run(found, protocol, top1=top1, missing=[*missing, *left_out(found)])
-    data, keys = extend_run(out, run, list(map(job_key, jobs)))
+    extend_run(out, run, list(map(job_key, jobs)))
     left = len(without_result(jobs, out / RESULTS))
     if left:
         seconds = duration(probing_seconds(jobs, found, out / RESULTS, workers))
         note(f"{left} of {len(jobs)} jobs to do, about {seconds}; stopped, the same command goes on.")
     for _ in track(run_tasks(jobs, found, out / RESULTS, workers, say_fits), "jobs done", left):
         pass
-    return task_page(out, data, keys)
 
 
 def say_fits(progress: "FitProgress") -> None:

@@ -31,9 +31,9 @@ from unseen.images.arrays import array_images
 from unseen.images.manifest import whole
 from unseen.images.transform import Transform
 from unseen.jobs.probe_job import LogisticJob
-from unseen.jobs.runner import each
 from unseen.runs.data import Backbone as ShownBackbone
 from unseen.runs.data import RunData, Step
+from unseen.runs.executors.processes import each
 from unseen.studies.probing import FeaturePair, estimate, on_gpu, pair_from_features, plan
 
 DRAWINGS = {"train": TRAINING_DRAWINGS, "test": 100 - TRAINING_DRAWINGS}

@@ -15,8 +15,8 @@ from unseen.demo.page_data import provenance, shown_domains, shown_steps
 from unseen.features.readers import read_features
 from unseen.features.store import MANIFEST, write_store
 from unseen.jobs.probe_job import LogisticJob
-from unseen.jobs.runner import each
 from unseen.runs.data import Backbone, RunData
+from unseen.runs.executors.processes import each
 from unseen.studies.probing import FeaturePair, estimate, pair_from_features, plan
 
 NOT_IMAGENET = "The scores are about drawings and tiny networks: they are not to be set beside those of ImageNet-CoG."

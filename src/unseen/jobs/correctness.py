@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError
-from unseen.jobs.runner import Result
+from unseen.runs.results import Result
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -13,9 +13,9 @@ import numpy as np
 from unseen.features.features import Features
 from unseen.jobs.feature_pair import all_on_device
 from unseen.jobs.measured import measured
-from unseen.jobs.runner import Result
 from unseen.probes.centroids import centroids
-from unseen.results.score import Score
+from unseen.runs.results import Result
+from unseen.runs.score import Score
 
 if TYPE_CHECKING:
     import torch

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from unseen.backbones.backbone import Spec
 from unseen.jobs.measured import measured
-from unseen.jobs.runner import Result
 from unseen.probes.finetuning.train import FinetuneProtocol
-from unseen.results.score import Score
+from unseen.runs.results import Result
+from unseen.runs.score import Score
 
 REVISION = 3
 """Raised when fine-tuning gives other numbers for the same input."""

@@ -11,12 +11,12 @@ from typing import Any
 from unseen.backbones.backbone import Spec
 from unseen.jobs.calibration_values import calibration_values
 from unseen.jobs.measured import measured
-from unseen.jobs.runner import Result
 from unseen.papers.transfer import FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE, TaskScore
 from unseen.probes.finetuning.grid import FinetuneGrid, at_edges
 from unseen.probes.finetuning.train import Finetuned, FinetuneProtocol
 from unseen.probes.many_shot import Calibration, Metric
-from unseen.results.score import Score
+from unseen.runs.results import Result
+from unseen.runs.score import Score
 
 REVISION = 2
 """Raised when fine-tuning gives other numbers for the same input."""

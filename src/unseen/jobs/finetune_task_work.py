@@ -9,7 +9,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
 from unseen.jobs.finetune_images import TaskImages
 from unseen.jobs.finetune_task_job import FinetuneTaskJob, FinetuneTrialJob, task_values
-from unseen.jobs.job import job_key
+from unseen.runs.job import job_key
 
 if TYPE_CHECKING:
     import torch

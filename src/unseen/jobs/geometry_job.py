@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from unseen.features.features import Features
 from unseen.jobs.feature_pair import on_device
 from unseen.jobs.measured import measured
-from unseen.jobs.runner import Result
 from unseen.metrics.geometry import alignment, uniformity
-from unseen.results.score import Score
+from unseen.runs.results import Result
+from unseen.runs.score import Score
 
 if TYPE_CHECKING:
     import torch

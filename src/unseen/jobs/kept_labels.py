@@ -17,7 +17,7 @@ from unseen.features.features import Features
 from unseen.files import atomic_write
 from unseen.jobs.correctness import correct_of
 from unseen.jobs.feature_pair import Load, load_unchanged
-from unseen.jobs.runner import Result
+from unseen.runs.results import Result
 
 TESTS = "tests"
 

@@ -13,10 +13,10 @@ from unseen.jobs.calibration_values import calibration_values
 from unseen.jobs.feature_pair import on_device
 from unseen.jobs.fit_progress import FitProgress
 from unseen.jobs.measured import measured
-from unseen.jobs.runner import Result
 from unseen.jobs.task_features import split_labels
 from unseen.probes.many_shot import REVISION, Labels, ManyShot, ManyShotProtocol, Metric, many_shot
-from unseen.results.score import Score
+from unseen.runs.results import Result
+from unseen.runs.score import Score
 
 if TYPE_CHECKING:
     import torch

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from unseen.errors import UserError
-from unseen.jobs.runner import Result
 from unseen.metrics.catalogue import METRICS
-from unseen.results.score import Score
+from unseen.runs.results import Result
+from unseen.runs.score import Score
 
 ROUNDING = 1e-9
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from unseen.features.features import Features
 from unseen.jobs.feature_pair import on_device
 from unseen.jobs.measured import measured
-from unseen.jobs.runner import Result
 from unseen.probes.mlp import COG_V1_MLP, COG_V1_MLP_LINEAR, REVISION, MlpProtocol, probe_mlp
 from unseen.probes.protocol import LogisticProtocol
-from unseen.results.score import Score
+from unseen.runs.results import Result
+from unseen.runs.score import Score
 
 if TYPE_CHECKING:
     import torch

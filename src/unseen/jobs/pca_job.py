@@ -14,12 +14,12 @@ from unseen.features.features import Features, Rows
 from unseen.jobs.feature_pair import READ, on_device
 from unseen.jobs.measured import measured
 from unseen.jobs.probe_job import logistic_values
-from unseen.jobs.runner import Result
 from unseen.probes.logistic import REVISION as LOGISTIC_REVISION
 from unseen.probes.logistic import Setting, probe_settings
 from unseen.probes.pca import PCA, pca
 from unseen.probes.protocol import LogisticProtocol
-from unseen.results.score import Score
+from unseen.runs.results import Result
+from unseen.runs.score import Score
 
 if TYPE_CHECKING:
     import torch

@@ -8,10 +8,10 @@ from unseen.features.features import Features
 from unseen.jobs.correctness import packed, top1_hits
 from unseen.jobs.feature_pair import on_device
 from unseen.jobs.measured import measured
-from unseen.jobs.runner import Result
 from unseen.probes.logistic import REVISION, LogisticResult, Setting, probe_settings
 from unseen.probes.protocol import LogisticProtocol
-from unseen.results.score import Score
+from unseen.runs.results import Result
+from unseen.runs.score import Score
 
 if TYPE_CHECKING:
     import torch

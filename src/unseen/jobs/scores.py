@@ -12,8 +12,8 @@ from unseen.jobs.many_shot_job import many_shot_scores
 from unseen.jobs.mlp_job import mlp_scores
 from unseen.jobs.pca_job import pca_scores
 from unseen.jobs.probe_job import logistic_scores
-from unseen.jobs.runner import Result
-from unseen.results.score import Score
+from unseen.runs.results import Result
+from unseen.runs.score import Score
 
 _READERS: dict[str, Callable[[Result], Iterator[Score]]] = {
     "LogisticJob": logistic_scores,
@@ -26,7 +26,7 @@ _READERS: dict[str, Callable[[Result], Iterator[Score]]] = {
     "FewShotJob": few_shot_scores,
     "FinetuneTaskJob": finetune_task_scores,
 }
-"""By kind of job, which is the name of its class (`unseen.jobs.job.describe`)."""
+"""By kind of job, which is the name of its class (`unseen.runs.job.describe`)."""
 
 
 def result_scores(result: Result) -> Iterator[Score]:

@@ -7,10 +7,10 @@ from typing import Any
 from unseen.jobs.feature_pair import Load
 from unseen.jobs.few_shot_job import FewShotJob, few_shot_flops, run_few_shot
 from unseen.jobs.fit_progress import FitProgress
-from unseen.jobs.job import job_key
 from unseen.jobs.many_shot_job import ManyShotJob, many_shot_flops, run_many_shot
 from unseen.jobs.task_features import load_splits
 from unseen.jobs.zero_rows import zero_row_values
+from unseen.runs.job import job_key
 
 TaskJob = ManyShotJob | FewShotJob
 """Both have a study, a backbone, a domain, which is the data set, and the hashes of their `features`."""

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 from unseen.features.features import Features
 from unseen.jobs.feature_pair import Load, load_pair
 from unseen.jobs.geometry_job import GeometryJob, geometry_flops, run_geometry_jobs
-from unseen.jobs.job import describe, description_key
 from unseen.jobs.kmeans_job import KMeansJob, kmeans_flops, run_kmeans_jobs
 from unseen.jobs.mlp_job import MlpJob, mlp_flops, run_mlp_jobs
 from unseen.jobs.pca_job import PcaJob, pca_flops, run_pca_jobs
 from unseen.jobs.probe_job import LogisticJob, logistic_flops, run_logistic_jobs
 from unseen.jobs.zero_rows import zero_row_values
+from unseen.runs.job import describe, description_key
 
 if TYPE_CHECKING:
     import torch
@@ -36,13 +36,12 @@ _FLOPS: dict[type, Callable[[Any, int, int, int], float]] = {
 }
 
 
-def run_job(job: Job, *, places: Mapping[str, str], load: Load) -> dict[str, Any]:
-    """The values of one job; arguments as in `load_pair`."""
-    return next(run_alike([job], places=places, load=load))[1]
-
-
 def run_alike(jobs: Sequence[Job], *, places: Mapping[str, str], load: Load) -> Iterator[tuple[Job, dict[str, Any]]]:
-    """The values of jobs that differ in shots and seed only, each passed on as it is done."""
+    """The values of jobs that differ in shots and seed only, each passed on as it is done.
+
+    Args:
+        places, load: as in `load_pair`.
+    """
     import torch
 
     if not jobs:

@@ -5,8 +5,8 @@ from pathlib import PurePath
 from typing import Any
 
 from unseen.features.features import Features
-from unseen.jobs.runner import Result
-from unseen.results.flaws import MOST_EXAMPLES, Flaw
+from unseen.runs.flaws import MOST_EXAMPLES, Flaw
+from unseen.runs.results import Result
 
 VALUE = "zero_rows"
 

@@ -149,7 +149,7 @@ def published_accuracies(shots: str = "all") -> Accuracies:
 def measured_accuracies(
     summary: pd.DataFrame, shots: str = "all", *, on_imagenet: bool = True
 ) -> tuple[Accuracies, dict[str, list[str]]]:
-    """Those of a summary of scores (`unseen.results.tables.summarise`) under the logistic probe, with that many shots.
+    """Those of a summary of scores (`unseen.runs.tables.summarise`) under the logistic probe, with that many shots.
 
     A single seed says nothing of its spread: its error is the deviation that published models have over seeds on the
     domain, the median of them.

@@ -9,11 +9,11 @@ import numpy as np
 from unseen.errors import UserError
 from unseen.jobs.correctness import correct_of
 from unseen.jobs.kept_labels import labels_place, read_labels
-from unseen.jobs.runner import Result
 from unseen.ontology.levels import Levels
-from unseen.results.score import shots_name
 from unseen.runs.data import ConceptAccuracy, ConceptHits
 from unseen.runs.random_draws import DRAW, RANDOM, SEEDS_A_DRAW
+from unseen.runs.results import Result
+from unseen.runs.score import shots_name
 
 
 def concept_hits(folder: Path, results: Iterable[Result]) -> list[ConceptHits]:

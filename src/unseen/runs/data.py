@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from unseen.papers.comparability import Comparability, ScoredData, compare, published_domain
-from unseen.results.flaws import Flaw, flaw_sentences
-from unseen.results.score import Score
+from unseen.runs.flaws import Flaw, flaw_sentences
+from unseen.runs.score import Score
 
 if TYPE_CHECKING:
     from unseen.metrics.resampling import Interval
@@ -164,7 +164,7 @@ class RunData:
         """
         import numpy as np
 
-        from unseen.results.tables import concept_intervals
+        from unseen.runs.tables import concept_intervals
 
         cells: dict[tuple[str, str, str], dict[int, ConceptHits]] = {}
         for hits in self.concept_hits:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from unseen.results.score import Score
+from unseen.runs.score import Score
 
 RANDOM = "random"
 DRAW = re.compile(rf"{RANDOM}(?P<number>[0-9]+)")

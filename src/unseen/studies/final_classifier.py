@@ -9,10 +9,10 @@ import numpy as np
 
 from unseen.errors import UserError
 from unseen.features.features import Features
-from unseen.jobs.job import job_key
 from unseen.jobs.probe_job import LogisticJob
-from unseen.jobs.runner import Result, read_result
 from unseen.probes.protocol import LogisticProtocol
+from unseen.runs.job import job_key
+from unseen.runs.results import Result, read_result
 
 if TYPE_CHECKING:
     import torch

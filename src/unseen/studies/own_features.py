@@ -14,10 +14,10 @@ from unseen.jobs.probe_job import LogisticJob
 from unseen.probes.logistic import Setting, probe_settings
 from unseen.probes.protocol import COG_V2, COG_V2_SHORT, LogisticProtocol
 from unseen.probes.sgd.search import Trial
-from unseen.results.score import Score
-from unseen.results.tables import score_table, summarise
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.folder import write_run
+from unseen.runs.record import write_run
+from unseen.runs.score import Score
+from unseen.runs.tables import score_table, summarise
 from unseen.studies.probing import FeaturePair, job_keys, plan, possible_shots
 from unseen.version import __version__
 

@@ -10,17 +10,19 @@ from unseen.features.about import StoreAbout
 from unseen.features.features import Features
 from unseen.features.readers import read_features
 from unseen.jobs.geometry_job import GeometryJob
-from unseen.jobs.job import job_key
 from unseen.jobs.kept_labels import keep_labels
 from unseen.jobs.kmeans_job import KMeansJob
 from unseen.jobs.mlp_job import MlpJob, perceptrons_beside
 from unseen.jobs.pca_job import DIMENSIONS, PcaJob
 from unseen.jobs.probe_job import LogisticJob
-from unseen.jobs.runner import missing, run_jobs, run_together
-from unseen.jobs.work import Job, alike, flops, run_alike, run_job
+from unseen.jobs.work import Job, alike, flops, run_alike
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.probes.sgd.trainer import Trainer
-from unseen.results.flaws import MOST_EXAMPLES, Flaw
+from unseen.runs.execute import Means, execute
+from unseen.runs.executors import choose_executor
+from unseen.runs.flaws import MOST_EXAMPLES, Flaw
+from unseen.runs.job import job_key
+from unseen.runs.results import missing
 
 SHOTS = (1, 2, 4, 8, 16, 32, 64, 128, None)
 """The settings of ImageNet-CoG: samples per concept, None for all."""
@@ -117,12 +119,8 @@ def run(jobs: Sequence[Job], pairs: Sequence[FeaturePair], folder: Path, *, work
     tests = {pair.test: pair.test_place for pair in pairs}
     places = {pair.train: pair.train_place for pair in pairs} | tests
     keep_labels(folder, {job.test: tests[job.test] for job in jobs}, read_features)
-    if not on_gpu():
-        yield from run_jobs(jobs, folder, partial(run_job, places=places, load=read_features), workers=workers)
-        return
-    # One process drives the GPU, with all jobs together that differ in shots and seed only.
-    for members in alike(jobs):
-        yield from run_together(members, folder, partial(run_alike, places=places, load=read_features))
+    work = partial(run_alike, places=places, load=read_features)
+    yield from execute(jobs, folder, work, choose_executor(Means(workers, gpu=on_gpu())), grouped=alike)
 
 
 def on_gpu() -> bool:

@@ -7,8 +7,8 @@ from section_runs import Key, run, summary
 
 from unseen.report.concepts.findings import findings
 from unseen.report.concepts.rows import make_rows
-from unseen.results.tables import score_table
 from unseen.runs.data import ConceptHits, RunData
+from unseen.runs.tables import score_table
 
 SEEDS = (0, 1)
 

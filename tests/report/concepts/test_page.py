@@ -16,8 +16,8 @@ import pytest
 from unseen.errors import UserError
 from unseen.report.concepts.page import _styles, write_report
 from unseen.report.core.render import TEMPLATES
-from unseen.results.score import Score
 from unseen.runs.data import Backbone, ConceptHits, Domain, Example, RunData, Step
+from unseen.runs.score import Score
 
 IMAGE = "<img src=x onerror=alert(1)>"
 SCRIPT = "</script><script>alert(2)</script>"

@@ -9,10 +9,10 @@ import pytest
 from unseen.report.concepts.page import write_report
 from unseen.report.concepts.variant_sections import main_part, variant_sections
 from unseen.report.core.sections import Section
-from unseen.results.score import Score
-from unseen.results.tables import score_table, summarise
 from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits, Domain, RunData
-from unseen.runs.folder import merge_runs
+from unseen.runs.merge import merge_runs
+from unseen.runs.score import Score
+from unseen.runs.tables import score_table, summarise
 
 LIN = {"in1k": 0.758, "l1": 0.679, "l2": 0.631, "l3": 0.590, "l4": 0.581, "l5": 0.520}
 COSINE = {"in1k": 0.758, "l1": 0.66, "l2": 0.64, "l3": 0.63, "l4": 0.62, "l5": 0.60}

@@ -17,8 +17,6 @@ from unseen.errors import UserError
 from unseen.features.store import write_store
 from unseen.images.datasets.registry import DATASETS
 from unseen.images.transform import Transform
-from unseen.jobs.job import job_key
-from unseen.jobs.runner import run_jobs
 from unseen.papers import published
 from unseen.papers.comparability import ScoredData
 from unseen.papers.concept_generalization import DOMAINS, published_accuracies
@@ -26,7 +24,9 @@ from unseen.papers.transfer import TaskScore
 from unseen.probes.finetuning.grid import finetune_grid
 from unseen.probes.many_shot import ERICSSON_2021
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.folder import write_run
+from unseen.runs.executors.here import run_here
+from unseen.runs.job import job_key
+from unseen.runs.record import write_run
 from unseen.studies.axes.measures import task_measures
 from unseen.studies.axes.page_data import AxesPage
 from unseen.studies.axes.sources import read_shift_scores
@@ -536,7 +536,7 @@ def test_a_run_of_fine_tuning_alone_is_on_the_axis_of_tasks(tmp_path: Path) -> N
     data = RunData("tuned", (), [Domain("dtd", "DTD")], [Backbone("a", "yours")], "a", study="tasks")
     data = replace(data, scored=[ScoredData("a", "dtd", "ericsson-2021", 47, DATASETS["dtd"].counts, "given")])
     write_run(tmp_path, data, [job_key(job)])
-    list(run_jobs([job], tmp_path / "results", lambda _: {"top1": 0.5}))
+    list(run_here([job], tmp_path / "results", lambda _: {"top1": 0.5}))
     assert study_axes([tmp_path]).axes.measures["finetuned"].values["a"] == pytest.approx(0)
 
 

@@ -14,12 +14,13 @@ from axis_folders import write_task_run
 
 from unseen.errors import UserError
 from unseen.features.features import Features
-from unseen.jobs.job import job_key
 from unseen.jobs.kept_labels import keep_labels, labels_place, read_labels
 from unseen.jobs.probe_job import LogisticJob
-from unseen.jobs.runner import run_jobs
 from unseen.probes.protocol import COG_V2, COG_V2_SHORT
-from unseen.runs.folder import RESULTS, read_results, read_run, write_run
+from unseen.runs.executors.here import run_here
+from unseen.runs.job import job_key
+from unseen.runs.record import read_results, read_run, write_run
+from unseen.runs.results import RESULTS
 from unseen.studies.concepts.comparison import compare_backbones, comparison_table
 
 CLASSES, EACH = 6, 30
@@ -118,7 +119,7 @@ def test_protocols_are_not_mixed(runs: dict[str, Path], tmp_path: Path) -> None:
         for result in read_results(runs["blurred"])
     }
     write_run(other, read_run(runs["blurred"]), list(map(job_key, jobs)))
-    assert len(list(run_jobs(list(jobs), other / RESULTS, lambda job: dict(jobs[job])))) == 2
+    assert len(list(run_here(list(jobs), other / RESULTS, lambda job: dict(jobs[job])))) == 2
     with pytest.raises(UserError, match=r"different protocols \(cog-v2, cog-v2-short\); compare runs of the same"):
         compare_backbones([runs["clear"], other], "clear", "blurred")
 
@@ -141,7 +142,7 @@ def with_jobs(run: Path, folder: Path, provenance: dict[str, str] | None = None,
         provenance={**data.provenance, **(provenance or {})},
     )
     write_run(folder, data, list(map(job_key, jobs)))
-    list(run_jobs(list(jobs), folder / RESULTS, lambda job: dict(jobs[job])))
+    list(run_here(list(jobs), folder / RESULTS, lambda job: dict(jobs[job])))
     return folder
 
 

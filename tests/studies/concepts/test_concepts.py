@@ -17,12 +17,13 @@ from unseen.images.transform import Transform
 from unseen.ontology.levels import Levels, load_levels
 from unseen.papers.comparability import Draw, published_domain
 from unseen.probes.protocol import COG_V2
-from unseen.results.score import Score
-from unseen.results.tables import score_table, summarise
 from unseen.runs.data import Backbone as ReportBackbone
 from unseen.runs.data import ConceptAccuracy, Domain, RunData
-from unseen.runs.folder import TOP1, extend_run, merge_runs, read_run
+from unseen.runs.merge import merge_runs
 from unseen.runs.random_draws import pooled_draws
+from unseen.runs.record import TOP1, extend_run, read_run
+from unseen.runs.score import Score
+from unseen.runs.tables import score_table, summarise
 from unseen.studies.concepts import plan as concept_plan
 from unseen.studies.concepts.features import Place, feature_pairs, find_features
 from unseen.studies.concepts.plan import Asked, chosen_domains, chosen_probes, levels_hash, probing_memory

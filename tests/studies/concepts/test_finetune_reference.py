@@ -18,7 +18,7 @@ from unseen.images.transform import Transform
 from unseen.jobs.finetune_job import FinetuneJob
 from unseen.jobs.scores import result_scores
 from unseen.probes.finetuning.train import FinetuneProtocol
-from unseen.results.score import Score
+from unseen.runs.score import Score
 from unseen.studies.concepts.finetune import (
     plan_reference,
     reference_protocol,
@@ -161,7 +161,7 @@ def test_relative_scores_are_differences_of_means() -> None:
 
 
 def test_everything_in_a_job_is_in_its_key(images: tuple[ArrayImages, Manifest]) -> None:
-    from unseen.jobs.job import job_key
+    from unseen.runs.job import job_key
 
     job = plan_reference("concepts", backbone(), "l1", known(*images), PROTOCOL)
     changes = {

@@ -18,11 +18,11 @@ from unseen.errors import UserError
 from unseen.features.features import Features
 from unseen.features.readers import read_features
 from unseen.images.arrays import array_images
-from unseen.jobs.job import job_key
-from unseen.jobs.runner import Result, read_result
 from unseen.probes.logistic import probe_logistic
 from unseen.probes.protocol import LogisticProtocol
 from unseen.report.concepts.label_noise_page import write_inspection
+from unseen.runs.job import job_key
+from unseen.runs.results import Result, read_result
 from unseen.studies.concepts.label_noise import Inspection, inspect_labels
 from unseen.studies.final_classifier import DomainClassifier, fit_again
 from unseen.studies.probing import pair_from_features, plan, run

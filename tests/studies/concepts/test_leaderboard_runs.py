@@ -12,7 +12,7 @@ from run_folders import write_concept_run
 from unseen.errors import UserError
 from unseen.papers.concept_generalization import DOMAINS, published_accuracies, seen_only_models
 from unseen.runs.data import Backbone
-from unseen.runs.folder import extend_run, read_run, write_run
+from unseen.runs.record import extend_run, read_run, write_run
 from unseen.studies.concepts.leaderboard import BLURRED_FACES, leaderboard_with_runs
 from unseen.studies.concepts.study import BLURRED
 

@@ -7,8 +7,8 @@ import pytest
 
 from unseen.errors import UserError
 from unseen.papers import published
-from unseen.results.score import Score
-from unseen.results.tables import score_table, summarise
+from unseen.runs.score import Score
+from unseen.runs.tables import score_table, summarise
 from unseen.studies.concepts.verify import Compared, compare, tolerance, verdict
 
 ALL = {"in1k": 75.8, "l1": 67.9, "l2": 63.1, "l3": 59.0, "l4": 58.1, "l5": 52.0}

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from unseen.errors import UserError
-from unseen.jobs.job import job_key
+from unseen.runs.job import job_key
 from unseen.studies.shifts.model_pool import (
     RATIOS,
     Fold,

@@ -19,11 +19,11 @@ from unseen.images.manifest import Manifest
 from unseen.images.transform import Transform
 from unseen.jobs.finetune_images import TaskImages, load_task_images
 from unseen.jobs.finetune_task_job import FinetuneTaskJob, short_notices, trial_jobs
-from unseen.jobs.job import job_key
-from unseen.jobs.runner import Result, read_result
 from unseen.papers.transfer import published_task_scores
 from unseen.probes.finetuning.grid import FinetuneGrid, finetune_grid, ranked_trials
 from unseen.report.tasks.finetune_page import finetune_sections, finetune_tables, write_finetune_page
+from unseen.runs.job import job_key
+from unseen.runs.results import Result, read_result
 from unseen.studies.tasks.finetune import (
     CHECKPOINTS,
     cost,

@@ -19,11 +19,11 @@ from unseen.images.manifest import Manifest
 from unseen.images.source import Entry
 from unseen.images.transform import Transform
 from unseen.jobs.few_shot_job import FewShotJob
-from unseen.jobs.job import job_key
 from unseen.jobs.many_shot_job import ManyShotJob
-from unseen.jobs.runner import read_result
 from unseen.jobs.task_work import TaskJob
 from unseen.probes.many_shot import ERICSSON_2021
+from unseen.runs.job import job_key
+from unseen.runs.results import read_result
 from unseen.studies.tasks import plan as task_plan
 from unseen.studies.tasks import study as tasks
 from unseen.studies.tasks.features import TaskFeatures, expected_features, find_task_features

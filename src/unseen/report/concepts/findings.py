@@ -7,8 +7,8 @@ from markupsafe import Markup
 
 from unseen.metrics.resampling import Interval
 from unseen.report.concepts.rows import Row, main_row, metric_title
-from unseen.results.tables import LOGISTIC
 from unseen.runs.data import Domain, RunData
+from unseen.runs.tables import LOGISTIC
 
 OverConcepts = Mapping[tuple[str, str, str], Interval]
 

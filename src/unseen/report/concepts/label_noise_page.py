@@ -11,7 +11,7 @@ from unseen.files import atomic_write
 from unseen.images.decode import decode
 from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
-from unseen.results.tables import write_table
+from unseen.runs.tables import write_table
 from unseen.studies.concepts.label_noise import Inspection
 
 THUMBNAIL = Transform(size=96, resize=96)

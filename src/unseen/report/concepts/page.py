@@ -29,9 +29,9 @@ from unseen.report.concepts.section_parts import signed
 from unseen.report.concepts.variant_sections import main_part, variant_sections
 from unseen.report.core.render import render
 from unseen.report.core.sections import Section
-from unseen.results.tables import score_table, summarise, with_concept_intervals
 from unseen.runs.comparability_words import comparison_notices
 from unseen.runs.data import Backbone, Domain, Example, RunData
+from unseen.runs.tables import score_table, summarise, with_concept_intervals
 
 SCRIPTS = ("plots.js", "sections.js", "table.js", "look.js", "page.js")
 # A backbone's colour tells its category; symbol and dash tell members of a category apart (7 × 6 pairs before

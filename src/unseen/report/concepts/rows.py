@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from unseen.metrics.catalogue import METRICS as CATALOGUE
-from unseen.results.tables import GROUP, with_comparisons
 from unseen.runs.data import RunData
+from unseen.runs.tables import GROUP, with_comparisons
 
 METRICS = {"top1": "top-1 accuracy", "top5": "top-5 accuracy"}
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from unseen.report.core.sections import Series, Ticks
-from unseen.results.tables import percent_text
 from unseen.runs.data import Backbone, Domain
+from unseen.runs.tables import percent_text
 
 COLOURS = 8
 YOURS = 5

@@ -12,16 +12,16 @@ from unseen.errors import UserError
 from unseen.files import read_table
 from unseen.papers.concept_generalization import DOMAINS, SEEN, Accuracies, measured_accuracies
 from unseen.papers.transfer import TaskScore
-from unseen.results.tables import score_table, summarise
 from unseen.runs.comparability_words import comparison_notices, refusal
 from unseen.runs.data import RunData
+from unseen.runs.tables import score_table, summarise
 from unseen.studies.axes.measures import ShiftScore, has_measure
 from unseen.studies.tasks.analysis import mean_errors
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from unseen.jobs.runner import Result
+    from unseen.runs.results import Result
 
 COG = "cog-v2"
 FINETUNE_JOB = "FinetuneTaskJob"
@@ -49,7 +49,7 @@ def read_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Run]]:
     if not folders:
         return [], []
     # Reading runs imports the probes, which the published models alone can do without.
-    from unseen.runs.folder import RUN, read_results, read_run
+    from unseen.runs.record import RUN, read_results, read_run
 
     concepts, tasks = list[Run](), list[Run]()
     for folder in folders:
@@ -86,7 +86,7 @@ class OwnConcepts:
 
 def own_concepts(runs: Sequence[Run]) -> OwnConcepts:
     """Accuracies of runs on the seen concepts and the five levels, with all images."""
-    from unseen.runs.folder import merge_runs
+    from unseen.runs.merge import merge_runs
 
     data = merge_runs([(run.name, run.data) for run in runs])
     seen = next((domain.name for domain in data.domains if domain.seen), SEEN)
@@ -191,7 +191,7 @@ def made_otherwise(concepts: Sequence[Run], tasks: Sequence[Run]) -> list[str]:
     """
     if not concepts or not tasks:
         return []
-    from unseen.runs.folder import FEATURES_BY, MADE_BY
+    from unseen.runs.record import FEATURES_BY, MADE_BY
 
     told = []
     for first in concepts:

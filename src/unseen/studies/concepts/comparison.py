@@ -10,10 +10,10 @@ import pandas as pd
 from unseen.errors import UserError, did_you_mean
 from unseen.images.domains import SEEN
 from unseen.jobs.kept_labels import labelled
-from unseen.jobs.runner import Result
 from unseen.metrics.comparisons import PairedDifference, holm, paired_difference
-from unseen.results.score import shots_name
-from unseen.runs.folder import MADE_BY, RESULTS, read_results, read_run
+from unseen.runs.record import MADE_BY, read_results, read_run
+from unseen.runs.results import RESULTS, Result
+from unseen.runs.score import shots_name
 
 LEVEL_LABELS = ("levels", "images of the levels", "splits")
 """The labels of provenance that decide which images of a domain a backbone trains and is tested on."""

@@ -26,11 +26,12 @@ from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
 from unseen.jobs.finetune_images import TESTED, epoch_order, whole_transform
 from unseen.jobs.finetune_job import FinetuneJob
-from unseen.jobs.job import job_key
-from unseen.jobs.runner import Result, read_result, run_jobs
 from unseen.probes.finetuning.train import FinetuneProtocol
-from unseen.results.score import Score
-from unseen.results.tables import score_table, summarise
+from unseen.runs.executors.here import run_here
+from unseen.runs.job import job_key
+from unseen.runs.results import Result, read_result
+from unseen.runs.score import Score
+from unseen.runs.tables import score_table, summarise
 from unseen.studies.concepts.features import SIDES
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def run_reference(
     def work(_: FinetuneJob) -> dict[str, Any]:
         return _fine_tuned(job, backbone, _Images.of(source, manifest, workers), checkpoint, every, watch)
 
-    for _ in run_jobs([job], folder, work):
+    for _ in run_here([job], folder, work):
         checkpoint.unlink(missing_ok=True)
     result = read_result(folder, job_key(job))
     if result is None:

@@ -8,9 +8,9 @@ from unseen.backbones.catalogue import catalogue
 from unseen.errors import UserError
 from unseen.papers.concept_generalization import measured_accuracies, published_accuracies
 from unseen.papers.leaderboard import By, Leaderboard, Own, leaderboard
-from unseen.results.tables import score_table, summarise
 from unseen.runs.comparability_words import caveats, comparison_notices, refusal
 from unseen.runs.data import Backbone, RunData
+from unseen.runs.tables import score_table, summarise
 
 PROTOCOL = "cog-v2"
 BLURRED_FACES = "IN-1K with blurred faces"
@@ -46,7 +46,8 @@ def leaderboard_with_runs(folders: Sequence[Path], *, shots: str = "all", by: By
 
 def _read(folders: Sequence[Path]) -> RunData:
     # Reading runs imports the probes, which the published models alone can do without.
-    from unseen.runs.folder import merge_runs, read_run
+    from unseen.runs.merge import merge_runs
+    from unseen.runs.record import read_run
     from unseen.studies.concepts.study import BLURRED
 
     runs = []

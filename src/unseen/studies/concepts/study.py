@@ -23,8 +23,8 @@ from unseen.papers.leaderboard import OTHER_SIZE, other_size
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.runs.data import Backbone as ReportBackbone
 from unseen.runs.data import Domain, RunData, Study
-from unseen.runs.folder import MADE_BY, VERSION
 from unseen.runs.random_draws import DRAW, RANDOM
+from unseen.runs.record import MADE_BY, VERSION
 from unseen.studies.concepts.features import Place, Places
 from unseen.studies.concepts.plan import Asked, levels_hash
 from unseen.studies.concepts.variants import DRAWS

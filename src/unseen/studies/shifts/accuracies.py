@@ -12,6 +12,7 @@ from pathlib import Path
 
 from unseen.errors import UserError
 from unseen.files import read_table, write_table
+from unseen.runs.lock import folder_lock
 from unseen.studies.shifts.plans import ModelPlan
 
 ACCURACIES, COLUMNS = "accuracies.csv", "columns.csv"
@@ -101,6 +102,11 @@ def add_row(folder: Path, row: Scored, columns: Sequence[Column]) -> tuple[str, 
     Returns:
         The columns in which the model had another accuracy, or one where it has none now.
     """
+    with folder_lock(folder):
+        return _add(folder, row, columns)
+
+
+def _add(folder: Path, row: Scored, columns: Sequence[Column]) -> tuple[str, ...]:
     same, table = has_row(folder, row.plan.model, row.classifier), _read(folder)
     found = {column.name: _facts(column, row.images) for column in columns}
     counted = {name: facts for name, facts in found.items() if facts.images or name not in table.facts}

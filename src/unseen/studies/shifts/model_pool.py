@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.files import write_table
-from unseen.jobs.job import job_key
-from unseen.jobs.runner import read_result, run_jobs
+from unseen.runs.execute import Means, OneByOne, execute
+from unseen.runs.executors import choose_executor
+from unseen.runs.job import job_key
+from unseen.runs.results import read_result
 
 RATIOS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 """Parts of the training data, as in the paper."""
@@ -149,7 +151,8 @@ def run_pool(
             of a job: where it changes, results stay unless the recipe says so too.
         workers: processes; every one gets a copy of the data with each job, so that they suit small data.
     """
-    yield from run_jobs(pool_jobs(models, folds), folder, partial(_train_and_test, folds, train), workers=workers)
+    work = OneByOne[PoolJob](partial(_train_and_test, folds, train))
+    yield from execute(pool_jobs(models, folds), folder, work, choose_executor(Means(workers)))
 
 
 def draw_mixture(training: tuple[Labelled, Labelled], setup: Setup, fold: int = 0) -> Labelled:

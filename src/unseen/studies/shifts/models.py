@@ -25,6 +25,7 @@ from unseen.errors import UserError, did_you_mean, names_of
 from unseen.features.logits import Logits, read_logits, store_logits
 from unseen.images.shift_sets.shift_set import OpenSet
 from unseen.metrics.class_subset import class_names, label_class, lacking_classes, shared_classes, subset_accuracy
+from unseen.runs.lock import folder_lock
 from unseen.studies.shifts.accuracies import Column, Scored, add_row, check_columns, has_row
 from unseen.studies.shifts.plans import ModelPlan, check_plan, load_model
 from unseen.studies.shifts.predictions import FOLDER as PREDICTIONS
@@ -125,10 +126,11 @@ def _add(
     if row.accuracy:
         scored = [column for column in columns if column.name in row.accuracy]
         made = {column.name: predictions(logits[column.test_set], column) for column in scored}
-        check_columns(folder, columns, row.images)
-        same = has_row(folder, plan.model, classifier)
-        add_predictions(folder / PREDICTIONS, plan.model, made, keep=same)
-        changed = add_row(folder, row, columns)
+        with folder_lock(folder):
+            check_columns(folder, columns, row.images)
+            same = has_row(folder, plan.model, classifier)
+            add_predictions(folder / PREDICTIONS, plan.model, made, keep=same)
+            changed = add_row(folder, row, columns)
         if changed:
             tell(
                 f"{plan.model}: takes the place of a row of that name, which had other accuracies on {changed[0]}"

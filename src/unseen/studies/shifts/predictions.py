@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.files import atomic_write
+from unseen.runs.lock import folder_lock
 from unseen.studies.shifts.accuracies import REMEDY, Column
 from unseen.studies.shifts.plans import RESERVED
 
@@ -40,9 +41,15 @@ def add_predictions(
     """Put a model's predictions into the files of a folder, in place of those it had in any of them.
 
     Args:
+        folder: beside the table, whose folder is locked meanwhile.
         made: by column, what `predictions` gives. In a file that has other true classes nothing is put: it is refused.
         keep: leave those that the model has in other files, as it is the same classifier.
     """
+    with folder_lock(folder.parent):
+        _add(folder, model, made, keep=keep)
+
+
+def _add(folder: Path, model: str, made: Mapping[str, tuple[Classes, Classes]], *, keep: bool) -> None:
     files = dict[Path, dict[str, Classes]]()
     for name, (guess, truth) in made.items():
         path = folder / f"{name}.npz"

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 
 from unseen.images.datasets.dataset import Dataset
 from unseen.images.datasets.registry import DATASETS
-from unseen.jobs.runner import Result
 from unseen.papers.comparability import Comparability, ScoredData, compare, published_dataset
 from unseen.runs.comparability_words import ERICSSON, refusal_clauses, verdict_sentences
 from unseen.runs.data import RunData
+from unseen.runs.results import Result
 from unseen.studies.tasks.features import TaskFeatures
 from unseen.studies.tasks.page_data import OTHER, TaskDataset
 

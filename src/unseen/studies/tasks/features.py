@@ -27,7 +27,7 @@ from unseen.images.datasets.open_dataset import SPLIT_WORDS, OpenDataset, check_
 from unseen.images.datasets.registry import DATASETS
 from unseen.jobs.task_features import align_splits, split_labels
 from unseen.papers.comparability import Draw
-from unseen.results.flaws import MOST_EXAMPLES, Flaw
+from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.studies.concepts.features import OWN, SUFFIXES, Place, read_about
 
 

@@ -29,14 +29,16 @@ from unseen.jobs.finetune_task_job import (
     trial_jobs,
 )
 from unseen.jobs.finetune_task_work import run_task, run_trial
-from unseen.jobs.job import job_key
-from unseen.jobs.runner import Result, missing, read_result, run_jobs
 from unseen.papers.comparability import ScoredData
 from unseen.papers.transfer import SOURCE, published_task_scores
 from unseen.probes.finetuning.grid import FinetuneGrid
 from unseen.runs.data import Backbone as Row
 from unseen.runs.data import Domain, RunData
-from unseen.runs.folder import MADE_BY, RESULTS, VERSION, extend_run, write_run
+from unseen.runs.executors.here import run_here
+from unseen.runs.job import job_key
+from unseen.runs.lock import folder_lock
+from unseen.runs.record import MADE_BY, VERSION, extend_run, write_run
+from unseen.runs.results import RESULTS, Result, missing, read_all, read_result
 from unseen.studies.tasks.analysis import mean_errors
 from unseen.studies.tasks.finetune_data import FinetunePage, Tried, Tuned
 from unseen.studies.tasks.page_data import Bins
@@ -176,10 +178,10 @@ def run_finetuning(
         found = run_task(task, [each.values for each in tried], backbone, images, place, device, tell)
         return found | {"trial_seconds": sum(each.seconds for each in tried)}
 
-    for trial in run_jobs(trials, results, trial_values):
+    for trial in run_here(trials, results, trial_values):
         checkpoint_path(out, trial).unlink(missing_ok=True)
         yield names[job_key(trial)]
-    for task in run_jobs([job], results, values):
+    for task in run_here([job], results, values):
         for path in (out / CHECKPOINTS).glob(f"{checkpoint_path(out, task).stem}*"):
             path.unlink(missing_ok=True)
         yield "the best"
@@ -227,22 +229,22 @@ def _scored(backbone: str, opened: OpenDataset) -> ScoredData:
 def record_finetunings(out: Path, data: RunData, jobs: Sequence[FinetuneTaskJob]) -> tuple[RunData, list[str]]:
     """Add finished jobs to their run, in place of those of another grid for the same backbone and data set."""
     own = [job_key(job) for job in jobs]
-    data, keys = extend_run(out, data, own)
     done = {(job.backbone, job.domain) for job in jobs}
-    replaced = {
-        result.key
-        for result in finetuned_results(out, keys)
-        if result.key not in own and (result.job["backbone"], result.job["domain"]) in done
-    }
-    kept = [key for key in keys if key not in replaced]
-    write_run(out, data, kept)
+    with folder_lock(out):
+        data, keys = extend_run(out, data, own)
+        replaced = {
+            result.key
+            for result in finetuned_results(out, keys)
+            if result.key not in own and (result.job["backbone"], result.job["domain"]) in done
+        }
+        kept = [key for key in keys if key not in replaced]
+        write_run(out, data, kept)
     return data, kept
 
 
 def finetuned_results(out: Path, keys: Sequence[str]) -> list[Result]:
     """The results of fine-tuning among those of a run."""
-    found = [result for key in keys if (result := read_result(out / RESULTS, key))]
-    return [result for result in found if result.job["job"] == FinetuneTaskJob.__name__]
+    return [result for result in read_all(out / RESULTS, keys) if result.job["job"] == FinetuneTaskJob.__name__]
 
 
 def finetune_page(data: RunData, results: Sequence[Result], notices: Sequence[str] = ()) -> FinetunePage:

@@ -12,12 +12,12 @@ from unseen.images.datasets.dataset import Dataset
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.jobs.few_shot_job import QUERIES, WAYS, FewShotJob
 from unseen.jobs.many_shot_job import ManyShotJob
-from unseen.jobs.runner import missing
 from unseen.jobs.task_work import TaskJob, task_flops
 from unseen.papers.transfer import SOURCE
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.runs.comparability_words import listed
 from unseen.runs.data import Study
+from unseen.runs.results import missing
 from unseen.studies.probing import on_gpu, product_rate
 from unseen.studies.tasks.comparisons import dataset_title, scored_data
 from unseen.studies.tasks.features import TaskFeatures, splits_of

@@ -8,7 +8,6 @@ from unseen.errors import UserError
 from unseen.jobs.few_shot_job import FewShotJob, few_shot_scores
 from unseen.jobs.finetune_task_job import FinetuneTaskJob, finetuned_task_scores, short_notices
 from unseen.jobs.many_shot_job import ManyShotJob, many_shot_scores
-from unseen.jobs.runner import Result, read_result
 from unseen.jobs.zero_rows import zero_rows
 from unseen.metrics.correlation import LEAST
 from unseen.papers.transfer import (
@@ -20,9 +19,11 @@ from unseen.papers.transfer import (
     imagenet_top1,
     published_task_scores,
 )
-from unseen.results.flaws import flaw_sentences
 from unseen.runs.data import RunData
-from unseen.runs.folder import RESULTS, merge_with_names
+from unseen.runs.flaws import flaw_sentences
+from unseen.runs.merge import merge_with_names
+from unseen.runs.record import read_record
+from unseen.runs.results import RESULTS, Result, read_all, read_result
 from unseen.studies.tasks.analysis import averages, correlations, mean_errors, ranks, without_average
 from unseen.studies.tasks.comparisons import (
     Names,
@@ -35,18 +36,16 @@ from unseen.studies.tasks.imagenet import against_imagenet
 from unseen.studies.tasks.page_data import Average, Bins, CorrelationTable, Fit, Pair, TaskPage
 
 
-def task_page(folder: Path, data: RunData, keys: Sequence[str], notes: Sequence[str] = ()) -> TaskPage:
-    """The page of a run: its results, beside the published numbers.
+def task_page(folder: Path) -> TaskPage:
+    """The page of the run that a folder has now: its results, beside the published numbers.
 
-    Args:
-        folder: of the run.
-        keys: of its jobs; those without a result are counted in a notice.
-        notes: on what was left out.
+    Jobs without a result are counted in a notice.
     """
-    found = [result for key in keys if (result := read_result(folder / RESULTS, key))]
+    data, keys = read_record(folder)
+    found = read_all(folder / RESULTS, keys)
     left = len(keys) - len(found)
     unfinished = f"This run is not finished: {left} of {len(keys)} jobs have no result yet." if left else ""
-    return page_of_results(replace(data, notice=" ".join(filter(None, [data.notice, unfinished]))), found, notes)
+    return page_of_results(replace(data, notice=" ".join(filter(None, [data.notice, unfinished]))), found)
 
 
 def page_of_runs(folders: Sequence[Path], runs: Sequence[tuple[str, RunData]]) -> TaskPage:
@@ -70,7 +69,7 @@ def page_of_runs(folders: Sequence[Path], runs: Sequence[tuple[str, RunData]]) -
     return page_of_results(data, found)
 
 
-def page_of_results(data: RunData, found: Sequence[Result], notes: Sequence[str] = ()) -> TaskPage:
+def page_of_results(data: RunData, found: Sequence[Result]) -> TaskPage:
     """The page of results that are there.
 
     Args:
@@ -111,7 +110,7 @@ def page_of_results(data: RunData, found: Sequence[Result], notes: Sequence[str]
             *flaw_sentences(flaws, {domain.name: domain.title for domain in data.domains}),
             *short_notices(tuned),
         ],
-        notes=[*notes, *without_average([*own, *printed])],
+        notes=without_average([*own, *printed]),
         provenance=data.provenance,
         timings=_timings(found),
     )

@@ -16,11 +16,12 @@ from unseen.features.store import MANIFEST
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.datasets.registry import DATASETS
 from unseen.jobs.fit_progress import FitProgress
-from unseen.jobs.runner import run_jobs
 from unseen.jobs.task_work import TaskJob, kept_folder, run_task_job
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.folder import FEATURES_BY, TOP1, VERSION
+from unseen.runs.execute import Means, OneByOne, execute
+from unseen.runs.executors import choose_executor
+from unseen.runs.record import FEATURES_BY, TOP1, VERSION
 from unseen.studies.concepts.features import Place, read_about
 from unseen.studies.concepts.study import backbone_text
 from unseen.studies.probing import on_gpu
@@ -57,11 +58,11 @@ def run_tasks(
     """
     places = {task.hashes[split]: place for task in tasks for split, place in task.places.items()}
     kept = folder / UNFINISHED
-    work = partial(run_task_job, places=places, load=read_features, kept=kept, tell=tell)
+    work = OneByOne[TaskJob](partial(run_task_job, places=places, load=read_features, kept=kept, tell=tell))
     small, large = (jobs, []) if on_gpu() else by_size(jobs, tasks)
     running = chain(
-        run_jobs(small, folder, work, workers=1 if on_gpu() else workers),
-        run_jobs(large, folder, work, threads=workers),
+        execute(small, folder, work, choose_executor(Means(1 if on_gpu() else workers))),
+        execute(large, folder, work, choose_executor(Means(threads=workers))),
     )
     for job in running:
         shutil.rmtree(kept_folder(job, kept), ignore_errors=True)

@@ -11,8 +11,8 @@ from scipy import stats
 
 from unseen.errors import UserError
 from unseen.metrics.resampling import Interval, interval_over_concepts
-from unseen.results.score import Score
-from unseen.results.tables import (
+from unseen.runs.score import Score
+from unseen.runs.tables import (
     bootstrap_interval,
     concept_intervals,
     score_table,

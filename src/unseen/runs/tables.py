@@ -12,7 +12,7 @@ from unseen.errors import UserError
 from unseen.files import atomic_write
 from unseen.metrics.catalogue import METRICS
 from unseen.metrics.resampling import Floats, Interval, draws, percentile_interval
-from unseen.results.score import Score, shots_name
+from unseen.runs.score import Score, shots_name
 
 GROUP = ["study", "protocol", "backbone", "domain", "probe", "shots", "metric"]
 RESAMPLES = 2000

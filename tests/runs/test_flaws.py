@@ -1,6 +1,6 @@
 """Sentences on images that were left out and on rows of zeros."""
 
-from unseen.results.flaws import Flaw, flaw_sentences
+from unseen.runs.flaws import Flaw, flaw_sentences
 
 
 def flaw(backbone: str, domain: str, count: int = 1) -> Flaw:

@@ -16,10 +16,14 @@ from typing import Any
 import pytest
 
 from unseen.errors import UserError
-from unseen.jobs.job import job_key
 from unseen.jobs.probe_job import LogisticJob
-from unseen.jobs.runner import missing, read_result, result_path, run_jobs, run_together
 from unseen.probes.protocol import COG_V2
+from unseen.runs.execute import Executor, Means, OneByOne, execute
+from unseen.runs.executors import choose_executor
+from unseen.runs.executors.grouped import run_groups
+from unseen.runs.executors.here import run_here
+from unseen.runs.job import job_key
+from unseen.runs.results import missing, read_result, result_path
 
 
 @dataclass(frozen=True)
@@ -43,11 +47,11 @@ JOBS = [Square(number) for number in range(8)]
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_jobs_run_once_and_only_what_is_missing(tmp_path: Path, workers: int) -> None:
-    first = list(run_jobs(JOBS[:5], tmp_path, square, workers=workers))
+    first = list(execute(JOBS[:5], tmp_path, OneByOne(square), choose_executor(Means(workers))))
     assert sorted(job.number for job in first) == [0, 1, 2, 3, 4]
-    second = list(run_jobs([*JOBS, *JOBS], tmp_path, square, workers=workers))
+    second = list(execute([*JOBS, *JOBS], tmp_path, OneByOne(square), choose_executor(Means(workers))))
     assert sorted(job.number for job in second) == [5, 6, 7]
-    assert list(run_jobs(JOBS, tmp_path, square)) == []
+    assert list(run_here(JOBS, tmp_path, square)) == []
     for job in JOBS:
         result = read_result(tmp_path, job_key(job))
         assert result is not None
@@ -81,7 +85,7 @@ def test_everything_in_a_job_changes_its_key() -> None:
 
 def test_a_key_is_the_same_in_every_process() -> None:
     here = str(Path(__file__).parent)
-    code = f"import sys; sys.path.insert(0, {here!r}); from test_runner import JOB, job_key; print(job_key(JOB))"
+    code = f"import sys; sys.path.insert(0, {here!r}); from test_execute import JOB, job_key; print(job_key(JOB))"
     answers = set()
     for seed in ("1", "2"):
         environment = os.environ | {"PYTHONHASHSEED": seed}
@@ -91,14 +95,14 @@ def test_a_key_is_the_same_in_every_process() -> None:
 
 
 def test_damaged_and_foreign_results_count_as_missing(tmp_path: Path) -> None:
-    list(run_jobs(JOBS, tmp_path, square))
+    list(run_here(JOBS, tmp_path, square))
     result_path(tmp_path, job_key(JOBS[0])).write_text('{"key": ')
     other = result_path(tmp_path, job_key(JOBS[1])).read_text()
     result_path(tmp_path, job_key(JOBS[2])).write_text(other)
     forged = json.loads(result_path(tmp_path, job_key(JOBS[3])).read_text())
     result_path(tmp_path, job_key(JOBS[3])).write_text(json.dumps(forged | {"job": {}, "values": {}}))
     assert missing(JOBS, tmp_path) == [JOBS[0], JOBS[2], JOBS[3]]
-    list(run_jobs(JOBS, tmp_path, square))
+    list(run_here(JOBS, tmp_path, square))
     assert missing(JOBS, tmp_path) == []
 
 
@@ -109,13 +113,13 @@ def kill_itself(job: Square) -> dict[str, Any]:
 
 def test_a_killed_worker_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="a worker process was killed"):
-        list(run_jobs(JOBS, tmp_path, kill_itself, workers=2))
+        list(execute(JOBS, tmp_path, OneByOne(kill_itself), choose_executor(Means(2))))
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_error_stops_the_run_and_keeps_what_is_done(tmp_path: Path, workers: int) -> None:
     with pytest.raises(UserError, match="three is too many"):
-        list(run_jobs(JOBS, tmp_path, fail_at_three, workers=workers))
+        list(execute(JOBS, tmp_path, OneByOne(fail_at_three), choose_executor(Means(workers))))
     assert 3 not in [json.loads(file.read_text())["job"]["number"] for file in tmp_path.glob("*.json")]
     assert missing(JOBS[:1], tmp_path) == []
 
@@ -126,7 +130,7 @@ def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(UserError, match="cannot be written .No space left on device"):
-        list(run_jobs(JOBS, tmp_path, square))
+        list(run_here(JOBS, tmp_path, square))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -219,10 +223,58 @@ def squares(jobs: Sequence[Square]) -> Iterator[tuple[Square, dict[str, Any]]]:
 
 
 def test_jobs_run_together_are_written_one_by_one(tmp_path: Path) -> None:
-    running = run_together(JOBS, tmp_path, squares)
+    def together() -> Iterator[Square]:
+        return execute(JOBS, tmp_path, squares, run_groups, grouped=lambda jobs: [jobs])
+
+    running = together()
     assert [next(running).number for _ in range(3)] == [7, 6, 5]
     running.close()
     assert missing(JOBS, tmp_path) == JOBS[:5]
-    assert sorted(job.number for job in run_together(JOBS, tmp_path, squares)) == [0, 1, 2, 3, 4]
-    assert list(run_together(JOBS, tmp_path, squares)) == []
+    assert sorted(job.number for job in together()) == [0, 1, 2, 3, 4]
+    assert list(together()) == []
     assert read_result(tmp_path, job_key(JOBS[4])).values == {"value": 16}
+
+
+FOURTH = """
+from unseen.runs.execute import Compute, Means
+
+calls = []
+
+def executor(means: Means):
+    def run(groups, compute: Compute):
+        for group in reversed(groups):
+            calls.append((means, len(group)))
+            yield from compute(group)
+    return run
+"""
+
+
+def test_a_fourth_executor_is_one_new_file(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import unseen.runs.executors as package
+    from unseen.features.readers import read_features
+    from unseen.probes.protocol import LogisticProtocol
+    from unseen.studies.probing import pair_from_features, plan, run
+
+    (tmp_path / "backwards.py").write_text(FOURTH)
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+    monkeypatch.setenv("UNSEEN_EXECUTOR", "backwards")
+    protocol = LogisticProtocol(name="quick", epochs=1, trials=2, round_size=2, batch=64)
+    places = (study / "train.npz", study / "test.npz")
+    pair = pair_from_features("b", "d", *map(read_features, places), places)
+    jobs = plan("probe", [pair], protocol, [1, 2], range(2))
+    assert len(list(run(jobs, [pair], tmp_path / "fourth", workers=2))) == 4
+    assert sys.modules["unseen.runs.executors.backwards"].calls == [(Means(2), 4)]  # one group, at one go
+    monkeypatch.delenv("UNSEEN_EXECUTOR")
+    list(run(jobs, [pair], tmp_path / "usual", workers=1))
+    assert outcomes(tmp_path / "fourth") == outcomes(tmp_path / "usual")
+
+
+def test_an_executor_suits_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def chosen(means: Means) -> str:
+        found: Executor = choose_executor(means)
+        return getattr(found, "__module__", "").rpartition(".")[2]
+
+    assert [chosen(Means()), chosen(Means(2)), chosen(Means(2, gpu=True))] == ["here", "processes", "grouped"]
+    monkeypatch.setenv("UNSEEN_EXECUTOR", "proceses")
+    with pytest.raises(UserError, match="no executor 'proceses'; did you mean processes?"):
+        choose_executor(Means())

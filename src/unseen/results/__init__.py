@@ -1,1 +1,0 @@
-"""Scores: what one is, and the tables made of many."""

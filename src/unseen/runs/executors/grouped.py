@@ -1,0 +1,15 @@
+"""Groups of jobs in this process, for a device that is at its best with many jobs at once."""
+
+from collections.abc import Iterator, Sequence
+
+from unseen.runs.execute import Compute, Executor, J, Means
+
+
+def run_groups(groups: Sequence[Sequence[J]], compute: Compute[J]) -> Iterator[J]:
+    """One group after the other; one process drives the GPU."""
+    for group in groups:
+        yield from compute(group)
+
+
+def executor(_: Means) -> Executor:
+    return run_groups

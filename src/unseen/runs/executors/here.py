@@ -1,0 +1,43 @@
+"""Jobs one after the other in this process."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from unseen.runs.execute import Compute, J, Means, OneByOne, Values, execute
+
+
+@dataclass(frozen=True)
+class Here:
+    """Runs each job with so many threads."""
+
+    threads: int = 1
+
+    def __call__(self, groups: Sequence[Sequence[J]], compute: Compute[J]) -> Iterator[J]:
+        for job in (job for group in groups for job in group):
+            with limited_threads(self.threads):
+                done = list(compute([job]))
+            yield from done
+
+
+@contextmanager
+def limited_threads(count: int) -> Iterator[None]:
+    """So many threads. With one, as in processes, sums are in the same order and scores the same to the bit."""
+    import torch
+
+    usual = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(usual)
+
+
+def executor(means: Means) -> Here:
+    return Here(means.threads)
+
+
+def run_here(jobs: Sequence[J], folder: Path, values: Callable[[J], Values]) -> Iterator[J]:
+    """Run jobs one by one in this process, whatever UNSEEN_EXECUTOR says: for work that cannot be sent elsewhere."""
+    yield from execute(jobs, folder, OneByOne(values), Here())

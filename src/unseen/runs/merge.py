@@ -1,0 +1,176 @@
+"""Several runs as one: parts of one study from several machines, or studies that are compared on one page."""
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, count
+from typing import Any
+
+from unseen.errors import UserError
+from unseen.papers.comparability import ScoredData
+from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits, Domain, RunData
+from unseen.runs.flaws import Flaw
+from unseen.runs.record import FEATURES_BY, MADE_BY, in_order, sorted_scores, with_top1
+from unseen.runs.score import Score
+
+
+def merge_runs(runs: Sequence[tuple[str, RunData]]) -> RunData:
+    """Several runs, each with a name, as one to compare.
+
+    Domains of the same name and concepts are the same domain. Backbones of the same name are the same if the scores are
+    that both have, or if the runs say that they have the same weights and made their features alike: then the runs are
+    parts of one, as from several machines, and each adds what the ones before it lack. Where they differ, the later one
+    gets the name of its run behind its own.
+    """
+    return merge_with_names(runs)[0]
+
+
+def merge_with_names(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list[dict[str, str]]]:
+    """`merge_runs`, and for each run what its backbones are called in the merged one."""
+    if len(runs) == 1:
+        data = runs[0][1]
+        return data, [{backbone.name: backbone.name for backbone in data.backbones}]
+    _refuse_other_studies(runs)
+    _refuse_other_protocols([score for _, data in runs for score in data.scores])
+    domains: dict[str, Domain] = {}
+    merged: dict[str, _Merged] = {}
+    provenance: dict[str, str] = {}
+    called: list[dict[str, str]] = []
+    for name, data in runs:
+        renamed, names = {}, {}
+        for domain in data.domains:
+            same = {label for label, other in domains.items() if tuple(other.concepts) == tuple(domain.concepts)}
+            label = _label(domain.name, name, domains, same)
+            domains.setdefault(
+                label, replace(domain, name=label, title=label if label != domain.name else domain.title)
+            )
+            renamed[domain.name] = label
+        for backbone in data.backbones:
+            part = _part(data, backbone, renamed)
+            label = _label(backbone.name, name, merged, {key for key, other in merged.items() if part.is_of(other)})
+            merged[label] = merged[label].with_more(part) if label in merged else part.called(label)
+            names[backbone.name] = label
+        called.append(names)
+        provenance |= {f"{name}: {label}": text for label, text in data.provenance.items()}
+    backbones, ordered = [part.backbone for part in merged.values()], in_order(domains.values())
+    together = replace(
+        runs[0][1],
+        title=" and ".join(dict.fromkeys(data.title for _, data in runs)),
+        notice=_joint_notice(runs),
+        scores=sorted_scores([score for part in merged.values() for score in part.scores.values()], backbones, ordered),
+        concept_accuracy=[item for part in merged.values() for item in part.concepts.values()],
+        concept_hits=[hits for part in merged.values() for hits in part.hits.values()],
+        backbones=backbones,
+        domains=ordered,
+        provenance=provenance,
+        scored=[each for part in merged.values() for each in part.scored.values()],
+        published=runs[0][1].published if len({data.published for _, data in runs}) == 1 else "",
+        flaws=[*dict.fromkeys(flaw for part in merged.values() for flaw in part.flaws)],
+    )
+    return together, called
+
+
+@dataclass(frozen=True)
+class _Merged:
+    """What runs say of one backbone: scores and accuracies by what they are of, and how its features were made."""
+
+    backbone: Backbone
+    scores: Mapping[tuple[Any, ...], Score]
+    concepts: Mapping[tuple[str, str], ConceptAccuracy]
+    hits: Mapping[tuple[str, str, int], ConceptHits]
+    made: Mapping[str, str]
+    scored: Mapping[str, ScoredData]
+    flaws: Sequence[Flaw]
+
+    def is_of(self, other: "_Merged") -> bool:
+        """Whether this is the same backbone as another of the same name."""
+        shared = self.made.keys() & other.made.keys()
+        known = any(label.startswith((MADE_BY, FEATURES_BY)) for label in shared)
+        if known and all(self.made[label] == other.made[label] for label in shared):
+            return True
+        both = self.scores.keys() & other.scores.keys()
+        alike = all(self.scores[key].value == other.scores[key].value for key in both)
+        return alike and (bool(both) or not (self.scores or other.scores))
+
+    def with_more(self, part: "_Merged") -> "_Merged":
+        own = part.called(self.backbone.name)
+        return replace(
+            self,
+            backbone=replace(
+                with_top1(self.backbone, part.backbone),
+                cautions=[*dict.fromkeys([*self.backbone.cautions, *part.backbone.cautions])],
+            ),
+            scores={**own.scores, **self.scores},
+            concepts={**own.concepts, **self.concepts},
+            hits={**own.hits, **self.hits},
+            made={**own.made, **self.made},
+            scored={**own.scored, **self.scored},
+            flaws=[*self.flaws, *own.flaws],
+        )
+
+    def called(self, name: str) -> "_Merged":
+        return replace(
+            self,
+            backbone=replace(self.backbone, name=name),
+            scores={key: replace(score, backbone=name) for key, score in self.scores.items()},
+            concepts={key: replace(item, backbone=name) for key, item in self.concepts.items()},
+            hits={key: replace(hits, backbone=name) for key, hits in self.hits.items()},
+            scored={domain: replace(each, backbone=name) for domain, each in self.scored.items()},
+            flaws=[replace(flaw, backbone=name) for flaw in self.flaws],
+        )
+
+
+def _part(data: RunData, backbone: Backbone, renamed: Mapping[str, str]) -> _Merged:
+    """What one run says of a backbone, with the names that domains have in the merged run."""
+    own = [replace(s, domain=renamed[s.domain]) for s in data.scores if s.backbone == backbone.name]
+    items = [replace(i, domain=renamed[i.domain]) for i in data.concept_accuracy if i.backbone == backbone.name]
+    hits = [replace(h, domain=renamed[h.domain]) for h in data.concept_hits if h.backbone == backbone.name]
+    labels = (f"{MADE_BY}{backbone.name}", f" by {backbone.name}")
+    # Features of other levels of the same name are of other domains, and do not tell backbones apart.
+    called = {
+        f"features of {name} by {backbone.name}": f"features of {label} by {backbone.name}"
+        for name, label in renamed.items()
+    }
+    return _Merged(
+        backbone,
+        {(s.protocol, s.domain, s.probe, s.shots, s.seed, s.metric): s for s in own},
+        {(item.domain, item.concept): item for item in items},
+        {(h.domain, h.shots, h.seed): h for h in hits},
+        {called.get(label, label): text for label, text in data.provenance.items() if label.endswith(labels)},
+        {
+            renamed[each.domain]: replace(each, domain=renamed[each.domain])
+            for each in data.scored
+            if each.backbone == backbone.name and each.domain in renamed
+        },
+        [replace(f, domain=renamed.get(f.domain, f.domain)) for f in data.flaws if f.backbone == backbone.name],
+    )
+
+
+def _joint_notice(runs: Sequence[tuple[str, RunData]]) -> str:
+    """What all runs say once; what some say with their names before it."""
+    notices: dict[str, list[str]] = {}
+    for name, data in runs:
+        notices.setdefault(data.notice, []).append(name)
+    said = [(names, text) for text, names in notices.items() if text]
+    return " ".join(text if len(names) == len(runs) else f"{', '.join(names)}: {text}" for names, text in said)
+
+
+def _refuse_other_studies(runs: Sequence[tuple[str, RunData]]) -> None:
+    """Refuse runs of tasks together with others, whose pages have nothing in common."""
+    by_study = {data.study: name for name, data in runs}
+    if "tasks" in by_study and len(by_study) > 1:
+        each = " and ".join(f"{name} is of unseen {study}" for study, name in by_study.items())
+        raise UserError(f"{each}: a page is of one study; report them apart, or put them together with unseen axes")
+
+
+def _refuse_other_protocols(scores: Sequence[Score]) -> None:
+    """Refuse runs that trained the same kind of probe in different ways."""
+    for probe in {score.probe for score in scores}:
+        protocols = sorted({score.protocol for score in scores if score.probe == probe})
+        if len(protocols) > 1:
+            raise UserError(f"these runs follow different protocols ({', '.join(protocols)}); report them apart")
+
+
+def _label(name: str, run: str, taken: Container[str], same: Container[str]) -> str:
+    """The name itself where it is free or means the same, otherwise with the run's name, and a number if need be."""
+    candidates = chain([name, f"{name} ({run})"], (f"{name} ({run} {number})" for number in count(2)))
+    return next(label for label in candidates if label not in taken or label in same)

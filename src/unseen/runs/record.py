@@ -1,0 +1,235 @@
+"""A run on disk: what was asked (`run.json`) and a result file per job (`results/`).
+
+`run.json` is written when a run is planned, so an unfinished run can be reported too. It lists the keys of its jobs:
+results that an earlier plan left in the folder are not mixed in. A run of levels keeps them beside it (`levels.csv`).
+"""
+
+import json
+import math
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, get_args
+
+from unseen.errors import UserError
+from unseen.files import atomic_write
+from unseen.jobs.scores import result_scores
+from unseen.jobs.zero_rows import zero_rows
+from unseen.ontology.levels import Levels
+from unseen.papers.comparability import ScoredData
+from unseen.runs.concept_accuracy import concept_accuracy, concept_hits
+from unseen.runs.data import Backbone, Domain, Example, RunData, Step, Study
+from unseen.runs.flaws import Flaw
+from unseen.runs.lock import folder_lock
+from unseen.runs.random_draws import pooled_draws
+from unseen.runs.results import RESULTS, Result, read_all, read_result
+from unseen.runs.score import Score
+
+FORMAT = 1
+RUN = "run.json"
+LEVELS = "levels.csv"
+VERSION = "unseen"
+"""The label of provenance that may change while a run goes on."""
+TOP1 = "ImageNet top-1 of "
+"""How the label of provenance begins that says a backbone's accuracy on ImageNet, in percent: it may be corrected."""
+MADE_BY = "backbone "
+"""How the label of provenance begins that says what a backbone is: weights, layer, preprocessing."""
+FEATURES_BY = "features by "
+"""How the label begins that says the same of features in runs of the task study."""
+
+
+def write_run(folder: Path, data: RunData, keys: Sequence[str]) -> None:
+    """Write what a run is, without its scores."""
+    bare = replace(data, scores=(), concept_accuracy=(), concept_hits=())
+    record = asdict(bare) | {"format": FORMAT, "keys": list(keys)}
+    del record["scores"], record["concept_accuracy"], record["concept_hits"]
+    for domain in record["domains"]:
+        for example in domain["examples"]:
+            example["png"] = b64encode(example["png"]).decode()
+    with folder_lock(folder), atomic_write(folder / RUN) as file:
+        file.write(json.dumps(record, indent=1, ensure_ascii=False).encode())
+
+
+def extend_run(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunData, list[str]]:
+    """Write a run that a folder may have a part of already, and return the whole: all its jobs, domains and backbones.
+
+    What both parts say of their protocol, levels, backbones, images and features must be the same. If it is not, the
+    folder stays as it is. A reader is told what any part had to tell.
+    """
+    with folder_lock(folder):
+        return _extend(folder, data, keys)
+
+
+def _extend(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunData, list[str]]:
+    if (folder / RUN).is_file():
+        refuse_other_run(folder, data.provenance)
+        old, old_keys = read_record(folder)
+        if old.study != data.study:
+            raise UserError(f"{folder}: the folder of a run of unseen {old.study}; give another folder (--out)")
+        domains = {domain.name: domain for domain in (*old.domains, *data.domains)}
+        backbones = {backbone.name: backbone for backbone in old.backbones}
+        for backbone in data.backbones:
+            backbones[backbone.name] = with_top1(backbone, backbones.get(backbone.name))
+        data = replace(
+            data,
+            domains=in_order(domains.values()),
+            backbones=list(backbones.values()),
+            baseline=old.baseline,
+            notice=_both_notices(old, data),
+            provenance={**old.provenance, **data.provenance},
+            published=data.published if data.published == old.published else "",
+            scored=list({(each.backbone, each.domain): each for each in (*old.scored, *data.scored)}.values()),
+            flaws=[*dict.fromkeys([*old.flaws, *data.flaws])],
+        )
+        keys = [*dict.fromkeys([*old_keys, *keys])]
+    write_run(folder, data, keys)
+    return data, list(keys)
+
+
+def with_top1(backbone: Backbone, other: Backbone | None) -> Backbone:
+    """A backbone with the accuracy on ImageNet that the other says, where it says none itself."""
+    if other is None or backbone.imagenet_top1 is not None:
+        return backbone
+    return replace(backbone, imagenet_top1=other.imagenet_top1)
+
+
+def add_jobs(folder: Path, keys: Sequence[str], provenance: Mapping[str, str]) -> tuple[RunData, list[str]]:
+    """Add jobs to a run that is there, and return all of it.
+
+    Args:
+        provenance: what decides these jobs; if the run says otherwise of it, the folder stays as it is.
+    """
+    with folder_lock(folder):
+        refuse_other_run(folder, provenance)
+        data, before = read_record(folder)
+        data = replace(data, provenance={**data.provenance, **provenance})
+        every = [*dict.fromkeys([*before, *keys])]
+        write_run(folder, data, every)
+    return data, every
+
+
+def _both_notices(old: RunData, new: RunData) -> str:
+    """What either part of a run says, each sentence once, without what the older says on a domain the newer has."""
+    known = tuple(f"{domain.name}: " for domain in new.domains)
+    kept = [sentence for sentence in _sentences(old.notice) if not sentence.startswith(known)]
+    return " ".join(dict.fromkeys([*kept, *_sentences(new.notice)]))
+
+
+def _sentences(notice: str) -> list[str]:
+    return re.split(r"(?<=\.) ", notice) if notice else []
+
+
+def refuse_other_run(folder: Path, provenance: Mapping[str, str]) -> None:
+    """Refuse to go on in the folder of a run that says otherwise of what both say something of."""
+    before = read_record(folder)[0].provenance if (folder / RUN).is_file() else {}
+    for label, text in provenance.items():
+        if label != VERSION and not label.startswith(TOP1) and before.get(label, text) != text:
+            differ = f"'{before[label]}', not '{text}'"
+            raise UserError(f"{folder}: a run with other {label} ({differ}); give another folder (--out)")
+
+
+def read_run(folder: Path) -> RunData:
+    """A run with the scores it has so far."""
+    data, keys = read_record(folder)
+    return with_scores(folder, data, keys)
+
+
+def read_again(folder: Path, data: RunData) -> RunData:
+    """The run as its folder has it now, since other processes may have added to it.
+
+    Args:
+        data: what is returned where the folder is of another plan by now, without the jobs of these scores.
+    """
+    now, keys = read_record(folder)
+    return with_scores(folder, now, keys) if {score.key for score in data.scores} <= set(keys) else data
+
+
+def read_results(folder: Path) -> list[Result]:
+    """The results that the jobs of a run have so far."""
+    _, keys = read_record(folder)
+    return read_all(folder / RESULTS, keys)
+
+
+def read_record(folder: Path) -> tuple[RunData, list[str]]:
+    """A run without its scores, and the keys of its jobs."""
+    path = folder / RUN
+    if not path.is_file():
+        raise UserError(f"{folder}: no {RUN} in it, so it is not the folder of a run")
+    try:
+        record: dict[str, Any] = json.loads(path.read_text())
+        if record.pop("format") != FORMAT:
+            raise UserError(f"{path}: written by another version of unseen; run it again")
+        keys = record.pop("keys")
+        record["domains"] = [_domain(domain) for domain in record["domains"]]
+        record["backbones"] = [_backbone(backbone, record["provenance"]) for backbone in record["backbones"]]
+        record.setdefault("study", _study_of_results(folder, keys))
+        record["steps"] = [Step(**step) for step in record["steps"]]
+        record["scored"] = [ScoredData(**each) for each in record.get("scored", ())]
+        record["flaws"] = [_flaw(flaw) for flaw in record.get("flaws", ())]
+        data = RunData(scores=(), **record)
+        if not data.domains or not data.backbones or not all(isinstance(key, str) for key in keys):
+            raise ValueError("no domains, backbones or keys")
+        if data.study not in get_args(Study):
+            raise ValueError(f"no such study: '{data.study}'")
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path}: damaged ({error})") from None
+    return data, keys
+
+
+def _backbone(record: dict[str, Any], provenance: Mapping[str, str]) -> Backbone:
+    """A backbone as it was written; earlier versions had its accuracy on ImageNet in the provenance alone."""
+    said = provenance.get(f"{TOP1}{record['name']}")
+    known = {"imagenet_top1": float(said) / 100} if said is not None and "imagenet_top1" not in record else {}
+    return Backbone(**(record | known))
+
+
+def _study_of_results(folder: Path, keys: Sequence[str]) -> str:
+    """Which study a run of an earlier version is of, whose `run.json` does not say: the one of its jobs."""
+    found = next((result for key in keys if (result := read_result(folder / RESULTS, key))), None)
+    return str(found.job["study"]) if found else "concepts"
+
+
+def with_scores(folder: Path, data: RunData, keys: Sequence[str]) -> RunData:
+    """A run with the scores of its jobs, and its accuracy on each concept where that is known.
+
+    Jobs without a result are counted in the notice.
+    """
+    results = read_all(folder / RESULTS, keys)
+    scores = [*pooled_draws(score for result in results for score in result_scores(result))]
+    left = len(keys) - len(results)
+    unfinished = f"This run is not finished: {left} of {len(keys)} jobs have no result yet." if left else ""
+    levels = Levels.read(folder / LEVELS) if (folder / LEVELS).is_file() else None
+    hits = concept_hits(folder / RESULTS, results)
+    return replace(
+        data,
+        scores=sorted_scores(scores, data.backbones, data.domains),
+        notice=" ".join(filter(None, [data.notice, unfinished])),
+        concept_accuracy=concept_accuracy(hits, levels) if levels else (),
+        concept_hits=hits,
+        flaws=[*data.flaws, *zero_rows(results)],
+    )
+
+
+def _flaw(record: dict[str, Any]) -> Flaw:
+    return Flaw(**(record | {"examples": tuple(record["examples"])}))
+
+
+def _domain(record: dict[str, Any]) -> Domain:
+    examples = [Example(b64decode(example["png"]), example["caption"]) for example in record["examples"]]
+    return Domain(**(record | {"examples": examples}))
+
+
+def in_order(domains: Iterable[Domain]) -> list[Domain]:
+    """The seen domain, then levels from the most similar on, then the others as they came."""
+    return sorted(
+        domains, key=lambda domain: (not domain.seen, -domain.similarity if domain.similarity is not None else 1)
+    )
+
+
+def sorted_scores(scores: Iterable[Score], backbones: Sequence[Backbone], domains: Sequence[Domain]) -> list[Score]:
+    """Scores in the order that pages and tables show them in, whatever order they were measured in."""
+    backbone = {item.name: number for number, item in enumerate(backbones)}
+    domain = {item.name: number for number, item in enumerate(domains)}
+    return sorted(scores, key=lambda s: (backbone[s.backbone], domain[s.domain], s.shots or math.inf, s.seed))

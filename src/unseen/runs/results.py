@@ -1,0 +1,87 @@
+"""Results of jobs: one small JSON file per job, named by the job's key.
+
+The schema of a result file:
+
+| key | meaning |
+| --- | --- |
+| key | the job's content key (`unseen.runs.job`), the name of the file |
+| job | the job: the name of its class as `job`, and its fields |
+| values | what was measured, JSON; each kind of job documents its own |
+| seconds | what the job took |
+| versions | package → version |
+
+A result is written under another name first, so a kill at any moment loses at most the jobs in flight. Several
+processes may share a folder: a job that two of them start is computed twice and written twice, with the same values.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, TypeVar
+
+from unseen.files import atomic_write
+from unseen.runs.job import describe, description_key, job_key
+from unseen.version import __version__
+
+J = TypeVar("J")
+RESULTS = "results"
+"""The folder of results, in that of a run."""
+PACKAGES = ("numpy", "torch", "optuna")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a job gave; the module's docstring explains each field."""
+
+    key: str
+    job: dict[str, Any]
+    values: dict[str, Any]
+    seconds: float
+    versions: dict[str, str]
+
+
+def result_path(folder: Path, key: str) -> Path:
+    return folder / f"{key}.json"
+
+
+def read_result(folder: Path, key: str) -> Result | None:
+    """The result of a job, or None where there is none. A file that is damaged or is another job's counts as none."""
+    try:
+        record = json.loads(result_path(folder, key).read_text())
+        result = Result(**record)
+        sound = result.key == key == description_key(result.job) and isinstance(result.values, dict)
+    except (OSError, ValueError, TypeError):
+        return None
+    return result if sound else None
+
+
+def read_all(folder: Path, keys: Sequence[str]) -> list[Result]:
+    """The results that are there, in the order of the keys of their jobs."""
+    return [result for key in keys if (result := read_result(folder, key))]
+
+
+def missing(jobs: Sequence[J], folder: Path) -> list[J]:
+    """The jobs that have no result yet, each once, in order."""
+    first = {job_key(job): job for job in reversed(jobs)}
+    return [first[key] for key in reversed(first) if read_result(folder, key) is None]
+
+
+def write_result(folder: Path, job: Any, values: dict[str, Any], seconds: float) -> None:
+    """Write what a job gave."""
+    key = job_key(job)
+    record = {"key": key, "job": describe(job), "values": values, "seconds": seconds, "versions": versions()}
+    with atomic_write(result_path(folder, key)) as file:
+        file.write(json.dumps(record, sort_keys=True).encode())
+
+
+def versions() -> dict[str, str]:
+    """Versions of this package and of those that numbers depend on."""
+    found = {"unseen": __version__}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,102 @@
+"""Several processes that change the files of one folder lose nothing."""
+
+import errno
+import subprocess
+import sys
+import textwrap
+from multiprocessing import get_context
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unseen.errors import UserError
+from unseen.runs.data import Backbone, Domain, RunData
+from unseen.runs.lock import UnlockedWarning, folder_lock
+from unseen.runs.record import add_jobs, extend_run, read_run
+from unseen.studies.shifts.accuracies import Column, Scored, add_row
+from unseen.studies.shifts.plans import ModelPlan
+from unseen.studies.shifts.predictions import LABELS, add_predictions, read_predictions
+
+ROUNDS, PROCESSES = 8, 3
+COLUMN = Column("val", "val", ("a", "b"), {"a": "a", "b": "b"})
+TRUTH = np.array([0, 1, 1], dtype=np.int32)
+
+
+def part(name: str) -> RunData:
+    return RunData(
+        title="t",
+        scores=(),
+        domains=[Domain(f"domain of {name}", name)],
+        backbones=[Backbone(name, "yours")],
+        baseline=name,
+        provenance={f"backbone {name}": name},
+    )
+
+
+def add_parts(folder: Path, process: int, barrier: Barrier) -> None:
+    """What one process of three adds to a run and to a table of shifts."""
+    barrier.wait()
+    for number in range(ROUNDS):
+        name = f"{process}-{number}"
+        extend_run(folder, part(name), [f"key {name}"])
+        add_jobs(folder, [f"more {name}"], {f"about {name}": name})
+        add_predictions(folder / "predictions", name, {"val": (TRUTH, TRUTH)})
+        add_row(folder, Scored(ModelPlan(name, "timm:x"), {"val": 0.5}, {"val": 3}, name), [COLUMN])
+
+
+def test_three_processes_that_extend_one_folder_lose_nothing(tmp_path: Path) -> None:
+    context = get_context("spawn")
+    barrier = context.Barrier(PROCESSES)
+    workers = [context.Process(target=add_parts, args=(tmp_path, number, barrier)) for number in range(PROCESSES)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0] * PROCESSES
+
+    names = {f"{process}-{number}" for process in range(PROCESSES) for number in range(ROUNDS)}
+    data = read_run(tmp_path)
+    assert {backbone.name for backbone in data.backbones} == names
+    assert {domain.title for domain in data.domains} == names
+    assert set(data.provenance.values()) == names
+    assert f"{2 * len(names)} of {2 * len(names)} jobs" in data.notice
+    assert set(read_predictions(tmp_path / "predictions" / "val.npz")) == {LABELS, *names}
+    rows = (tmp_path / "accuracies.csv").read_text().splitlines()[1:]
+    assert {row.partition(",")[0] for row in rows} == names
+
+
+def test_a_killed_process_leaves_no_lock(tmp_path: Path) -> None:
+    code = f"""
+        import os, pathlib
+        from unseen.runs.lock import folder_lock
+        with folder_lock(pathlib.Path({str(tmp_path)!r})):
+            os.kill(os.getpid(), 9)
+    """
+    assert subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False).returncode == -9
+    with folder_lock(tmp_path):
+        pass
+
+
+def test_who_holds_a_lock_may_take_it_again_and_gives_it_back_after_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), folder_lock(tmp_path), folder_lock(tmp_path):
+        _ = 1 / 0
+    with folder_lock(tmp_path):
+        pass
+
+
+def test_without_file_locks_the_work_is_done_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with pytest.warns(UnlockedWarning, match="one command at a time"):
+        extend_run(tmp_path, part("a"), ["key"])
+    assert read_run(tmp_path).backbones[0].name == "a"
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot be written to"), folder_lock(tmp_path / "file" / "run"):
+        pass
