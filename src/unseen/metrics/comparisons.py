@@ -136,24 +136,6 @@ def sign_flip_test(
     return (found + 1) / (flips + 1)
 
 
-def group_difference_test(first: Floats, second: Floats, *, shuffles: int = FLIPS, seed: int = 0) -> float:
-    """Two-sided p-value that two groups of unpaired values have one mean: groups of these sizes are drawn at random.
-
-    The share of random divisions of all values, the one observed counted among them, whose means are at least as far
-    apart. Under it, values are exchangeable between groups.
-    """
-    one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if not one.size or not other.size:
-        raise UserError("a comparison of two groups needs values in both")
-    values = np.concatenate([one, other])
-    # The sum over one group determines the difference of means, so distances from its expectation are compared.
-    expected = len(one) * values.mean()
-    observed = abs(one.sum() - expected) * (1 - 1e-12)
-    order = np.random.default_rng(seed).permuted(np.tile(values, (shuffles, 1)), axis=1)
-    found = int((np.abs(order[:, : len(one)].sum(axis=1) - expected) >= observed).sum())
-    return (found + 1) / (shuffles + 1)
-
-
 def mcnemar(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> McNemar:
     """McNemar's exact test. Of n images that just one backbone gets right, half are expected to be each one's.
 
