@@ -19,6 +19,7 @@ from torch.nn.functional import normalize
 
 from machine import describe, product_rate, synchronise, timed
 from plain_loop import PlainLoop
+from unseen.device import default_device
 from unseen.metrics.geometry import unit_rows
 from unseen.probes.logistic import Setting, probe_settings
 from unseen.probes.protocol import COG_V2
@@ -179,7 +180,7 @@ def on_cpu() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--device", default=default_device().type)
     parser.add_argument("--n", type=int, default=1_100_000)
     parser.add_argument("--d", type=int, default=2048)
     parser.add_argument("--classes", type=int, default=1000)

@@ -38,6 +38,14 @@ def test_arrays_of_strings_become_lists(tmp_path: Path, protocol: int, dtype: An
     assert found == {"n01440764": {"train": names, "test": names[:1]}}
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_an_array_of_bytes_is_one_item_that_is_no_name(tmp_path: Path, order: Any) -> None:
+    pixels = np.asarray(np.arange(6, dtype=np.uint8).reshape(2, 3), order=order)
+    path = write(tmp_path / "bytes.pkl", {b"data": pixels}, protocol=2)
+    (found,) = read_plain_pickle(path, encoding="bytes")[b"data"]
+    np.testing.assert_array_equal(found, pixels)
+
+
 class Program:
     def __init__(self, path: str) -> None:
         self.path = path

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from unseen.extras import naming_extras
 from unseen.version import __version__
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def levels(name: str) -> "Levels":
     return load_levels(name)
 
 
+@naming_extras()
 def probe(X_train: Any, y_train: Any, X_test: Any, y_test: Any, **options: Any) -> "Probed":
     """Train and test a linear classifier on frozen features, with its hyper-parameters searched.
 

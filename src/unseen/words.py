@@ -1,10 +1,10 @@
-"""Seconds, rates and counts in words, for pages and the terminal."""
+"""Seconds, rates, counts and differences as they are written for a reader, on pages and in the terminal."""
 
 
 def duration(seconds: float) -> str:
     """Seconds as a person would say them."""
     if seconds < 90:
-        return f"{seconds:.0f} s"
+        return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
@@ -20,3 +20,9 @@ def counted(number: int, noun: str) -> str:
     """A number and its noun, such as `1 core`, `2 cores` and `2 settings of shots`."""
     first, *rest = noun.split(" ")
     return " ".join([f"{number:,}", first if number == 1 else f"{first}s", *rest])
+
+
+def signed(value: float, digits: int = 1) -> str:
+    """A difference with its sign: a minus that is no hyphen, and no sign before a zero."""
+    text = f"{value:+.{digits}f}"
+    return text.replace("-", "−") if float(text) else text[1:]

@@ -59,7 +59,7 @@ except SystemExit:
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     loaded = set(said.splitlines()[-1].removeprefix("loaded: ").split())
     assert {"typer", "unseen"} <= loaded
-    assert not loaded & {"numpy", "torch", "pandas", "pyarrow", "matplotlib", "plotly", "jinja2", "optuna", "PIL"}
+    assert not loaded & {"numpy", "scipy", "torch", "pandas", "pyarrow", "matplotlib", "plotly", "jinja2", "PIL"}
 
 
 def test_version_and_no_arguments(unseen: Unseen) -> None:

@@ -13,11 +13,8 @@ from torch import Generator, Tensor
 
 from unseen.errors import UserError
 from unseen.metrics.clustering import (
-    adjusted_mutual_information,
-    adjusted_rand_index,
     clustering_scores,
     expected_mutual_information,
-    normalised_mutual_information,
     purity,
 )
 
@@ -48,8 +45,7 @@ def test_equal_to_scikit_learn(n: int, c: int, k: int, agreement: float) -> None
     assert found.nmi == pytest.approx(normalized_mutual_info_score(y, clusters), abs=1e-12)
     assert found.ari == pytest.approx(adjusted_rand_score(y, clusters), abs=1e-12)
     assert found.purity == pytest.approx(plain_purity(y.tolist(), clusters.tolist()), abs=1e-15)
-    one_by_one = (purity, adjusted_mutual_information, normalised_mutual_information, adjusted_rand_index)
-    assert [score(y, clusters) for score in one_by_one] == [found.purity, found.ami, found.nmi, found.ari]
+    assert purity(y, clusters) == found.purity
 
 
 def test_purity_is_the_transpose_of_the_textbooks() -> None:

@@ -12,7 +12,6 @@ from scipy import stats
 from unseen.errors import UserError
 from unseen.metrics.comparisons import (
     benjamini_hochberg,
-    group_difference_test,
     holm,
     mcnemar,
     paired_difference,
@@ -190,17 +189,6 @@ def test_swapping_the_backbones_swaps_the_sign() -> None:
     assert one.images.odds_ratio == pytest.approx(1 / other.images.odds_ratio)
 
 
-def test_groups_equal_scipys_permutation_test() -> None:
-    rng = np.random.default_rng(5)
-    one, other = rng.normal(0.9, 1, 6), rng.normal(0, 1, 9)
-    reference = stats.permutation_test(
-        (one, other), lambda a, b: a.mean() - b.mean(), n_resamples=np.inf, alternative="two-sided"
-    ).pvalue
-    assert group_difference_test(one, other) == pytest.approx(reference, abs=0.01)
-    assert group_difference_test(other, one) == pytest.approx(reference, abs=0.01)
-    assert group_difference_test(np.ones(3), np.ones(4)) == 1
-
-
 def test_corrections_by_hand() -> None:
     p = np.array([0.01, 0.04, 0.03, 0.005])
     # Ordered .005 .01 .03 .04: times 4, 3, 2, 1, never falling; and times 4/1, 4/2, 4/3, 4/4, never rising backwards.
@@ -211,9 +199,8 @@ def test_corrections_by_hand() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
-def test_corrections_equal_scipy_and_keep_the_order(values: list[float]) -> None:
+def test_corrections_keep_the_order(values: list[float]) -> None:
     p = np.array(values)
-    np.testing.assert_allclose(benjamini_hochberg(p), stats.false_discovery_control(p), atol=1e-15)
     adjusted = holm(p)
     assert (adjusted >= p).all()
     assert (adjusted >= benjamini_hochberg(p) - 1e-15).all()
@@ -235,8 +222,6 @@ def test_bad_input_is_refused() -> None:
         paired_difference(first, second, y[:-1])
     with pytest.raises(UserError, match="at least 2 concepts"):
         paired_difference(first, second, np.zeros(len(y), int))
-    with pytest.raises(UserError, match="needs values in both"):
-        group_difference_test(np.array([]), np.ones(2))
     for p in ([], [0.5, 1.2], [np.nan], [-0.1]):
         for correct in (holm, benjamini_hochberg):
             with pytest.raises(UserError, match="from 0 to 1"):

@@ -4,12 +4,10 @@ from math import factorial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 from unseen.errors import UserError
-from unseen.metrics.correlation import correlation, midranks
+from unseen.metrics.correlation import correlation
 
 
 @pytest.mark.parametrize("n", [4, 14, 60])
@@ -40,12 +38,6 @@ def test_interval_over_draws_of_models() -> None:
         method="percentile", rng=np.random.default_rng(5),
     ).confidence_interval  # fmt: skip
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.02)
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.integers(-3, 3), min_size=1, max_size=20))
-def test_midranks(values: list[int]) -> None:
-    np.testing.assert_array_equal(midranks(np.array(values, dtype=float)), stats.rankdata(values))
 
 
 def test_perfect_correlation_has_no_width() -> None:

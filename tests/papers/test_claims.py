@@ -10,7 +10,7 @@ import pytest
 
 from unseen.papers.claims import CLAIMS, Claim, Finding, Printed, Verdict, page, printed
 from unseen.papers.claims.claim import decide
-from unseen.papers.claims.printed import Accuracies, Lead, listed, signed
+from unseen.papers.claims.printed import Accuracies, Lead, listed
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "claims.md"
@@ -157,7 +157,6 @@ def test_places_are_shared() -> None:
 
 
 def test_words_for_differences() -> None:
-    assert [signed(points) for points in (0.25, -1.0, 0.0, -0.04)] == ["+0.2", "−1.0", "0.0", "0.0"]
     leads = [Lead("a", "l1", "1", -0.5), Lead("a", "l1", "2", 1.0), Lead("b", "in1k", "all", 0.0)]
     assert listed(leads) == "a on L1 with 1, 2 (−0.5, +1.0); b on IN-1K (0.0)"
     assert listed([]) == "none"

@@ -25,8 +25,9 @@ class Check:
 
 PACKAGES = {
     "numpy": ("taxonomies and similarities", "pip install numpy"),
-    "torch": ("features and probes", "pip install torch"),
-    "optuna": ("search for hyper-parameters", "pip install optuna"),
+    "torch": ("features and probes", "pip install 'unseen[torch]'"),
+    "optuna": ("search for hyper-parameters", "pip install 'unseen[torch]'"),
+    "scipy": ("statistics", "pip install scipy"),
     "pandas": ("tables of scores", "pip install pandas pyarrow"),
     "plotly": ("reports, and figures as HTML", "pip install plotly jinja2"),
     "matplotlib": ("figures as PNG, SVG, PDF", "pip install matplotlib"),

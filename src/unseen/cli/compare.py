@@ -17,10 +17,10 @@ def compare(
     out: Annotated[Path | None, typer.Option(help="Also a table: .csv, .parquet, .md or .tex.")] = None,
 ) -> None:
     """How far apart two backbones are on each domain, image by image, and whether that could be chance."""
-    from unseen.report.concepts.section_parts import signed
     from unseen.runs.tables import write_table
     from unseen.studies.concepts.comparison import compare_backbones, comparison_table
     from unseen.studies.own_features import parse_shots
+    from unseen.words import signed
 
     numbers = parse_shots(shots)
     if len(numbers) > 1:

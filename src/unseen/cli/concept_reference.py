@@ -212,12 +212,11 @@ def _together(domain: "DomainImages") -> "tuple[ImageSource, Manifest]":
 
 def _show(plan: Sequence[Training], run: Path) -> None:
     """The trainings, and how long those that are not done will take, checkpoints not counted."""
-    import torch
-
+    from unseen.device import default_device
     from unseen.runs.results import RESULTS, missing
     from unseen.studies.tasks.finetune import step_seconds
 
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = default_device()
     left = missing([training.job for training in plan], run / RESULTS)
     rows, seconds = [], 0.0
     measured: dict[str, float] = {}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def show_costs(asked: "Asked", costs: "Costs", pairs: "list[FeaturePair]", workers: int) -> None:
     """Print what a study will do, and what that takes."""
-    from unseen.studies.probing import on_gpu
+    from unseen.device import on_gpu
 
     rows = [
         (

@@ -158,11 +158,10 @@ def extraction_settings(
     part: str = "1/1",
 ) -> "Settings":
     """How to extract, from options: on a GPU and in half precision where there is one."""
-    import torch
-
+    from unseen.device import default_device
     from unseen.features.settings import Precision, Settings, checked_device
 
-    place = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    place = device or default_device().type
     kind = precision or ("half" if place.startswith("cuda") else "single")
     settings = Settings(
         device=place,

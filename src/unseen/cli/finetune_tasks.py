@@ -107,11 +107,10 @@ def _open(names: Sequence[str], images: Path | None) -> "tuple[list[OpenDataset]
 
 
 def _device(name: str | None) -> "torch.device":
-    import torch
-
+    from unseen.device import default_device
     from unseen.features.settings import Settings, checked_device
 
-    return checked_device(Settings(device=name or ("cuda" if torch.cuda.is_available() else "cpu")))
+    return checked_device(Settings(device=name or default_device().type))
 
 
 def _show_plan(plan: "Sequence[Planned]", device: "torch.device", out: Path) -> None:

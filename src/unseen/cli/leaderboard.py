@@ -133,7 +133,7 @@ def _rank(entry: "Entry") -> str:
 
 
 def _points(share: float) -> str:
-    from unseen.report.concepts.section_parts import signed
+    from unseen.words import signed
 
     return signed(100 * share)
 

@@ -28,6 +28,7 @@ from unseen.cli import (
 )
 from unseen.cli.optional_value import OptionalValues
 from unseen.errors import UserError
+from unseen.extras import naming_extras
 from unseen.version import __version__
 
 # Typer's class of errors about arguments, which it does not export under a name of its own.
@@ -88,7 +89,8 @@ def run() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        code = app(standalone_mode=False)
+        with naming_extras():
+            code = app(standalone_mode=False)
         sys.stdout.flush()
     except UserError as error:
         _fail(str(error))

@@ -30,8 +30,9 @@ def processes(workers: int | None) -> int:
 
 def run_missing(jobs: "Sequence[Job]", pairs: "Sequence[FeaturePair]", folder: Path, workers: int) -> None:
     """Say how long it will take, then run what is missing."""
+    from unseen.device import on_gpu
     from unseen.runs.results import RESULTS, missing
-    from unseen.studies.probing import estimate, on_gpu, run
+    from unseen.studies.probing import estimate, run
 
     results = folder / RESULTS
     left = len(missing(jobs, results))

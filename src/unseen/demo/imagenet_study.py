@@ -21,6 +21,7 @@ from unseen.demo.drawings import TRAINING_DRAWINGS, concepts, data_hash, drawing
 from unseen.demo.form import Form
 from unseen.demo.imagenet_levels import CLASSES, imagenet_domains, imagenet_levels, seen_concepts, under_seen
 from unseen.demo.page_data import on_paper, provenance, shown_domains, shown_steps
+from unseen.device import default_device, on_gpu
 from unseen.errors import UserError
 from unseen.features.extract import extract, store_name
 from unseen.features.forward import features
@@ -34,7 +35,7 @@ from unseen.jobs.probe_job import LogisticJob
 from unseen.runs.data import Backbone as ShownBackbone
 from unseen.runs.data import RunData, Step
 from unseen.runs.executors.processes import each
-from unseen.studies.probing import FeaturePair, estimate, on_gpu, pair_from_features, plan
+from unseen.studies.probing import FeaturePair, estimate, pair_from_features, plan
 
 DRAWINGS = {"train": TRAINING_DRAWINGS, "test": 100 - TRAINING_DRAWINGS}
 """Drawings of a concept, by split."""
@@ -77,7 +78,7 @@ def with_pixels(names: Sequence[str]) -> list[str]:
 
 def _settings() -> Settings:
     """Single precision everywhere, so that a GPU changes no more than the time."""
-    return Settings(device="cuda" if on_gpu() else "cpu", workers=0, shard_rows=SHARD_ROWS)
+    return Settings(device=default_device().type, workers=0, shard_rows=SHARD_ROWS)
 
 
 def missing_features(folder: Path, specs: Sequence[Spec]) -> list[Part]:

@@ -30,6 +30,7 @@ from torch import Tensor, nn
 
 from unseen.demo.drawings import TRAINING_DRAWINGS, drawings, seen_concepts
 from unseen.demo.network import FEATURES, SIDE, TinyCNN, centre
+from unseen.device import default_device
 
 
 @dataclass(frozen=True)
@@ -207,7 +208,7 @@ def main() -> None:
     """Train every recipe, then write the weights and the log."""
     parser = argparse.ArgumentParser(description="Train the demo's networks on the drawings of the seen concepts.")
     parser.add_argument("out", type=Path, help="folder for the weights and training.json")
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--device", default=default_device().type)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=RECIPES, help="train this network alone")
     parser.add_argument("--epochs-scale", type=float, default=1.0, help="factor on every recipe's epochs (at least 1)")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from unseen.device import default_device
 from unseen.jobs.feature_pair import Load
 from unseen.jobs.few_shot_job import FewShotJob, few_shot_flops, run_few_shot
 from unseen.jobs.fit_progress import FitProgress
@@ -31,10 +32,8 @@ def run_task_job(
         kept: folder below which a long job keeps what it has so far, in a folder of its own (`kept_folder`).
         tell: told every few seconds how far a long job is; a function at module level, so that it can be sent.
     """
-    import torch
-
     parts = load_splits(job.features, places, load)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = default_device()
     if isinstance(job, ManyShotJob):
         values = run_many_shot(job, parts, device, kept=kept and kept_folder(job, kept), tell=tell)
     else:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from unseen.device import default_device
 from unseen.features.features import Features
 from unseen.jobs.feature_pair import Load, load_pair
 from unseen.jobs.geometry_job import GeometryJob, geometry_flops, run_geometry_jobs
@@ -42,12 +43,10 @@ def run_alike(jobs: Sequence[Job], *, places: Mapping[str, str], load: Load) -> 
     Args:
         places, load: as in `load_pair`.
     """
-    import torch
-
     if not jobs:
         return
     train, test = load_pair(jobs[0].train, jobs[0].test, places, load)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = default_device()
     zeros = zero_row_values({places[jobs[0].train]: train, places[jobs[0].test]: test})
     for job, values in _RUN[type(jobs[0])](jobs, train, test, device):
         yield job, values | {"device": device.type} | zeros

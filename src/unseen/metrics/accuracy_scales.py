@@ -6,11 +6,10 @@ an image right, or wrong, of N + 1 (`within_unit`); every other accuracy is left
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import erfc, sqrt
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from unseen.errors import UserError
 
@@ -43,15 +42,14 @@ def expit(z: ArrayLike) -> Array:
 
 def probit(p: ArrayLike) -> Array:
     """The standard normal's quantile of fractions within (0, 1)."""
-    quantile = NormalDist().inv_cdf
-    values = _inside(p)
-    return np.array([quantile(value) for value in values.ravel()]).reshape(values.shape)
+    values: Array = special.ndtri(_inside(p))
+    return values
 
 
 def normal_cdf(z: ArrayLike) -> Array:
     """The standard normal's cumulative distribution, the inverse of `probit`."""
-    values = np.asarray(z, dtype=np.float64)
-    return np.array([0.5 * erfc(-value / sqrt(2)) for value in values.ravel()]).reshape(values.shape)
+    values: Array = special.ndtr(np.asarray(z, dtype=np.float64))
+    return values
 
 
 LOGIT = Scale("logit", logit, expit)

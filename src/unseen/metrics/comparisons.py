@@ -9,6 +9,7 @@ from math import copysign, inf, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from unseen.errors import UserError
 from unseen.metrics.resampling import RESAMPLES, Floats, Interval, accuracy_per_concept, draws, percentile_interval
@@ -135,34 +136,13 @@ def sign_flip_test(
     return (found + 1) / (flips + 1)
 
 
-def group_difference_test(first: Floats, second: Floats, *, shuffles: int = FLIPS, seed: int = 0) -> float:
-    """Two-sided p-value that two groups of unpaired values have one mean: groups of these sizes are drawn at random.
-
-    The share of random divisions of all values, the one observed counted among them, whose means are at least as far
-    apart. Under it, values are exchangeable between groups.
-    """
-    one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if not one.size or not other.size:
-        raise UserError("a comparison of two groups needs values in both")
-    values = np.concatenate([one, other])
-    # The sum over one group determines the difference of means, so distances from its expectation are compared.
-    expected = len(one) * values.mean()
-    observed = abs(one.sum() - expected) * (1 - 1e-12)
-    order = np.random.default_rng(seed).permuted(np.tile(values, (shuffles, 1)), axis=1)
-    found = int((np.abs(order[:, : len(one)].sum(axis=1) - expected) >= observed).sum())
-    return (found + 1) / (shuffles + 1)
-
-
 def mcnemar(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> McNemar:
     """McNemar's exact test. Of n images that just one backbone gets right, half are expected to be each one's.
 
-    p = min(1, 2·P(X ≤ the lesser number)), X binomial (n, ½); logarithms of factorials keep it exact for any n.
+    p = min(1, 2·P(X ≤ the lesser number)), X binomial (n, ½).
     """
     one, other = int((first & ~second).sum()), int((second & ~first).sum())
-    n = one + other
-    factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
-    k = np.arange(min(one, other) + 1)
-    tail = np.exp(factorials[n] - factorials[k] - factorials[n - k] - n * np.log(2)).sum()
+    tail = special.bdtr(min(one, other), one + other, 0.5)
     added = 0.5 if min(one, other) == 0 else 0.0
     return McNemar(one, other, (one + added) / (other + added), float(min(1.0, 2 * tail)))
 
@@ -178,32 +158,27 @@ def standardised_mean(differences: Floats) -> float:
 def holm(p_values: Floats) -> Floats:
     """Adjusted p-values, of any shape, under Holm's step-down: the chance of one false finding among all is held.
 
-    In ascending order p₍ᵢ₎ becomes the maximum over j ≤ i of (m − j + 1)·p₍ⱼ₎, at most 1.
+    In ascending order p₍ᵢ₎ becomes the maximum over j ≤ i of (m − j + 1)·p₍ⱼ₎, at most 1. SciPy does not have it.
     """
-    p, order = _ordered(p_values)
-    steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    return _restored(steps, order, np.shape(p_values))
+    p = _checked(p_values)
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1)
+    return adjusted.reshape(np.shape(p_values))
 
 
 def benjamini_hochberg(p_values: Floats) -> Floats:
     """Adjusted p-values, of any shape, under Benjamini and Hochberg: the share of false findings is held.
 
-    In ascending order p₍ᵢ₎ becomes the minimum over j ≥ i of (m / j)·p₍ⱼ₎. Holds for tests that are independent or
-    positively dependent, as levels of one model are.
+    Holds for tests that are independent or positively dependent, as levels of one model are.
     """
-    p, order = _ordered(p_values)
-    steps = np.minimum.accumulate((p[order] * len(p) / np.arange(1, len(p) + 1))[::-1])[::-1]
-    return _restored(steps, order, np.shape(p_values))
+    from scipy.stats import false_discovery_control
+
+    return np.asarray(false_discovery_control(_checked(p_values)), dtype=np.float64).reshape(np.shape(p_values))
 
 
-def _ordered(p_values: Floats) -> tuple[Floats, NDArray[np.intp]]:
+def _checked(p_values: Floats) -> Floats:
     p = np.asarray(p_values, dtype=np.float64).ravel()
     if not p.size or not ((p >= 0) & (p <= 1)).all():
         raise UserError("p-values to correct are numbers from 0 to 1, at least one of them")
-    return p, np.argsort(p, kind="stable")
-
-
-def _restored(steps: Floats, order: NDArray[np.intp], shape: tuple[int, ...]) -> Floats:
-    result = np.empty_like(steps)
-    result[order] = np.minimum(steps, 1)
-    return result.reshape(shape)
+    return p

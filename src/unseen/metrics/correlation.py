@@ -9,6 +9,7 @@ from math import atanh, inf, sqrt, tanh
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 
 from unseen.errors import UserError
 from unseen.metrics.resampling import RESAMPLES, Floats, Interval
@@ -17,7 +18,7 @@ LEAST = 4
 """Models that an interval needs: its width goes as 1/√(n − 3)."""
 LEAST_DRAWN = 7
 """Models that draws with replacement need: of fewer, too many draws have two or three models alone, on a line."""
-NORMAL_975 = 1.959963984540054
+NORMAL_975 = float(special.ndtri(0.975))
 
 
 @dataclass(frozen=True)
@@ -50,20 +51,15 @@ def correlation(x: ArrayLike, y: ArrayLike, *, resamples: int = RESAMPLES, seed:
         raise UserError(f"a correlation with an interval needs at least {LEAST} models, not {len(a)}")
     if np.ptp(a) == 0 or np.ptp(b) == 0:
         raise UserError("numbers that are all the same have no correlation with others")
+    from scipy.stats import rankdata
+
     n, r = len(a), _pearson(a, b)
     return Correlation(
         n=n,
         pearson=_fisher(r, 1 / sqrt(n - 3)),
-        spearman=_of_ranks(_pearson(midranks(a), midranks(b)), n),
+        spearman=_of_ranks(_pearson(rankdata(a), rankdata(b)), n),
         resampled=_over_draws(a, b, r, resamples, seed) if n >= LEAST_DRAWN else None,
     )
-
-
-def midranks(values: Floats) -> Floats:
-    """Ranks from 1, the least; equal values share the mean of theirs."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    return np.asarray((ends - (counts - 1) / 2)[place], dtype=np.float64)
 
 
 def _over_draws(a: Floats, b: Floats, r: float, resamples: int, seed: int) -> Interval:

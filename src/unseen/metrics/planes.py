@@ -2,6 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 Array = NDArray[np.float64]
 
@@ -9,7 +10,7 @@ DEGENERATE = 1e-8
 """Columns determine each other where the least singular value of them is below this share of the greatest."""
 HUBER = 1.345
 """Residuals beyond this many deviations weigh less: 95% as efficient as least squares if errors are normal."""
-MEDIAN_OF_NORMAL = 0.6744897501960817
+MEDIAN_OF_NORMAL = float(special.ndtri(0.75))
 """The median of |z| of a standard normal z."""
 STEPS = 200
 TOLERANCE = 1e-10

@@ -27,11 +27,9 @@ class Ranks:
 
 def rank(values: Floats) -> NDArray[np.int64]:
     """(…, m) ranks along the last axis: 1 + how many are greater."""
-    array = np.asarray(values, dtype=np.float64)
-    order = np.sort(array, axis=-1)
-    flat, sorted_ = array.reshape(-1, array.shape[-1]), order.reshape(-1, array.shape[-1])
-    ranks = [len(row) - np.searchsorted(ends, row, side="right") + 1 for row, ends in zip(flat, sorted_, strict=True)]
-    return np.asarray(ranks, dtype=np.int64).reshape(array.shape)
+    from scipy.stats import rankdata
+
+    return np.asarray(rankdata(-np.asarray(values, dtype=np.float64), method="min", axis=-1), dtype=np.int64)
 
 
 def ranks_from_draws(values: Floats, draws: Floats, level: float = 0.95) -> Ranks:

@@ -1,8 +1,9 @@
 """Whether a point lies further from the line of others than they do themselves."""
 
-from math import atan, cos, pi, sin, sqrt
+from math import sqrt
 
 import numpy as np
+from scipy import special
 
 from unseen.errors import UserError
 from unseen.metrics.resampling import Floats
@@ -34,17 +35,5 @@ def new_point_test(x: Floats, y: Floats, new_x: float, new_y: float) -> float:
 
 
 def student_two_sided(t: float, freedom: int) -> float:
-    """P(|T| ≥ |t|) of Student's t with a whole number ν of degrees of freedom.
-
-    A finite sum in θ = arctan(|t|/√ν): P(|T| < |t|) is sin θ·(1 + ½cos²θ + ½·¾cos⁴θ + …) for even ν, and
-    (2/π)·(θ + sin θ·(cos θ + ⅔cos³θ + …)) for odd, up to the power ν − 2 of the cosine (Zelen and Severo 1964).
-    """
-    angle = atan(abs(t) / sqrt(freedom))
-    odd = freedom % 2 == 1
-    power = cos(angle) if odd else 1.0
-    total = power if freedom > 1 else 0.0
-    for k in range(3 if odd else 2, freedom - 1, 2):
-        power *= cos(angle) ** 2 * (k - 1) / k
-        total += power
-    inside = sin(angle) * total
-    return max(0.0, 1 - (2 / pi * (angle + inside) if odd else inside))
+    """P(|T| ≥ |t|) of Student's t."""
+    return float(2 * special.stdtr(freedom, -abs(t)))

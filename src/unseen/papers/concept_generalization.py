@@ -15,11 +15,12 @@ any line, as they are not in the comparisons of the paper.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import erfc, sqrt
+from math import sqrt
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import special
 
 from unseen.errors import UserError, did_you_mean
 from unseen.metrics.accuracy_scales import expit, logit
@@ -225,7 +226,7 @@ def effective_generalization(
             unusual[number, place] = new_point_test(logit(x), logit(y), *logit(accuracies.mean[number, [0, place + 1]]))
     effective = accuracies.mean[:, 1:] - expected
     low, high = interval(differences)
-    off_line = np.vectorize(erfc)(np.abs(effective) / differences.std(axis=0, ddof=1) / sqrt(2))
+    off_line = special.erfc(np.abs(effective) / differences.std(axis=0, ddof=1) / sqrt(2))
     fits = tuple(fit_logits(base[:, 0], base[:, place + 1], [SEEN]) for place in range(len(LEVELS)))
     return ConceptGeneralization(
         accuracies.models, expected, effective, low, high, differences, off_line, unusual, fits

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.features.features import Features
 from unseen.jobs.probe_job import LogisticJob
@@ -54,7 +55,7 @@ def fit_again(result: Result, train: Features) -> DomainClassifier:
         raise UserError(f"{result.key}.json is about other training features of {job['backbone']} on {job['domain']}")
     there, labels = np.unique(train.y, return_inverse=True)
     y = torch.from_numpy(labels.astype(np.int64))
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = default_device()
     products = getattr(torch, job["products"])
     trainer = Trainer.load(train.X, y, len(there), _protocol(job["protocol"]), device=device, dtype=products)
     seed, shots = job["seed"], job["shots"]

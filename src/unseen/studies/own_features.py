@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from unseen.device import default_device
 from unseen.errors import UserError, did_you_mean
 from unseen.jobs.probe_job import LogisticJob
 from unseen.probes.logistic import Setting, probe_settings
@@ -171,10 +172,8 @@ def probe_arrays(
     device: str | None = None,
 ) -> Probed:
     """Probe features in memory; see `unseen.probe`."""
-    import torch
-
     chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
-    place = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    place = device or default_device()
     wanted, numbers = shots_in_python(shots), seeds_in_python(seeds)
     X, y, X_other, y_other = (_tensor(array) for array in (X_train, y_train, X_test, y_test))
     settings = [Setting(number, seed) for seed in numbers for number in wanted]

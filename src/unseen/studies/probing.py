@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from unseen.device import default_device, on_gpu
 from unseen.features.about import StoreAbout
 from unseen.features.features import Features
 from unseen.features.readers import read_features
@@ -123,13 +124,6 @@ def run(jobs: Sequence[Job], pairs: Sequence[FeaturePair], folder: Path, *, work
     yield from execute(jobs, folder, work, choose_executor(Means(workers, gpu=on_gpu())), grouped=alike)
 
 
-def on_gpu() -> bool:
-    """Whether jobs run on a GPU here."""
-    import torch
-
-    return torch.cuda.is_available()
-
-
 def _products() -> str:
     """The type of the numbers that regressions multiply here."""
     return "float16" if on_gpu() else "float32"
@@ -171,7 +165,7 @@ def _regression_rate(protocol: LogisticProtocol, pair: FeaturePair) -> float:
     """Flops a second in a short regression on such features: of one thread, or of the GPU."""
     import torch
 
-    device = torch.device("cuda" if on_gpu() else "cpu")
+    device = default_device()
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -201,7 +195,7 @@ def product_rate(shape: tuple[int, int, int], numbers: str = "float32") -> float
     import torch
 
     m, k, n = shape
-    device = "cuda" if on_gpu() else "cpu"
+    device = default_device()
     dtype = torch.float16 if numbers == "float16" else torch.float32
     threads, precision = torch.get_num_threads(), torch.get_float32_matmul_precision()
     torch.set_num_threads(1)

@@ -9,7 +9,6 @@ from unseen.papers.concept_generalization import effective_generalization, publi
 from unseen.report.concepts.extended_sections import extended_sections
 from unseen.report.concepts.level_sections import SHOWN, concept_section, sample_section
 from unseen.report.concepts.published_sections import CATEGORY_COLOURS, USUALLY_OFF, published_sections
-from unseen.report.concepts.section_parts import signed
 from unseen.report.leaderboard.page import YOURS_COLOUR
 from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits
 
@@ -51,13 +50,6 @@ def test_shots_that_the_paper_has_not_are_left_out() -> None:
         named(published_sections(data, summary(data)), "published").plots[0].title
         == "Accuracy with 4 samples a concept"
     )
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(-0.04, "0.0"), (0.0, "0.0"), (0.04, "0.0"), (-0.06, "−0.1"), (1.26, "+1.3")]
-)
-def test_a_difference_that_rounds_to_nothing_has_no_sign(value: float, text: str) -> None:
-    assert signed(value) == text
 
 
 def test_what_is_not_fair_is_said() -> None:

@@ -1,14 +1,11 @@
 """CIFAR as its authors distribute it: batches that are Python pickles, or plain bytes.
 
-The pickles, which Python 2 wrote, are not run: of what a pickle can name, only what rebuilds an array of bytes is
-admitted, and rebuilt here. Both kinds hold the same images in the same order, each 3072 bytes: all of red, then green,
-then blue.
+The pickles, which Python 2 wrote, are read without being run (`unseen.pickles`). Both kinds hold the same
+images in the same order, each 3072 bytes: all of red, then green, then blue.
 """
 
-import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -17,54 +14,11 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.images.datasets.listing import Listing, numbered, pixels_listing
+from unseen.pickles import PickledArray, read_plain_pickle
 
 SIDE = 32
 PIXELS = 3 * SIDE * SIDE
 Bytes = NDArray[np.uint8]
-
-
-class _ByteArray:
-    """Stands in for `numpy.ndarray`: keeps shape and bytes, if those are what its state brings."""
-
-    def __init__(self, *_: object) -> None:
-        self.array: Bytes = np.empty(0, dtype=np.uint8)
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        _version, shape, dtype, fortran, data = state
-        if dtype.code not in {"u1", "|u1"} or not isinstance(data, bytes) or len(data) != prod(shape):
-            raise pickle.UnpicklingError("an array that is not of bytes")
-        self.array = np.frombuffer(data, dtype=np.uint8).reshape(shape, order="F" if fortran else "C")
-
-
-class _Dtype:
-    """Stands in for `numpy.dtype`."""
-
-    def __init__(self, code: str | bytes, *_: object) -> None:
-        self.code = code.decode("latin-1") if isinstance(code, bytes) else code
-
-    def __setstate__(self, _: object) -> None:
-        """Its byte order and alignment are of no matter to bytes."""
-
-
-def _latin_bytes(text: str, _: str) -> bytes:
-    """Python 3 writes bytes for old readers as latin-1 text to be encoded."""
-    return text.encode("latin-1")
-
-
-_ADMITTED: dict[tuple[str, str], Callable[..., Any]] = {
-    ("numpy", "dtype"): _Dtype,
-    ("numpy", "ndarray"): _ByteArray,
-    ("numpy.core.multiarray", "_reconstruct"): _ByteArray,
-    ("numpy._core.multiarray", "_reconstruct"): _ByteArray,
-    ("_codecs", "encode"): _latin_bytes,
-}
-
-
-class _Reader(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in _ADMITTED:
-            raise pickle.UnpicklingError(f"it names {module}.{name}, which is not an array of bytes")
-        return _ADMITTED[module, name]
 
 
 def python_batches(
@@ -121,15 +75,9 @@ def _records(path: Path, label_bytes: int, classes: int) -> Bytes:
 
 
 def _load(path: Path) -> dict[bytes, Any]:
-    try:
-        with path.open("rb") as file:
-            content = _Reader(file, encoding="bytes").load()
-        if not isinstance(content, dict):
-            raise pickle.UnpicklingError("it holds no dictionary")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
-    except Exception as error:  # a damaged pickle can raise anything at all
-        raise UserError(f"{path}: refused, not a pickle of CIFAR ({str(error) or type(error).__name__})") from None
+    content = read_plain_pickle(path, encoding="bytes")
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: not a pickle of CIFAR; it holds no dictionary")
     return {key.encode() if isinstance(key, str) else key: value for key, value in content.items()}
 
 
@@ -143,8 +91,9 @@ def _names(path: Path, field: str) -> list[str]:
 def _batch(path: Path, field: str, classes: int) -> tuple[Bytes, list[int]]:
     content = _load(path)
     data, labels = content.get(b"data"), content.get(field.encode())
-    if not isinstance(data, _ByteArray) or data.array.shape[1:] != (PIXELS,) or not isinstance(labels, list):
+    pixels = data[0] if isinstance(data, PickledArray) and data else None
+    if not isinstance(pixels, np.ndarray) or pixels.shape[1:] != (PIXELS,) or not isinstance(labels, list):
         raise UserError(f"{path}: expected images of {PIXELS:,} bytes under 'data' and a list '{field}'")
-    if len(labels) != len(data.array) or not all(isinstance(n, int) and 0 <= n < classes for n in labels):
-        raise UserError(f"{path}: {len(data.array):,} images but {len(labels):,} labels, or a class without a name")
-    return data.array, labels
+    if len(labels) != len(pixels) or not all(isinstance(n, int) and 0 <= n < classes for n in labels):
+        raise UserError(f"{path}: {len(pixels):,} images but {len(labels):,} labels, or a class without a name")
+    return pixels, labels

@@ -3,6 +3,9 @@
 Numbers, text, cells and structures are read; sparse and complex arrays, objects and functions are not. The format is
 that of MathWorks' "MAT-File Format": a header of 128 bytes, then elements of a type, a size and their bytes, padded to
 multiples of eight, of which any may be compressed and matrices hold further elements.
+
+Not SciPy's reader, for these files come from elsewhere: it takes an unknown type of numbers for an address and cells
+nested thousands deep for a call each, and both end the process; a few hundred bytes make it ask for gigabytes.
 """
 
 import struct

@@ -3,12 +3,14 @@
 Beyond an image's edge is its mirror image.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import torch
 from numpy.random import Generator
 from numpy.typing import NDArray
-from torch import Tensor
-from torch.nn.functional import conv2d, grid_sample, pad
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Pixels = NDArray[np.float64]
 TRUNCATE = 4
@@ -22,6 +24,8 @@ def gaussian_blur(pixels: Pixels, deviation: float, _: Generator) -> Pixels:
 
 def defocus_blur(pixels: Pixels, parameters: tuple[int, float], _: Generator) -> Pixels:
     """The mean over a disk, whose edge is smoothed a little."""
+    import torch
+
     radius, smoothing = parameters
     reach = radius + 2
     y, x = torch.meshgrid(torch.arange(-reach, reach + 1), torch.arange(-reach, reach + 1), indexing="ij")
@@ -66,6 +70,8 @@ def elastic_transform(pixels: Pixels, parameters: tuple[float, float, float], ra
         parameters: (size of the displacements before smoothing, deviation of the smoothing, how far points move), in
             pixels.
     """
+    import torch
+
     size, deviation, shift = parameters
     height, width = pixels.shape[:2]
     centre, third = np.array([height, width]) / 2, min(height, width) / 3
@@ -82,6 +88,9 @@ def elastic_transform(pixels: Pixels, parameters: tuple[float, float, float], ra
 
 def _sampled(pixels: Pixels, y: Pixels, x: Pixels) -> Pixels:
     """The image at places (h, w) in pixels, between its pixels in proportion."""
+    import torch
+    from torch.nn.functional import grid_sample
+
     height, width = pixels.shape[:2]
     grid = np.stack([(2 * x + 1) / width - 1, (2 * y + 1) / height - 1], axis=-1)
     planes = _planes(pixels).transpose(0, 1)
@@ -89,8 +98,10 @@ def _sampled(pixels: Pixels, y: Pixels, x: Pixels) -> Pixels:
     return _images(found.transpose(0, 1))
 
 
-def _smoothed(planes: Tensor, deviation: float) -> Tensor:
+def _smoothed(planes: "Tensor", deviation: float) -> "Tensor":
     """Planes (c, 1, h, w) after a Gaussian, down the columns and then along the rows."""
+    import torch
+
     # Beyond the other side of the image a mirrored edge is not defined, and a Gaussian so wide is flat there anyway.
     reach = min(int(TRUNCATE * deviation + 0.5), min(planes.shape[-2:]) - 1)
     if reach == 0:
@@ -100,15 +111,19 @@ def _smoothed(planes: Tensor, deviation: float) -> Tensor:
     return _convolved(_convolved(planes, line[None, None, :, None]), line[None, None, None, :])
 
 
-def _convolved(planes: Tensor, kernel: Tensor) -> Tensor:
+def _convolved(planes: "Tensor", kernel: "Tensor") -> "Tensor":
     """Planes (c, 1, h, w) after a kernel (1, 1, odd, odd)."""
+    from torch.nn.functional import conv2d, pad
+
     above, left = kernel.shape[2] // 2, kernel.shape[3] // 2
     return conv2d(pad(planes, (left, left, above, above), mode="reflect"), kernel)
 
 
-def _planes(pixels: Pixels) -> Tensor:
+def _planes(pixels: Pixels) -> "Tensor":
+    import torch
+
     return torch.from_numpy(np.ascontiguousarray(pixels.transpose(2, 0, 1), dtype=np.float32))[:, None]
 
 
-def _images(planes: Tensor) -> Pixels:
+def _images(planes: "Tensor") -> Pixels:
     return planes[:, 0].permute(1, 2, 0).double().numpy()

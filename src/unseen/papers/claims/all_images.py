@@ -11,9 +11,9 @@ from unseen.papers.claims.printed import (
     listed,
     name,
     series,
-    signed,
     span,
 )
+from unseen.words import signed
 
 NAMED_SELF_SUPERVISED = ("s-DINO", "s-SwAV", "s-BYOL", "s-OBoW", "s-SimCLR-v2")
 SMALL_TRANSFORMERS = ("a-DeiT-S", "a-T2T-ViT-t-14")

@@ -13,9 +13,9 @@ from unseen.papers.claims.printed import (
     listed,
     name,
     series,
-    signed,
     span,
 )
+from unseen.words import signed
 
 SUPERVISED = (REFERENCE, "d-Semi-Sup", "d-Semi-Weakly-Sup")
 SELF_SUPERVISED = ("s-MoCo-v2", "s-SwAV", "s-SimCLR-v2", "s-BYOL")

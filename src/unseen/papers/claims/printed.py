@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from unseen.papers.load import published
+from unseen.words import signed
 
 REFERENCE = "ResNet50"
 LEVELS = ("l1", "l2", "l3", "l4", "l5")
@@ -107,12 +108,6 @@ def _by(table: Any, *keys: str, value: str = "value") -> dict[Any, float]:
 def name(domain: str) -> str:
     """A domain as the papers write it."""
     return "IN-1K" if domain == "in1k" else domain.upper()
-
-
-def signed(points: float, digits: int = 1) -> str:
-    """A difference with its sign, the minus not being a hyphen; nothing before a zero."""
-    text = f"{points:+.{digits}f}"
-    return text.replace("-", "−") if float(text) else text[1:]
 
 
 def span(leads: Sequence[Lead]) -> str:

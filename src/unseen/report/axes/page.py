@@ -10,10 +10,11 @@ from unseen.files import atomic_write
 from unseen.metrics.accuracy_scales import logit
 from unseen.metrics.resampling import Interval
 from unseen.report.axes.words import findings, from_seen, rank_text, short_value, strong_and_weak, value_text
-from unseen.report.concepts.section_parts import COLOURS, signed
+from unseen.report.concepts.section_parts import COLOURS
 from unseen.report.core.render import render
 from unseen.studies.axes.page_data import AxesPage
 from unseen.studies.axes.together import AXES, SEEN, Axes, AxisPair, Measure
+from unseen.words import signed
 
 SHEETS = ("page.css", "axes.css")
 SCRIPTS = ("plots.js", "table.js", "look.js", "axes.js")

@@ -4,8 +4,8 @@ from collections import Counter
 
 from unseen.metrics.correlation import LEAST
 from unseen.metrics.resampling import Interval
-from unseen.report.concepts.section_parts import signed
 from unseen.studies.axes.together import Axes, AxisPair, Measure, Standing
+from unseen.words import signed
 
 FEW = 10
 """Below so many backbones, correlations come with a warning."""

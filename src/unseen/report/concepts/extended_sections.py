@@ -10,9 +10,10 @@ import pandas as pd
 from unseen.papers import cog_models, published
 from unseen.papers.concept_generalization import DOMAINS, SEEN
 from unseen.report.concepts.published_sections import published_lines
-from unseen.report.concepts.section_parts import YOURS, domain_ticks, own_colour, own_series, signed
+from unseen.report.concepts.section_parts import YOURS, domain_ticks, own_colour, own_series
 from unseen.report.core.sections import Plot, Section, Series
 from unseen.runs.data import RunData
+from unseen.words import signed
 
 CLUSTERING = {"purity": "Purity (%)", "ami": "AMI", "nmi": "NMI", "ari": "ARI"}
 GEOMETRY = {"alignment": "Alignment (lower is closer)", "uniformity": "Uniformity (higher is more even)"}

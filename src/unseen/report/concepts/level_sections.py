@@ -9,9 +9,10 @@ from unseen.errors import UserError
 from unseen.metrics.resampling import Floats
 from unseen.metrics.sample_exchange import samples_for
 from unseen.metrics.slope import SimilaritySlope, similarity_slope
-from unseen.report.concepts.section_parts import COLOURS, domain_ticks, signed
+from unseen.report.concepts.section_parts import COLOURS, domain_ticks
 from unseen.report.core.sections import Plot, Section, Series
 from unseen.runs.data import Backbone, ConceptAccuracy, Domain, RunData
+from unseen.words import signed
 
 BINS = 20
 SHOWN = 1000

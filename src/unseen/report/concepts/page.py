@@ -25,13 +25,13 @@ from unseen.report.concepts.rows import (
     shots_order,
     unique,
 )
-from unseen.report.concepts.section_parts import signed
 from unseen.report.concepts.variant_sections import main_part, variant_sections
 from unseen.report.core.render import render
 from unseen.report.core.sections import Section
 from unseen.runs.comparability_words import comparison_notices
 from unseen.runs.data import Backbone, Domain, Example, RunData
 from unseen.runs.tables import score_table, summarise, with_concept_intervals
+from unseen.words import duration, signed
 
 SCRIPTS = ("plots.js", "sections.js", "table.js", "look.js", "page.js")
 # A backbone's colour tells its category; symbol and dash tell members of a category apart (7 × 6 pairs before
@@ -93,7 +93,7 @@ def _render(data: RunData) -> str:
     filters: dict[str, Callable[..., str]] = {
         "in_unit": _in_unit,
         "points": _points,
-        "duration": _duration,
+        "duration": duration,
         "metric": metric_title,
     }
     return render("page.html.j2", sheets=("page.css",), scripts=SCRIPTS, filters=filters, values=values)
@@ -153,10 +153,3 @@ def _in_unit(value: float, row: Row) -> str:
 
 def _points(share: float) -> str:
     return signed(100 * share)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes = round(seconds / 60)
-    return f"{seconds / 60:.1f} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -16,11 +16,12 @@ from unseen.papers.concept_generalization import (
     published_accuracies,
 )
 from unseen.papers.leaderboard import REFERENCE
-from unseen.report.concepts.section_parts import YOURS, domain_ticks, own_colour, own_series, signed
+from unseen.report.concepts.section_parts import YOURS, domain_ticks, own_colour, own_series
 from unseen.report.core.sections import Plot, Section, Series, Ticks
 from unseen.runs.comparability_words import comparison_notices
 from unseen.runs.data import Backbone, RunData
 from unseen.runs.tables import with_concept_intervals
+from unseen.words import signed
 
 CATEGORY_COLOURS = {"reference": 4, "architecture": 0, "self-supervision": 1, "regularization": 2, "web data": 3}
 SHOTS = ("1", "2", "4", "8", "16", "32", "64", "128", "all")

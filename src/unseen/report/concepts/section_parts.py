@@ -18,12 +18,6 @@ def domain_ticks(domains: Sequence[Domain]) -> Ticks:
     return tuple((float(place), domain.title) for place, domain in enumerate(domains))
 
 
-def signed(value: float, digits: int = 1) -> str:
-    """A difference as it is written for a reader: a minus that is no hyphen, and no sign before a zero."""
-    text = f"{value:+.{digits}f}"
-    return text.replace("-", "−") if float(text) else text[1:]
-
-
 def own_colour(number: int, first: int = 0) -> int:
     """The colour of a backbone by its place in the run."""
     return (first + number) % COLOURS

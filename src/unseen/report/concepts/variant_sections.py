@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from unseen.report.concepts.rows import shots_order
-from unseen.report.concepts.section_parts import COLOURS, domain_ticks, signed
+from unseen.report.concepts.section_parts import COLOURS, domain_ticks
 from unseen.report.core.sections import Plot, Section, Series
 from unseen.runs.data import Domain, RunData
+from unseen.words import signed
 
 FINE_TUNED = "fine-tuned"
 RANDOM = "random"

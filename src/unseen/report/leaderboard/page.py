@@ -10,10 +10,10 @@ from unseen.papers import TABLES
 from unseen.papers.concept_generalization import LEVELS
 from unseen.papers.leaderboard import Entry, Leaderboard
 from unseen.report.concepts.published_sections import CATEGORY_COLOURS
-from unseen.report.concepts.section_parts import signed
 from unseen.report.core.render import render
 from unseen.report.core.sections import Plot, Section, Series, Ticks
 from unseen.report.leaderboard.figures import figure_sections
+from unseen.words import signed
 
 SHEETS = ("page.css", "leaderboard.css")
 SCRIPTS = ("plots.js", "sections.js", "table.js", "look.js", "leaderboard.js")

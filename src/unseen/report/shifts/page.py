@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from unseen.files import atomic_write
-from unseen.report.concepts.section_parts import signed
 from unseen.report.core.render import render
 from unseen.studies.shifts.model_score import ModelScore
+from unseen.words import signed
 
 SCRIPTS = ("plots.js", "table.js", "look.js", "shifts.js")
 COLOURS = 8

@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from unseen.backbones.backbone import Backbone
+from unseen.device import default_device, on_gpu
 from unseen.errors import UserError
 from unseen.features.batches import Decoder, Piece, decoded, geometry
 from unseen.features.device_memory import sent
@@ -63,10 +64,8 @@ def plan_reference(
     Args:
         images: `names_and_pixels` of those.
     """
-    import torch
-
     spec = backbone.spec
-    arithmetic = "float16" if torch.cuda.is_available() else "float32"
+    arithmetic = "float16" if on_gpu() else "float32"
     return FinetuneJob(study, protocol, backbone.label, spec, domain, images, seed, arithmetic)
 
 
@@ -125,7 +124,7 @@ def _fine_tuned(
     from unseen.metrics.accuracy import top_k_accuracy
     from unseen.probes.finetuning.train import finetune, predict, with_head
 
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = default_device()
     model = with_head(backbone.module, backbone.spec.dimension, len(images.classes), seed=job.seed)
     transform = backbone.spec.transform
     done = finetune(

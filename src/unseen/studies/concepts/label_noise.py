@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.features.features import Features
 from unseen.jobs.correctness import linear_scores
@@ -71,7 +72,7 @@ def _confident(
             f"the test features of {domain} have {features.dimension} dimensions, but the classifier of "
             f"{classifier.domain} {classifier.weights.shape[1]}; are they of the same backbone?"
         )
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = default_device()
     units = on_device(features.X, device, unit=True).to(classifier.products)
     found = list[tuple[object, ...]]()
     start = 0

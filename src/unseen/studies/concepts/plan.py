@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone
+from unseen.device import on_gpu
 from unseen.errors import UserError, did_you_mean
 from unseen.features.disk import feature_bytes, remaining_rows
 from unseen.features.settings import Settings
@@ -21,7 +22,7 @@ from unseen.probes.sgd.memory import SweepSize
 from unseen.probes.sgd.rows import ALIGNED
 from unseen.studies.concepts.features import SIDES
 from unseen.studies.concepts.variants import PLAIN
-from unseen.studies.probing import EXTENDED, FeaturePair, on_gpu
+from unseen.studies.probing import EXTENDED, FeaturePair
 
 
 @dataclass(frozen=True)

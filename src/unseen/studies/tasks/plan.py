@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone
+from unseen.device import on_gpu
 from unseen.features.disk import feature_bytes, remaining_rows
 from unseen.features.settings import Settings
 from unseen.features.speed import seconds_per_image
@@ -18,7 +19,7 @@ from unseen.probes.many_shot import ManyShotProtocol
 from unseen.runs.comparability_words import listed
 from unseen.runs.data import Study
 from unseen.runs.results import missing
-from unseen.studies.probing import on_gpu, product_rate
+from unseen.studies.probing import product_rate
 from unseen.studies.tasks.comparisons import dataset_title, scored_data
 from unseen.studies.tasks.features import TaskFeatures, splits_of
 from unseen.studies.tasks.page_data import SHOTS

@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone as LoadedBackbone
+from unseen.device import on_gpu
 from unseen.features.readers import read_features
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
@@ -24,7 +25,6 @@ from unseen.runs.executors import choose_executor
 from unseen.runs.record import FEATURES_BY, TOP1, VERSION
 from unseen.studies.concepts.features import Place, read_about
 from unseen.studies.concepts.study import backbone_text
-from unseen.studies.probing import on_gpu
 from unseen.studies.tasks.comparisons import dataset_title, is_of_dataset, limit_text, scored_data
 from unseen.studies.tasks.features import TaskFeatures
 from unseen.studies.tasks.plan import STUDY, by_size

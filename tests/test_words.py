@@ -1,8 +1,8 @@
-"""Seconds, rates and counts in words."""
+"""Seconds, rates, counts and differences in words."""
 
 import pytest
 
-from unseen.words import counted, rate
+from unseen.words import counted, duration, rate, signed
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,14 @@ def test_one_is_singular() -> None:
     assert [counted(number, "core") for number in (1, 2, 1200)] == ["1 core", "2 cores", "1,200 cores"]
     assert counted(2, "setting of shots") == "2 settings of shots"
     assert rate(2, "steps") == "2.0 steps a second"
+
+
+def test_a_duration_has_the_digits_that_matter() -> None:
+    assert [duration(seconds) for seconds in (0.04, 9.94, 9.96, 89, 91, 5399, 5400)] == [
+        "0.0 s", "9.9 s", "10 s", "89 s", "2 min", "90 min", "1.5 h",
+    ]  # fmt: skip
+
+
+def test_a_difference_has_its_sign_but_for_zero() -> None:
+    assert [signed(value) for value in (1.25, -0.5, 0.04, -0.04)] == ["+1.2", "−0.5", "0.0", "0.0"]
+    assert signed(-0.04, 2) == "−0.04"

@@ -7,19 +7,18 @@ the demo by people who had 20 seconds, are the OOD sets. No family of sets is on
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
+from emoji_pool.classifier import Recipe
+from emoji_pool.concepts import CLASSES, FOLDS, classified, folds, named_synsets
+from emoji_pool.glyphs import SIDE, Pictures
 from unseen.demo import drawings
-from unseen.demo.emoji.classifier import Recipe
-from unseen.demo.emoji.concepts import CLASSES, FOLDS, classified, folds, named_synsets
-from unseen.demo.emoji.glyphs import SIDE, Pictures
 from unseen.ontology.wordnet import wordnet
 from unseen.studies.shifts.model_pool import Fold, Labelled, Labels, PoolModel, plan_pool, with_recipe
 
-RESULTS = Path(__file__).parents[1] / "data" / "emoji_pool.csv"
-"""Accuracies of the pool, as `python -m unseen.demo.emoji.train_pool` gave them."""
+RESULTS = drawings.DATA / "emoji_pool.csv"
+"""Accuracies of the pool, as `python -m emoji_pool.train_pool` gave them."""
 TRAINING = ("noto", "fluent-ink")
 ID_SETS: Mapping[str, tuple[str, ...]] = {
     "id_noto": ("noto", "noto-v1"),

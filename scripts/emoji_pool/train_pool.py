@@ -1,6 +1,6 @@
 """Train the pool of emoji classifiers and write the table of their accuracies.
 
-    python -m unseen.demo.emoji.train_pool OUT_DIR [--workers 1] [--steps 240] [--only PART_OF_A_NAME]
+    PYTHONPATH=scripts python -m emoji_pool.train_pool OUT_DIR [--workers 1] [--steps 240] [--only PART_OF_A_NAME]
 
 Renders the emoji (of the packages `@iconify-json/…`, with resvg_py) into OUT_DIR/pictures.npz the first time, trains
 what is missing, with a small file for each network in OUT_DIR/results, and writes OUT_DIR/emoji_pool.csv. Stopped, the
@@ -10,10 +10,10 @@ same command goes on. It runs on the CPU, one thread a process: the same machine
 import argparse
 from pathlib import Path
 
-from unseen.demo.emoji.classifier import Recipe, train_classifier
-from unseen.demo.emoji.concepts import CLASSES, classified
-from unseen.demo.emoji.glyphs import stored_pictures
-from unseen.demo.emoji.pool import emoji_folds, emoji_models
+from emoji_pool.classifier import Recipe, train_classifier
+from emoji_pool.concepts import CLASSES, classified
+from emoji_pool.glyphs import stored_pictures
+from emoji_pool.pool import emoji_folds, emoji_models
 from unseen.errors import UserError
 from unseen.studies.shifts.model_pool import images_tested, pool_jobs, run_pool, write_pool
 

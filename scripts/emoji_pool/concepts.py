@@ -14,7 +14,7 @@ from unseen.files import read_table
 from unseen.ontology.class_mapping import ClassMapping, map_by_wordnet
 from unseen.ontology.wordnet import wordnet
 
-TABLE = Path(__file__).parents[1] / "data" / "emoji_concepts.csv"
+TABLE = Path(__file__).with_name("emoji_concepts.csv")
 FOLDS = 3
 """Parts of the concepts: each tests once, on networks that were trained on the others."""
 

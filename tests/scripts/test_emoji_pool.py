@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from emoji_pool.classifier import Recipe, augment, train_classifier
+from emoji_pool.concepts import CLASSES, FOLDS, class_mapping, classified, folds, named_synsets
+from emoji_pool.glyphs import SETS, SIDE, Pictures, all_sets, read_icons, render, stored_pictures, svg
+from emoji_pool.pool import DRAWINGS, GREY, ID_SETS, OOD_SETS, RESULTS, emoji_folds, emoji_models
+from emoji_pool.train_pool import main
 from unseen.demo import drawings
-from unseen.demo.emoji.classifier import Recipe, augment, train_classifier
-from unseen.demo.emoji.concepts import CLASSES, FOLDS, class_mapping, classified, folds, named_synsets
-from unseen.demo.emoji.glyphs import SETS, SIDE, Pictures, all_sets, read_icons, render, stored_pictures, svg
-from unseen.demo.emoji.pool import DRAWINGS, GREY, ID_SETS, OOD_SETS, RESULTS, emoji_folds, emoji_models
-from unseen.demo.emoji.train_pool import main
 from unseen.errors import UserError
 from unseen.files import read_table
 from unseen.ontology.wordnet import wordnet

@@ -1,0 +1,20 @@
+"""Where work is done if nobody says: on the GPU, if PyTorch finds one."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+
+def on_gpu() -> bool:
+    """Whether there is a GPU to work on."""
+    import torch
+
+    return torch.cuda.is_available()
+
+
+def default_device() -> "torch.device":
+    """The GPU, or the CPU where there is none."""
+    import torch
+
+    return torch.device("cuda" if on_gpu() else "cpu")

@@ -1,0 +1,107 @@
+"""An installation without PyTorch: what works in it, and what the rest says."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unseen.errors import UserError
+from unseen.extras import MissingExtraError, naming_extras
+
+LEFT_OUT = ("torch", "optuna", "safetensors", "torchvision", "timm")
+RUN = f"""
+import json, sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {LEFT_OUT!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Absent())
+from unseen.cli.main import run
+codes = []
+for arguments in json.loads(sys.argv[1]):
+    sys.argv = ["unseen", *arguments]
+    try:
+        run()
+    except SystemExit as stop:
+        codes.append(stop.code)
+print(json.dumps(codes))
+"""
+
+
+def run_without_torch(folder: Path, *commands: str) -> tuple[list[int], str]:
+    """The exit code of each command and all that is said on standard error, in one process that has no PyTorch."""
+    arguments = [sys.executable, "-c", RUN, json.dumps([command.split() for command in commands])]
+    answer = subprocess.run(arguments, cwd=folder, check=False, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    return json.loads(answer.stdout.splitlines()[-1]), answer.stderr
+
+
+def test_what_needs_no_torch_works_without(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    with (tmp_path / "table.csv").open("w", newline="") as file:
+        rows = [[f"m{i}", *np.round(row, 4)] for i, row in enumerate(rng.uniform(0.2, 0.9, (12, 4)))]
+        csv.writer(file).writerows([["model", "a", "b", "c", "ood"], *rows])
+    for name in ("id.npz", "ood.npz"):
+        labels = rng.integers(0, 3, 200)
+        wrong = {f"m{i}": np.where(rng.random(200) < 0.05 * i, 0, labels) for i in range(1, 8)}
+        np.savez(tmp_path / name, labels=labels, **wrong)
+    leaves = "".join(f"{kind}{i},{kind}\n" for kind in ("hawk", "moss") for i in range(4))
+    (tmp_path / "tree.csv").write_text(f"child,parent\n{leaves}hawk,life\nmoss,life\n")
+    (tmp_path / "seen.txt").write_text("hawk0\n")
+    commands = (
+        "levels show cog-v2",
+        "levels build --taxonomy tree.csv --seen seen.txt --levels 2 --size 3 --out levels.csv",
+        "levels plot levels.csv --out levels.svg",
+        "levels plot levels.csv --out levels.html",
+        "similarity tiger_cat.n.02 domestic_cat.n.01",
+        "concept tabby.n.01",
+        "shifts fit table.csv --id a,b --ood ood --out fit",
+        "shifts pairs table.csv --id a,b,c --ood ood",
+        "shifts agreement id.npz ood.npz",
+        "shifts sets",
+        "leaderboard --out leaderboard.html",
+        "published cog-v2",
+        "claims",
+        "ls backbones --catalogue",
+        "ls datasets",
+        "doctor",
+    )
+    codes, said = run_without_torch(tmp_path, *commands)
+    assert dict(zip(commands, codes, strict=True)) == dict.fromkeys(commands, 0), said
+
+
+def test_what_needs_torch_says_so_in_one_sentence(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "half.npz", X=rng.normal(size=(8, 3)).astype(np.float32), y=np.repeat([0, 1], 4))
+    (tmp_path / "images").mkdir()
+    commands = (
+        "probe half.npz half.npz",
+        "demo --out demo",
+        "show timm:resnet50",
+        "extract --images images --backbone timm:resnet50 --out features",
+        "shifts interpolate a.safetensors b.safetensors --out wise",
+    )
+    codes, said = run_without_torch(tmp_path, *commands)
+    assert codes == [2] * len(commands), said
+    lines = said.splitlines()
+    assert len(lines) == len(commands), said
+    assert all("pip install 'unseen[torch]'" in line for line in lines), said
+
+
+def test_python_gets_an_import_error_that_is_a_users_error() -> None:
+    @naming_extras()
+    def needs(package: str) -> None:
+        raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+
+    with pytest.raises(MissingExtraError, match=r"unseen\[torch\]") as caught:
+        needs("torch.nn")
+    assert isinstance(caught.value, UserError)
+    assert isinstance(caught.value, ImportError)
+    with pytest.raises(ModuleNotFoundError, match="elsewhere"):
+        needs("elsewhere")
