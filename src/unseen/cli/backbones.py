@@ -1,14 +1,12 @@
-"""`unseen show` and the list of backbones: what can turn images into features, and what it says of itself."""
+"""`unseen ls backbones`: what can turn images into features, and what it says of itself."""
 
 from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, cast, get_args
-
-import typer
+from typing import TYPE_CHECKING, cast, get_args
 
 from unseen.cli.choices import choose
-from unseen.cli.output import Json, note, print_json, print_table
+from unseen.cli.output import note, print_json, print_table
 
 if TYPE_CHECKING:
     from unseen.backbones.catalogue import Published, Training
@@ -17,16 +15,14 @@ Rows = list[tuple[str, ...]]
 
 
 def show(
-    backbone: Annotated[str, typer.Argument(help="For instance timm:resnet50.a1_in1k, or file.py:function.")],
-    pool: Annotated[str | None, typer.Option(help="avg, cls, cls+avg or none, instead of its own pooling.")] = None,
-    layer: Annotated[str | None, typer.Option(help="Module to take features from, by its dotted name.")] = None,
-    size: Annotated[int | None, typer.Option(help="Side of the images in pixels, instead of its own.")] = None,
-    checkpoint: Annotated[Path | None, typer.Option(help="Weights for an architecture of timm or torchvision.")] = None,
-    weights: Annotated[str, typer.Option(help="pretrained, or random for an untrained network.")] = "pretrained",
-    normalize: Annotated[
-        str | None, typer.Option(help="imagenet, none, half or clip, instead of the backbone's own.")
-    ] = None,
-    as_json: Json = False,
+    backbone: str,
+    pool: str | None,
+    layer: str | None,
+    size: int | None,
+    checkpoint: Path | None,
+    weights: str,
+    normalize: str | None,
+    as_json: bool,
 ) -> None:
     """Load a backbone and print what it does to images; all of it is in the key of extracted features."""
     from unseen.backbones.backbone import Pool, describe

@@ -1,10 +1,11 @@
-"""`unseen levels`: build, show and draw concept levels."""
+"""`unseen levels`: build, show and draw concept levels; look up concepts; draw training and test images."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unseen.cli import lookup, splits
 from unseen.cli.output import Json, console, note, print_json, print_table
 
 if TYPE_CHECKING:
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Concept levels: sets of unseen concepts, ever less similar to the seen ones.", no_args_is_help=True
 )
+app.command("lookup")(lookup.lookup)
+app.command("similarity")(lookup.similarity)
+app.add_typer(splits.app, name="splits")
 
 MOST_IMAGES = 1350
 LevelsArgument = Annotated[str, typer.Argument(help="cog-v2, cog-v1, or a levels CSV.")]

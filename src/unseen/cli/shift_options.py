@@ -25,7 +25,7 @@ FitOnOption = Annotated[
     str, typer.Option(help='Models of the fit, e.g. "group in {a, b} and val >= 5"; the others are only scored.')
 ]
 SizesOption = Annotated[
-    str, typer.Option(help="Images of test sets: val=50000,imagenet-a=7500, or the columns.csv of shifts evaluate.")
+    str, typer.Option(help="Images of test sets: val=50000,imagenet-a=7500, or the columns.csv of shifts run.")
 ]
 MinIdOption = Annotated[str, typer.Option(help="Least ID accuracy, in the table's unit: 5, or val=5.")]
 ModelOption = Annotated[str, typer.Option(help="Column of model names.")]

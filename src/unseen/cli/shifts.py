@@ -7,6 +7,7 @@ import typer
 
 from unseen.cli import captions as caption_sets
 from unseen.cli import shift_models
+from unseen.cli.moved import Tree
 from unseen.cli.output import console, note, print_table
 from unseen.cli.shift_options import (
     FitOnOption,
@@ -26,9 +27,8 @@ from unseen.cli.shift_options import (
 if TYPE_CHECKING:
     from unseen.studies.shifts.study import ShiftStudy
 
-app = typer.Typer(help="How models hold up under shifts of distribution.", no_args_is_help=True)
-app.command("evaluate")(shift_models.evaluate)
-app.command("sets")(shift_models.show_sets)
+app = typer.Typer(help="How models hold up under shifts of distribution.", no_args_is_help=True, cls=Tree)
+app.command("run")(shift_models.evaluate)
 app.command("mapping")(shift_models.show_mapping)
 app.command("interpolate")(shift_models.interpolate)
 app.command("captions")(caption_sets.captions)
