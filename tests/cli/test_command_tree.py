@@ -118,3 +118,8 @@ def test_shells_complete_commands_and_choices() -> None:
 def test_it_runs_as_a_module() -> None:
     command = [sys.executable, "-m", "unseen", "--version"]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.startswith("unseen ")
+
+
+def test_help_joins_the_lines_of_docstrings() -> None:
+    for name, command in COMMANDS.items():
+        assert "\n" not in command.help.replace("\n\n", ""), name

@@ -1,51 +1,26 @@
 """`unseen ls backbones`: what can turn images into features, and what it says of itself."""
 
 from dataclasses import asdict
-from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING
 
-from unseen.cli.choices import choose
-from unseen.cli.output import note, print_json, print_table
+from unseen.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
+    from unseen.backbones.backbone import Backbone
     from unseen.backbones.catalogue import Published, Training
 
 Rows = list[tuple[str, ...]]
 
 
-def show(
-    backbone: str,
-    pool: str | None,
-    layer: str | None,
-    size: int | None,
-    checkpoint: Path | None,
-    weights: str,
-    normalize: str | None,
-    as_json: bool,
-) -> None:
-    """Load a backbone and print what it does to images; all of it is in the key of extracted features."""
-    from unseen.backbones.backbone import Pool, describe
-    from unseen.backbones.load import load_backbone
-    from unseen.images.transform import NORMALISATIONS
+def show(backbone: "Backbone", *, as_json: bool) -> None:
+    """Print what a backbone does to images; all of it is in the key of extracted features."""
+    from unseen.backbones.backbone import describe
 
-    chosen = cast("Pool", choose("--pool", pool, get_args(Pool))) if pool else None
-    kind = choose("--weights", weights, ("pretrained", "random"))
-    found = load_backbone(
-        backbone,
-        pool=chosen,
-        layer=layer,
-        size=size,
-        checkpoint=checkpoint,
-        weights="random" if kind == "random" else "pretrained",
-        normalise=choose("--normalize", normalize, tuple(NORMALISATIONS)) if normalize else None,
-    )
-    for sentence in found.notes:
-        note(sentence)
     if as_json:
-        print_json(asdict(found.spec))
+        print_json(asdict(backbone.spec))
     else:
-        print_table("", ("", ""), describe(found.spec))
+        print_table("", ("", ""), describe(backbone.spec))
 
 
 def source_rows() -> tuple[tuple[str, ...], Rows]:

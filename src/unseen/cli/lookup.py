@@ -4,6 +4,7 @@ from typing import Annotated, get_args
 
 import typer
 
+from unseen.cli.choices import choose, one_of
 from unseen.cli.output import Json, console, print_json, print_table
 
 
@@ -50,10 +51,8 @@ def similarity(
     a: Annotated[str, typer.Argument(help="An id or a name.")],
     b: Annotated[str, typer.Argument(help="Another.")],
     measure: Annotated[str, typer.Option(help="One of those `unseen ls measures` lists, or 'all'.")] = "lin",
-    lcs: Annotated[str, typer.Option(help="Rule for the lowest common ancestor: depth or information.")] = "depth",
-    over: Annotated[
-        str, typer.Option(help="What information content is counted over: imagenet or wordnet.")
-    ] = "imagenet",
+    lcs: Annotated[str, one_of("depth", "information", help="How the lowest common ancestor is chosen.")] = "depth",
+    over: Annotated[str, one_of("imagenet", "wordnet", help="What information content is counted over.")] = "imagenet",
     as_json: Json = False,
 ) -> None:
     """How similar two concepts are.
@@ -61,7 +60,6 @@ def similarity(
     Information content is counted as for the cog-v2 levels, over ImageNet-21K and its ancestors; concepts outside it
     need --over wordnet.
     """
-    from unseen.cli.choices import choose
     from unseen.errors import UserError
     from unseen.ontology.measures import all_measures, get_measure
     from unseen.ontology.measures import similarity as measure_pair

@@ -7,8 +7,10 @@ from typing import Annotated
 import typer
 
 from unseen.cli.backbones import catalogue_rows, show, source_rows
+from unseen.cli.loading import load_backbones
 from unseen.cli.modes import refuse_options
 from unseen.cli.moved import Tree
+from unseen.cli.options import CheckpointOption, LayerOption, NormalizeOption, PoolOption, SizeOption, WeightsOption
 from unseen.cli.output import Json, note, print_json, print_rows, print_table
 
 app = typer.Typer(help="List what can be named in other commands.", no_args_is_help=True, cls=Tree)
@@ -42,14 +44,12 @@ def backbones(
         str | None, typer.Argument(help="Load this one and say what it does: timm:resnet50.a1_in1k, file.py:function.")
     ] = None,
     catalogue: Annotated[bool, typer.Option("--catalogue", help="List the backbones of the papers.")] = False,
-    pool: Annotated[str | None, typer.Option(help="avg, cls, cls+avg or none, instead of its own pooling.")] = None,
-    layer: Annotated[str | None, typer.Option(help="Module to take features from, by its dotted name.")] = None,
-    size: Annotated[int | None, typer.Option(help="Side of the images in pixels, instead of its own.")] = None,
-    checkpoint: Annotated[Path | None, typer.Option(help="Weights for an architecture of timm or torchvision.")] = None,
-    weights: Annotated[str, typer.Option(help="pretrained, or random for an untrained network.")] = "pretrained",
-    normalize: Annotated[
-        str | None, typer.Option(help="imagenet, none, half or clip, instead of the backbone's own.")
-    ] = None,
+    pool: PoolOption = None,
+    layer: LayerOption = None,
+    size: SizeOption = None,
+    checkpoint: CheckpointOption = None,
+    weights: WeightsOption = "pretrained",
+    normalize: NormalizeOption = None,
     as_json: Json = False,
 ) -> None:
     """Where backbones come from, or what one of them does to images."""
@@ -57,7 +57,8 @@ def backbones(
     modes = {"": (*always, "catalogue"), "--catalogue": (*always[1:], "catalogue"), "NAME": (*always, *LOADING)}
     refuse_options(context, modes, "NAME" if name else "--catalogue" if catalogue else "")
     if name is not None:
-        show(name, pool, layer, size, checkpoint, weights, normalize, as_json)
+        [loaded] = load_backbones([name], "own", "cpu", checkpoint, pool, layer, size, weights, normalise=normalize)
+        show(loaded, as_json=as_json)
         return
     print_rows(*(catalogue_rows(training=as_json) if catalogue else source_rows()), as_json=as_json)
 

@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+from inspect import cleandoc
 from typing import Annotated, Any
 
 import typer
@@ -52,6 +53,19 @@ app.add_typer(papers.app, name="papers", rich_help_panel=RESULTS)
 app.add_typer(levels.app, name="levels", rich_help_panel=TOOLS)
 app.add_typer(ls.app, name="ls", rich_help_panel=TOOLS)
 app.command("doctor", rich_help_panel=TOOLS)(doctor.doctor)
+
+
+def _join_lines(group: typer.Typer) -> None:
+    """Let help break the lines of docstrings where the terminal ends, not where the source does."""
+    for command in group.registered_commands:
+        paragraphs = cleandoc(getattr(command.callback, "__doc__", None) or "").split("\n\n")
+        command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    for below in group.registered_groups:
+        if below.typer_instance is not None:
+            _join_lines(below.typer_instance)
+
+
+_join_lines(app)
 
 
 def _print_version(wanted: bool) -> None:

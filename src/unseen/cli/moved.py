@@ -1,6 +1,7 @@
 """Commands that have moved: a name of version 0.1 gives one sentence with the new one."""
 
-import typer
+from typing import Any
+
 from typer.core import TyperGroup
 
 from unseen.errors import UserError
@@ -29,12 +30,12 @@ MOVED = {
 class Tree(TyperGroup):
     """A group of commands that knows where those that are gone went."""
 
-    def resolve_command(self, ctx: typer.Context, args: list[str]):  # type: ignore[no-untyped-def, override]  # noqa: ANN201
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that the first argument names; one that has moved is a user's error."""
         words, place = [args[0]], ctx
         while place.parent is not None:
             words.insert(0, str(place.info_name))
-            place = place.parent  # type: ignore[assignment]
+            place = place.parent
         old = " ".join(words)
         if old in MOVED:
             raise UserError(f"'{old}' is now 'unseen {MOVED[old]}'")

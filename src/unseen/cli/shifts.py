@@ -53,8 +53,8 @@ def fit(
     unit: UnitOption = "detect",
     scale: ScaleOption = "logit",
     loss: LossOption = "squares",
-    resamples: Annotated[int, typer.Option(help="Of the models, for intervals.")] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the resamples.")] = 0,
+    resamples: Annotated[int, typer.Option(help="Number of bootstrap resamples of the models, for intervals.")] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the resamples.")] = 0,
 ) -> None:
     """Fit OOD accuracy on ID accuracies and score every model by what it has beyond that."""
     from unseen.report.shifts.files import write_study
