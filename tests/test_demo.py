@@ -48,7 +48,7 @@ def table(demo: tuple[Path, str]) -> pd.DataFrame:
 
 def test_it_prints_progress_a_summary_and_where_the_page_is(demo: tuple[Path, str]) -> None:
     folder, printed = demo
-    assert re.search(r"360 of 360 jobs to do, about \d+ (s|min) on \d+ cores", printed)
+    assert re.search(r"360 of 360 jobs to do, about \d+ (s|min) on (\d+ cores|the GPU)", printed)
     assert str(folder / "report.html") in printed
     assert "A short form of the protocol" in printed
     assert re.search(r"supervised +all +\d\d\.\d ± \d\.\d", printed)
@@ -95,10 +95,10 @@ def test_what_a_reader_should_see(table: pd.DataFrame) -> None:
 
 
 def test_the_documentation_has_the_numbers_of_a_run(table: pd.DataFrame) -> None:
-    """Those of the untrained network move by points from one machine to another."""
+    """Those of the untrained network move by points from one machine to another, others by half a point on a GPU."""
     page = (ROOT / "docs/demo.md").read_text()
     names = ["seen", "l1", "l2", "l3", "l4", "l5"]
-    tolerances = dict.fromkeys(("supervised", "mixup", "simclr", "pixels"), (0.5, 1)) | {"untrained": (5, 8)}
+    tolerances = dict.fromkeys(("supervised", "mixup", "simclr", "pixels"), (1, 1)) | {"untrained": (5, 8)}
     for backbone, (points, deviation) in tolerances.items():
         row = next(line for line in page.splitlines() if line.startswith(f"| {backbone} | "))
         found = 100 * table.loc[backbone].loc[names, ["mean", "deviation"]]
@@ -139,7 +139,7 @@ def test_interrupted_it_says_how_to_go_on(demo: tuple[Path, str], tmp_path: Path
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     said = process.stderr.readline()  # type: ignore[union-attr]
-    assert re.search(r"1200 of 1200 jobs to do, about [\d.]+ (min|h) on 1 core;", said)
+    assert re.search(r"1200 of 1200 jobs to do, about [\d.]+ (min|h) on (1 core|the GPU);", said)
     time.sleep(4)
     process.send_signal(signal.SIGINT)
     _, rest = process.communicate(timeout=30)

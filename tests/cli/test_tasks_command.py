@@ -311,7 +311,7 @@ def test_two_checkpoints_of_one_architecture(unseen: Unseen, tmp_path: Path, mon
     monkeypatch.setattr(tasks_module, "extract_features", no_extraction)
     for words, message in (
         (("--backbone", ids[1], "--name", "MoCo-v2"), "a run with other features by MoCo-v2"),
-        ((*both, "--name", "a"), "1 names, 2 backbones"),
+        ((*both, "--name", "a"), "1 name, 2 backbones"),
         ((*both, "--name", "a", "--name", "a"), "2 backbones are called a"),
         (("--backbone", ids[0], "--backbone", ids[0]), "2 backbones are called timm:test_resnet@moco.pth"),
         ((*both[:2] * 2, "--name", "a", "--name", "b"), "a and b are the same backbone"),

@@ -17,6 +17,7 @@ from unseen.jobs.many_shot_job import ManyShotJob, many_shot_scores
 from unseen.jobs.runner import Result, read_result, run_jobs
 from unseen.jobs.task_work import kept_folder, run_task_job, task_flops
 from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol, Metric
+from unseen.probes.newton import path as logistic_path
 
 FEW = ManyShotProtocol(name="few", weakest=1e-2, strongest=1e2, steps=3)
 
@@ -161,6 +162,7 @@ def test_a_killed_probe_keeps_what_it_has_and_tells_how_far_it_is(
     expected = run_task_job(job, places=places, load=read_features)
     monkeypatch.setattr(kept_fits, "SECONDS_BETWEEN_FILES", 0.0)
     monkeypatch.setattr(kept_fits, "SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(logistic_path, "BLOCK_ON_GPU", 1)
     told: list[FitProgress] = []
 
     def stop(progress: FitProgress) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast, get_args
 from unseen.cli.choices import choose
 from unseen.cli.output import note
 from unseen.errors import UserError
+from unseen.words import counted
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
@@ -42,7 +43,8 @@ def load_backbones(
     if checkpoint is not None and len(names) > 1:
         raise UserError("--checkpoint is for one backbone; give each its own file: --backbone timm:resnet50@FILE")
     if labels and len(labels) != len(names):
-        raise UserError(f"--name is given once for each --backbone: {len(labels)} names, {len(names)} backbones")
+        numbers = f"{counted(len(labels), 'name')}, {counted(len(names), 'backbone')}"
+        raise UserError(f"--name is given once for each --backbone: {numbers}")
     if normalise and len(normalise) not in {1, len(names)}:
         raise UserError(
             f"--normalize is given once for all backbones or once for each: {len(normalise)} for {len(names)} backbones"

@@ -20,7 +20,7 @@ def write_task_results(page: "TaskPage", report: Path, table: Path | None) -> No
 
     write_task_page(page, report)
     if table:
-        write_table(pd.DataFrame(score_rows(page)), table)
+        write_table(pd.DataFrame(score_rows(page)).astype({"limit": "Int64"}), table)
     for each in task_tables(page):
         own = [row for row in each.rows if not row.published]
         if each.kind == "scores" and own:

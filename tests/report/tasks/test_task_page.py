@@ -67,6 +67,16 @@ def test_best_and_second_best_as_in_the_paper() -> None:
     assert [row.published for row in five.rows] == [False] + [True] * 14
 
 
+def test_published_calibration_stands_only_beside_data_sets_of_the_paper() -> None:
+    with_one = next(table for table in task_tables(page()) if table.section == "calibration")
+    assert [row.name for row in with_one.rows] == ["mine", *(row.name for row in with_one.rows if row.published)]
+    assert len(with_one.columns) == 2
+    whole = page()
+    scores = [replace(score, dataset="digits") if score.dataset == "cifar10" else score for score in whole.scores]
+    [none, *_] = [t for t in task_tables(replace(whole, scores=scores)) if t.section == "calibration"]
+    assert (list(none.columns), [row.name for row in none.rows]) == (["digits"], ["mine"])
+
+
 def test_tables_of_correlations() -> None:
     tables = [table for table in task_tables(page()) if table.section == "correlations"]
     rows = {row.name: [cell.text for cell in row.cells] for row in tables[0].rows}

@@ -298,6 +298,19 @@ def test_incomplete_backbones_are_left_out_with_the_reason(tmp_path: Path) -> No
     assert any("b has no score" in sentence and "in1k, l1" in sentence for sentence in study_axes([folder]).notices)
 
 
+def test_runs_of_different_levels_are_not_called_unfinished(tmp_path: Path) -> None:
+    run = concept_run(tmp_path / "c", ("a",))
+    other = concept_run(tmp_path / "o", ("b",))
+    record = json.loads((other / "run.json").read_text())
+    for domain in record["domains"]:
+        domain["concepts"] = ["another (n00000001)"]
+    (other / "run.json").write_text(json.dumps(record))
+    page = study_axes([run, other])
+    [said] = [sentence for sentence in page.notices if "b has no score" in sentence]
+    assert "other concepts in in1k" in said
+    assert "finish the run" not in said
+
+
 def test_what_a_run_was_not_asked_for_is_named(tmp_path: Path) -> None:
     mine = [Backbone("a", "yours")]
     short = write_concept_run(tmp_path / "short", mine, concept_accuracy, domains=DOMAINS[:4])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from axis_folders import write_task_run
 
 from unseen.errors import UserError
 from unseen.features.features import Features
@@ -217,3 +218,9 @@ def test_mistakes(runs: dict[str, Path], unseen: Callable[..., Any], arguments: 
     answer = unseen("report", "--compare", *arguments[:2], runs["clear"], runs["blurred"], *arguments[2:])
     assert answer.code == 2
     assert sentence in answer.err
+
+
+def test_a_run_of_tasks_is_refused(tmp_path: Path) -> None:
+    folder = write_task_run(tmp_path / "tasks", ("a", "b"), lambda *_: 0.5)
+    with pytest.raises(UserError, match="is of unseen tasks"):
+        compare_backbones([folder], "a", "b")

@@ -16,12 +16,12 @@ PRINTED = [*published_task_scores(), *imagenet_top1()]
 
 
 def page(own: list[TaskScore], backbones: list[str]) -> TaskPage:
-    found = against_imagenet([*own, *PRINTED])
+    found = against_imagenet([*own, *PRINTED], {})
     return TaskPage("t", "p", backbones, [], [*own, *PRINTED], [], [], [], {}, against_imagenet=found)
 
 
 def test_every_printed_data_set_has_its_correlation_with_5_and_50_shots() -> None:
-    found = {(part.setting, part.dataset): part for part in against_imagenet(PRINTED)}
+    found = {(part.setting, part.dataset): part for part in against_imagenet(PRINTED, {})}
     table = published("ericsson-2021")
     table = table[table["metric"] == "accuracy"].assign(dataset=lambda t: t["dataset"].replace({"food": "food101"}))
     assert set(found) == set(zip(table["setting"], table["dataset"], strict=True))
@@ -78,3 +78,15 @@ def test_axes_have_percents_whatever_is_shown() -> None:
     [linear] = [section for section in imagenet_sections(page(own, ["mine"])) if section.name == "imagenet-linear"]
     [plot] = linear.plots
     assert [[text for _, text in ticks] for ticks in (plot.x_ticks, plot.y_ticks)] == [["3.3"], ["94.4"]]
+
+
+def test_a_part_of_a_data_set_has_a_plot_without_published_models() -> None:
+    own = [
+        TaskScore("mine", "cifar10 (part: 3)", "5-shot", "top1", 0.7),
+        TaskScore("mine", "", "imagenet", "top1", 0.75),
+    ]
+    [part] = against_imagenet(own, {"cifar10 (part: 3)": "CIFAR-10 (part: 3 images per class)"})
+    assert (part.setting, part.title) == ("5-shot", "CIFAR-10 (part: 3 images per class)")
+    found = against_imagenet([*own, *PRINTED], {"cifar10 (part: 3)": "CIFAR-10 (part: 3 images per class)"})
+    [part] = [each for each in found if each.dataset == "cifar10 (part: 3)"]
+    assert [(point.backbone, point.published) for point in part.points] == [("mine", False)]

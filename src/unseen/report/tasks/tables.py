@@ -15,7 +15,7 @@ from unseen.papers.transfer import (
     SCALED_ECE,
     TaskScore,
 )
-from unseen.studies.tasks.page_data import SHOTS, CorrelationTable, Pair, TaskPage
+from unseen.studies.tasks.page_data import OTHER, SHOTS, CorrelationTable, Pair, TaskPage
 
 CORRELATION_COLUMNS = ("Pearson", "95% interval", "over draws of models", "Spearman", "95% interval", "models")
 NO_FIT: dict[str, object] = {"penalty": None, "edge": None, "converged": None}
@@ -91,11 +91,12 @@ def score_rows(page: TaskPage) -> list[dict[str, object]]:
 
 
 def _by_dataset(page: TaskPage, titles: Mapping[str, str], setting: str, section: str, caption: str) -> Table:
-    """The run's data sets as columns; a column of means where there are such numbers."""
+    """The run's data sets as columns; with one of the paper's among them, also the means over the paper's ten."""
     scores = {(s.backbone, s.dataset): s for s in page.scores if s.setting == setting}
     own = [name for name in page.backbones if any((name, dataset) in scores for dataset in titles)]
     columns = [name for name in titles if any((backbone, name) in scores for backbone in own)]
-    columns += [""] if any(dataset == "" for _, dataset in scores) else []
+    in_paper = {dataset.name for dataset in page.datasets if dataset.family != OTHER}
+    columns += [""] if in_paper.intersection(columns) and any(dataset == "" for _, dataset in scores) else []
     others = dict.fromkeys(score.backbone for score in scores.values() if score.published and score.dataset in columns)
     rows = [*own, *others] if own else []
     better = METRICS["ece" if setting.endswith("ece") else "top1"].higher_is_better

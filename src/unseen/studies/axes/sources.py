@@ -103,13 +103,13 @@ def own_concepts(runs: Sequence[Run]) -> OwnConcepts:
     named = summary.assign(domain=summary["domain"].replace({seen: SEEN}))
     found, lacking = measured_accuracies(named, on_imagenet=on_imagenet)
     silent = {each.name: list(DOMAINS) for each in data.backbones if each.name not in {*found.models, *lacking}}
-    told = []
+    told, different = [], _different_levels(runs)
     for backbone, domains in (lacking | silent).items():
         absent = [seen if name == SEEN else name for name in domains]
         own = summary[(summary["backbone"] == backbone) & (summary["probe"] == "logistic")]
         told.append(
             f"{backbone} has no score of the logistic probe on {', '.join(absent)} with all images, which its place "
-            f"among others needs; {_what_to_do(data, own, absent)}"
+            f"among others needs; {different or _what_to_do(data, own, absent)}"
         )
     titles = {domain.name: domain.title for domain in data.domains}
     why = [f"{backbone}: {refusal(verdict, titles[domain])}" for (backbone, domain), verdict in refused.items()]
@@ -125,6 +125,17 @@ def _class_counts(data: RunData) -> str:
         return ""
     numbers = ", ".join(f"{title} {count:,}" for title, count in counts.items())
     return f"Numbers of classes differ ({numbers}): a drop from seen concepts does not measure generalization alone."
+
+
+def _different_levels(runs: Sequence[Run]) -> str:
+    """A clause on runs that have other concepts in a domain of the same name; empty where there are none."""
+    known: dict[str, tuple[Run, tuple[object, ...]]] = {}
+    for run in runs:
+        for domain in run.data.domains:
+            first, concepts = known.setdefault(domain.name, (run, tuple(domain.concepts)))
+            if concepts != tuple(domain.concepts):
+                return f"{first.name} and {run.name} have other concepts in {domain.name}: give runs of the same levels"
+    return ""
 
 
 def _what_to_do(data: RunData, scores: "pd.DataFrame", absent: Sequence[str]) -> str:

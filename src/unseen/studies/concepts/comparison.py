@@ -98,13 +98,18 @@ def _results(folders: Sequence[Path], shots: int | None, wanted: Collection[str]
     """
     found: dict[tuple[str, str], _Of] = {}
     for folder in folders:
-        provenance = read_run(folder).provenance
+        run = read_run(folder)
+        if run.study == "tasks":
+            raise UserError(
+                f"{folder} is of unseen tasks, and only runs of unseen concepts or unseen probe are compared image by "
+                f"image; unseen report shows tasks side by side"
+            )
         for result in read_results(folder):
             job = result.job
             if job["job"] != "LogisticJob" or job["shots"] != shots or "correct" not in result.values:
                 continue
             name, domain, seed = job["backbone"], job["domain"], job["seed"]
-            first = found.setdefault((name, domain), {}).setdefault(seed, _Found(folder, result, provenance))
+            first = found.setdefault((name, domain), {}).setdefault(seed, _Found(folder, result, run.provenance))
             if name in wanted and first.result.key != result.key:
                 raise UserError(
                     f"{first.folder} and {folder} both have {name} on {domain} with seed {seed}, from other features "

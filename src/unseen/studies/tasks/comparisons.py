@@ -36,9 +36,9 @@ def own_name(dataset: str) -> str:
     return f"{dataset} (yours)"
 
 
-def part_name(dataset: str) -> str:
-    """What a part of a data set is called."""
-    return f"{dataset} (part)"
+def part_name(dataset: str, limit: int) -> str:
+    """What a part of a data set is called; parts of different sizes are different data."""
+    return f"{dataset} (part: {limit})"
 
 
 def dataset_title(scored: ScoredData) -> str:
@@ -54,7 +54,7 @@ def limit_text(limit: int | None) -> str:
     return f"at most {limit} images of each class in every split" if limit else "all images"
 
 
-def _part_title(dataset: Dataset, limit: int | None) -> str:
+def _part_title(dataset: Dataset, limit: int) -> str:
     return f"{dataset.title} (part: {limit} images per class)"
 
 
@@ -64,12 +64,16 @@ def _verdict(scored: ScoredData) -> Comparability:
 
 def _name(dataset: str, verdict: Comparability) -> str:
     if _is_part(verdict):
-        return part_name(dataset)
+        return part_name(dataset, _limit(verdict))
     return dataset if verdict.allowed else own_name(dataset)
 
 
 def _is_part(verdict: Comparability) -> bool:
     return any(reason.code == "part" for reason in verdict.reasons)
+
+
+def _limit(verdict: Comparability) -> int:
+    return int(verdict.reasons[0].found)
 
 
 def task_verdicts(data: RunData, results: Iterable[Result]) -> dict[tuple[str, str], Comparability]:
@@ -85,16 +89,18 @@ def data_names(verdicts: Mapping[tuple[str, str], Comparability]) -> Names:
 
 
 def page_datasets(data: RunData, names: Names) -> list[TaskDataset]:
-    """The data sets of a page, in order; one that is of other data for some backbones is there twice."""
+    """The data sets of a page, in order; one that is of other data for some backbones is there for each."""
     found = []
     for domain in data.domains:
+        limits = {each.limit for each in data.scored if each.domain == domain.name and each.limit is not None}
         dataset = DATASETS[domain.name]
         known = {name for (_, of), name in names.items() if of == domain.name} or {domain.name}
         if domain.name in known:
             found.append(TaskDataset(dataset.name, dataset.title, dataset.metric, dataset.few_shot or ""))
-        if part_name(domain.name) in known:
-            title = _part_title(dataset, domain.limit)
-            found.append(TaskDataset(part_name(dataset.name), title, dataset.metric, OTHER, domain.limit))
+        for limit in sorted(limits):
+            name = part_name(domain.name, limit)
+            if name in known:
+                found.append(TaskDataset(name, _part_title(dataset, limit), dataset.metric, OTHER, limit))
         if own_name(domain.name) in known:
             found.append(TaskDataset(own_name(dataset.name), own_name(dataset.name), dataset.metric, OTHER))
     return found
@@ -115,7 +121,7 @@ def task_comparison_notices(verdicts: Mapping[tuple[str, str], Comparability]) -
 def _part_sentences(parts: Mapping[tuple[str, str], Comparability]) -> list[str]:
     titles: dict[int, list[str]] = {}
     for (_, dataset), verdict in parts.items():
-        titles.setdefault(int(verdict.reasons[0].found), []).append(DATASETS[dataset].title)
+        titles.setdefault(_limit(verdict), []).append(DATASETS[dataset].title)
     return [
         f"A quick look at a part of {', '.join(dict.fromkeys(names))}: {limit_text(limit)}. Such scores are not those "
         "of all images, so no published ones stand beside them."

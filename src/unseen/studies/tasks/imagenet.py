@@ -1,6 +1,6 @@
 """Every data set of the task study against accuracy on ImageNet, one by one (Ericsson et al. 2021, Figs. 5 and 6)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -13,11 +13,16 @@ from unseen.studies.tasks.page_data import SHOTS, AgainstImagenet, ImagenetPoint
 SETTINGS = (LINEAR, FINETUNED, *(f"{shots}-shot" for shots in SHOTS))
 
 
-def against_imagenet(scores: Sequence[TaskScore]) -> list[AgainstImagenet]:
+def against_imagenet(scores: Sequence[TaskScore], titles: Mapping[str, str]) -> list[AgainstImagenet]:
     """By setting and data set, the backbones whose accuracy on ImageNet is known; where there are none, nothing.
 
     A backbone needs the data set at hand and no other of its family.
+
+    Args:
+        titles: data sets of the run by name; those that the registry lacks, as parts of a data set, come last.
     """
+    shown = {name: dataset.title for name, dataset in DATASETS.items()}
+    shown |= {name: title for name, title in titles.items() if name not in shown}
     top1 = {(score.backbone, score.published): score for score in scores if score.setting == IMAGENET}
     points: dict[tuple[str, str], list[ImagenetPoint]] = {}
     for score in scores:
@@ -28,13 +33,13 @@ def against_imagenet(scores: Sequence[TaskScore]) -> list[AgainstImagenet]:
         AgainstImagenet(
             setting,
             name,
-            dataset.title,
+            title,
             found,
             _correlation([point for point in found if point.published]),
             _correlation([point for point in found if not point.published]),
         )
         for setting in SETTINGS
-        for name, dataset in DATASETS.items()
+        for name, title in shown.items()
         if (found := points.get((setting, name)))
     ]
 

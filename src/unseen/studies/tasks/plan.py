@@ -16,6 +16,7 @@ from unseen.jobs.runner import missing
 from unseen.jobs.task_work import TaskJob, task_flops
 from unseen.papers.transfer import SOURCE
 from unseen.probes.many_shot import ManyShotProtocol
+from unseen.runs.comparability_words import listed
 from unseen.runs.data import Study
 from unseen.studies.probing import on_gpu, product_rate
 from unseen.studies.tasks.comparisons import dataset_title, scored_data
@@ -69,7 +70,7 @@ def left_out(tasks: Sequence[TaskFeatures]) -> list[str]:
         short = [shots for shots in SHOTS if shots not in possible_shots(task)]
         if not short or task.dataset.few_shot is None:
             continue
-        settings = " and ".join(f"{shots}-shot" for shots in short)
+        settings = listed([f"{shots}-shot" for shots in short])
         reason = (
             f"{task.classes} classes, and episodes have {WAYS}"
             if task.classes < WAYS

@@ -93,17 +93,18 @@ def page_of_results(data: RunData, found: Sequence[Result], notes: Sequence[str]
     tables = [CorrelationTable("The paper's 14 models", *_correlated(printed))]
     if len(data.backbones) >= LEAST:
         tables.append(CorrelationTable("Your backbones", *_correlated(own)))
+    datasets = page_datasets(data, names)
     return TaskPage(
         title=data.title,
         protocol=", ".join(dict.fromkeys(map(_protocol_name, found))),
         backbones=[backbone.name for backbone in data.backbones],
-        datasets=page_datasets(data, names),
+        datasets=datasets,
         scores=[*own, *printed],
         fits=[_fit(result, names) for result in found if result.job["job"] == ManyShotJob.__name__],
         averages=together,
         correlations=tables,
         ranks=ranks(together),
-        against_imagenet=against_imagenet([*own, *printed]),
+        against_imagenet=against_imagenet([*own, *printed], {each.name: each.title for each in datasets}),
         notices=[
             *filter(None, [data.notice]),
             *task_comparison_notices(verdicts),
