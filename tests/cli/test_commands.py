@@ -70,18 +70,21 @@ def test_version_and_no_arguments(unseen: Unseen) -> None:
 
 
 def test_similarity(unseen: Unseen) -> None:
-    assert unseen("similarity", "n02123159", "n02121808", "--measure", "lin").out == "0.828703\n"
-    assert unseen("similarity", "tiger_cat.n.02", "domestic_cat.n.01").out == "0.828703\n"
-    every = json.loads(unseen("similarity", "n02123159", "n02084071", "--measure", "all", "--json").out)
+    assert unseen("levels", "similarity", "n02123159", "n02121808", "--measure", "lin").out == "0.828703\n"
+    assert unseen("levels", "similarity", "tiger_cat.n.02", "domestic_cat.n.01").out == "0.828703\n"
+    every = json.loads(unseen("levels", "similarity", "n02123159", "n02084071", "--measure", "all", "--json").out)
     assert set(every["similarity"]) == {"lin", "resnik", "jiang-conrath", "wu-palmer", "path", "leacock-chodorow"}
 
 
 def test_concept(unseen: Unseen) -> None:
-    (record,) = json.loads(unseen("concept", "n02123159", "--json").out)
+    (record,) = json.loads(unseen("levels", "lookup", "n02123159", "--json").out)
     assert record["name"] == "tiger_cat.n.02"
     assert record["in"] == ["imagenet-1k", "imagenet-21k"]
-    assert [r["wnid"] for r in json.loads(unseen("concept", "tiger cat", "--json").out)] == ["n02126465", "n02123159"]
-    assert "tiger_cat.n.02" in unseen("concept", "having a striped coat", "--gloss").out
+    assert [r["wnid"] for r in json.loads(unseen("levels", "lookup", "tiger cat", "--json").out)] == [
+        "n02126465",
+        "n02123159",
+    ]
+    assert "tiger_cat.n.02" in unseen("levels", "lookup", "having a striped coat", "--gloss").out
 
 
 def test_show(unseen: Unseen) -> None:
@@ -178,13 +181,23 @@ def test_splits(unseen: Unseen, tree: tuple[Path, Path], tmp_path: Path) -> None
     out = tmp_path / "splits.npz"
     few = ["--test", 2, "--min-train", 3, "--max-train", 5]
     answer = unseen(
-        "splits", "build", "--images", tmp_path / "images", "--levels", levels, *few, "--out", out, "--json"
+        "levels", "splits", "build", "--images", tmp_path / "images", "--levels", levels, *few, "--out", out, "--json"
     )
     record = json.loads(answer.out)
     assert (record["concepts"], record["train"], record["test"]) == (5, 25, 10)
-    assert json.loads(unseen("splits", "show", out, "--json").out)["content_hash"] == record["content_hash"]
+    assert json.loads(unseen("levels", "splits", "show", out, "--json").out)["content_hash"] == record["content_hash"]
     answer = unseen(
-        "splits", "build", "--images", tmp_path / "images", "--levels", levels, *few, "--balanced", "--out", out
+        "levels",
+        "splits",
+        "build",
+        "--images",
+        tmp_path / "images",
+        "--levels",
+        levels,
+        *few,
+        "--balanced",
+        "--out",
+        out,
     )
     assert "15" in answer.out
 
@@ -196,7 +209,7 @@ def test_plot(unseen: Unseen, tmp_path: Path, figure: str) -> None:
     assert (tmp_path / "f.svg").stat().st_size > 1000
 
 
-@pytest.mark.parametrize("what", ["recipes", "levels", "measures", "sets"])
+@pytest.mark.parametrize("what", ["recipes", "levels", "measures", "concept-sets", "probes", "protocols", "shift-sets"])
 def test_ls(unseen: Unseen, what: str) -> None:
     assert len(json.loads(unseen("ls", what, "--json").out)) >= 2
     assert unseen("ls", what).code == 0
@@ -211,7 +224,7 @@ def test_doctor(unseen: Unseen) -> None:
 
 
 def test_json_has_no_infinity(unseen: Unseen) -> None:
-    answer = unseen("similarity", "n02123159", "n02123159", "--measure", "jiang-conrath", "--json")
+    answer = unseen("levels", "similarity", "n02123159", "n02123159", "--measure", "jiang-conrath", "--json")
     assert json.loads(answer.out, parse_constant=pytest.fail)["similarity"] == {"jiang-conrath": None}
 
 
@@ -237,8 +250,8 @@ def test_output_without_unicode_is_no_error() -> None:
 
 
 REFUSED = [
-    (["ls", "nothing"], "what to list is one of backbones"),
-    (["concept", "", "--gloss"], "give an id, a name, a word"),
+    (["ls", "nothing"], "No such command 'nothing'"),
+    (["levels", "lookup", "", "--gloss"], "give an id, a name, a word"),
     (["levels", "random", "--seed", "-1"], "a seed is at least 0"),
     (["levels", "build", "--recipe", "cog-v2", "--taxonomy", "tree.csv"], "leave out --recipe or --taxonomy"),
     (["levels", "show", "cog-v9"], "no levels 'cog-v9'; did you mean"),
@@ -259,12 +272,12 @@ REFUSED = [
     (["levels", "plot", "--figure", "pie"], "--figure is one of ranking, images, examples, not 'pie'"),
     (["levels", "plot", "--out", "f.bmp"], "a figure is written as"),
     (["levels", "import", "none.pkl"], "none.pkl: no such file"),
-    (["similarity", "n02123159", "n99999999"], "n99999999 is not a noun synset of WordNet 3.0"),
-    (["similarity", "n02123159", "love.n.01"], "add --over wordnet"),
-    (["similarity", "n02123159", "n02084071", "--measure", "cosine"], "compares text vectors"),
-    (["concept", "qwertyuiop"], "is not in WordNet 3.0"),
-    (["splits", "show", "none.npz"], "none.npz: no such file"),
-    (["splits", "build", "--images", "none"], "none: no such file or folder"),
+    (["levels", "similarity", "n02123159", "n99999999"], "n99999999 is not a noun synset of WordNet 3.0"),
+    (["levels", "similarity", "n02123159", "love.n.01"], "add --over wordnet"),
+    (["levels", "similarity", "n02123159", "n02084071", "--measure", "cosine"], "compares text vectors"),
+    (["levels", "lookup", "qwertyuiop"], "is not in WordNet 3.0"),
+    (["levels", "splits", "show", "none.npz"], "none.npz: no such file"),
+    (["levels", "splits", "build", "--images", "none"], "none: no such file or folder"),
     (["nonsense"], "No such command"),
 ]
 
@@ -292,12 +305,12 @@ def test_a_closed_pipe_is_no_error() -> None:
     assert "Traceback" not in answer.stderr
 
 
-def test_show_says_what_a_backbone_does(unseen: Unseen) -> None:
-    plain = unseen("show", "timm:resnet10t", "--weights", "random")
+def test_ls_says_what_a_backbone_does(unseen: Unseen) -> None:
+    plain = unseen("ls", "backbones", "timm:resnet10t", "--weights", "random")
     assert "512 numbers, from the layer before the classifier" in plain.out
-    other = json.loads(unseen("show", "timm:resnet10t", "--weights", "random", "--size", 64, "--json").out)
+    other = json.loads(unseen("ls", "backbones", "timm:resnet10t", "--weights", "random", "--size", 64, "--json").out)
     assert other["transform"]["size"] == 64
-    wrong = unseen("show", "timm:resnet10", "--weights", "random")
+    wrong = unseen("ls", "backbones", "timm:resnet10", "--weights", "random")
     assert wrong.code == 2
     assert "did you mean" in wrong.err
 

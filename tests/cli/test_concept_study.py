@@ -35,6 +35,7 @@ from unseen.studies.concepts.verify import BACKBONE
 from unseen.studies.probing import plan
 
 Unseen = Callable[..., tuple[int, str, str]]
+CHECK = ("concepts", "--check", "--features")
 QUICK = ("--protocol", "cog-v2-short", "--seeds", 2, "--workers", 1)
 
 
@@ -243,7 +244,7 @@ def test_two_backbones_are_compared(tiny: TinyImageNet, features: Path, tmp_path
         (("--features", "nowhere", "--images", "x"), "give images or features .*, not both: --images"),
         (("--features", "nowhere", "--imagenet-1k", "x"), "not both: --imagenet-1k"),
         (("--features", "nowhere", "--on-missing", "fail"), "not both: --on-missing"),
-        (("--features", "nowhere", "--variant", "balanced"), "no variant 'balanced'"),
+        (("--features", "nowhere", "--variant", "balanced"), "--variant is one of plain, class-balanced"),
         (("--features", "nowhere", "--variant", "class-balanced"), "group them anew \\(--regroup\\)"),
         (("--features", "nowhere"), "nowhere: no such folder"),
         (("--features", "nowhere", "--seeds", "0"), "--seeds is from 1"),
@@ -430,7 +431,7 @@ def test_the_class_balanced_variant_draws_732(tiny: TinyImageNet, tmp_path: Path
     assert "1,500 " in unseen(*words).out  # 800 − 50 of each
     assert "1,464 " in unseen(*words, "--variant", "class-balanced").out  # 2 · 732
     assert "leave out --splits" in unseen(*words, "--variant", "class-balanced", "--splits", tiny.splits).err
-    assert "no variant 'balanced'" in unseen(*words, "--variant", "balanced").err
+    assert "--variant is one of plain, class-balanced" in unseen(*words, "--variant", "balanced").err
 
 
 def test_other_levels_of_the_same_concepts_need_no_images(
@@ -490,9 +491,9 @@ def small_levels(monkeypatch: pytest.MonkeyPatch) -> None:
     ("measured", "code", "sentence"),
     [(52.4, 0, "All 2 accuracies agree"), (45.0, 1, "1 of 2 accuracies are off, most of all l5 with all samples")],
 )
-def test_verify_compares_and_says_so(measured: float, code: int, sentence: str, tmp_path: Path, unseen: Unseen) -> None:
+def test_check_compares_and_says_so(measured: float, code: int, sentence: str, tmp_path: Path, unseen: Unseen) -> None:
     scored_level(tmp_path / "features", tmp_path / "run", 5, {1: 12.5, None: measured})
-    words = ("verify", "--features", tmp_path / "features", "--domains", "l5", "--shots", "1,all", "--seeds", 1)
+    words = (*CHECK, tmp_path / "features", "--domains", "l5", "--shots", "1,all", "--seeds", 1)
     answer = unseen(*words, "--workers", 1, "--out", tmp_path / "run")
     assert answer.code == code, answer.err
     one, every = [line.split() for line in answer.out.splitlines() if line.startswith("l5 ")]
@@ -501,12 +502,12 @@ def test_verify_compares_and_says_so(measured: float, code: int, sentence: str, 
     assert every[-1] == ("agrees" if code == 0 else "off")
     assert sentence in answer.out
     assert "the features of L5 do not say which images they are of" in " ".join(answer.out.split())
-    assert "not both: --truth" in unseen(*words, "--truth", "x").err
+    assert "not both: --truth" in unseen(*words, "--out", tmp_path / "run", "--truth", "x").err
 
 
-def test_verify_refuses_other_data_before_probing_them(tmp_path: Path, unseen: Unseen) -> None:
+def test_check_refuses_other_data_before_probing_them(tmp_path: Path, unseen: Unseen) -> None:
     scored_level(tmp_path / "features", tmp_path / "made", 5, {})
-    words = ("verify", "--features", tmp_path / "features", "--domains", "l5", "--shots", "1", "--seeds", 1)
+    words = (*CHECK, tmp_path / "features", "--domains", "l5", "--shots", "1", "--seeds", 1)
     answer = unseen(*words, "--out", tmp_path / "run")
     assert answer.code == 2
     assert "L5 has 2,000 training images, not 1,091,662; L5 has 2,000 test images, not 50,000" in answer.err
@@ -514,8 +515,8 @@ def test_verify_refuses_other_data_before_probing_them(tmp_path: Path, unseen: U
 
 
 @pytest.mark.usefixtures("small_levels")
-def test_verify_goes_by_the_domains_asked_for_in_a_folder_that_has_others(tmp_path: Path, unseen: Unseen) -> None:
-    words = ("verify", "--features", tmp_path / "features", "--shots", "all", "--seeds", 1, "--workers", 1)
+def test_check_goes_by_the_domains_asked_for_in_a_folder_that_has_others(tmp_path: Path, unseen: Unseen) -> None:
+    words = (*CHECK, tmp_path / "features", "--shots", "all", "--seeds", 1, "--workers", 1)
     for level, accuracy in ((5, 52.0), (4, 58.1)):
         scored_level(tmp_path / "features", tmp_path / "run", level, {None: accuracy})
         answer = unseen(*words, "--domains", f"l{level}", "--out", tmp_path / "run")
@@ -523,32 +524,30 @@ def test_verify_goes_by_the_domains_asked_for_in_a_folder_that_has_others(tmp_pa
         assert "All 1 accuracies agree" in answer.out
 
 
-def test_verify_suggests_no_option_that_it_lacks(
+def test_check_suggests_no_option_that_it_lacks(
     tiny: TinyImageNet, tmp_path: Path, unseen: Unseen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("unseen.cli.concept_study.load_backbones", lambda *_: [load_backbone(tiny.backbone)])
+    for module in ("concepts", "concept_check"):
+        monkeypatch.setattr(f"unseen.cli.{module}.load_backbones", lambda *_: [load_backbone(tiny.backbone)])
     words = ("--images", tiny.imagenet_21k, "--domains", "l1", "--out", tmp_path / "run")
-    known = set(re.findall(r"--[a-z0-9-]+", unseen("verify", "--help").out))
-    for command in ("verify", "concepts"):
-        more = ("--backbone", tiny.backbone) if command == "concepts" else ()
-        answer = unseen(command, *words, *more)
+    for more, expected in ((("--check",), set[str]()), (("--backbone", tiny.backbone), {"--on-missing"})):
+        answer = unseen("concepts", *words, *more)
         assert answer.code == 2
         assert "no images of" in answer.err
-        suggested = set(re.findall(r"--[a-z0-9-]+", answer.err))
-        assert suggested <= known if command == "verify" else suggested == {"--on-missing"}
+        assert set(re.findall(r"--[a-z0-9-]+", answer.err)) == expected
 
 
-def test_verify_is_of_one_backbone(tiny: TinyImageNet, features: Path, tmp_path: Path, unseen: Unseen) -> None:
-    answer = unseen("verify", "--features", features, "--domains", "l1", "--out", tmp_path / "run")
+def test_check_is_of_one_backbone(tiny: TinyImageNet, features: Path, tmp_path: Path, unseen: Unseen) -> None:
+    answer = unseen("concepts", "--check", "--features", features, "--domains", "l1", "--out", tmp_path / "run")
     assert answer.code == 2
     assert "no train features of torchvision:resnet50.IMAGENET1K_V1" in answer.err
 
 
-def test_verify_loads_the_published_backbone_from_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_loads_the_published_backbone_from_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     import torch
     from torchvision.models import resnet50
 
-    from unseen.cli.extract import load_backbones
+    from unseen.cli.loading import load_backbones
 
     torch.save(resnet50(weights=None).state_dict(), tmp_path / "resnet50-0676ba61.pth")
     [loaded] = load_backbones([BACKBONE], "published", "cpu", tmp_path / "resnet50-0676ba61.pth")

@@ -199,9 +199,9 @@ def test_a_folder_that_cannot_be_written_to_is_noticed_before_a_backbone_is_load
     unseen: Unseen, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("not a folder")
-    for command in ("extract", "tasks", "concepts", "finetune"):
-        more = ("--datasets", "digits") if command in ("tasks", "finetune") else ("--images", tmp_path)
-        code, _, error = unseen(command, "--backbone", "timm:no_such_model", *more, "--out", tmp_path / "file/run")
+    for command in (["extract"], ["tasks"], ["concepts"], ["tasks", "--finetune"]):
+        more = ("--datasets", "digits") if "tasks" in command else ("--images", tmp_path)
+        code, _, error = unseen(*command, "--backbone", "timm:no_such_model", *more, "--out", tmp_path / "file/run")
         assert code == 2
         assert f"{tmp_path / 'file/run'}: cannot be written to" in error
 

@@ -1,4 +1,4 @@
-"""`unseen label-noise` on runs of features in files, and of images in the true formats of ImageNet."""
+"""`unseen concepts --label-noise` on runs of features in files, and of images in the true formats of ImageNet."""
 
 import csv
 import shutil
@@ -17,6 +17,7 @@ from unseen.cli.main import app
 Unseen = Callable[..., tuple[int, str, str]]
 LEVELS = {"l1": ["n02121808", "n02124623", "n02125081"], "l2": ["n03930630", "n04037443", "n04285008"]}
 QUICK = ("--protocol", "cog-v2-short", "--seeds", 1, "--workers", 1)
+NOISE = ("concepts", "--label-noise", "--out")
 EACH = 8
 
 
@@ -51,8 +52,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_images_that_look_like_a_concept_elsewhere_are_listed(study: Path, tmp_path: Path, unseen: Unseen) -> None:
     page, table = tmp_path / "noise.html", tmp_path / "noise.csv"
-    words = ("label-noise", study / "run", "--features", study / "features", "--threshold", 0.8)
-    answer = unseen(*words, "--out", page, "--table", table)
+    words = (*NOISE, study / "run", "--features", study / "features", "--threshold", 0.8)
+    answer = unseen(*words, "--page", page, "--table", table)
     assert answer.code == 0, answer.err
     rows = list(csv.DictReader(table.read_text().splitlines()))
     found = {(row["image"], row["predicted"]) for row in rows}
@@ -67,7 +68,7 @@ def test_images_that_look_like_a_concept_elsewhere_are_listed(study: Path, tmp_p
     assert "<img" not in text
     assert "wildcat" in text  # n02124623 by its name
     assert "pickup" in text
-    assert unseen(*words, "--out", tmp_path / "noise.parquet").code == 0
+    assert unseen(*words, "--page", tmp_path / "noise.parquet").code == 0
     assert (tmp_path / "noise.parquet").read_bytes()[:4] == b"PAR1"
 
 
@@ -75,8 +76,17 @@ def test_a_higher_threshold_lists_fewer(study: Path, tmp_path: Path, unseen: Uns
     counts = []
     for threshold in (0, 0.8, 0.999999):
         out = tmp_path / f"{threshold}.csv"
-        words = ("label-noise", study / "run", "--features", study / "features", "--threshold", threshold)
-        assert unseen(*words, "--out", out).code == 0
+        words = (
+            "concepts",
+            "--label-noise",
+            "--out",
+            study / "run",
+            "--features",
+            study / "features",
+            "--threshold",
+            threshold,
+        )
+        assert unseen(*words, "--page", out).code == 0
         counts.append(len(out.read_text().splitlines()) - 1)
     assert counts[0] == 2 * 3 * EACH  # every image has a prediction
     assert counts[0] > counts[1] > counts[2]
@@ -89,7 +99,7 @@ def test_thumbnails_come_out_of_the_tar_files(tmp_path: Path, unseen: Unseen) ->
     seen = ("--imagenet-1k", tiny.imagenet_1k)
     drawn = ("--levels", tiny.levels, "--splits", tiny.splits)
     concepts("--backbone", tiny.backbone, *images, *seen, *drawn, "--shots", "all", "--out", run)
-    words = ("label-noise", run, "--threshold", 0, "--out", page)
+    words = (*NOISE, run, "--threshold", 0, "--page", page)
     assert unseen(*words, *images, *seen).code == 0
     pictures = page.read_text().split('src="data:image/jpeg;base64,')[1:]
     assert len(pictures) == 6 * 3 * TEST  # six pairs of three domains of three concepts
@@ -104,14 +114,14 @@ def test_thumbnails_come_out_of_the_tar_files(tmp_path: Path, unseen: Unseen) ->
 
 def test_mistakes_are_named(study: Path, tmp_path: Path, unseen: Unseen) -> None:
     run, features = study / "run", ("--features", study / "features")
-    out = ("--out", tmp_path / "noise.html")
-    assert "say where the features" in unseen("label-noise", run, *out).err
-    assert "--threshold is a probability" in unseen("label-noise", run, *features, *out, "--threshold", 1).err
-    assert "two with regressions" in unseen("label-noise", run, *features, *out, "--domains", "l1").err
-    assert "(seed 3); there are none" in unseen("label-noise", run, *features, *out, "--seed", 3).err
-    assert "it has yours" in unseen("label-noise", run, *features, *out, "--backbone", "resnet").err
-    assert "not the folder of a run" in unseen("label-noise", tmp_path, *out).err
+    out = ("--page", tmp_path / "noise.html")
+    assert "say where the features" in unseen(*NOISE, run, *out).err
+    assert "--threshold is a probability" in unseen(*NOISE, run, *features, *out, "--threshold", 1).err
+    assert "two with regressions" in unseen(*NOISE, run, *features, *out, "--domains", "l1").err
+    assert "(seed 3); there are none" in unseen(*NOISE, run, *features, *out, "--seed", 3).err
+    assert "it has yours" in unseen(*NOISE, run, *features, *out, "--backbone", "resnet").err
+    assert "not the folder of a run" in unseen(*NOISE, tmp_path, *out).err
     changed = Path(shutil.copytree(study / "features", tmp_path / "changed"))
     shutil.copy(changed / "l1" / "test.npz", changed / "l1" / "train.npz")
-    assert "other training features" in unseen("label-noise", run, "--features", changed, *out).err
+    assert "other training features" in unseen(*NOISE, run, "--features", changed, *out).err
     assert not (tmp_path / "noise.html").exists()

@@ -77,12 +77,16 @@ def test_backbones_that_differ_have_the_names_of_their_runs(unseen: Unseen, tmp_
     assert linear.to_dict() == {"a": 0.5, "a (two)": 0.6}
 
 
-def test_runs_of_other_studies_are_refused_together(unseen: Unseen, two: tuple[Path, Path], tmp_path: Path) -> None:
+def test_runs_of_several_studies_make_the_page_across_axes(
+    unseen: Unseen, two: tuple[Path, Path], tmp_path: Path
+) -> None:
     concepts = write_concept_run(tmp_path / "concepts", [Backbone("a", "yours")], lambda *_: 0.6)
     answer = unseen("report", concepts, two[0], "--out", tmp_path / "page.html")
-    assert answer.code == 2
-    assert "unseen axes" in answer.err
-    assert not (tmp_path / "page.html").exists()
+    assert answer.code == 0, answer.err
+    assert "1 backbone across axes" in answer.out
+    assert (tmp_path / "page.html").is_file()
+    refused = unseen("report", concepts, two[0], "--table", tmp_path / "t.csv")
+    assert (refused.code, "--table does not go with runs of several studies" in refused.err) == (2, True)
 
 
 def test_fine_tuning_alone_is_reported_too(unseen: Unseen, tmp_path: Path) -> None:

@@ -10,13 +10,14 @@ import typer
 from typer.testing import CliRunner
 
 from unseen.cli import shift_models
+from unseen.cli.ls import shift_sets
 from unseen.errors import UserError
 from unseen.studies.shifts.models import Evaluated
 
 NOTHING = Evaluated((), {})
 app = typer.Typer()
 app.command("evaluate")(shift_models.evaluate)
-app.command("sets")(shift_models.show_sets)
+app.command("sets")(shift_sets)
 app.command("mapping")(shift_models.show_mapping)
 app.command("interpolate")(shift_models.interpolate)
 

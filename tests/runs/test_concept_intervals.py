@@ -21,7 +21,7 @@ CLASSES, EACH = 8, 12
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A probe with two seeds of features whose concepts differ in how blurred they are."""
-    from unseen.cli.studies import probe
+    from unseen.cli.probe import probe
 
     folder = tmp_path_factory.mktemp("concepts")
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""A linear probe that `unseen probe` keeps, and the classifier it makes in `unseen shifts evaluate`."""
+"""A linear probe that `unseen probe` keeps, and the classifier it makes in `unseen shifts run`."""
 
 import csv
 import json
@@ -62,7 +62,7 @@ def test_from_images_to_a_probe_to_a_table(unseen: Run, tmp_path: Path) -> None:
     assert answer.code == 0, answer.err
     (top1,) = [score["value"] for score in json.loads(answer.out) if score["metric"] == "top1"]
     evaluated = ("--sets", tmp_path, "--only", "imagenet-r", "--partial", "--out", tmp_path / "table")
-    answer = unseen("shifts", "evaluate", *network, "--head", tmp_path / "p.npz", *evaluated)
+    answer = unseen("shifts", "run", *network, "--head", tmp_path / "p.npz", *evaluated)
     assert answer.code == 0, answer.err
     with (tmp_path / "table/accuracies.csv").open() as file:
         (row,) = csv.DictReader(file)

@@ -1,55 +1,26 @@
-"""`unseen show` and the list of backbones: what can turn images into features, and what it says of itself."""
+"""`unseen ls backbones`: what can turn images into features, and what it says of itself."""
 
 from dataclasses import asdict
-from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, cast, get_args
+from typing import TYPE_CHECKING
 
-import typer
-
-from unseen.cli.choices import choose
-from unseen.cli.output import Json, note, print_json, print_table
+from unseen.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
+    from unseen.backbones.backbone import Backbone
     from unseen.backbones.catalogue import Published, Training
 
 Rows = list[tuple[str, ...]]
 
 
-def show(
-    backbone: Annotated[str, typer.Argument(help="For instance timm:resnet50.a1_in1k, or file.py:function.")],
-    pool: Annotated[str | None, typer.Option(help="avg, cls, cls+avg or none, instead of its own pooling.")] = None,
-    layer: Annotated[str | None, typer.Option(help="Module to take features from, by its dotted name.")] = None,
-    size: Annotated[int | None, typer.Option(help="Side of the images in pixels, instead of its own.")] = None,
-    checkpoint: Annotated[Path | None, typer.Option(help="Weights for an architecture of timm or torchvision.")] = None,
-    weights: Annotated[str, typer.Option(help="pretrained, or random for an untrained network.")] = "pretrained",
-    normalize: Annotated[
-        str | None, typer.Option(help="imagenet, none, half or clip, instead of the backbone's own.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Load a backbone and print what it does to images; all of it is in the key of extracted features."""
-    from unseen.backbones.backbone import Pool, describe
-    from unseen.backbones.load import load_backbone
-    from unseen.images.transform import NORMALISATIONS
+def show(backbone: "Backbone", *, as_json: bool) -> None:
+    """Print what a backbone does to images; all of it is in the key of extracted features."""
+    from unseen.backbones.backbone import describe
 
-    chosen = cast("Pool", choose("--pool", pool, get_args(Pool))) if pool else None
-    kind = choose("--weights", weights, ("pretrained", "random"))
-    found = load_backbone(
-        backbone,
-        pool=chosen,
-        layer=layer,
-        size=size,
-        checkpoint=checkpoint,
-        weights="random" if kind == "random" else "pretrained",
-        normalise=choose("--normalize", normalize, tuple(NORMALISATIONS)) if normalize else None,
-    )
-    for sentence in found.notes:
-        note(sentence)
     if as_json:
-        print_json(asdict(found.spec))
+        print_json(asdict(backbone.spec))
     else:
-        print_table("", ("", ""), describe(found.spec))
+        print_table("", ("", ""), describe(backbone.spec))
 
 
 def source_rows() -> tuple[tuple[str, ...], Rows]:

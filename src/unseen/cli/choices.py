@@ -2,11 +2,28 @@
 
 import csv
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import typer
 
 from unseen.errors import UserError, did_you_mean
 
 Word = TypeVar("Word", bound=str)
+
+
+def one_of(*words: str, help: str, **settings: Any) -> Any:  # noqa: A002 - as Typer calls it
+    """An option that takes one of a few words: help shows them, shells complete them, anything else is refused."""
+
+    def check(context: typer.Context, param: typer.CallbackParam, value: Any) -> Any:
+        for word in value if isinstance(value, list | tuple) else [value]:
+            if word is not None and not context.resilient_parsing:
+                choose(str(param.opts[0]), word, words)
+        return value
+
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in words if word.startswith(incomplete)]
+
+    return typer.Option(help=help, metavar=f"[{'|'.join(words)}]", callback=check, autocompletion=complete, **settings)
 
 
 def choose(what: str, value: str, words: Sequence[Word]) -> Word:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
     from unseen.features.settings import Settings
     from unseen.images.domains import DomainImages
+    from unseen.papers.comparability import Draw
     from unseen.runs.data import RunData
     from unseen.studies.concepts.features import Places
     from unseen.studies.concepts.plan import Asked, Costs
@@ -37,6 +38,46 @@ class Study:
     places: "Places"
     images: dict[str, str]
     notices: Sequence[str] = ()
+
+
+def study_request(
+    chosen: Chosen,
+    domains: str | None,
+    shots: str | None,
+    seeds: int,
+    protocol: str = "cog-v2",
+    sequential: bool = False,
+    variant: str = "plain",
+    draw: "Draw" = "unknown",
+    extended: tuple[str, ...] = (),
+) -> "Asked":
+    from unseen.studies.concepts.plan import Asked, chosen_domains
+    from unseen.studies.own_features import parse_shots, protocol_named
+    from unseen.studies.probing import SHOTS
+
+    if not 1 <= seeds < 1000:
+        raise UserError(f"--seeds is from 1 to 999, not {seeds}")
+    names = chosen_domains(domains, chosen.names)
+    known = dict(chosen.domains) | ({chosen.seen_domain: chosen.seen} if chosen.seen else {})
+    return Asked(
+        levels=chosen.levels,
+        domains=names,
+        concepts={name: known[name] for name in names if name in known},
+        protocol=protocol_named(protocol, sequential=sequential),
+        shots=parse_shots(shots) if shots else SHOTS,
+        seeds=seeds,
+        variant=variant,
+        draw=draw,
+        extended=extended,
+        seen=chosen.seen_domain,
+    )
+
+
+def known_draw(features: Path | None, splits: Path | None) -> "Draw":
+    """Who chose the images of the levels, as far as options tell: features are of a draw that nobody told us."""
+    if splits is not None:
+        return "given"
+    return "ours" if features is None else "unknown"
 
 
 def study_of_features(asked: "Asked", folder: Path, backbones: Sequence[str], dry_run: bool) -> Study | None:

@@ -1,4 +1,4 @@
-"""What `unseen concepts` and `unseen verify` print: the plan, and accuracies beside published ones."""
+"""What `unseen concepts` prints: the plan, and accuracies beside published ones."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -7,9 +7,35 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
-from unseen.cli.choices import choose
+from unseen.cli.choices import choose, one_of
 from unseen.cli.domains import ImageOptions, choose_levels, open_domains
-from unseen.cli.loading import NamesOption, NormalizeOption, load_backbones
+from unseen.cli.loading import load_backbones
+from unseen.cli.options import (
+    BACKBONES,
+    BatchOption,
+    CheckpointOption,
+    DecodersOption,
+    DeviceOption,
+    DomainsOption,
+    ExifOption,
+    FastOption,
+    IgnoreDiskOption,
+    ImageNet1kOption,
+    LayerOption,
+    MissingOption,
+    NamesOption,
+    NormalizeOption,
+    OnErrorOption,
+    PoolOption,
+    PrecisionOption,
+    SeenOption,
+    SizeOption,
+    SplitsOption,
+    TruthOption,
+    VariantOption,
+    VectorsOption,
+    WeightsOption,
+)
 from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, rate, track
 from unseen.cli.running import processes
 from unseen.errors import UserError
@@ -21,50 +47,6 @@ if TYPE_CHECKING:
     from unseen.features.settings import Settings
     from unseen.images.manifest import Manifest
     from unseen.images.source import ImageSource
-
-ImageNet1kOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--imagenet-1k",
-        help="Images of the seen concepts, ImageNet-1K or your own: a folder with train and val, or its tar files.",
-    ),
-]
-SplitsOption = Annotated[Path | None, typer.Option(help="By `unseen splits`: which images train and test.")]
-TruthOption = Annotated[Path | None, typer.Option(help="Classes of a flat validation set.")]
-VectorsOption = Annotated[Path | None, typer.Option(help="Word vectors, for --levels cosine.")]
-DomainsOption = Annotated[str | None, typer.Option(help="Some of them, with commas: in1k,l1,l5. By default all.")]
-SeenOption = Annotated[
-    str | None, typer.Option(help="Name of the domain of seen concepts, with a levels CSV. By default in1k.")
-]
-VariantOption = Annotated[str, typer.Option(help="plain, or class-balanced: 732 training images a concept.")]
-MissingOption = Annotated[str, typer.Option(help="fail, or report concepts without enough images and go on.")]
-CheckpointOption = Annotated[Path | None, typer.Option(help="Weights for an architecture of timm or torchvision.")]
-PoolOption = Annotated[str | None, typer.Option(help="avg, cls, cls+avg or none, instead of its own pooling.")]
-LayerOption = Annotated[str | None, typer.Option(help="Module to take features from, by its dotted name.")]
-SizeOption = Annotated[int | None, typer.Option(help="Side of the images in pixels, instead of its own.")]
-WeightsOption = Annotated[str, typer.Option(help="pretrained, or random for an untrained network.")]
-DeviceOption = Annotated[str | None, typer.Option(help="cpu, cuda or cuda:1; a GPU where there is one.")]
-StudyDeviceOption = Annotated[
-    str | None,
-    typer.Option(
-        "--device",
-        help="Where features are extracted: cpu, cuda or cuda:1; a GPU where there is one. "
-        "Probes run on the first GPU that is visible (CUDA_VISIBLE_DEVICES).",
-    ),
-]
-PrecisionOption = Annotated[str | None, typer.Option(help="half, bfloat or single; half on a GPU, otherwise single.")]
-BatchOption = Annotated[int, typer.Option(help="Images a batch.")]
-OnErrorOption = Annotated[str, typer.Option(help="fail, or report damaged images and go on.")]
-IgnoreDiskOption = Annotated[
-    bool, typer.Option("--ignore-disk", help="Start although the disk has too little space for the features.")
-]
-FastOption = Annotated[
-    bool, typer.Option("--fast", help="Resize by PyTorch: twice as fast, pixels differ by a grey level or two.")
-]
-ExifOption = Annotated[bool, typer.Option("--exif", help="Turn images as their EXIF orientation says.")]
-DecodersOption = Annotated[
-    int | None, typer.Option("--workers", help="Processes that decode, or 0; by default one a core.")
-]
 
 
 def extract(
@@ -98,7 +80,13 @@ def extract(
     name: NamesOption = None,
     normalize: NormalizeOption = None,
     preprocessing: Annotated[
-        str | None, typer.Option(help="own, or published: as in ImageNet-CoG, which it is with --levels.")
+        str | None,
+        one_of(
+            "own",
+            "published",
+            help="The backbone's own, or as in ImageNet-CoG, which is the default with --levels.",
+            rich_help_panel=BACKBONES,
+        ),
     ] = None,
     device: DeviceOption = None,
     precision: PrecisionOption = None,

@@ -1,13 +1,11 @@
-"""`unseen label-noise`: images of one domain that the classifier of another is almost certain about."""
+"""`unseen concepts --label-noise`: images of one domain that the classifier of another is almost certain about."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from unseen.cli.concept_steps import FEATURES
-from unseen.cli.extract import DomainsOption, ImageNet1kOption, TruthOption
+from unseen.cli.domains import ImageOptions
 from unseen.cli.output import console, note, print_table, track
 from unseen.errors import UserError, did_you_mean
 
@@ -19,24 +17,29 @@ if TYPE_CHECKING:
     from unseen.studies.concepts.label_noise import Inspection
 
 
-def label_noise(
-    run: Annotated[Path, typer.Argument(help="Folder of a run of `unseen concepts`.")],
-    out: Annotated[Path, typer.Option(help="The page to write; or all rows as .csv, .parquet, .md or .tex.")],
-    features: Annotated[Path | None, typer.Option(help="Where its features are, if not in the run's folder.")] = None,
-    images: Annotated[str | None, typer.Option(help="Images of the levels, for thumbnails: tars or folders.")] = None,
-    imagenet_1k: ImageNet1kOption = None,
-    truth: TruthOption = None,
-    backbone: Annotated[str | None, typer.Option(help="Whose, where the run has several.")] = None,
-    domains: DomainsOption = None,
-    threshold: Annotated[float, typer.Option(help="List predictions of a greater probability.")] = 0.99,
-    seed: Annotated[int, typer.Option(help="Of the classifiers.")] = 0,
-    table: Annotated[Path | None, typer.Option(help="Also all rows: .csv, .parquet, .md or .tex.")] = None,
+def look_for_noise(
+    run: Path,
+    options: ImageOptions,
+    features: Path | None,
+    backbones: Sequence[str],
+    *,
+    domains: str | None,
+    threshold: float,
+    seed: int,
+    page: Path,
+    table: Path | None,
 ) -> None:
     """Look for labels that are missing: apply the classifier of each domain to the test images of all others.
 
     An image of one domain that the classifier of another is almost certain about may show that other concept too
     (ImageNet-CoG, supplementary A.3). Classifiers are those of the run on all samples, fitted again with the
     hyper-parameters that were found.
+
+    Args:
+        options: where images are, for thumbnails.
+        features: where the run's features are, if not in its folder.
+        backbones: the one whose classifiers to take, where the run has several.
+        page: a page, or a table of all rows.
     """
     from unseen.report.concepts.label_noise_page import write_inspection
     from unseen.runs.flaws import flaw_sentences
@@ -47,23 +50,25 @@ def label_noise(
     if not 0 <= threshold < 1:
         raise UserError(f"--threshold is a probability from 0 to below 1, not {threshold}")
     data = read_run(run)
-    name = _backbone(data, backbone, run)
+    if len(backbones) > 1:
+        raise UserError(f"--label-noise is of one backbone, not {len(backbones)}; give --backbone once")
+    name = _backbone(data, backbones[0] if backbones else None, run)
     results = _results(run, data, name, domains, seed)
     folder = features or run / FEATURES
     if not folder.is_dir():
         raise UserError(f"{folder}: no such folder; say where the features of this run are (--features)")
     [places] = find_features(folder, list(results), [name]).values()
     seen = next((domain.name for domain in data.domains if domain.seen), None)
-    sources = _sources(list(results), seen, images, imagenet_1k, truth)
+    sources = _sources(list(results), seen, options.images, options.imagenet_1k, options.truth)
     found = _inspect(results, places, threshold)
     notices = flaw_sentences([flaw for flaw in data.flaws if flaw.backbone == name and flaw.domain in results])
-    write_inspection(found, out, sources=sources, names=_names(found), notices=notices)
+    write_inspection(found, page, sources=sources, names=_names(found), notices=notices)
     if table:
         write_table(found.table, table)
     _show(found, threshold)
     for sentence in notices:
         console().print(sentence)
-    console().print(f"\nPage: {out}" + (f"\nTable: {table}" if table else ""))
+    console().print(f"\nPage: {page}" + (f"\nTable: {table}" if table else ""))
 
 
 def _backbone(data: "RunData", asked: str | None, run: Path) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.choices import choose
+from unseen.cli.choices import choose, one_of
 from unseen.cli.output import console, note, print_table
 from unseen.errors import UserError
 
@@ -29,7 +29,12 @@ def leaderboard(
     ] = None,
     by: Annotated[
         str,
-        typer.Option(help="Rank by l5 (accuracy on L5), mean (over L1 to L5) or effective (that beyond expectation)."),
+        one_of(
+            "l5",
+            "mean",
+            "effective",
+            help="Rank by accuracy on L5, by its mean over L1 to L5, or by effective concept generalization.",
+        ),
     ] = "l5",
     out: Annotated[
         Path | None, typer.Option(help="Also write a page (.html) or a table (.csv, .parquet, .md, .tex).")

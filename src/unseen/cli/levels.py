@@ -1,10 +1,12 @@
-"""`unseen levels`: build, show and draw concept levels."""
+"""`unseen levels`: build, show and draw concept levels; look up concepts; draw training and test images."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unseen.cli import lookup, splits
+from unseen.cli.choices import one_of
 from unseen.cli.output import Json, console, note, print_json, print_table
 
 if TYPE_CHECKING:
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Concept levels: sets of unseen concepts, ever less similar to the seen ones.", no_args_is_help=True
 )
+app.command("lookup")(lookup.lookup)
+app.command("similarity")(lookup.similarity)
+app.add_typer(splits.app, name="splits")
 
 MOST_IMAGES = 1350
 LevelsArgument = Annotated[str, typer.Argument(help="cog-v2, cog-v1, or a levels CSV.")]
@@ -35,16 +40,27 @@ def build(
         Path | None, typer.Option(help="Your own taxonomy instead of WordNet: a CSV with child,parent.")
     ] = None,
     measure: Annotated[str | None, typer.Option(help="Similarity; see `unseen ls measures`.")] = None,
-    lcs: Annotated[str | None, typer.Option(help="Lowest common ancestor by: depth, information.")] = None,
+    lcs: Annotated[str | None, one_of("depth", "information", help="How the lowest common ancestor is chosen.")] = None,
     frequencies: Annotated[Path | None, typer.Option(help="Information content from this file of counts.")] = None,
     vectors: VectorsOption = None,
     levels: Annotated[int | None, typer.Option(help="How many levels.")] = None,
     size: Annotated[int | None, typer.Option(help="How many concepts in each.")] = None,
     min_images: Annotated[int | None, typer.Option(help="Fewest images of a concept.")] = None,
     exclude_subtree: Annotated[list[str] | None, typer.Option(help="Leave out this concept and all below it.")] = None,
-    leaves: Annotated[str | None, typer.Option(help="Keep leaves of: universe, eligible; or any concept.")] = None,
-    ties: Annotated[str | None, typer.Option(help="Order of equals: stable, numpy-1.24.")] = None,
-    spread: Annotated[str | None, typer.Option(help="to-end, equal-gaps, contiguous.")] = None,
+    leaves: Annotated[
+        str | None,
+        one_of(
+            "universe",
+            "eligible",
+            "any",
+            help="Keep leaves of the universe, leaves of what is eligible, or any concept.",
+        ),
+    ] = None,
+    ties: Annotated[str | None, one_of("stable", "numpy-1.24", help="How ties are broken.")] = None,
+    spread: Annotated[
+        str | None,
+        one_of("to-end", "equal-gaps", "contiguous", help="How levels are spread over the ranking."),
+    ] = None,
     explain: Annotated[list[str] | None, typer.Option(help="Say why this concept is in or out.")] = None,
     out: OutOption = None,
     plot: Annotated[Path | None, typer.Option(help="Also draw the ranking: .png, .svg, .pdf or .html.")] = None,
@@ -121,7 +137,7 @@ def show(
 @app.command()
 def plot(
     levels: LevelsArgument = "cog-v2",
-    figure: Annotated[str, typer.Option(help="ranking, images, or examples.")] = "ranking",
+    figure: Annotated[str, one_of("ranking", "images", "examples", help="What to draw.")] = "ranking",
     concept: Annotated[str, typer.Option(help="For examples: the concept to compare with.")] = "n02123159",
     out: Annotated[Path, typer.Option(help="A .png, .svg, .pdf or .html file.")] = Path("levels.html"),
 ) -> None:

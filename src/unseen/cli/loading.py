@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast, get_args
-
-import typer
+from typing import TYPE_CHECKING, cast, get_args
 
 from unseen.cli.choices import choose
 from unseen.cli.output import note
@@ -14,18 +12,6 @@ from unseen.words import counted
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
 
-NamesOption = Annotated[
-    list[str] | None,
-    typer.Option("--name", help="What to call a backbone in tables; one for each --backbone, in their order."),
-]
-NormalizeOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--normalize",
-        help="imagenet, none, half or clip: what is subtracted from pixels and what they are divided by, instead of "
-        "the backbone's own; one for all, or one for each --backbone.",
-    ),
-]
 PREPROCESSING = ("own", "published")
 
 

@@ -3,29 +3,26 @@
 import io
 import os
 import sys
+from inspect import cleandoc
 from typing import Annotated, Any
 
 import typer
 
 from unseen.cli import (
-    axes,
-    backbones,
-    compare,
-    concept_reference,
-    concept_study,
     concepts,
+    demo,
+    doctor,
     extract,
-    finetune_tasks,
-    label_noise,
     leaderboard,
     levels,
-    machine,
-    published,
+    ls,
+    papers,
+    probe,
+    report,
     shifts,
-    splits,
-    studies,
     tasks,
 )
+from unseen.cli.moved import Tree
 from unseen.cli.optional_value import OptionalValues
 from unseen.errors import UserError
 from unseen.extras import naming_extras
@@ -36,36 +33,40 @@ UsageError: Any = typer.BadParameter.__bases__[0]
 
 INTERRUPTED = 130
 
+START, MEASURE, RESULTS, TOOLS = "Start here", "Measure", "Results", "Concepts and this installation"
+
 app = typer.Typer(
     name="unseen",
     help="Measure how well a visual representation generalises to concepts, tasks and shifts it has not seen.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    cls=Tree,
 )
-app.command("demo")(studies.demo)
-app.command("probe")(studies.probe)
-app.command("report")(studies.report)
-app.command("concepts", cls=OptionalValues)(concept_study.concepts)
-app.command("finetune-concepts")(concept_reference.finetune_concepts)
-app.command("label-noise")(label_noise.label_noise)
-app.command("tasks")(tasks.tasks)
-app.command("finetune")(finetune_tasks.finetune)
-app.command("compare")(compare.compare)
-app.add_typer(levels.app, name="levels")
-app.add_typer(splits.app, name="splits")
-app.add_typer(shifts.app, name="shifts")
-app.command("similarity")(concepts.similarity)
-app.command("concept")(concepts.concept)
-app.command("ls")(machine.ls)
-app.command("show")(backbones.show)
-app.command("extract")(extract.extract)
-app.command("leaderboard")(leaderboard.leaderboard)
-app.command("axes")(axes.axes)
-app.command("verify")(concept_study.verify)
-app.command("published")(published.published)
-app.command("claims")(published.claims)
-app.command("doctor")(machine.doctor)
+app.command("demo", rich_help_panel=START)(demo.demo)
+app.command("probe", rich_help_panel=START)(probe.probe)
+app.command("extract", rich_help_panel=MEASURE)(extract.extract)
+app.command("concepts", rich_help_panel=MEASURE, cls=OptionalValues)(concepts.concepts)
+app.command("tasks", rich_help_panel=MEASURE)(tasks.tasks)
+app.add_typer(shifts.app, name="shifts", rich_help_panel=MEASURE)
+app.command("report", rich_help_panel=RESULTS)(report.report)
+app.command("leaderboard", rich_help_panel=RESULTS)(leaderboard.leaderboard)
+app.add_typer(papers.app, name="papers", rich_help_panel=RESULTS)
+app.add_typer(levels.app, name="levels", rich_help_panel=TOOLS)
+app.add_typer(ls.app, name="ls", rich_help_panel=TOOLS)
+app.command("doctor", rich_help_panel=TOOLS)(doctor.doctor)
+
+
+def _join_lines(group: typer.Typer) -> None:
+    """Let help break the lines of docstrings where the terminal ends, not where the source does."""
+    for command in group.registered_commands:
+        paragraphs = cleandoc(getattr(command.callback, "__doc__", None) or "").split("\n\n")
+        command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    for below in group.registered_groups:
+        if below.typer_instance is not None:
+            _join_lines(below.typer_instance)
+
+
+_join_lines(app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -63,6 +63,14 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def print_rows(columns: Sequence[str], rows: Sequence[Sequence[str]], *, as_json: bool) -> None:
+    """Print a list of what there is, as a table or as one JSON object per row."""
+    if as_json:
+        print_json([dict(zip(columns, row, strict=True)) for row in rows])
+    else:
+        print_table("", columns, rows)
+
+
 def note(text: str) -> None:
     """A remark on standard error, out of the way of what a script reads."""
     typer.echo(text, err=True)

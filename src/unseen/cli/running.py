@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from unseen.runs.data import RunData
     from unseen.studies.probing import FeaturePair
 
-WorkersOption = Annotated[int | None, typer.Option(help="Processes to run jobs in; by default one a core.")]
+WorkersOption = Annotated[int | None, typer.Option(help="Processes to run jobs in; by default one per core.")]
 REPORT = "report.html"
 
 

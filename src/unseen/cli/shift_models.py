@@ -1,4 +1,4 @@
-"""`unseen shifts`, from models and test sets: evaluate, sets, mapping, interpolate."""
+"""`unseen shifts`, from models and test sets: run, mapping, interpolate."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unseen.cli.choices import split_names
-from unseen.cli.extract import (
+from unseen.cli.extract import extraction_settings, watch_domain
+from unseen.cli.options import (
     BatchOption,
     CheckpointOption,
     DeviceOption,
     OnErrorOption,
     PrecisionOption,
     WeightsOption,
-    extraction_settings,
-    watch_domain,
 )
 from unseen.cli.output import Json, console, note, print_json, print_table
 from unseen.cli.running import processes
@@ -73,7 +72,7 @@ def evaluate(
     plans = _plans(backbone or [], models, common)
     chosen = get_sets(split_names("--only", only)) if only else sets_below(sets)
     if not chosen:
-        raise UserError(f"{sets}: no test set below it; see unseen shifts sets for where they are expected")
+        raise UserError(f"{sets}: no test set below it; see unseen ls shift-sets for where they are expected")
     found = evaluate_models(
         plans,
         [open_set(one, sets, partial=partial) for one in chosen],
@@ -93,29 +92,6 @@ def evaluate(
             f"{len(found.passed_over)} of {len(plans)} models could not be loaded, and the others are in {out}; "
             "the same command, mended, adds them"
         )
-
-
-def show_sets(
-    root: Annotated[
-        Path | None, typer.Argument(help="Folder that test sets are below, to see which are there.")
-    ] = None,
-    every: Annotated[bool, typer.Option("--all", help="With each corruption and severity of ImageNet-C.")] = False,
-) -> None:
-    """Test sets, what they are and where they are expected."""
-    from unseen.images.shift_sets.registry import SHIFT_SETS
-
-    rows = []
-    for found in SHIFT_SETS.values():
-        if found.name.startswith("imagenet-c.") and not every:
-            continue
-        place = found.find(root) if root else None
-        where = str(place[1]) if place else " or ".join(layout.folder for layout in found.layouts)
-        state = ("✓" if place else "–",) if root else ()
-        rows.append((*state, found.name, found.classes, f"{found.images:,}", where, found.get, found.licence))
-    columns = [*([""] if root else []), "test set", "classes", "images", "where", "to get it", "licence"]
-    print_table("Test sets", columns, rows, right=["classes", "images"])
-    if not every:
-        note("ImageNet-C has a test set for each corruption and severity, imagenet-c.fog.3_on-disk; see --all.")
 
 
 def show_mapping(

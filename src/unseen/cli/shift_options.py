@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.choices import choose, split_commas, split_names
+from unseen.cli.choices import choose, one_of, split_commas, split_names
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
@@ -19,21 +19,27 @@ if TYPE_CHECKING:
 MOST_DIGITS = 12
 """Of a number of images."""
 TableArgument = Annotated[
-    Path, typer.Argument(help="CSV: a row a model, a column a test set, in percent or fractions.")
+    Path, typer.Argument(help="CSV: one row per model, one column per test set, in percent or fractions.")
 ]
 FitOnOption = Annotated[
     str, typer.Option(help='Models of the fit, e.g. "group in {a, b} and val >= 5"; the others are only scored.')
 ]
 SizesOption = Annotated[
-    str, typer.Option(help="Images of test sets: val=50000,imagenet-a=7500, or the columns.csv of shifts evaluate.")
+    str, typer.Option(help="Images of test sets: val=50000,imagenet-a=7500, or the columns.csv of shifts run.")
 ]
 MinIdOption = Annotated[str, typer.Option(help="Least ID accuracy, in the table's unit: 5, or val=5.")]
 ModelOption = Annotated[str, typer.Option(help="Column of model names.")]
 UnitOption = Annotated[
-    str, typer.Option(help="Of the accuracies: percent, fraction, or detect (refused where numbers do not tell).")
+    str,
+    one_of(
+        "percent",
+        "fraction",
+        "detect",
+        help="Unit of the accuracies; detect is refused where the numbers do not tell.",
+    ),
 ]
-ScaleOption = Annotated[str, typer.Option(help="logit, or probit.")]
-LossOption = Annotated[str, typer.Option(help="squares, or huber, which minds outliers less.")]
+ScaleOption = Annotated[str, one_of("logit", "probit", help="Scale that accuracies are fitted on.")]
+LossOption = Annotated[str, one_of("squares", "huber", help="Loss of the fit; huber is robust to outliers.")]
 
 
 def read_shift_table(

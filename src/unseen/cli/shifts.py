@@ -7,6 +7,7 @@ import typer
 
 from unseen.cli import captions as caption_sets
 from unseen.cli import shift_models
+from unseen.cli.moved import Tree
 from unseen.cli.output import console, note, print_table
 from unseen.cli.shift_options import (
     FitOnOption,
@@ -26,9 +27,8 @@ from unseen.cli.shift_options import (
 if TYPE_CHECKING:
     from unseen.studies.shifts.study import ShiftStudy
 
-app = typer.Typer(help="How models hold up under shifts of distribution.", no_args_is_help=True)
-app.command("evaluate")(shift_models.evaluate)
-app.command("sets")(shift_models.show_sets)
+app = typer.Typer(help="How models hold up under shifts of distribution.", no_args_is_help=True, cls=Tree)
+app.command("run")(shift_models.evaluate)
 app.command("mapping")(shift_models.show_mapping)
 app.command("interpolate")(shift_models.interpolate)
 app.command("captions")(caption_sets.captions)
@@ -53,8 +53,8 @@ def fit(
     unit: UnitOption = "detect",
     scale: ScaleOption = "logit",
     loss: LossOption = "squares",
-    resamples: Annotated[int, typer.Option(help="Of the models, for intervals.")] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the resamples.")] = 0,
+    resamples: Annotated[int, typer.Option(help="Number of bootstrap resamples of the models, for intervals.")] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the resamples.")] = 0,
 ) -> None:
     """Fit OOD accuracy on ID accuracies and score every model by what it has beyond that."""
     from unseen.report.shifts.files import write_study

@@ -1,4 +1,4 @@
-"""`unseen splits`: which images train and which test."""
+"""`unseen levels splits`: which images train and which test."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -32,7 +32,7 @@ def build(
     """Set test images aside for every concept of some levels, and choose those that train.
 
     The draw depends on the seed and the names of the images only. The images drawn are not those of the ImageNet-CoG
-    authors, whose file `unseen splits import` reads.
+    authors, whose file `unseen levels splits import` reads.
     """
     from unseen.images.listing import list_images
     from unseen.images.splits import SplitRule, draw_splits

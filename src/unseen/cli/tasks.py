@@ -1,66 +1,105 @@
 """`unseen tasks`: the study of transfer to other tasks."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from unseen.cli.choices import choose
+from unseen.cli.choices import choose, one_of
 from unseen.cli.datasets import dataset_names
-from unseen.cli.extract import (
+from unseen.cli.extract import extraction_settings
+from unseen.cli.loading import load_backbones
+from unseen.cli.modes import chosen_mode, refuse_options
+from unseen.cli.options import (
+    BACKBONES,
+    IMAGES,
+    STUDY,
     BatchOption,
     CheckpointOption,
+    DryRunOption,
     ExifOption,
     FastOption,
     IgnoreDiskOption,
     LayerOption,
+    NamesOption,
+    NormalizeOption,
     OnErrorOption,
     PoolOption,
     PrecisionOption,
     SizeOption,
     StudyDeviceOption,
     WeightsOption,
-    extraction_settings,
-    say_damaged,
-    watch_domain,
 )
-from unseen.cli.loading import NamesOption, NormalizeOption, load_backbones
-from unseen.cli.output import console, duration, note, print_table, track
+from unseen.cli.output import note
 from unseen.cli.running import REPORT, WorkersOption, processes
+from unseen.cli.task_finetuning import finetune_tasks
 from unseen.cli.task_results import write_task_results
+from unseen.cli.task_steps import extract_features, leave_out, open_datasets, probe_tasks, show_features, show_plan
 from unseen.errors import UserError
-from unseen.files import byte_size, check_writable
+from unseen.files import check_writable
 
-if TYPE_CHECKING:
-    from unseen.backbones.backbone import Backbone
-    from unseen.features.settings import Settings
-    from unseen.images.datasets.open_dataset import OpenDataset
-    from unseen.jobs.fit_progress import FitProgress
-    from unseen.probes.many_shot import ManyShotProtocol
-    from unseen.studies.tasks.features import Found, TaskFeatures
-
-FEATURES = "features"
+FINETUNING = "With --finetune"
+BOTH = (
+    "out", "backbone", "images", "datasets", "checkpoint", "pool", "layer", "size", "weights", "name", "normalize",
+    "device", "workers", "dry_run",
+)  # fmt: skip
+MODES = {
+    "": (
+        *BOTH, "features", "limit", "protocol", "imagenet_top1", "precision", "batch", "on_error", "fast", "exif",
+        "ignore_disk",
+    ),
+    "--finetune": (*BOTH, "finetune", "trials", "steps", "seed"),
+}  # fmt: skip
+"""What the command does, and the options that go with it."""
 
 
 def tasks(
+    context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder of the run.")],
-    backbone: Annotated[list[str] | None, typer.Option(help="Its id; several share one pass over the images.")] = None,
-    images: Annotated[Path | None, typer.Option(help="Folder that all data sets are below; see unseen doctor.")] = None,
+    finetune: Annotated[
+        bool, typer.Option("--finetune", help="Train the whole backbone on each data set, instead of probing features.")
+    ] = False,
+    workers: WorkersOption = None,
+    dry_run: DryRunOption = False,
     datasets: Annotated[
-        str | None, typer.Option(help="Some of them, with commas; all that are there unless given.")
-    ] = None,
-    features: Annotated[
-        Path | None, typer.Option(help="Features instead of images: a folder for each data set.")
+        str | None,
+        typer.Option(help="Some of them, with commas; all that are there unless given.", rich_help_panel=STUDY),
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(help="A quick look: at most so many images of each class in every split, always the same ones."),
+        typer.Option(
+            help="A quick look: at most so many images of each class in every split, always the same ones.",
+            rich_help_panel=STUDY,
+        ),
     ] = None,
-    protocol: Annotated[str, typer.Option(help="ericsson-2021, or ericsson-2021-exact.")] = "ericsson-2021",
+    protocol: Annotated[
+        str,
+        one_of(
+            "ericsson-2021",
+            "ericsson-2021-exact",
+            help="Exact: the iterations and the temperature of the authors' code.",
+            rich_help_panel=STUDY,
+        ),
+    ] = "ericsson-2021",
     imagenet_top1: Annotated[
         list[float] | None,
-        typer.Option(help="Accuracy on ImageNet in percent, one for each backbone, to correlate with."),
+        typer.Option(
+            help="Accuracy on ImageNet in percent, one for each backbone, to correlate with.", rich_help_panel=STUDY
+        ),
+    ] = None,
+    images: Annotated[
+        Path | None,
+        typer.Option(help="Folder that all data sets are below; see unseen doctor.", rich_help_panel=IMAGES),
+    ] = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(help="Features instead of images: a folder for each data set.", rich_help_panel=IMAGES),
+    ] = None,
+    backbone: Annotated[
+        list[str] | None,
+        typer.Option(help="Its id; several share one pass over the images.", rich_help_panel=BACKBONES),
     ] = None,
     checkpoint: CheckpointOption = None,
     pool: PoolOption = None,
@@ -76,8 +115,21 @@ def tasks(
     fast: FastOption = False,
     exif: ExifOption = False,
     ignore_disk: IgnoreDiskOption = False,
-    workers: WorkersOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and what it takes, and stop.")] = False,
+    trials: Annotated[
+        int, typer.Option(help="How many of the grid's 40 settings to try.", rich_help_panel=FINETUNING)
+    ] = 40,
+    steps: Annotated[
+        int, typer.Option(help="Steps of each training, of the protocol's 5000.", rich_help_panel=FINETUNING)
+    ] = 5000,
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=2**31 - 1,
+            help="Of the new layer, the order of images and their augmentation; it takes the place of an earlier seed.",
+            rich_help_panel=FINETUNING,
+        ),
+    ] = 0,
 ) -> None:
     """How well a backbone does on other classification tasks: linear probes, few-shot episodes, calibration.
 
@@ -85,6 +137,19 @@ def tasks(
     and writes a report. A data set that is not there is named and passed over. Asked for other data sets or backbones,
     it adds them to what the folder has.
     """
+    mode = chosen_mode({"--finetune": finetune})
+    refuse_options(context, MODES, mode)
+    if mode:
+        if not backbone or datasets is None:
+            raise UserError("--finetune needs --backbone and --datasets: say what to train, and on which data sets")
+        check_writable(out)
+        load = partial(
+            load_backbones, backbone, "published", "cpu", checkpoint, pool, layer, size, weights, name, normalize
+        )
+        return finetune_tasks(
+            out, load, dataset_names(datasets), images, trials=trials, steps=steps, seed=seed, device=device,
+            workers=processes(workers), dry_run=dry_run,
+        )  # fmt: skip
     from unseen.features.disk import lacking_space, refuse_full_disk
     from unseen.images.datasets.limit import limited
     from unseen.probes.many_shot import PROTOCOLS
@@ -107,7 +172,7 @@ def tasks(
         found, faults = find_task_features(features, names, backbone or [])
         missing = leave_out(faults)
         if dry_run:
-            return _show_features(found, chosen)
+            return show_features(found, chosen)
     else:
         if not backbone:
             raise UserError("say which backbone: --backbone, or give its features: --features")
@@ -132,140 +197,6 @@ def tasks(
     probe_tasks(found, chosen, top1, missing, out, count)
     with folder_lock(out):
         return write_task_results(task_page(out), out / REPORT, out / "scores.csv")
-
-
-def open_datasets(names: Sequence[str], images: Path | None) -> "tuple[list[OpenDataset], list[str]]":
-    """The data sets that are there, and a line on each of those asked for that is not, which is printed too."""
-    from unseen.images.datasets.open_dataset import open_dataset
-    from unseen.images.datasets.registry import DATASETS
-
-    if images is not None and not images.is_dir():
-        raise UserError(f"{images}: no such folder; give the one that all data sets are below")
-    opened, faults = [], []
-    for name in names or DATASETS:
-        try:
-            opened.append(open_dataset(DATASETS[name], images))
-        except UserError as error:
-            faults.append(str(error))
-    missing = leave_out(faults)
-    if not opened:
-        raise UserError("none of the data sets is there; unseen doctor --images FOLDER says how to get them")
-    # Of data sets that nobody asked for by name, the page need not say that they are not there.
-    return opened, missing if names else []
-
-
-def leave_out(faults: Sequence[str]) -> list[str]:
-    """Print a line on each data set that is passed over; the same as sentences for the page."""
-    for fault in faults:
-        note(f"left out: {fault}")
-    return [f"{fault}." for fault in faults]
-
-
-def show_plan(
-    opened: "Sequence[OpenDataset]",
-    backbones: "Sequence[Backbone]",
-    settings: "Settings",
-    protocol: "ManyShotProtocol",
-    out: Path,
-    workers: int,
-) -> int:
-    """Print what a study will do, and what that takes; the bytes of features that are still to be written."""
-    from unseen.features.disk import free_disk
-    from unseen.features.settings import checked_device
-    from unseen.runs.results import RESULTS
-    from unseen.studies.tasks.features import expected_features
-    from unseen.studies.tasks.plan import extraction_cost, left_out, probing_seconds, task_jobs
-
-    checked_device(settings)
-    costs = [extraction_cost(each, backbones, out / FEATURES, settings) for each in opened]
-    expected = [expected_features(each, backbone.spec, backbone.label) for each in opened for backbone in backbones]
-    _show_sizes(expected, [f"{cost.done / cost.images:.0%}" for cost in costs for _ in backbones])
-    jobs = task_jobs(expected, protocol)
-    disk, free = sum(cost.bytes for cost in costs), free_disk(out)
-    probing = probing_seconds(jobs, expected, out / RESULTS, workers)
-    console().print(
-        f"\nFeatures: about {duration(sum(cost.seconds for cost in costs))} to extract those that are missing, "
-        f"{byte_size(disk)} of disk, of which {byte_size(free)} are free."
-        f"\nProbes: {len(jobs)} jobs, about {duration(probing)} for all of them."
-    )
-    for sentence in left_out(expected):
-        note(sentence)
-    return disk
-
-
-def extract_features(
-    opened: "Sequence[OpenDataset]", backbones: "Sequence[Backbone]", settings: "Settings", out: Path
-) -> "Found":
-    """Extract what is missing; all features of the study, and what is wrong with those that cannot be used."""
-    from unseen.studies.tasks.features import Found, extract_dataset
-
-    parts = [extract_dataset(each, backbones, out / FEATURES, settings, watch_domain) for each in opened]
-    faults = [fault for part in parts for fault in part.faults]
-    features = [each for part in parts for each in part.features]
-    for each in features:
-        for split, store in each.places.items():
-            say_damaged(f"{each.dataset.name}, {split}", Path(store))
-    if not features:
-        raise UserError(faults[0])
-    return Found(features, faults)
-
-
-def probe_tasks(
-    found: "Sequence[TaskFeatures]",
-    protocol: "ManyShotProtocol",
-    top1: dict[str, float],
-    missing: Sequence[str],
-    out: Path,
-    workers: int,
-) -> None:
-    """Write the run down and run the jobs that are missing."""
-    from unseen.runs.job import job_key
-    from unseen.runs.record import extend_run
-    from unseen.runs.results import RESULTS
-    from unseen.runs.results import missing as without_result
-    from unseen.studies.tasks.plan import left_out, probing_seconds, task_jobs
-    from unseen.studies.tasks.study import run_tasks, task_run
-
-    jobs = task_jobs(found, protocol)
-    run = task_run(found, protocol, top1=top1, missing=[*missing, *left_out(found)])
-    extend_run(out, run, list(map(job_key, jobs)))
-    left = len(without_result(jobs, out / RESULTS))
-    if left:
-        seconds = duration(probing_seconds(jobs, found, out / RESULTS, workers))
-        note(f"{left} of {len(jobs)} jobs to do, about {seconds}; stopped, the same command goes on.")
-    for _ in track(run_tasks(jobs, found, out / RESULTS, workers, say_fits), "jobs done", left):
-        pass
-
-
-def say_fits(progress: "FitProgress") -> None:
-    """Print how far a linear probe is; processes that run jobs call it too."""
-    of = "fits" if progress.stage == "grid" else "fits of the refit"
-    note(f"{progress.what}: {progress.done} of {progress.total} {of}, about {duration(progress.left)} left")
-
-
-def _show_features(found: "Sequence[TaskFeatures]", protocol: "ManyShotProtocol") -> None:
-    from unseen.studies.tasks.plan import left_out, task_jobs
-
-    _show_sizes(found, ["there"] * len(found))
-    console().print(f"\nProbes: {len(task_jobs(found, protocol))} jobs.")
-    for sentence in left_out(found):
-        note(sentence)
-
-
-def _show_sizes(found: "Sequence[TaskFeatures]", states: Sequence[str]) -> None:
-    columns = ("data set", "backbone", "classes", "train", "val", "test", "all", "metric", "extracted")
-    rows = [
-        (
-            each.dataset.name,
-            each.backbone,
-            f"{each.classes:,}",
-            *(f"{each.rows[split]:,}" if split in each.rows else "–" for split in ("train", "val", "test", "all")),
-            each.dataset.metric if each.dataset.test else "few-shot only",
-            state,
-        )
-        for each, state in zip(found, states, strict=True)
-    ]
-    print_table("Transfer to other tasks", columns, rows, (*columns[2:7], columns[8]))
 
 
 def _top1(backbones: Sequence[str], percents: Sequence[float]) -> dict[str, float]:

@@ -159,7 +159,7 @@ def _refuse_other_studies(runs: Sequence[tuple[str, RunData]]) -> None:
     by_study = {data.study: name for name, data in runs}
     if "tasks" in by_study and len(by_study) > 1:
         each = " and ".join(f"{name} is of unseen {study}" for study, name in by_study.items())
-        raise UserError(f"{each}: a page is of one study; report them apart, or put them together with unseen axes")
+        raise UserError(f"{each}: a page is of one study; report them apart, or put them together with unseen report")
 
 
 def _refuse_other_protocols(scores: Sequence[Score]) -> None:

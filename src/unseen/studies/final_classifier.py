@@ -66,7 +66,7 @@ def fit_again(result: Result, train: Features) -> DomainClassifier:
 
 
 def keep_probe(jobs: Sequence[LogisticJob], train: Features, results: Path, file: Path) -> None:
-    """Write the classifier of the first job on all samples to a file, as `unseen shifts evaluate` takes one.
+    """Write the classifier of the first job on all samples to a file, as `unseen shifts run` takes one.
 
     Args:
         jobs: finished ones, of which one at least is on all samples.

@@ -29,7 +29,7 @@ CLASSES, EACH = 6, 30
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Probes of clear and of blurred features of the same images, and of images in another order."""
-    from unseen.cli.studies import probe
+    from unseen.cli.probe import probe
 
     folder = tmp_path_factory.mktemp("compared")
     rng = np.random.default_rng(0)
@@ -200,7 +200,7 @@ def test_seeds_of_a_backbone_are_not_put_together_from_other_weights(runs: dict[
 
 def test_the_command(runs: dict[str, Path], unseen: Callable[..., Any], tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
-    answer = unseen("compare", "clear", "blurred", runs["clear"], runs["blurred"], "--out", table)
+    answer = unseen("report", "--compare", "clear", "blurred", runs["clear"], runs["blurred"], "--table", table)
     assert answer.code == 0
     assert "clear minus blurred" in answer.out
     assert f"over {CLASSES} concepts and 2 seeds" in answer.out
@@ -216,7 +216,7 @@ def test_the_command(runs: dict[str, Path], unseen: Callable[..., Any], tmp_path
     ],
 )
 def test_mistakes(runs: dict[str, Path], unseen: Callable[..., Any], arguments: list[str], sentence: str) -> None:
-    answer = unseen("compare", *arguments[:2], runs["clear"], runs["blurred"], *arguments[2:])
+    answer = unseen("report", "--compare", *arguments[:2], runs["clear"], runs["blurred"], *arguments[2:])
     assert answer.code == 2
     assert sentence in answer.err
 

@@ -33,7 +33,7 @@ def get_sets(names: Sequence[str]) -> tuple[ShiftSet, ...]:
     for name in names:
         matching = {known: found for known, found in SHIFT_SETS.items() if fnmatchcase(known, name)}
         if not matching:
-            hint = did_you_mean(name, SHIFT_SETS) or "; see unseen shifts sets"
+            hint = did_you_mean(name, SHIFT_SETS) or "; see unseen ls shift-sets"
             raise UserError(f"no test set '{name}'{hint}")
         chosen |= matching
     return tuple(chosen.values())

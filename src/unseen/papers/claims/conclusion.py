@@ -45,7 +45,7 @@ CLAIMS = (
         "v2-fine-tuning",
         "C.2",
         "Relative to fine-tuning, the features of ResNet50 are worth less and less from IN-1K to L5.",
-        not_printed("The difference is plotted (Figure 6) and not printed. `unseen finetune-concepts` measures it."),
+        not_printed("The difference is plotted (Figure 6) and not printed. `unseen concepts --finetune` measures it."),
     ),
     Claim(
         "v2-word-vectors",

@@ -44,17 +44,24 @@ class Run:
         return self.folder.resolve().name
 
 
+def refuse_fit(folder: Path) -> None:
+    """Refuse what a fit of shifts wrote where a run is expected."""
+    from unseen.runs.record import RUN
+
+    if folder.name == MODELS or ((folder / MODELS).is_file() and not (folder / RUN).is_file()):
+        raise UserError(f"{folder}: a fit of shifts goes behind --shifts")
+
+
 def read_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Run]]:
     """Runs of concepts, and runs of tasks."""
     if not folders:
         return [], []
     # Reading runs imports the probes, which the published models alone can do without.
-    from unseen.runs.record import RUN, read_results, read_run
+    from unseen.runs.record import read_results, read_run
 
     concepts, tasks = list[Run](), list[Run]()
     for folder in folders:
-        if folder.name == MODELS or ((folder / MODELS).is_file() and not (folder / RUN).is_file()):
-            raise UserError(f"{folder}: a fit of shifts goes behind --shifts")
+        refuse_fit(folder)
         results = read_results(folder)
         if not results:
             raise UserError(f"{folder}: no results yet; finish the run")

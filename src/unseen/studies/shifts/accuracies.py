@@ -1,4 +1,4 @@
-"""The table that `unseen shifts evaluate` adds models to: accuracies.csv, and columns.csv, which explains its columns.
+"""The table that `unseen shifts run` adds models to: accuracies.csv, and columns.csv, which explains its columns.
 
 Every call with the same folder adds to it: a model that is there already keeps its other columns if it is the same
 classifier, and another classifier of that name takes the place of its row. Other rows stay, and a row has gaps in

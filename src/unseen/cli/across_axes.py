@@ -1,11 +1,10 @@
-"""`unseen axes`: the same backbones on concepts, tasks and shifts, on one page."""
+"""`unseen report` across axes: the same backbones on concepts, tasks and shifts, on one page."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from unseen.cli.output import console, note, print_table
+from unseen.cli.output import console, print_table
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
@@ -15,34 +14,16 @@ WIDE, NARROW = 150, 90
 """Characters a line from which values stand beside ranks, and from which columns have names, not numbers."""
 
 
-def axes(
-    runs: Annotated[
-        list[Path] | None, typer.Argument(help="Folders of runs of unseen concepts and of unseen tasks.")
-    ] = None,
-    shifts: Annotated[
-        Path | None, typer.Option(help="What unseen shifts fit wrote: its folder, or its models.csv.")
-    ] = None,
-    published: Annotated[
-        bool, typer.Option("--published", help="Add the models that two papers measured; alone if there are no runs.")
-    ] = False,
-    out: Annotated[Path | None, typer.Option(help="Also write a page (.html).")] = None,
-    open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
-) -> None:
-    """Put concepts, tasks and shifts of the same backbones together: ranks, correlations, strengths. Needs no data.
-
-    Backbones are the same where their names are.
-    """
+def write_axes(runs: Sequence[Path], shifts: Path | None, *, published: bool, out: Path) -> None:
+    """Write the page of the same backbones on concepts, tasks and shifts, and print it in short."""
     from unseen.report.axes.page import write_axes_page
     from unseen.report.axes.words import findings, strong_and_weak
     from unseen.studies.axes.study import study_axes
 
-    if open_ and out is None:
-        raise UserError("--open shows a page: say where to write it, for instance --out axes.html")
-    if out is not None and out.suffix != ".html":
+    if out.suffix != ".html":
         raise UserError(f"{out}: the page is written as .html")
-    page = study_axes(runs or [], shifts, published=published)
-    if out is not None:
-        write_axes_page(page, out)
+    page = study_axes(runs, shifts, published=published)
+    write_axes_page(page, out)
     _print(page.axes)
     shown = console()
     shown.print()
@@ -51,10 +32,7 @@ def axes(
     shown.print()
     for name in page.axes.backbones:
         shown.print(f"{name}. {strong_and_weak(page.axes, name)}")
-    if out is not None:
-        note(f"Written: {out}")
-    if open_ and out is not None:
-        typer.launch(str(out.resolve()))
+    shown.print(f"\nReport: {out}")
 
 
 def _print(axes: "Axes") -> None:

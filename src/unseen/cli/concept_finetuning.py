@@ -1,32 +1,15 @@
-"""`unseen finetune-concepts`: what features of a concept study are set against, the whole backbone trained."""
+"""`unseen concepts --finetune`: what features of a concept study are set against, the whole backbone trained."""
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from unseen.cli.choices import choose
 from unseen.cli.concept_steps import FEATURES
 from unseen.cli.domains import ImageOptions, choose_levels, open_domains
-from unseen.cli.extract import (
-    CheckpointOption,
-    DomainsOption,
-    ImageNet1kOption,
-    LayerOption,
-    MissingOption,
-    PoolOption,
-    SizeOption,
-    SplitsOption,
-    TruthOption,
-    VariantOption,
-    WeightsOption,
-)
-from unseen.cli.loading import NamesOption, NormalizeOption, load_backbones
 from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, print_table
-from unseen.cli.running import finish, processes
+from unseen.cli.running import finish
 from unseen.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
@@ -49,43 +32,34 @@ class Training:
 
 
 def finetune_concepts(
-    run: Annotated[Path, typer.Argument(help="Folder of a run of `unseen concepts`.")],
-    images: Annotated[
-        str | None, typer.Option(help="ImageNet-21K, or what the levels are of: tars or folders.")
-    ] = None,
-    imagenet_1k: ImageNet1kOption = None,
-    backbone: Annotated[list[str] | None, typer.Option(help="Some of the run's; by default all.")] = None,
-    domains: DomainsOption = None,
-    epochs: Annotated[int, typer.Option(help="Passes over the training images.")] = 30,
-    batch: Annotated[int, typer.Option(help="Images a step.")] = 256,
-    rate: Annotated[float, typer.Option(help="The learning rate at the start; it falls along a cosine.")] = 0.01,
-    seeds: Annotated[int, typer.Option(help="How many seeds.")] = 1,
-    variant: VariantOption = "plain",
-    splits: SplitsOption = None,
-    truth: TruthOption = None,
-    on_missing: MissingOption = "fail",
-    checkpoint: CheckpointOption = None,
-    pool: PoolOption = None,
-    layer: LayerOption = None,
-    size: SizeOption = None,
-    weights: WeightsOption = "pretrained",
-    name: NamesOption = None,
-    normalize: NormalizeOption = None,
-    preprocessing: Annotated[
-        str, typer.Option(help="published, as in ImageNet-CoG, or the backbone's own.")
-    ] = "published",
-    workers: Annotated[int | None, typer.Option(help="Processes that decode, or 0; by default one a core.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and what it takes, and stop.")] = False,
+    run: Path,
+    options: ImageOptions,
+    backbone: Sequence[str] | None,
+    name: Sequence[str] | None,
+    load: "Callable[[Sequence[str], str, Sequence[str] | None], list[Backbone]]",
+    *,
+    domains: str | None,
+    epochs: int,
+    batch: int,
+    rate: float,
+    seeds: int,
+    workers: int,
+    dry_run: bool,
 ) -> None:
     """Fine-tune the backbones of a concept study on its domains: how much less do their features give?
 
     Levels, domains and backbones are those of the run, whose report then shows accuracy on features relative to that of
-    fine-tuning (ImageNet-CoG, supplementary C.2). Give images, their draw and the backbone's options as for the run.
+    fine-tuning (ImageNet-CoG, supplementary C.2). Images, their draw and the backbone's options are as for the run.
     Stopped, the same command goes on from the last checkpoint; run again it does nothing.
+
+    Args:
+        backbone: some of the run's; None for all.
+        load: loads backbones by their ids, to a device, under names.
+        workers: processes that decode, or 0.
     """
     from unseen.runs.record import LEVELS, read_run
 
-    data, count = read_run(run), 0 if workers == 0 else processes(workers)
+    data = read_run(run)
     if not 1 <= seeds < 1000:
         raise UserError(f"--seeds is from 1 to 999, not {seeds}")
     if not (run / LEVELS).is_file():
@@ -93,12 +67,8 @@ def finetune_concepts(
     seen = next((domain.name for domain in data.domains if domain.seen), None)
     chosen = choose_levels(str(run / LEVELS), None, seen)
     names = _domains(data, chosen.names, domains, run)
-    missing = choose("--on-missing", on_missing, ("fail", "report"))
-    options = ImageOptions(images, imagenet_1k, truth, splits, variant, "report" if missing == "report" else "fail")
     ids = _backbones(data, backbone, name)
-    loaded = load_backbones(
-        ids, preprocessing, "cpu", checkpoint, pool, layer, size, weights, name if backbone else None, normalize
-    )
+    loaded = load(ids, "cpu", name if backbone else None)
     opened, _ = open_domains(chosen, names, options)
     for domain in opened:
         _refuse_other_features(run, domain, loaded)
@@ -106,7 +76,7 @@ def finetune_concepts(
     _show(plan, run)
     if not dry_run:
         about = f"{epochs} epochs in batches of {batch}, learning rate {rate}, {plan[0].job.arithmetic}"
-        done = _train(plan, run, about, count)
+        done = _train(plan, run, about, workers)
         finish(run, done, open_=False)
         _show_relative(done)
 

@@ -1,22 +1,14 @@
-"""`unseen compare`: two backbones on the same test images."""
+"""`unseen report --compare`: two backbones on the same test images."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from unseen.cli.output import console, print_table
 from unseen.errors import UserError
 
 
-def compare(
-    first: Annotated[str, typer.Argument(help="A backbone, by its name in the runs.")],
-    second: Annotated[str, typer.Argument(help="The one it is compared with.")],
-    runs: Annotated[list[Path], typer.Argument(help="Folders of runs that have results of both.")],
-    shots: Annotated[str, typer.Option(help="Samples per concept: a number, or all.")] = "all",
-    out: Annotated[Path | None, typer.Option(help="Also a table: .csv, .parquet, .md or .tex.")] = None,
-) -> None:
-    """How far apart two backbones are on each domain, image by image, and whether that could be chance."""
+def compare(runs: Sequence[Path], first: str, second: str, *, shots: str, table: Path | None) -> None:
+    """Print how far apart two backbones are on each domain, image by image, and whether that could be chance."""
     from unseen.runs.tables import write_table
     from unseen.studies.concepts.comparison import compare_backbones, comparison_table
     from unseen.studies.own_features import parse_shots
@@ -27,8 +19,8 @@ def compare(
         raise UserError(f"--shots is one number here, or all, not {shots}; compare each alone")
     (number,) = numbers
     found = compare_backbones(runs, first, second, shots=number)
-    if out is not None:
-        write_table(comparison_table(found), out)
+    if table is not None:
+        write_table(comparison_table(found), table)
     rows = [
         [
             item.domain, signed(100 * item.difference.accuracy.value),
@@ -48,3 +40,5 @@ def compare(
         f"concept{added}, corrected for {len(found)} domain{'s' if len(found) > 1 else ''}; effect size is Cohen's d "
         f"over concepts; ties count as half won."
     )
+    if table is not None:
+        console().print(f"\nTable: {table}")

@@ -1,4 +1,4 @@
-"""`unseen finetune-concepts`, from a tiny ImageNet in the true formats to the page; killed, and with mistakes."""
+"""`unseen concepts --finetune`, from a tiny ImageNet in the true formats to the page; killed, and with mistakes."""
 
 import json
 import shutil
@@ -18,6 +18,7 @@ from unseen.images.splits import SplitRule, draw_splits
 from unseen.runs.record import RUN, read_run
 
 Unseen = Callable[..., tuple[int, str, str]]
+FINETUNE = ("concepts", "--finetune", "--out")
 QUICK = ("--batch", 8, "--rate", 0.1, "--workers", 0)
 
 
@@ -56,7 +57,7 @@ def results(run: Path) -> dict[str, int]:
 
 def test_it_joins_the_run_and_its_page(tiny: TinyImageNet, run: Path, unseen: Unseen) -> None:
     before = read_run(run)
-    words = ("finetune-concepts", run, *place(tiny), *QUICK, "--epochs", 20)
+    words = (*FINETUNE, run, *place(tiny), *QUICK, "--epochs", 20)
     planned = unseen(*words, "--dry-run")
     assert planned.code == 0, planned.err
     assert tuned(run) == {}
@@ -90,7 +91,7 @@ def test_killed_it_goes_on_to_the_same_scores(tiny: TinyImageNet, run: Path, tmp
     options = (*place(tiny), *QUICK, "--epochs", 10, "--domains", "l1,l2")
     probed = results(run)
     code = "from unseen.cli.main import run; run()"
-    command = [sys.executable, "-c", code, *map(str, ("finetune-concepts", run, *options))]
+    command = [sys.executable, "-c", code, *map(str, (*FINETUNE, run, *options))]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     while "not finished" not in read_run(run).notice and process.poll() is None and time.monotonic() < deadline:
@@ -101,7 +102,7 @@ def test_killed_it_goes_on_to_the_same_scores(tiny: TinyImageNet, run: Path, tmp
     assert len(done) == len(probed) + 1, "one of the two was to be done when it was killed"
     assert "not finished" in read_run(run).notice
     for folder in (run, whole):
-        answer = unseen("finetune-concepts", folder, *options)
+        answer = unseen(*FINETUNE, folder, *options)
         assert answer.code == 0, answer.err
     assert done.items() <= results(run).items()
     assert tuned(run) == tuned(whole)
@@ -109,7 +110,19 @@ def test_killed_it_goes_on_to_the_same_scores(tiny: TinyImageNet, run: Path, tmp
 
 
 def test_other_images_weights_and_epochs_are_refused(tiny: TinyImageNet, run: Path, unseen: Unseen) -> None:
-    words = ("finetune-concepts", run, "--images", tiny.imagenet_21k, "--domains", "l1", *QUICK, "--epochs", 1)
+    words = (
+        "concepts",
+        "--finetune",
+        "--out",
+        run,
+        "--images",
+        tiny.imagenet_21k,
+        "--domains",
+        "l1",
+        *QUICK,
+        "--epochs",
+        1,
+    )
     kept = (run / RUN).read_bytes()
     other = run.parent / "other.npz"
     concepts = [concept.split()[-1].strip("()") for d in read_run(run).domains if not d.seen for concept in d.concepts]
@@ -143,7 +156,7 @@ def test_other_images_weights_and_epochs_are_refused(tiny: TinyImageNet, run: Pa
 def test_a_rate_that_diverges_can_be_followed_by_another(tiny: TinyImageNet, run: Path, unseen: Unseen) -> None:
     kept = (run / RUN).read_bytes()
     options = ("--domains", "l1", "--batch", 8, "--workers", 0, "--epochs", 4)
-    words = ("finetune-concepts", run, *place(tiny), *options)
+    words = (*FINETUNE, run, *place(tiny), *options)
     answer = unseen(*words, "--rate", 1e30)
     assert answer.code == 2
     assert "diverged at rate 1e+30; give a smaller --rate" in answer.err
@@ -154,20 +167,20 @@ def test_a_rate_that_diverges_can_be_followed_by_another(tiny: TinyImageNet, run
 
 
 def test_mistakes_are_named(tiny: TinyImageNet, run: Path, tmp_path: Path, unseen: Unseen) -> None:
-    command = ("finetune-concepts", run, *QUICK)
+    command = (*FINETUNE, run, *QUICK)
     assert "--domains takes some of in1k, l1, l2" in unseen(*command, "--domains", "l3").err
     assert "did you mean" in unseen(*command, "--backbone", tiny.backbone[:-1]).err.lower()
     assert "give the images of the levels" in unseen(*command, "--domains", "l1").err
     assert "--seeds is from 1" in unseen(*command, "--seeds", 0).err
     assert "at least one epoch" in unseen(*command, *place(tiny), "--epochs", 0).err
-    assert "not the folder of a run" in unseen("finetune-concepts", tmp_path).err
+    assert "not the folder of a run" in unseen(*FINETUNE, tmp_path).err
     (run / "levels.csv").unlink()
     assert "not a run of levels" in unseen(*command).err
 
 
 def test_without_features_to_check_it_says_so(tiny: TinyImageNet, run: Path, unseen: Unseen) -> None:
     shutil.rmtree(run / "features")
-    answer = unseen("finetune-concepts", run, *place(tiny), *QUICK, "--domains", "l2", "--dry-run")
+    answer = unseen(*FINETUNE, run, *place(tiny), *QUICK, "--domains", "l2", "--dry-run")
     assert answer.code == 0, answer.err
     assert "no features of" in answer.err
     assert "fine-tuning" not in json.loads((run / RUN).read_text())["provenance"]

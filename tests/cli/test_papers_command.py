@@ -1,4 +1,4 @@
-"""`unseen published` and `unseen claims`, called as the command line calls them."""
+"""`unseen papers`, called as the command line calls them."""
 
 import json
 from pathlib import Path
@@ -6,13 +6,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from unseen.cli.published import claims, published, published_rows
+from unseen.cli.papers import claims, published_rows, tables
 from unseen.errors import UserError
 from unseen.papers import TABLES
 
 
 def test_rows_that_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    published("cog-v2", where=["model=ResNet50", "shots=all"], as_json=True)
+    tables("cog-v2", where=["model=ResNet50", "shots=all"], as_json=True)
     rows = json.loads(capsys.readouterr().out)
     assert [row["mean"] for row in rows] == [75.8, 67.9, 63.1, 59.0, 58.1, 52.0]
     assert rows[0] == {"model": "ResNet50", "domain": "in1k", "shots": "all", "mean": 75.8, "deviation": 0.0}
@@ -20,7 +20,7 @@ def test_rows_that_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_table_for_people(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    published("shi-2023", where=["table=3", "testset=imagenet-r"])
+    tables("shi-2023", where=["table=3", "testset=imagenet-r"])
     captured = capsys.readouterr()
     header, *lines = captured.out.splitlines()
     assert TABLES["shi-2023"].link in captured.err
@@ -30,19 +30,19 @@ def test_a_table_for_people(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
 
 
 def test_missing_values_are_null(capsys: pytest.CaptureFixture[str]) -> None:
-    published("cog-v1", where=["table=2", "model=s-BYOL", "domain=l5"], as_json=True)
+    tables("cog-v1", where=["table=2", "model=s-BYOL", "domain=l5"], as_json=True)
     [row] = json.loads(capsys.readouterr().out)
     assert (row["components"], row["value"], row["table"]) == (None, 52.0, 2)
 
 
 def test_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    published("ericsson-2021", where=["dataset=pets"], table=tmp_path / "pets.csv")
+    tables("ericsson-2021", where=["dataset=pets"], table=tmp_path / "pets.csv")
     assert len(pd.read_csv(tmp_path / "pets.csv")) == 28
     assert capsys.readouterr().out == ""
 
 
 def test_notes(capsys: pytest.CaptureFixture[str]) -> None:
-    published("cog-v2", notes=True, as_json=True)
+    tables("cog-v2", notes=True, as_json=True)
     assert any("63.5 and 64.0" in row["note"] for row in json.loads(capsys.readouterr().out))
 
 
@@ -59,7 +59,7 @@ def test_notes(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_conditions_that_nothing_meets(where: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        published("cog-v2", where=[where])
+        tables("cog-v2", where=[where])
 
 
 def test_the_list_of_papers_counts_every_number() -> None:
@@ -74,5 +74,5 @@ def test_claims_one_and_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(json.loads(capsys.readouterr().out)) == 60
     claims("v2-harder")
     assert "d-CLIP rises from L3 to L4" in capsys.readouterr().out
-    with pytest.raises(UserError, match="no claim 'v2-hard'; unseen claims lists them; did you mean v2-harder"):
+    with pytest.raises(UserError, match="no claim 'v2-hard'; unseen papers claims lists them; did you mean v2-harder"):
         claims("v2-hard")

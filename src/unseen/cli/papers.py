@@ -1,21 +1,25 @@
-"""`unseen published` and `unseen claims`: what papers printed, and whether it says what they conclude."""
+"""`unseen papers`: what papers printed, and whether it says what they conclude."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.output import Json, note, print_json, print_table
+from unseen.cli.output import Json, note, print_json, print_rows, print_table
 from unseen.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Rows = list[tuple[str, ...]]
+app = typer.Typer(help="What the papers printed, and whether it holds. Needs no data.", no_args_is_help=True)
 
 
-def published(
-    name: Annotated[str, typer.Argument(help="cog-v2, cog-v1, ericsson-2021 or shi-2023.")],
+@app.command()
+def tables(
+    name: Annotated[
+        str | None, typer.Argument(help="cog-v2, cog-v1, ericsson-2021 or shi-2023; a list of them unless given.")
+    ] = None,
     where: Annotated[
         list[str] | None, typer.Option(help="Only rows with this, such as domain=l5; may be given again.")
     ] = None,
@@ -23,12 +27,17 @@ def published(
     notes: Annotated[bool, typer.Option("--notes", help="Print what is odd in the tables instead.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Print the numbers of a paper's tables, one to a row."""
+    """Print the numbers of a paper's tables, one number per row."""
     from unseen.papers import TABLES
     from unseen.papers import notes as notes_on
     from unseen.papers import published as numbers
     from unseen.runs.tables import write_table
 
+    if name is None:
+        if where or table or notes:
+            raise UserError(f"say which paper's tables: one of {', '.join(TABLES)}")
+        print_rows(*published_rows(), as_json=as_json)
+        return
     found = notes_on(name) if notes else numbers(name)
     for condition in where or []:
         found = _only(found, condition)
@@ -73,6 +82,7 @@ def published_rows() -> tuple[tuple[str, ...], Rows]:
     return ("name", "tables", "what", "unit", "numbers", "paper"), rows
 
 
+@app.command()
 def claims(
     name: Annotated[str | None, typer.Argument(help="One claim, by its id, with the evidence.")] = None,
     as_json: Json = False,
@@ -82,7 +92,9 @@ def claims(
 
     chosen = [claim for claim in CLAIMS if name in {None, claim.id}]
     if not chosen:
-        raise UserError(f"no claim '{name}'; unseen claims lists them{did_you_mean(str(name), (c.id for c in CLAIMS))}")
+        raise UserError(
+            f"no claim '{name}'; unseen papers claims lists them{did_you_mean(str(name), (c.id for c in CLAIMS))}"
+        )
     tables = printed()
     findings = [(claim, claim.judge(tables)) for claim in chosen]
     if as_json:

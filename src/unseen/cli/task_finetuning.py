@@ -1,31 +1,19 @@
-"""`unseen finetune`: backbones trained whole on the data sets of the task study."""
+"""`unseen tasks --finetune`: backbones trained whole on the data sets of the task study."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from unseen.cli.datasets import dataset_names
-from unseen.cli.extract import (
-    CheckpointOption,
-    DeviceOption,
-    LayerOption,
-    PoolOption,
-    SizeOption,
-    WeightsOption,
-)
-from unseen.cli.loading import NamesOption, NormalizeOption, load_backbones
 from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, print_table, rate
-from unseen.cli.running import processes
-from unseen.cli.tasks import open_datasets
+from unseen.cli.task_steps import open_datasets
 from unseen.errors import UserError
-from unseen.files import byte_size, check_writable
+from unseen.files import byte_size
 
 if TYPE_CHECKING:
     import torch
 
+    from unseen.backbones.backbone import Backbone
     from unseen.images.datasets.open_dataset import OpenDataset
     from unseen.studies.tasks.finetune import Planned
 
@@ -33,46 +21,36 @@ PAGE = "fine-tuning.html"
 TABLE = "fine-tuning.csv"
 
 
-def finetune(
-    backbone: Annotated[list[str], typer.Option(help="Its id; may be given several times.")],
-    datasets: Annotated[str, typer.Option(help="Of the task study, with commas: cifar10,dtd.")],
-    out: Annotated[Path, typer.Option(help="Folder of the run; it may be that of `unseen tasks`.")],
-    images: Annotated[Path | None, typer.Option(help="Folder that all data sets are below; see unseen doctor.")] = None,
-    trials: Annotated[int, typer.Option(help="How many of the grid's 40 settings to try.")] = 40,
-    steps: Annotated[int, typer.Option(help="Steps of each training, of the protocol's 5000.")] = 5000,
-    seed: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=2**31 - 1,
-            help="Of the new layer, the order of images and their augmentation; it takes the place of an earlier seed.",
-        ),
-    ] = 0,
-    checkpoint: CheckpointOption = None,
-    pool: PoolOption = None,
-    layer: LayerOption = None,
-    size: SizeOption = None,
-    weights: WeightsOption = "pretrained",
-    name: NamesOption = None,
-    normalize: NormalizeOption = None,
-    device: DeviceOption = None,
-    workers: Annotated[int | None, typer.Option(help="Processes that decode; by default one a core.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and what it takes, and stop.")] = False,
+def finetune_tasks(
+    out: Path,
+    load: "Callable[[], list[Backbone]]",
+    datasets: Sequence[str],
+    images: Path | None,
+    *,
+    trials: int,
+    steps: int,
+    seed: int,
+    device: str | None,
+    workers: int,
+    dry_run: bool,
 ) -> None:
-    """How well a backbone does on other classification tasks when all of it is trained there.
+    """How well backbones do on other classification tasks when all of them is trained there.
 
     The best of 40 settings on validation images is trained again and scored on test images. With fewer settings or
     steps, scores are of the protocol ericsson-2021-short, and the page says so. Stopped, the same command goes on from
     the last checkpoint; run again with more settings, it keeps those that were tried.
+
+    Args:
+        out: folder of the run; it may be that of a study of features.
+        load: loads the backbones, after the data sets are known to be there.
     """
     from unseen.probes.finetuning.grid import finetune_grid
     from unseen.runs.record import refuse_other_run
     from unseen.studies.tasks.finetune import Planned, cost, finetune_run, is_done, plan_finetuning
 
-    check_writable(out)
-    grid, place, count = finetune_grid(trials=trials, steps=steps), _device(device), processes(workers)
-    opened, absent = _open(dataset_names(datasets), images)
-    loaded = load_backbones(backbone, "published", "cpu", checkpoint, pool, layer, size, weights, name, normalize)
+    grid, place = finetune_grid(trials=trials, steps=steps), _device(device)
+    opened, absent = _open(datasets, images)
+    loaded = load()
     plan = [
         Planned(plan_finetuning(each, data, grid, device=place, seed=seed), each, data)
         for data in opened
@@ -85,7 +63,7 @@ def finetune(
         return
     refuse_other_run(out, finetune_run(loaded, opened).provenance)
     progress = _Progress(sum(cost(item.job, item.opened, out).steps for item in plan))
-    failed = [line for data in opened for line in _tune(data, plan, out, place, count, progress)]
+    failed = [line for data in opened for line in _tune(data, plan, out, place, workers, progress)]
     done = [item for item in plan if is_done(item.job, out)]
     if done:
         _finish(done, out, absent, failed)

@@ -1,4 +1,4 @@
-"""`unseen finetune`, from images to the page, on the digits that come with scikit-learn; killed, and with mistakes."""
+"""`unseen tasks --finetune`, from images to the page, on the digits of scikit-learn; killed, and with mistakes."""
 
 import os
 import signal
@@ -26,6 +26,7 @@ def small():
 def pixels():
     return nn.Flatten(), Transform(size=8, resize=8)
 """
+FINETUNE = ("tasks", "--finetune")
 COMMAND = "from unseen.cli.main import run; run()"
 
 
@@ -41,7 +42,18 @@ def results(out: Path) -> dict[str, int]:
 
 def test_killed_and_run_again(unseen: Unseen, tmp_path: Path, backbone: str) -> None:
     out = tmp_path / "run"
-    options = ["finetune", "--backbone", backbone, "--out", str(out), "--datasets", "digits", "--workers", "1"]
+    options = [
+        "tasks",
+        "--finetune",
+        "--backbone",
+        backbone,
+        "--out",
+        str(out),
+        "--datasets",
+        "digits",
+        "--workers",
+        "1",
+    ]
     options += ["--trials", "2", "--steps", "60"]
     command = [sys.executable, "-c", COMMAND, *options]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
@@ -73,7 +85,7 @@ def test_killed_and_run_again(unseen: Unseen, tmp_path: Path, backbone: str) -> 
 
 
 def test_the_plan_and_what_is_left_out(unseen: Unseen, tmp_path: Path, backbone: str) -> None:
-    options = ("finetune", "--backbone", backbone, "--out", tmp_path / "run", "--workers", 1, "--dry-run")
+    options = (*FINETUNE, "--backbone", backbone, "--out", tmp_path / "run", "--workers", 1, "--dry-run")
     code, said, notes = unseen(*options, "--datasets", "digits,dtd", "--images", tmp_path)
     assert code == 0
     assert "41" in said  # 40 settings, and the best again
@@ -100,7 +112,7 @@ def test_the_plan_and_what_is_left_out(unseen: Unseen, tmp_path: Path, backbone:
     ],
 )
 def test_mistakes(unseen: Unseen, tmp_path: Path, backbone: str, options: tuple[object, ...], message: str) -> None:
-    code, _, error = unseen("finetune", "--backbone", backbone, "--out", tmp_path / "run", *options)
+    code, _, error = unseen(*FINETUNE, "--backbone", backbone, "--out", tmp_path / "run", *options)
     assert code == 2
     assert message in error
     assert len([line for line in error.splitlines() if line.startswith("unseen:")]) == 1
@@ -108,7 +120,7 @@ def test_mistakes(unseen: Unseen, tmp_path: Path, backbone: str, options: tuple[
 
 def test_a_backbone_without_parameters(unseen: Unseen, tmp_path: Path, backbone: str) -> None:
     pixels = backbone.replace(":small", ":pixels")
-    code, _, error = unseen("finetune", "--backbone", pixels, "--out", tmp_path / "run", "--datasets", "digits")
+    code, _, error = unseen(*FINETUNE, "--backbone", pixels, "--out", tmp_path / "run", "--datasets", "digits")
     assert code == 2
     assert "has no parameters that could be trained" in error
 
@@ -121,7 +133,7 @@ def test_data_that_nobody_split(unseen: Unseen, tmp_path: Path, backbone: str, m
 
     unsplit = replace(DATASET, test=None, validation=None, counts={"all": 1797})
     monkeypatch.setitem(registry.DATASETS, "digits", unsplit)
-    code, _, error = unseen("finetune", "--backbone", backbone, "--out", tmp_path / "run", "--datasets", "digits")
+    code, _, error = unseen(*FINETUNE, "--backbone", backbone, "--out", tmp_path / "run", "--datasets", "digits")
     assert code == 2
     assert "left out: digits: its images are not split" in error
     assert "nothing to fine-tune on" in error
@@ -150,7 +162,18 @@ def test_what_fails_does_not_stop_the_others(
     pictures = replace(DATASET, name="pictures", title="Pictures", classes=2, counts=counts, layouts=layouts)
     monkeypatch.setitem(registry.DATASETS, "pictures", pictures)
     out = tmp_path / "run"
-    words = ("finetune", "--backbone", backbone, "--out", out, "--datasets", "pictures,digits", "--workers", 1)
+    words = (
+        "tasks",
+        "--finetune",
+        "--backbone",
+        backbone,
+        "--out",
+        out,
+        "--datasets",
+        "pictures,digits",
+        "--workers",
+        1,
+    )
     options = ("--images", tmp_path / "images", "--trials", 1, "--steps", 2)
     answer = unseen(*words, *options)
     assert answer.code == 2
@@ -190,7 +213,18 @@ def test_images_of_one_backbone_are_gone_before_those_of_the_next_are_there(
     monkeypatch.setattr(finetune_images, "load_task_images", watched)
     (tmp_path / "own.py").write_text(CODE + CODE[CODE.index("def small") :].replace("small", "large", 1))
     other = backbone.replace(":small", ":large")
-    words = ("finetune", "--backbone", backbone, "--backbone", other, "--out", tmp_path / "run", "--datasets", "digits")
+    words = (
+        "tasks",
+        "--finetune",
+        "--backbone",
+        backbone,
+        "--backbone",
+        other,
+        "--out",
+        tmp_path / "run",
+        "--datasets",
+        "digits",
+    )
     answer = unseen(*words, "--workers", 1, "--trials", 1, "--steps", 1)
     assert answer.code == 0, answer.err
     assert len(loaded) == 2
@@ -209,7 +243,18 @@ def test_a_gpu_without_memory_is_a_sentence(
 
         return load
 
-    words = ("finetune", "--backbone", backbone, "--out", tmp_path / "run", "--datasets", "digits", "--trials", 1)
+    words = (
+        "tasks",
+        "--finetune",
+        "--backbone",
+        backbone,
+        "--out",
+        tmp_path / "run",
+        "--datasets",
+        "digits",
+        "--trials",
+        1,
+    )
     full = torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate 20 GiB.")
     monkeypatch.setattr(finetune_images, "load_task_images", failing(full))
     answer = unseen(*words)
@@ -228,11 +273,11 @@ def test_a_gpu_without_memory_is_a_sentence(
 def test_what_a_checkpoint_had_does_not_count_as_speed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from unseen.cli import finetune_tasks
+    from unseen.cli import task_finetuning
 
     now = 0.0
     monkeypatch.setattr("time.monotonic", lambda: now)
-    progress = finetune_tasks._Progress(20_000)
+    progress = task_finetuning._Progress(20_000)
     now = 100.0
     progress.trained("task", "setting 1", 4500)  # of which 4000 were done before
     now = 200.0

@@ -1,0 +1,5 @@
+"""`python -m unseen` is `unseen`."""
+
+from unseen.cli.main import run
+
+run()

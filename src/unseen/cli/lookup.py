@@ -1,0 +1,94 @@
+"""`unseen levels lookup` and `unseen levels similarity`: looking at the ontology."""
+
+from typing import Annotated, get_args
+
+import typer
+
+from unseen.cli.choices import choose, one_of
+from unseen.cli.output import Json, console, print_json, print_table
+
+
+def lookup(
+    key: Annotated[str, typer.Argument(help="An id (n02123159), a name (tiger_cat.n.02), or a word (tiger cat).")],
+    gloss: Annotated[bool, typer.Option("--gloss", help="Search the glosses for this text instead.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Look a concept up in WordNet 3.0."""
+    from unseen.errors import UserError
+    from unseen.ontology.wordnet import CONCEPT_SETS, wordnet
+
+    if not key.strip():
+        raise UserError("give an id, a name, a word, or with --gloss a text to search for")
+    net = wordnet()
+    found = net.search(key) if gloss else net.find(key)
+    if not found:
+        if gloss:
+            raise UserError(f"no gloss of a WordNet 3.0 noun contains '{key}'")
+        found = [net.synset(key)]
+    members = {name: frozenset(net.members(name)) for name in CONCEPT_SETS}
+    records = [
+        {
+            "wnid": synset.wnid,
+            "name": synset.name,
+            "lemmas": list(synset.lemmas),
+            "gloss": synset.gloss,
+            "parents": [net.names[net.position[parent]] for parent in synset.parents],
+            "depth": int(net.taxonomy.depth[net.position[synset.wnid]]),
+            "in": [name for name, ids in members.items() if synset.wnid in ids],
+        }
+        for synset in found
+    ]
+    if as_json:
+        print_json(records)
+        return
+    columns = ("wnid", "name", "in", "parents", "gloss")
+    cell = {"in": ", ".join, "parents": ", ".join}
+    rows = ([cell.get(column, str)(record[column]) for column in columns] for record in records)  # type: ignore[arg-type]
+    print_table(f"{len(records)} concept{'s' * (len(records) > 1)} for '{key}'", columns, rows)
+
+
+def similarity(
+    a: Annotated[str, typer.Argument(help="An id or a name.")],
+    b: Annotated[str, typer.Argument(help="Another.")],
+    measure: Annotated[str, typer.Option(help="One of those `unseen ls measures` lists, or 'all'.")] = "lin",
+    lcs: Annotated[str, one_of("depth", "information", help="How the lowest common ancestor is chosen.")] = "depth",
+    over: Annotated[str, one_of("imagenet", "wordnet", help="What information content is counted over.")] = "imagenet",
+    as_json: Json = False,
+) -> None:
+    """How similar two concepts are.
+
+    Information content is counted as for the cog-v2 levels, over ImageNet-21K and its ancestors; concepts outside it
+    need --over wordnet.
+    """
+    from unseen.errors import UserError
+    from unseen.ontology.measures import all_measures, get_measure
+    from unseen.ontology.measures import similarity as measure_pair
+    from unseen.ontology.space import LcsRule, Space
+    from unseen.ontology.wordnet import imagenet_taxonomy, wordnet
+
+    net = wordnet()
+    ids = [net.wnid(a), net.wnid(b)]
+    choose("--over", over, ("imagenet", "wordnet"))
+    taxonomy = net.taxonomy if over == "wordnet" else imagenet_taxonomy()
+    for wnid in ids:
+        if wnid not in taxonomy.position:
+            raise UserError(f"{wnid} is not an ImageNet-21K concept or an ancestor of one; add --over wordnet")
+    space = Space(taxonomy, lcs=choose("--lcs", lcs, get_args(LcsRule)))
+    if measure == "all":
+        names = [name for name, known in all_measures().items() if known.uses != "vectors"]
+    elif get_measure(measure).uses == "vectors":
+        raise UserError(
+            f"{measure} compares text vectors; it is for levels: unseen levels build --measure {measure} --vectors FILE"
+        )
+    else:
+        names = [measure]
+    values = {name: measure_pair(space, ids[0], ids[1], name) for name in names}
+    if as_json:
+        titles = [net.names[net.position[wnid]] for wnid in ids]
+        print_json({"a": ids[0], "b": ids[1], "names": titles, "similarity": values})
+    elif len(values) == 1:
+        console().print(f"{values[names[0]]:.6f}")
+    else:
+        print_table(
+            "", ("measure", "similarity"), ((name, f"{value:.6f}") for name, value in values.items()), ["similarity"]
+        )

@@ -1,0 +1,150 @@
+"""`unseen ls`: what can be named in other commands."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unseen.cli.backbones import catalogue_rows, show, source_rows
+from unseen.cli.loading import load_backbones
+from unseen.cli.modes import refuse_options
+from unseen.cli.moved import Tree
+from unseen.cli.options import CheckpointOption, LayerOption, NormalizeOption, PoolOption, SizeOption, WeightsOption
+from unseen.cli.output import Json, note, print_json, print_rows, print_table
+
+app = typer.Typer(help="List what can be named in other commands.", no_args_is_help=True, cls=Tree)
+
+LOADING = ("pool", "layer", "size", "checkpoint", "weights", "normalize")
+PROBES = (
+    ("logistic", "linear classifier by SGD, hyper-parameters searched", "unseen probe, unseen concepts"),
+    ("many-shot", "logistic regression over a grid of penalties, with its calibration", "unseen tasks"),
+    ("few-shot", "nearest centroid in 5-way episodes", "unseen tasks"),
+    ("fine-tuned", "the whole backbone trained", "unseen concepts --finetune, unseen tasks --finetune"),
+    ("pca", "logistic on fewer and fewer principal components", "unseen concepts --extended pca"),
+    ("mlp", "an MLP, and the same MLP without activations", "unseen concepts --extended mlp"),
+    ("kmeans", "clusters compared with classes", "unseen concepts --extended kmeans"),
+    ("geometry", "alignment and uniformity of features", "unseen concepts --extended geometry"),
+)
+"""What is fitted to features or computed from them, and the commands that do."""
+PROTOCOLS = (
+    ("cog-v2", "concepts", "ImageNet-CoG: 30 trials of 100 epochs for each classifier"),
+    ("cog-v2-short", "concepts", "a quick look: fewer and shorter trials"),
+    ("ericsson-2021", "tasks", "Ericsson et al.: 45 penalties, few-shot episodes; fine-tuning with 40 settings"),
+    ("ericsson-2021-exact", "tasks", "the same with the iterations and the temperature of the authors' code"),
+    ("ericsson-2021-short", "tasks", "fine-tuning with fewer settings or steps"),
+    ("shi-2023", "shifts", "effective robustness on several in-distribution test sets"),
+)
+
+
+@app.command()
+def backbones(
+    context: typer.Context,
+    name: Annotated[
+        str | None, typer.Argument(help="Load this one and say what it does: timm:resnet50.a1_in1k, file.py:function.")
+    ] = None,
+    catalogue: Annotated[bool, typer.Option("--catalogue", help="List the backbones of the papers.")] = False,
+    pool: PoolOption = None,
+    layer: LayerOption = None,
+    size: SizeOption = None,
+    checkpoint: CheckpointOption = None,
+    weights: WeightsOption = "pretrained",
+    normalize: NormalizeOption = None,
+    as_json: Json = False,
+) -> None:
+    """Where backbones come from, or what one of them does to images."""
+    always = ("name", "as_json")
+    modes = {"": (*always, "catalogue"), "--catalogue": (*always[1:], "catalogue"), "NAME": (*always, *LOADING)}
+    refuse_options(context, modes, "NAME" if name else "--catalogue" if catalogue else "")
+    if name is not None:
+        [loaded] = load_backbones([name], "own", "cpu", checkpoint, pool, layer, size, weights, normalise=normalize)
+        show(loaded, as_json=as_json)
+        return
+    print_rows(*(catalogue_rows(training=as_json) if catalogue else source_rows()), as_json=as_json)
+
+
+@app.command()
+def datasets(as_json: Json = False) -> None:
+    """The data sets of the task study; `unseen doctor --images FOLDER` says which are there."""
+    from unseen.cli.datasets import dataset_rows
+
+    print_rows(*dataset_rows(), as_json=as_json)
+
+
+@app.command("shift-sets")
+def shift_sets(
+    root: Annotated[
+        Path | None, typer.Argument(help="Folder that test sets are below, to see which are there.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="With each corruption and severity of ImageNet-C.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Test sets of the shift study: what they are and where they are expected."""
+    from unseen.images.shift_sets.registry import SHIFT_SETS
+
+    rows = []
+    for found in SHIFT_SETS.values():
+        if found.name.startswith("imagenet-c.") and not every:
+            continue
+        place = found.find(root) if root else None
+        where = str(place[1]) if place else " or ".join(layout.folder for layout in found.layouts)
+        state = ("✓" if place else "–",) if root else ()
+        rows.append((*state, found.name, found.classes, f"{found.images:,}", where, found.get, found.licence))
+    columns = [*(["there"] if root else []), "test set", "classes", "images", "where", "to get it", "licence"]
+    if as_json:
+        print_json([dict(zip(columns, row, strict=True)) for row in rows])
+        return
+    print_table("Test sets", columns, rows, right=["classes", "images"])
+    if not every:
+        note("ImageNet-C has a test set for each corruption and severity, imagenet-c.fog.3_on-disk; see --all.")
+
+
+@app.command()
+def probes(as_json: Json = False) -> None:
+    """What is fitted to features or computed from them."""
+    print_rows(("probe", "what it is", "command"), PROBES, as_json=as_json)
+
+
+@app.command()
+def protocols(as_json: Json = False) -> None:
+    """What `--protocol` takes, and what scores are labelled with."""
+    print_rows(("protocol", "study", "what it is"), PROTOCOLS, as_json=as_json)
+
+
+@app.command()
+def measures(as_json: Json = False) -> None:
+    """Similarities of concepts."""
+    from unseen.ontology.measures import all_measures
+
+    rows = [(m.name, m.formula, m.uses, m.citation) for m in all_measures().values()]
+    print_rows(("measure", "formula", "uses", "source"), rows, as_json=as_json)
+
+
+@app.command()
+def levels(as_json: Json = False) -> None:
+    """Levels that come with the package."""
+    from unseen.ontology.levels import SHIPPED, load_levels
+
+    rows = [(name, str(len(load_levels(name).concepts))) for name in SHIPPED]
+    print_rows(("levels", "concepts"), rows, as_json=as_json)
+
+
+@app.command()
+def recipes(as_json: Json = False) -> None:
+    """Recipes for levels, what `unseen levels build --recipe` takes."""
+    from unseen.ontology.recipes import RECIPES
+
+    columns = ("recipe", "universe", "seen", "min_images", "measure", "levels", "size")
+    rows: Sequence[Sequence[str]] = [
+        (r.name, r.universe, r.seen, str(r.min_images), r.measure, str(r.levels), str(r.size)) for r in RECIPES.values()
+    ]
+    print_rows(columns, rows, as_json=as_json)
+
+
+@app.command("concept-sets")
+def concept_sets(as_json: Json = False) -> None:
+    """Sets of concepts, what `unseen levels build --seen` and `--universe` take."""
+    from unseen.ontology.wordnet import CONCEPT_SETS, wordnet
+
+    rows = [(name, str(len(wordnet().members(name)))) for name in CONCEPT_SETS]
+    print_rows(("set", "concepts"), rows, as_json=as_json)

@@ -1,0 +1,42 @@
+"""Commands that have moved: a name of version 0.1 gives one sentence with the new one."""
+
+from typing import Any
+
+from typer.core import TyperGroup
+
+from unseen.errors import UserError
+
+MOVED = {
+    "axes": "report",
+    "claims": "papers claims",
+    "compare": "report --compare",
+    "concept": "levels lookup",
+    "finetune": "tasks --finetune",
+    "finetune-concepts": "concepts --finetune",
+    "label-noise": "concepts --label-noise",
+    "ls published": "papers tables",
+    "ls sets": "ls concept-sets",
+    "published": "papers tables",
+    "shifts evaluate": "shifts run",
+    "shifts sets": "ls shift-sets",
+    "show": "ls backbones",
+    "similarity": "levels similarity",
+    "splits": "levels splits",
+    "verify": "concepts --check",
+}
+"""Old name → new name, both without the `unseen` before them."""
+
+
+class Tree(TyperGroup):
+    """A group of commands that knows where those that are gone went."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the first argument names; one that has moved is a user's error."""
+        words, place = [args[0]], ctx
+        while place.parent is not None:
+            words.insert(0, str(place.info_name))
+            place = place.parent
+        old = " ".join(words)
+        if old in MOVED:
+            raise UserError(f"'{old}' is now 'unseen {MOVED[old]}'")
+        return super().resolve_command(ctx, args)
