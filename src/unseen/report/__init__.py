@@ -1,1 +1,18 @@
-"""Pictures and pages."""
+"""The pages that show what was measured. The package is also the function `unseen.report(runs, "page.html")`."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+
+class _CallablePackage(ModuleType):
+    """`unseen.report` stays a function when the package of that name is imported, as it is by every page."""
+
+    def __call__(self, runs: str | Path | Sequence[str | Path], out: str | Path) -> Path:
+        from unseen.report.of_runs import report
+
+        return report(runs, out)
+
+
+sys.modules[__name__].__class__ = _CallablePackage
