@@ -13,6 +13,7 @@ from unseen.version import __version__
 
 if TYPE_CHECKING:
     from unseen import probes
+    from unseen.api.concepts import concepts
     from unseen.api.example import example
     from unseen.api.features import extract, load_backbone, open_dataset
     from unseen.api.levels import build_levels, levels, similarity
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "__version__",
     "build_levels",
+    "concepts",
     "effective_robustness",
     "example",
     "extract",
@@ -40,6 +42,7 @@ __all__ = [
 
 _WHERE = {
     "build_levels": "levels",
+    "concepts": "concepts",
     "effective_robustness": "shifts",
     "example": "example",
     "extract": "features",

@@ -142,6 +142,35 @@ def test_effective_robustness_of_a_table() -> None:
     assert "<table" in study._repr_html_()
 
 
+def test_a_study_of_features(tmp_path: Path) -> None:
+    levels = {"l1": ["n02124075", "n02125311", "n02128385"], "l2": ["n02958343", "n03417042", "n04467665"]}
+    rng, lines = np.random.default_rng(0), ["level,rank,wnid,name"]
+    for number, (level, wnids) in enumerate(levels.items(), start=1):
+        (tmp_path / "features" / level).mkdir(parents=True)
+        for split, rows in (("train", 60), ("test", 30)):
+            y = np.arange(rows) % 3
+            X = np.eye(3)[y] + 0.5 * rng.normal(size=(rows, 3))
+            np.savez(tmp_path / "features" / level / f"{split}.npz", X=X, y=np.array(wnids)[y])
+        lines += [f"{number},{10 * number + i},{wnid},concept {i}" for i, wnid in enumerate(wnids)]
+    (tmp_path / "levels.csv").write_text("\n".join(lines))
+    options = {"features": tmp_path / "features", "out": tmp_path / "run", "domains": ["l1", "l2"]}
+    quick = {"protocol": "cog-v2-short", "seeds": 2, "shots": [2, "all"]}
+    run = unseen.concepts(**options, levels=unseen.levels(tmp_path / "levels.csv"), **quick)  # type: ignore[arg-type]
+    assert len(run.scores()) == 2 * 2 * 2 * 2
+    assert run.summary()["mean"].between(0.3, 1).all()
+    assert len(repr(run)) < 1000
+    assert "<table" in run._repr_html_()
+    assert "concept 0" in run.report(tmp_path / "page.html").read_text()
+    assert unseen.report(run, tmp_path / "same.html").read_text() == (tmp_path / "page.html").read_text()
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run/results").iterdir()}
+    unseen.concepts(**options, levels=tmp_path / "levels.csv", **quick)  # type: ignore[arg-type]
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "run/results").iterdir()} == before
+    assert run.compare("yours", "yours")["difference"].tolist() == [0, 0]
+    for wrong, message in (({"domains": ["l3"]}, "no domain 'l3'"), ({"seeds": 0}, "from 1"), ({"shots": 0}, "shots")):
+        with pytest.raises(UserError, match=message):
+            unseen.concepts(**options | wrong, levels=tmp_path / "levels.csv")  # type: ignore[arg-type]
+
+
 def test_pages_of_runs(tmp_path: Path) -> None:
     backbones = [Backbone("mine", "yours"), Backbone("other", "yours")]
     concepts = write_concept_run(tmp_path / "concepts", backbones, lambda name, _, seed: 0.5 + 0.01 * seed)

@@ -1,6 +1,7 @@
 """`unseen.published` and `unseen.leaderboard`: what papers printed, and where your runs stand among it."""
 
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -27,7 +28,7 @@ def published(name: str) -> "pd.DataFrame":
 
 
 def leaderboard(
-    run: str | Path | Sequence[str | Path] | None = None,
+    run: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     *,
     by: Literal["l5", "mean", "effective"] = "l5",
     shots: int | str = "all",
@@ -50,5 +51,5 @@ def leaderboard(
 
     if by not in BY:
         raise UserError(f"by is one of {', '.join(BY)}, not '{by}'{did_you_mean(by, BY)}")
-    folders = [] if run is None else [run] if isinstance(run, str | Path) else list(run)
+    folders = [] if run is None else [run] if isinstance(run, str | PathLike) else list(run)
     return leaderboard_with_runs([Path(folder) for folder in folders], shots=str(shots), by=by)

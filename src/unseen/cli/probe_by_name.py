@@ -33,7 +33,7 @@ def probe_by_name(
 
     chosen, settings = get_probe(name), parse_shots(shots) if shots else None
     check_writable(out)
-    train, test = align(*(read_features(file) for file in files), " and ".join(map(str, files)))
+    train, test = align(read_features(files[0]), read_features(files[1]), " and ".join(map(str, files)))
     result = probe(train.X[:], train.y, test.X[:], test.y, probe=chosen, protocol=protocol, shots=settings, seeds=seeds)
     backbone, domain = called
     tables = {"scores": result.to_frame(), "summary": result.summary()}

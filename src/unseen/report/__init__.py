@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 from types import ModuleType
 
@@ -9,7 +10,8 @@ from types import ModuleType
 class _CallablePackage(ModuleType):
     """`unseen.report` stays a function when the package of that name is imported, as it is by every page."""
 
-    def __call__(self, runs: str | Path | Sequence[str | Path], out: str | Path) -> Path:
+    def __call__(self, runs: str | PathLike[str] | Sequence[str | PathLike[str]], out: str | PathLike[str]) -> Path:
+        """See `unseen.report.of_runs.report`."""
         from unseen.report.of_runs import report
 
         return report(runs, out)

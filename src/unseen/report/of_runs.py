@@ -1,17 +1,18 @@
 """`unseen.report`: the page of runs, by their folders."""
 
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 
 from unseen.errors import UserError
 
 
-def report(runs: str | Path | Sequence[str | Path], out: str | Path) -> Path:
+def report(runs: str | PathLike[str] | Sequence[str | PathLike[str]], out: str | PathLike[str]) -> Path:
     """Write the page of one run or several: several of one study are compared, and those of different studies share
     the page across axes.
 
     Args:
-        runs: folders of runs, as the commands write them.
+        runs: folders of runs, as the commands write them, or runs by `unseen.concepts`.
         out: the page, a file with the ending .html.
 
     Returns:
@@ -27,7 +28,7 @@ def report(runs: str | Path | Sequence[str | Path], out: str | Path) -> Path:
     from unseen.studies.axes.study import study_axes
     from unseen.studies.tasks.results import page_of_runs
 
-    folders = [Path(run) for run in ([runs] if isinstance(runs, str | Path) else runs)]
+    folders = [Path(run) for run in ([runs] if isinstance(runs, str | PathLike) else runs)]
     if not folders:
         raise UserError("no runs to report on; give the folder of one, or several")
     page, named = Path(out), [(folder.resolve().name, read_run(folder)) for folder in folders]
