@@ -182,3 +182,15 @@ def test_pages_of_runs(tmp_path: Path) -> None:
     assert "axes" in pages[1]
     with pytest.raises(UserError, match="no runs"):
         unseen.report([], tmp_path / "none.html")
+
+
+def test_names_are_escaped_in_notebooks() -> None:
+    hostile = "<script>alert(1)</script>"
+    X, y = np.eye(4).repeat(3, axis=0), np.array([hostile, "b", "c", "d"]).repeat(3)
+    table = pd.DataFrame({"model": [f"{hostile}{i}" for i in range(6)], "in": np.linspace(0.3, 0.8, 6), "out": 0.4})
+    table["out"] += np.linspace(0, 0.2, 6) ** 2
+    shown = (
+        unseen.probe(X, y, X, y, probe="ridge")._repr_html_(),
+        unseen.effective_robustness(table, id="in", ood="out", resamples=10)._repr_html_(),
+    )
+    assert not any("<script" in html for html in shown)
