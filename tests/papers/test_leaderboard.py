@@ -79,7 +79,7 @@ def test_a_users_model_is_placed_among_the_published() -> None:
 
 
 def test_the_table_has_shares_and_cautions(board: Leaderboard) -> None:
-    table = board.table()
+    table = board.to_frame()
     first = table.iloc[0]
     assert (first["model"], first["l5"], first["rank"], first["cautions"]) == ("s-DINO", pytest.approx(0.576), 1, "")
     assert table["cautions"].str.contains(WEB_DATA).sum() == 4

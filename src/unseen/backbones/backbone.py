@@ -55,6 +55,10 @@ class Backbone:
         """What tables and pages call it."""
         return self.name or self.spec.id
 
+    def __repr__(self) -> str:
+        spec = self.spec
+        return f"Backbone({self.label}: {spec.dimension} dimensions from {spec.layer}, {spec.parameters:,} parameters)"
+
     def __call__(self, images: Tensor) -> Tensor:
         features: Tensor = self.module(images)
         return features

@@ -72,7 +72,7 @@ def _write(board: "Leaderboard", shown: "Leaderboard", out: Path) -> None:
         return
     from unseen.runs.tables import write_table
 
-    write_table(shown.table(), out)
+    write_table(shown.to_frame(), out)
 
 
 def _print(board: "Leaderboard", models: int) -> None:

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli.choices import one_of
 from unseen.cli.output import Json, note, print_json
+from unseen.cli.probe_by_name import probe_by_name, refuse_logistic_options
 from unseen.cli.running import WorkersOption, finish, processes, run_missing
 from unseen.errors import UserError
 
@@ -14,8 +14,14 @@ from unseen.errors import UserError
 def probe(
     train: Annotated[Path, typer.Argument(help="Training features: .npz, .safetensors, .pth, .npy, or a store.")],
     test: Annotated[Path, typer.Argument(help="Test features.")],
-    protocol: Annotated[str, one_of("cog-v2", "cog-v2-short", help="Short: for a quick look.")] = "cog-v2",
-    shots: Annotated[str, typer.Option(help="Samples per class: numbers and 'all', with commas.")] = "all",
+    kind: Annotated[str, typer.Option("--probe", help="One of those that unseen ls probes lists.")] = "logistic",
+    protocol: Annotated[
+        str | None,
+        typer.Option(help="cog-v2, or cog-v2-short for a quick look; ericsson-2021 of --probe linear."),
+    ] = None,
+    shots: Annotated[
+        str | None, typer.Option(help="Samples per class: numbers and 'all', with commas. By default all.")
+    ] = None,
     seeds: Annotated[int, typer.Option(help="How many seeds.")] = 5,
     sequential: Annotated[bool, typer.Option("--sequential", help="One trial at a time, as in the paper.")] = False,
     backbone: Annotated[str, typer.Option(help="What to call these features.")] = "yours",
@@ -27,7 +33,10 @@ def probe(
     workers: WorkersOption = None,
     as_json: Json = False,
 ) -> None:
-    """Probe your own features: train and test a linear classifier on them, with its hyper-parameters searched."""
+    """Probe your own features: train and test a classifier on them, by default a linear one with searched settings."""
+    if kind != "logistic":
+        refuse_logistic_options(kind, sequential=sequential, keep=keep is not None, workers=workers is not None)
+        return probe_by_name(kind, (train, test), protocol, shots, seeds, (backbone, domain), out, as_json)
     from unseen.features.features import align
     from unseen.features.readers import read_features
     from unseen.runs.record import with_scores
@@ -36,8 +45,8 @@ def probe(
     from unseen.studies.own_features import parse_shots, plan_own, protocol_named
     from unseen.studies.probing import job_keys, pair_from_features
 
-    chosen = protocol_named(protocol, sequential=sequential)
-    settings = parse_shots(shots)
+    chosen = protocol_named(protocol or "cog-v2", sequential=sequential)
+    settings = parse_shots(shots or "all")
     if keep and None not in settings:
         raise UserError("--keep is for the probe on all samples: have 'all' among the --shots")
     sides = align(read_features(train), read_features(test), f"{train} and {test}")
@@ -54,3 +63,4 @@ def probe(
         print_json([score.as_dict() for score in done.scores])
     else:
         finish(out, done, open_=False)
+    return None

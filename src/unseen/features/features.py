@@ -49,6 +49,9 @@ class Features:
     def __len__(self) -> int:
         return len(self.y)
 
+    def __repr__(self) -> str:
+        return f"Features({len(self):,} rows × {self.dimension} dimensions, {len(self.classes):,} classes)"
+
     @property
     def dimension(self) -> int:
         return self.X.shape[1]

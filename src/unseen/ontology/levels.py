@@ -80,6 +80,9 @@ class Levels:
             raise UserError(f"{self.name} has no level {level}; it has {', '.join(map(str, self.numbers))}")
         return found
 
+    def __repr__(self) -> str:
+        return f"Levels({self.name}: {len(self)} levels, {len(self.concepts):,} concepts)"
+
     def ids(self, level: int) -> tuple[str, ...]:
         """The concept ids of a level in sorted order: the order of class labels."""
         return tuple(sorted(concept.wnid for concept in self[level]))

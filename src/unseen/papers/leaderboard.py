@@ -12,6 +12,7 @@ from unseen.metrics.accuracy_scales import expit, logit
 from unseen.metrics.ranks import Ranks, ranks_from_draws
 from unseen.metrics.resampling import Interval, percentile_interval
 from unseen.metrics.robustness import LogitFit
+from unseen.notebook import table_html
 from unseen.papers import cog_models
 from unseen.papers.concept_generalization import (
     DOMAINS,
@@ -91,7 +92,15 @@ class Leaderboard:
         """Level → line of the accuracies on it over those on IN-1K."""
         return dict(zip(LEVELS, self.generalization.fits, strict=True))
 
-    def table(self) -> pd.DataFrame:
+    def __repr__(self) -> str:
+        first = ", ".join(f"{entry.rank} {entry.model}" for entry in self.entries[:3])
+        return f"Leaderboard({len(self.entries)} models by {self.by}, {self.shots} shots: {first}, …)"
+
+    def _repr_html_(self) -> str:
+        shown = ["rank", "model", "category", *DOMAINS, "mean", "relative", "effective"]
+        return table_html(f"ImageNet-CoG by {self.by}, {self.shots} shots", self.to_frame()[shown])
+
+    def to_frame(self) -> pd.DataFrame:
         """A row for each entry; accuracies are shares, `relative` and `effective` those that entries are ordered by."""
         domain = "l5" if self.by == "l5" else "mean"
         rows = [

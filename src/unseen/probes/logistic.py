@@ -15,6 +15,7 @@ from unseen.features.features import Rows
 from unseen.metrics.geometry import unit_rows
 from unseen.probes.arrays import common_classes
 from unseen.probes.protocol import COG_V2, LogisticProtocol
+from unseen.probes.protocol import Setting as Setting  # noqa: PLC0414 - what `probe_settings` is asked for
 from unseen.probes.sampling import draw_shots, split_validation, stream
 from unseen.probes.sgd.rows import Resident
 from unseen.probes.sgd.scoring import accuracies
@@ -43,14 +44,6 @@ class LogisticResult:
     fewest_samples: int
     weights: Tensor
     bias: Tensor
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One probe of the same features: samples of each class (None for all) and the seed of every draw."""
-
-    shots: int | None = None
-    seed: int = 0
 
 
 def probe_logistic(

@@ -2,6 +2,16 @@
 
 from dataclasses import dataclass, replace
 
+from unseen.errors import UserError, did_you_mean
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One probe of the same features: samples of each class (None for all) and the seed of every draw."""
+
+    shots: int | None = None
+    seed: int = 0
+
 
 @dataclass(frozen=True)
 class LogisticProtocol:
@@ -33,3 +43,12 @@ class LogisticProtocol:
 COG_V2 = LogisticProtocol()
 COG_V2_SHORT = LogisticProtocol(name="cog-v2-short", epochs=30, trials=10, round_size=5, starts=5)
 """A short form for demonstrations, its first five trials spread evenly; its numbers are not those of the protocol."""
+PROTOCOLS = {protocol.name: protocol for protocol in (COG_V2, COG_V2_SHORT)}
+
+
+def protocol_named(name: str, *, sequential: bool = False) -> LogisticProtocol:
+    """The protocol of that name; an unknown one is a user's error."""
+    if name not in PROTOCOLS:
+        hint = did_you_mean(name, PROTOCOLS) or f"; there are {', '.join(PROTOCOLS)}"
+        raise UserError(f"no protocol '{name}'{hint}")
+    return PROTOCOLS[name].sequential if sequential else PROTOCOLS[name]

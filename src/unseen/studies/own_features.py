@@ -1,41 +1,20 @@
 """Probing a user's own features: from files on the command line, or from arrays in Python."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
-
-from unseen.device import default_device
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import UserError
 from unseen.jobs.probe_job import LogisticJob
-from unseen.probes.logistic import Setting, probe_settings
-from unseen.probes.protocol import COG_V2, COG_V2_SHORT, LogisticProtocol
-from unseen.probes.sgd.search import Trial
+from unseen.probes.protocol import COG_V2, LogisticProtocol
+from unseen.probes.protocol import protocol_named as protocol_named  # noqa: PLC0414 - commands take it from here
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.record import write_run
-from unseen.runs.score import Score
-from unseen.runs.tables import score_table, summarise
 from unseen.studies.probing import FeaturePair, job_keys, plan, possible_shots
 from unseen.version import __version__
 
-if TYPE_CHECKING:
-    import torch
-
 Shots = int | str | None | Sequence[int | str | None]
 """As callers in Python give them: 8, "all", None for all, or a list of such."""
-PROTOCOLS = {protocol.name: protocol for protocol in (COG_V2, COG_V2_SHORT)}
-
-
-def protocol_named(name: str, *, sequential: bool = False) -> LogisticProtocol:
-    """The protocol of that name; an unknown one is a user's error."""
-    if name not in PROTOCOLS:
-        hint = did_you_mean(name, PROTOCOLS) or f"; there are {', '.join(PROTOCOLS)}"
-        raise UserError(f"no protocol '{name}'{hint}")
-    return PROTOCOLS[name].sequential if sequential else PROTOCOLS[name]
 
 
 def parse_shots(text: str, option: str = "--shots") -> tuple[int | None, ...]:
@@ -131,68 +110,3 @@ def plan_own(
     )
     write_run(folder, data, job_keys(jobs))
     return data, jobs
-
-
-@dataclass(frozen=True)
-class Fit:
-    """How a classifier came about: the pair chosen, and the validation score of every pair tried."""
-
-    shots: int | None
-    seed: int
-    rate: float
-    decay: float
-    trials: tuple[Trial, ...]
-
-
-@dataclass(frozen=True)
-class Probed:
-    """Scores of a probe, one per shots, seed and metric, and a fit per shots and seed."""
-
-    scores: tuple[Score, ...]
-    fits: tuple[Fit, ...]
-
-    def table(self) -> pd.DataFrame:
-        """One row per score."""
-        return score_table(self.scores)
-
-    def summary(self) -> pd.DataFrame:
-        """Mean, deviation and interval over seeds."""
-        return summarise(self.table())
-
-
-def probe_arrays(
-    X_train: Any,
-    y_train: Any,
-    X_test: Any,
-    y_test: Any,
-    *,
-    protocol: str | LogisticProtocol = "cog-v2",
-    shots: Shots = "all",
-    seeds: int | Iterable[int] = 5,
-    device: str | None = None,
-) -> Probed:
-    """Probe features in memory; see `unseen.probe`."""
-    chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
-    place = device or default_device()
-    wanted, numbers = shots_in_python(shots), seeds_in_python(seeds)
-    X, y, X_other, y_other = (_tensor(array) for array in (X_train, y_train, X_test, y_test))
-    settings = [Setting(number, seed) for seed in numbers for number in wanted]
-    results = dict(probe_settings(X, y, X_other, y_other, settings, protocol=chosen, device=place))
-    scores, fits = list[Score](), list[Fit]()
-    for setting in settings:
-        number, seed, found = setting.shots, setting.seed, results[setting]
-        for metric, value in (("top1", found.top1), ("top5", found.top5)):
-            scores.append(Score("probe", chosen.name, "yours", "yours", "logistic", number, seed, metric, value))
-        fits.append(Fit(number, seed, found.rate, found.decay, found.trials))
-    return Probed(tuple(scores), tuple(fits))
-
-
-def _tensor(array: Any) -> "torch.Tensor":
-    import torch
-
-    if isinstance(array, torch.Tensor):
-        return array.detach()
-    plain = np.asarray(array)
-    if plain.dtype.kind not in "fiubc":
-        raise UserError(f"features and labels are arrays of numbers, not of {plain.dtype}")
-    return torch.from_numpy(plain)

@@ -21,6 +21,13 @@ def levels() -> Levels:
     return unseen.levels("cog-v2")
 
 
+def test_a_logarithmic_range_is_the_same_in_both_forms(tmp_path: Path) -> None:
+    chart = Chart("t", "c", "x", "y", (Line("", [1, 100], [0, 1], "#000"),), log_x=True, x_range=(1, 100))
+    chart.save(tmp_path / "chart.html")
+    assert '"range":[0.0,2.0]' in (tmp_path / "chart.html").read_text()
+    assert chart._repr_png_().startswith(b"\x89PNG")
+
+
 def test_the_ranking_has_a_band_per_level_at_its_ranks(levels: Levels) -> None:
     chart = ranking_chart(levels)
     assert [(band.start, band.end) for band in chart.bands] == [(s, s + 1000) for s in (0, 1036, 2072, 3108, 4146)]

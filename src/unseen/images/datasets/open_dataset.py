@@ -31,6 +31,10 @@ class OpenDataset:
     source: ImageSource
     manifest: Manifest
 
+    def __repr__(self) -> str:
+        images = ", ".join(f"{count:,} {split}" for split, count in Counter(self.manifest.splits).items())
+        return f"OpenDataset({self.dataset.name}: {self.dataset.classes:,} classes, images: {images})"
+
     @property
     def classes(self) -> tuple[str, ...]:
         """All classes, sorted; where an image has several, the single ones."""

@@ -59,6 +59,19 @@ class Chart:
     x_range: tuple[float, float] | None = None
     y_range: tuple[float, float] | None = None
 
+    def save(self, path: str | Path) -> None:
+        """Write the chart in the form its file name asks for: .png, .svg, .pdf or .html."""
+        save_chart(self, Path(path))
+
+    def __repr__(self) -> str:
+        return f"Chart({self.title!r}: {len(self.lines)} lines; .save('figure.svg') writes it)"
+
+    def _repr_png_(self) -> bytes:
+        """What a notebook shows."""
+        from unseen.report.core.static import static_bytes
+
+        return static_bytes(self, "png")
+
 
 def level_colour(level: int) -> str:
     """The colour of a level, counted from 1; more than five start over."""

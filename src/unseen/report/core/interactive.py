@@ -1,6 +1,7 @@
 """Charts as one self-contained HTML file, with Plotly."""
 
 import html
+import math
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,8 @@ def save_interactive(chart: Chart, path: Path) -> None:
     figure.update_layout(
         template="simple_white", margin={"l": 60, "r": 20, "t": 45, "b": 55}, height=520, font={"color": INK}
     )
-    figure.update_xaxes(title=html.escape(chart.x_label), range=chart.x_range, type="log" if chart.log_x else None)
+    ends = [math.log10(end) for end in chart.x_range] if chart.x_range and chart.log_x else chart.x_range
+    figure.update_xaxes(title=html.escape(chart.x_label), range=ends, type="log" if chart.log_x else None)
     figure.update_yaxes(title=html.escape(chart.y_label), range=chart.y_range, gridcolor=GREY, showgrid=False)
     plot = pio.to_html(
         figure,

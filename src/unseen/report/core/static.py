@@ -1,5 +1,6 @@
 """Charts as PNG, SVG or PDF, with Matplotlib."""
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,12 @@ STYLE: dict[Any, Any] = {
 
 def save_static(chart: Chart, path: Path) -> None:
     """Draw a chart into a file; the same chart gives the same bytes."""
+    with atomic_write(path) as file:
+        file.write(static_bytes(chart, path.suffix.lower().removeprefix(".")))
+
+
+def static_bytes(chart: Chart, kind: str) -> bytes:
+    """A chart as `png`, `svg` or `pdf`."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(8, 4.5), dpi=160, layout="constrained")
         axes = figure.subplots()
@@ -55,6 +62,6 @@ def save_static(chart: Chart, path: Path) -> None:
         if any(line.name for line in chart.lines):
             axes.legend(frameon=False, fontsize=9)
         dates = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-        kind = path.suffix.lower().removeprefix(".")
-        with atomic_write(path) as file:
-            figure.savefig(file, format=kind, metadata=dates[kind])
+        content = BytesIO()
+        figure.savefig(content, format=kind, metadata=dates[kind])
+        return content.getvalue()

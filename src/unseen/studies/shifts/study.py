@@ -23,6 +23,7 @@ from unseen.metrics.robustness_checks import (
     compare_id_sets,
     held_out_predictions,
 )
+from unseen.notebook import table_html
 from unseen.studies.shifts.model_score import ModelScore
 from unseen.studies.shifts.table import FitOn, ShiftTable, shift_table
 from unseen.studies.shifts.units import Unit
@@ -97,6 +98,29 @@ class ShiftStudy:
     table: ShiftTable
     settings: ShiftSettings
     fits: tuple[ShiftFit, ...]
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row per OOD test set and model: accuracies, the expected one, and ρ with its interval, as fractions."""
+        import pandas as pd
+
+        rows = [
+            {
+                "ood": fit.ood, "model": score.model, "group": score.group, "in_fit": score.in_fit,
+                **dict(zip(self.table.id_sets, score.id_accuracy, strict=True)), "accuracy": score.accuracy,
+                "expected": score.expected, "rho": score.rho, "low": score.low, "high": score.high,
+            }
+            for fit in self.fits
+            for score in fit.scores
+        ]  # fmt: skip
+        return pd.DataFrame(rows)
+
+    def __repr__(self) -> str:
+        fits = ", ".join(f"{fit.ood} R² {fit.fit.r2:.3f}, {len(fit.scores)} models" for fit in self.fits[:3])
+        more = f", … {len(self.fits) - 3} more" if len(self.fits) > 3 else ""
+        return f"ShiftStudy({' + '.join(self.table.id_sets)} → {fits}{more})"
+
+    def _repr_html_(self) -> str:
+        return table_html(repr(self), self.to_frame().sort_values("rho", ascending=False))
 
 
 def effective_robustness(

@@ -1,0 +1,155 @@
+"""`unseen.load_backbone`, `unseen.open_dataset` and `unseen.extract`: from images to features."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from unseen.api.progress import progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from unseen.backbones.backbone import Backbone, Pool
+    from unseen.features.features import Features
+    from unseen.features.one_pass import Progress
+    from unseen.features.settings import Precision
+    from unseen.images.datasets.open_dataset import OpenDataset
+
+
+def load_backbone(
+    id: str,  # noqa: A002  (what the commands call it)
+    *,
+    pool: "Pool | None" = None,
+    layer: str | None = None,
+    size: int | None = None,
+    checkpoint: str | Path | None = None,
+    weights: Literal["pretrained", "random"] = "pretrained",
+    normalize: str | None = None,
+    device: str | None = None,
+) -> "Backbone":
+    """A backbone by its id, ready to extract features.
+
+    Args:
+        id: `source:name`, for instance "timm:resnet50.a1_in1k", or "path/to/file.py:function" for your own.
+        pool: "avg", "cls", "cls+avg" or "none", instead of the network's own pooling.
+        layer: dotted name of the module to take features from, instead of the layer before the classifier.
+        size: side of the images in pixels, instead of the authors'.
+        checkpoint: file of weights for an architecture of timm or torchvision.
+        weights: "random" for an untrained network.
+        normalize: "imagenet", "none", "half" or "clip", instead of the network's own normalisation of pixels.
+        device: "cpu" or "cuda"; by default a GPU where there is one.
+
+    Returns:
+        The backbone: a function of normalised images (b, 3, s, s), with everything about it in `.spec`.
+
+    Example:
+        >>> net = unseen.load_backbone("timm:resnet50.a1_in1k", pool="avg")
+        >>> net.spec.dimension
+        2048
+    """
+    from unseen.backbones.load import load_backbone as load
+
+    return load(
+        id,
+        pool=pool,
+        layer=layer,
+        size=size,
+        checkpoint=None if checkpoint is None else Path(checkpoint),
+        weights=weights,
+        normalise=normalize,
+        device=_device(device),
+    )
+
+
+def open_dataset(name: str, root: str | Path | None = None, *, seed: int = 0, partial: bool = False) -> "OpenDataset":
+    """A data set of the task study: its images, and which of them train, validate and test.
+
+    Args:
+        name: one of those that `unseen ls datasets` lists.
+        root: the folder that has the data sets; not needed for those that come with packages, such as "digits".
+        seed: of splits that are drawn.
+        partial: take what is there of an incomplete copy.
+
+    Example:
+        >>> data = unseen.open_dataset("dtd", root="/data")
+    """
+    from unseen.images.datasets.open_dataset import open_dataset as find
+    from unseen.images.datasets.registry import get_dataset
+
+    return find(get_dataset(name), None if root is None else Path(root), seed=seed, partial=partial)
+
+
+def extract(
+    net: "Backbone",
+    data: "OpenDataset | str | Path",
+    out: str | Path,
+    *,
+    device: str | None = None,
+    precision: "Precision | None" = None,
+    batch: int = 128,
+    workers: int = 2,
+    on_error: Literal["fail", "report"] = "fail",
+    fast: bool = False,
+    exif: bool = False,
+    progress: bool = True,
+) -> "dict[str, Features]":
+    """Extract the features of images; what is in `out` already is read and not extracted again.
+
+    Args:
+        net: by `unseen.load_backbone`.
+        data: by `unseen.open_dataset`, or a place of images as `unseen extract --images` takes it, such as a folder
+            with one folder per class; all its images are then one split, "all".
+        out: folder that features are written to.
+        device: "cpu" or "cuda"; by default a GPU where there is one.
+        precision: "half", "bfloat" or "single"; by default half on a GPU and otherwise single.
+        batch: images per batch.
+        workers: processes that decode images; 0 for none but this one.
+        on_error: "report" leaves out damaged images and lists them in the features' provenance.
+        fast: resize by PyTorch: about twice as fast, and pixels differ by a grey level or two.
+        exif: turn images as their EXIF orientation says.
+        progress: whether to show a bar in a terminal or a notebook.
+
+    Returns:
+        Split → its features: `X`, `y` (indices into `classes`), `classes`, `ids` and `provenance`.
+
+    Example:
+        >>> features = unseen.extract(net, data, out="features/")
+        >>> features["train"].X.shape
+    """
+    from unseen.features.extract import extract as extract_split
+    from unseen.features.settings import Settings
+    from unseen.features.store import read_store
+    from unseen.images.datasets.open_dataset import OpenDataset
+    from unseen.images.manifest import whole
+    from unseen.images.open_source import open_images
+
+    place = _device(device)
+    settings = Settings(
+        device=place,
+        precision=precision or ("half" if place.startswith("cuda") else "single"),
+        batch=batch,
+        workers=workers,
+        on_error=on_error,
+        fast=fast,
+        exif=exif,
+    )
+    if isinstance(data, OpenDataset):
+        source, manifest, name = data.source, data.manifest, data.dataset.name
+    else:
+        source = open_images(data)
+        manifest, name = whole(source, "all"), Path(data).name
+    features = {}
+    for split in dict.fromkeys(manifest.splits):
+        with progress_bar(f"{name}, {split}: images", show=progress) as advance:
+
+            def watch(state: "Progress", advance: "Callable[[int, int], None]" = advance) -> None:
+                advance(state.done, state.total)
+
+            [store] = extract_split(source, manifest, split, [net], Path(out), settings, watch=watch)
+        features[split] = read_store(store)
+    return features
+
+
+def _device(device: str | None) -> str:
+    from unseen.device import default_device
+
+    return device or default_device().type

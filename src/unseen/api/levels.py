@@ -1,0 +1,207 @@
+"""`unseen.levels`, `unseen.build_levels` and `unseen.similarity`: concepts and how similar they are."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+from unseen.errors import UserError, did_you_mean
+from unseen.notebook import table_html
+from unseen.ontology.levels import COLUMNS, Built, Levels, load_levels
+from unseen.ontology.levels import build_levels as build
+from unseen.ontology.ranking import Spread, TieRule
+from unseen.ontology.recipes import Leaves, Recipe
+from unseen.ontology.space import LcsRule
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from unseen.report.core.chart import Chart
+
+
+@dataclass(frozen=True, repr=False)
+class ConceptLevels(Levels):
+    """Concept levels that show themselves.
+
+    `levels[5]` has the concepts of level 5, `levels.ids(5)` their ids in the order of class labels, and
+    `levels.write("levels.csv")` writes the file that commands take.
+
+    Attributes:
+        built: how they were made, where `unseen.build_levels` made them.
+    """
+
+    built: Built | None = None
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row per concept: level, rank, wnid, name, similarity, nearest, images."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [[getattr(concept, name) for name in COLUMNS] for concept in self.concepts], columns=COLUMNS
+        )
+
+    def plot(self, figure: Literal["ranking", "images"] = "ranking") -> "Chart":
+        """Similarity to the seen concepts by rank with the levels marked, or the number of images of each concept.
+
+        Returns:
+            A chart: the last line of a notebook's cell shows it, and `.save("levels.svg")` writes it.
+        """
+        from unseen.report.levels.charts import images_chart, ranking_chart
+
+        _check("figure", figure, ("ranking", "images"))
+        if figure == "images":
+            return images_chart(self)
+        return ranking_chart(self, self.built.ranking if self.built else ())
+
+    def explain(self, concept: str) -> str:
+        """One sentence: why a concept is in its level, in a gap between levels, or out.
+
+        Args:
+            concept: its id.
+        """
+        if self.built is None:
+            raise UserError(
+                f"{self.name} was read from a file, which does not say; build levels to have them explained"
+            )
+        return self.built.explain(concept)
+
+    def _repr_html_(self) -> str:
+        frame = self.to_frame()
+        rows = frame.groupby("level").agg(
+            concepts=("wnid", "size"), similarity=("similarity", "mean"), images=("images", "sum"),
+            closest=("name", "first"), furthest=("name", "last"),
+        )  # fmt: skip
+        return table_html(f"Levels {self.name}", rows.reset_index())
+
+
+def levels(name: str | Path) -> ConceptLevels:
+    """Concept levels by name, or from a CSV file.
+
+    Args:
+        name: "cog-v2" (ImageNet-CoG), "cog-v1" (its first version), or a file that `unseen levels build` wrote.
+
+    Example:
+        >>> unseen.levels("cog-v2")
+        Levels(cog-v2: 5 levels, 5,000 concepts)
+    """
+    found = load_levels(name)
+    return ConceptLevels(found.name, found.concepts)
+
+
+def build_levels(
+    seen: str | Sequence[str],
+    *,
+    levels: int = 5,
+    size: int = 200,
+    universe: str | Sequence[str] | None = None,
+    taxonomy: str | Path | None = None,
+    measure: str = "lin",
+    lcs: LcsRule = "depth",
+    counts: Mapping[str, int] | None = None,
+    min_images: int = 0,
+    exclude_subtrees: Sequence[str] = (),
+    leaves: Leaves = "universe",
+    ties: TieRule = "stable",
+    spread: Spread = "to-end",
+    name: str = "own",
+) -> ConceptLevels:
+    """Rank unseen concepts by similarity to the seen ones, and cut the ranking into levels.
+
+    Args:
+        seen: the concepts that backbones were trained on: ids or names ("tabby.n.01"), "imagenet-1k", or a file of ids.
+        levels, size: how many levels of how many concepts.
+        universe: the concepts to choose from: ids or names, "imagenet-21k", "imagenet-1k", "taxonomy" for all, or a
+            file of ids. By default ImageNet-21K, or everything in your own taxonomy.
+        taxonomy: a CSV file with the columns child,parent, instead of WordNet 3.0.
+        measure: one of those that `unseen ls measures` lists, except cosine.
+        lcs: rule for the lowest common ancestor.
+        counts: images per concept, by id; needed for `min_images`.
+        min_images: fewest images of a concept.
+        exclude_subtrees: concepts that are left out with everything below them.
+        leaves: keep concepts that are no ancestor of another concept of the "universe", of another "eligible" one, or
+            "any" concept.
+        ties: how ties are broken.
+        spread: how levels are spread over the ranking.
+
+    Example:
+        >>> mine = unseen.build_levels(seen=["tabby.n.01", "malamute.n.01"], levels=3, size=50)
+        >>> mine[1][0].name
+    """
+    from unseen.ontology.concept_sets import concept_set
+    from unseen.ontology.edges import read_taxonomy
+    from unseen.ontology.measures import get_measure
+    from unseen.ontology.wordnet import wordnet
+
+    if get_measure(measure).uses == "vectors":
+        raise UserError(f"{measure} compares word vectors; use unseen levels build --measure {measure} --vectors FILE")
+    for what, word, known in (
+        ("lcs", lcs, LcsRule),
+        ("leaves", leaves, Leaves),
+        ("ties", ties, TieRule),
+        ("spread", spread, Spread),
+    ):
+        _check(what, word, get_args(known))
+    if min_images > 0 and counts is None:
+        raise UserError(f"min_images={min_images} needs the number of images of each concept: counts")
+    full = wordnet().taxonomy if taxonomy is None else read_taxonomy(Path(taxonomy))
+    where = "WordNet 3.0" if taxonomy is None else str(taxonomy)
+
+    def ids(concepts: str | Sequence[str]) -> tuple[str, ...]:
+        if isinstance(concepts, str):
+            return concept_set(concepts, full)
+        found = tuple(dict.fromkeys(wordnet().wnid(key) if taxonomy is None else key for key in concepts))
+        full.index(found, where)
+        return found
+
+    chosen, trained = universe or ("imagenet-21k" if taxonomy is None else "taxonomy"), ids(seen)
+    recipe = Recipe(
+        name, chosen if isinstance(chosen, str) else "given", seen if isinstance(seen, str) else "given",
+        min_images=min_images, exclude_subtrees=ids(exclude_subtrees), leaves=leaves, measure=measure, lcs=lcs,
+        ties=ties, levels=levels, size=size, spread=spread,
+    )  # fmt: skip
+    concepts = ids(chosen)
+    given = None if counts is None else dict.fromkeys(concepts, 0) | dict(counts)
+    built = build(recipe, full.closure([*concepts, *trained], where), concepts, trained, counts=given)
+    return ConceptLevels(built.levels.name, built.levels.concepts, built)
+
+
+def similarity(
+    a: str,
+    b: str,
+    *,
+    measure: str = "lin",
+    lcs: LcsRule = "depth",
+    over: Literal["imagenet", "wordnet"] = "imagenet",
+) -> float:
+    """How similar two WordNet concepts are.
+
+    Args:
+        a, b: ids (n02123159) or names ("tiger_cat.n.02").
+        measure: one of those that `unseen ls measures` lists, except cosine.
+        lcs: rule for the lowest common ancestor.
+        over: what information content is counted over; concepts outside ImageNet-21K need "wordnet".
+
+    Example:
+        >>> round(unseen.similarity("tiger_cat.n.02", "domestic_cat.n.01"), 4)
+    """
+    from unseen.ontology.measures import get_measure
+    from unseen.ontology.measures import similarity as of_pair
+    from unseen.ontology.space import Space
+    from unseen.ontology.wordnet import imagenet_taxonomy, wordnet
+
+    _check("over", over, ("imagenet", "wordnet"))
+    _check("lcs", lcs, get_args(LcsRule))
+    if get_measure(measure).uses == "vectors":
+        raise UserError(f"{measure} compares word vectors, which two concepts do not have; choose another measure")
+    net = wordnet()
+    pair = [net.wnid(a), net.wnid(b)]
+    taxonomy = net.taxonomy if over == "wordnet" else imagenet_taxonomy()
+    for wnid in pair:
+        if wnid not in taxonomy.position:
+            raise UserError(f"{wnid} is not an ImageNet-21K concept or an ancestor of one; say over='wordnet'")
+    return of_pair(Space(taxonomy, lcs=lcs), pair[0], pair[1], measure)
+
+
+def _check(what: str, word: str, known: Sequence[str]) -> None:
+    if word not in known:
+        raise UserError(f"{what} is one of {', '.join(known)}, not '{word}'{did_you_mean(word, known)}")

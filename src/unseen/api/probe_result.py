@@ -1,0 +1,106 @@
+"""What a probe gives, whichever it was."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from unseen.notebook import table_html
+from unseen.probes.probe import Fit
+from unseen.runs.score import Score, shots_name
+from unseen.words import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from unseen.report.core.chart import Chart
+
+SHOWN = 6
+"""Means that a repr has."""
+
+
+@dataclass(frozen=True, repr=False)
+class ProbeResult:
+    """Scores of a probe.
+
+    Attributes:
+        probe: its name.
+        scores: one per variant, shots, seed and metric; values are shares where the metric is an accuracy.
+        fits: one per variant, shots and seed; their `details` say which hyper-parameters were chosen, and by what.
+        classes: names, in the order of class indices.
+        samples: training samples per class, on average; what "all" shots stands for.
+    """
+
+    probe: str
+    scores: tuple[Score, ...]
+    fits: tuple[Fit, ...]
+    classes: tuple[str, ...]
+    samples: float
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row per score: probe, protocol, shots ("all" for all), seed, metric, value."""
+        from unseen.runs.tables import score_table
+
+        return score_table(self.scores)[["probe", "protocol", "shots", "seed", "metric", "value"]]
+
+    def summary(self) -> "pd.DataFrame":
+        """Mean, deviation and 95% interval over seeds, one row per variant, shots and metric."""
+        from unseen.runs.tables import score_table, summarise
+
+        table = summarise(score_table(self.scores))
+        return table[["probe", "protocol", "shots", "metric", "mean", "deviation", "low", "high", "seeds"]]
+
+    def plot(self, metric: str | None = None) -> "Chart":
+        """The scores over the number of training samples per class, one line per variant; "all" is their mean number.
+
+        Args:
+            metric: one of those that were scored, by default the first.
+
+        Returns:
+            A chart: the last line of a notebook's cell shows it, and `.save("figure.svg")` writes it.
+        """
+        from unseen.errors import UserError
+        from unseen.report.core.chart import Chart, Line, Mark, level_colour
+
+        table = self.summary()
+        metrics = list(dict.fromkeys(table["metric"]))
+        chosen = metric or metrics[0]
+        if chosen not in metrics:
+            raise UserError(f"{chosen} was not scored, only {', '.join(metrics)}")
+        lines, marks = [], []
+        for number, (variant, part) in enumerate(table[table["metric"] == chosen].groupby("probe", sort=False), 1):
+            points = sorted(
+                (self.samples if shots == "all" else float(shots), float(mean), shots)
+                for shots, mean in zip(part["shots"], part["mean"], strict=True)
+            )
+            colour = level_colour(number)
+            hover = [f"{variant}, {shots} shots: {mean:.4f}" for _, mean, shots in points]
+            lines.append(Line(variant, [x for x, *_ in points], [y for _, y, _ in points], colour, hover))
+            marks += [
+                Mark(x, y, "all" * (shots == "all"), colour, text)
+                for (x, y, shots), text in zip(points, hover, strict=True)
+            ]
+        return Chart(
+            title=f"{self.probe}: {chosen}",
+            caption=f"Mean over {self._repeated()}; {len(self.classes)} classes",
+            x_label="training samples per class (logarithmic)",
+            y_label=chosen,
+            lines=tuple(lines),
+            marks=tuple(marks),
+            log_x=True,
+            x_range=(0.8 * min(mark.x for mark in marks), 1.25 * max(mark.x for mark in marks)),
+        )
+
+    def __repr__(self) -> str:
+        table = self.summary()
+        means = [
+            f"{row.probe} {row.metric} {row.mean:.4f} ({row.shots} shots)"
+            for row in table.head(SHOWN).itertuples(index=False)
+        ]
+        more = f", … {len(table) - SHOWN} more" if len(table) > SHOWN else ""
+        return f"ProbeResult({', '.join(means)}{more}; {self._repeated()})"
+
+    def _repr_html_(self) -> str:
+        shots = ", ".join(dict.fromkeys(shots_name(score.shots) for score in self.scores))
+        return table_html(f"{self.probe}, {shots} shots, {self._repeated()}", self.summary())
+
+    def _repeated(self) -> str:
+        return counted(len({score.seed for score in self.scores}), "seed")

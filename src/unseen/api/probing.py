@@ -1,0 +1,128 @@
+"""`unseen.probe`: any probe on features in memory."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.api.probe_result import ProbeResult
+from unseen.api.progress import tracked
+from unseen.device import default_device
+from unseen.errors import UserError
+from unseen.probes.by_name import get_probe
+from unseen.probes.probe import Probe, ProbeData
+from unseen.probes.protocol import LogisticProtocol, Setting
+from unseen.runs.score import Score
+from unseen.studies.own_features import Shots, seeds_in_python, shots_in_python
+
+if TYPE_CHECKING:
+    import torch
+    from numpy.typing import ArrayLike
+
+    from unseen.probes.many_shot import ManyShotProtocol
+
+
+def probe(
+    X_train: "ArrayLike | torch.Tensor",
+    y_train: "ArrayLike | torch.Tensor",
+    X_test: "ArrayLike | torch.Tensor",
+    y_test: "ArrayLike | torch.Tensor",
+    *,
+    probe: str | Probe = "logistic",
+    protocol: "str | LogisticProtocol | ManyShotProtocol | None" = None,
+    shots: Shots = None,
+    seeds: int | Iterable[int] = 5,
+    device: str | None = None,
+    progress: bool = True,
+) -> ProbeResult:
+    """Fit a probe to training features and score it on test features.
+
+    Args:
+        X_train, X_test: (n, d) arrays or tensors of numbers; not modified.
+        y_train, y_test: (n,) classes, as integers or words. Both parts must have every class.
+        probe: its name (logistic, linear, knn, ridge, kmeans, mlp, pca, centroids, geometry), or a probe with settings
+            of your own, such as `unseen.probes.KNN(k=5)`.
+        protocol: by name, for probes that have several: "cog-v2" or "cog-v2-short" for logistic, pca and mlp,
+            "ericsson-2021" or "ericsson-2021-exact" for linear. By default the first.
+        shots: training samples per class: 8, "all", or a list such as [1, 8, "all"]. By default all, and 5 in episodes.
+        seeds: how many, or a list of them. A probe that draws nothing at random is fitted once.
+        device: "cpu" or "cuda"; by default a GPU where there is one.
+        progress: whether to show a bar in a terminal or a notebook.
+
+    Returns:
+        The scores, with `.summary()`, `.to_frame()` and `.plot()`.
+
+    Example:
+        >>> result = unseen.probe(*unseen.example("l5"), probe="knn", shots=[1, 8, "all"], seeds=3)
+        >>> result.summary()[["shots", "mean", "deviation"]]
+    """
+    chosen = get_probe(probe) if isinstance(probe, str) else probe
+    if not isinstance(chosen, Probe):
+        raise UserError(f"probe is a name, or a probe such as unseen.probes.KNN(k=20), not {chosen!r}")
+    if protocol is not None:
+        chosen = chosen.with_protocol(protocol)
+    settings = chosen.settings(
+        chosen.default_shots if shots is None else shots_in_python(shots), seeds_in_python(seeds)
+    )
+    data, classes = probe_data(X_train, y_train, X_test, y_test, device)
+    place = {setting: number for number, setting in enumerate(settings)}
+    total = len(settings) * chosen.variants(data)
+    found = tracked(chosen.fit(data, settings), f"{chosen.name}: fits", total, show=progress)
+    fits = sorted(found, key=lambda fit: place[Setting(fit.shots, fit.seed)])
+    scores = (
+        Score("probe", chosen.protocol_name, "yours", "yours", fit.variant, fit.shots, fit.seed, metric, value)
+        for fit in fits
+        for metric, value in fit.values
+    )
+    return ProbeResult(chosen.name, tuple(scores), tuple(fits), classes, len(data.y_train) / len(classes))
+
+
+def probe_data(
+    X_train: Any, y_train: Any, X_test: Any, y_test: Any, device: str | None
+) -> tuple[ProbeData, tuple[str, ...]]:
+    """The arrays as probes take them, and the names of the classes by their indices."""
+    import torch
+
+    names = [_names(labels, what) for labels, what in ((y_train, "training"), (y_test, "test"))]
+    kinds = [labels.dtype.kind == "U" for labels in names]
+    if kinds[0] != kinds[1]:
+        raise UserError("the labels are words on one side and integers on the other; give both in the same way")
+    X, X_other = (_features(array, what) for array, what in ((X_train, "training"), (X_test, "test")))
+    for what, features, labels in (("training", X, names[0]), ("test", X_other, names[1])):
+        if features.ndim != 2 or labels.shape != (len(features),) or len(features) == 0:
+            raise UserError(
+                f"{what} features of shape {tuple(features.shape)} do not go with labels of shape {labels.shape}"
+            )
+    classes = np.unique(names[0])
+    for absent, where in ((np.setdiff1d(classes, names[1]), "test"), (np.setdiff1d(names[1], classes), "training")):
+        if len(absent):
+            raise UserError(f"class {absent[0]} has no {where} sample; every class needs both")
+    if len(classes) < 2:
+        raise UserError("a classifier needs at least two classes")
+    if X.shape[1] != X_other.shape[1]:
+        raise UserError(f"training features have {X.shape[1]} dimensions, test features {X_other.shape[1]}")
+    y, y_other = (torch.from_numpy(np.searchsorted(classes, labels)) for labels in names)
+    place = device or default_device().type
+    return ProbeData(X, y, X_other, y_other, len(classes), place), tuple(map(str, classes.tolist()))
+
+
+def _names(labels: Any, what: str) -> NDArray[Any]:
+    """Labels as integers or as words."""
+    array = labels.detach().cpu().numpy() if hasattr(labels, "detach") else np.asarray(labels)
+    if array.dtype.kind in "USO" and all(isinstance(label, str) for label in array.ravel().tolist()):
+        return array.astype(str)
+    if array.dtype.kind in "iub":
+        return array.astype(np.int64)
+    raise UserError(f"the {what} labels are of type {array.dtype}; give classes as integers or words")
+
+
+def _features(array: Any, what: str) -> "torch.Tensor":
+    import torch
+
+    if isinstance(array, torch.Tensor):
+        return array.detach()
+    plain = np.asarray(array)
+    if plain.dtype.kind not in "fiub":
+        raise UserError(f"the {what} features are arrays of numbers, not of {plain.dtype}")
+    return torch.from_numpy(plain if plain.flags.writeable else plain.copy())

@@ -1,0 +1,61 @@
+"""`unseen probe --probe NAME`: any probe but the logistic regression, which runs as jobs."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from unseen.cli.output import console, print_json, print_table
+from unseen.errors import UserError
+from unseen.files import check_writable
+
+
+def probe_by_name(
+    name: str,
+    files: tuple[Path, Path],
+    protocol: str | None,
+    shots: str | None,
+    seeds: int,
+    called: tuple[str, str],
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Fit a probe to the features in files as `unseen.probe` does; write and print its scores.
+
+    Args:
+        files: of training and of test features.
+        called: what the backbone and the domain are called in tables.
+    """
+    from unseen.api.probing import probe
+    from unseen.features.features import align
+    from unseen.features.readers import read_features
+    from unseen.probes.by_name import get_probe
+    from unseen.runs.tables import write_table
+    from unseen.studies.own_features import parse_shots
+
+    chosen, settings = get_probe(name), parse_shots(shots) if shots else None
+    check_writable(out)
+    train, test = align(read_features(files[0]), read_features(files[1]), " and ".join(map(str, files)))
+    result = probe(train.X[:], train.y, test.X[:], test.y, probe=chosen, protocol=protocol, shots=settings, seeds=seeds)
+    backbone, domain = called
+    tables = {"scores": result.to_frame(), "summary": result.summary()}
+    out.mkdir(parents=True, exist_ok=True)
+    for kind, table in tables.items():
+        table.insert(0, "backbone", backbone)
+        table.insert(1, "domain", domain)
+        write_table(table, out / f"{name}-{kind}.csv")
+    if as_json:
+        print_json([replace(score, backbone=backbone, domain=domain).as_dict() for score in result.scores])
+        return
+    columns = ["probe", "shots", "metric", "mean", "deviation", "seeds"]
+    rows = (
+        [f"{cell:.4f}" if isinstance(cell, float) else cell for cell in row]
+        for row in tables["summary"][columns].replace(float("nan"), "").itertuples(index=False)
+    )
+    print_table(f"{backbone} on {domain}: {chosen.title}", columns, rows, columns[3:])
+    console().print(f"\nScores: {out / f'{name}-scores.csv'}")
+
+
+def refuse_logistic_options(name: str, **options: bool) -> None:
+    """Refuse options that only the logistic probe has."""
+    for option, given in options.items():
+        if given:
+            raise UserError(f"--{option} is for --probe logistic, not {name}")

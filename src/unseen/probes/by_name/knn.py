@@ -1,0 +1,43 @@
+"""The probe `knn`: the votes of the nearest training samples."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from unseen.probes.probe import DrawnProbe, Pairs, ProbeData
+
+
+@dataclass(frozen=True)
+class KNN(DrawnProbe):
+    """k-nearest-neighbour classification by cosine similarity; see `unseen.probes.knn`. Nothing is searched.
+
+    Args:
+        k: how many neighbours vote, or several such numbers, for which one search serves. Where there are fewer
+            training samples, all of them vote.
+        weights: a neighbour of cosine similarity s votes exp(s/temperature) ("exponential"), 1 ("uniform") or
+            1/(1 − s) ("distance").
+    """
+
+    name: ClassVar[str] = "knn"
+    title: ClassVar[str] = "k nearest neighbours by cosine similarity"
+    k: int | tuple[int, ...] = 20
+    weights: Literal["exponential", "uniform", "distance"] = "exponential"
+    temperature: float = 0.07
+
+    def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[tuple[str, Pairs, Mapping[str, Any]]]:
+        from unseen.probes.knn import knn
+
+        used = [min(k, len(data.y_train)) for k in self._ks]
+        result = knn(*data.on_device(), used, weights=self.weights, temperature=self.temperature)
+        for k, neighbours, top1, top5 in zip(self._ks, used, result.top1, result.top5, strict=True):
+            yield f"{self.name}-{k}", (("top1", top1), ("top5", top5)), {"neighbours": neighbours}
+
+    def variants(self, data: ProbeData) -> int:
+        return len(self._ks)
+
+    @property
+    def _ks(self) -> tuple[int, ...]:
+        return (self.k,) if isinstance(self.k, int) else tuple(self.k)
+
+
+PROBE = KNN

@@ -1,0 +1,38 @@
+"""The probe `ridge`: least squares on classes."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from unseen.probes.probe import DrawnProbe, Pairs, ProbeData
+
+
+@dataclass(frozen=True)
+class Ridge(DrawnProbe):
+    """Ridge regression on classes, features as they are; see `unseen.probes.ridge`.
+
+    Of several penalties the one with the best leave-one-out accuracy on the training set is scored, and of equally
+    good ones the one with the least leave-one-out error.
+
+    Args:
+        penalties: λ of ‖Y − XW‖² + λ‖W‖², one or several.
+    """
+
+    name: ClassVar[str] = "ridge"
+    title: ClassVar[str] = "ridge regression on classes, its penalty chosen by leave-one-out accuracy"
+    penalties: tuple[float, ...] = tuple(10.0**power for power in range(-4, 7))
+
+    def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[tuple[str, Pairs, Mapping[str, Any]]]:
+        from unseen.probes.ridge import leave_one_out, ridge
+
+        X_train, y_train, X_test, y_test = data.on_device()
+        model = ridge(X_train, y_train, self.penalties)
+        held_out = leave_one_out(model, X_train, y_train)
+        errors = held_out.errors.tolist()
+        right = held_out.accuracies.tolist() if held_out.accuracies is not None else []
+        best = max(range(len(errors)), key=lambda place: (right[place], -errors[place]))
+        details = {"penalty": self.penalties[best], "leave_one_out": tuple(right)}
+        yield self.name, (("top1", float(model.accuracies(X_test, y_test)[best])),), details
+
+
+PROBE = Ridge

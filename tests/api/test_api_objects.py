@@ -1,0 +1,196 @@
+"""`import unseen`: what it loads, and how the things it gives show themselves."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from axis_folders import write_task_run
+from run_folders import write_concept_run
+
+import unseen
+from unseen.errors import UserError
+from unseen.report.of_runs import report
+from unseen.runs.data import Backbone
+
+BACKBONE = """
+import torch
+from unseen.backbones.backbone import Backbone, Spec
+from unseen.images.transform import Transform
+
+def tiny():
+    transform = Transform(8, resize=8, mean=(0.0, 0.0, 0.0), std=(1.0, 1.0, 1.0))
+    module = torch.nn.Sequential(torch.nn.AvgPool2d(2), torch.nn.Flatten())
+    return Backbone(Spec("tiny", "none", "output", "none", 48, 0, transform), module)
+"""
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    code = "import sys, unseen; dir(unseen); print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert not {"torch", "numpy", "pandas", "rich", "plotly", "matplotlib", "scipy"} & set(said.split())
+
+
+def test_levels_and_similarities_need_no_torch() -> None:
+    code = """
+import sys, unseen
+unseen.levels("cog-v2").to_frame()
+unseen.similarity("tabby.n.01", "malamute.n.01")
+unseen.probes.KNN(k=5)
+assert "torch" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_everything_public_is_documented() -> None:
+    for name in unseen.__all__:
+        if name not in {"__version__", "probes"}:
+            found = getattr(unseen, name)
+            assert callable(found)
+            documented = (report if name == "report" else found).__doc__ or ""
+            assert all(part in documented for part in ("Args:", "Example:")), name
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = unseen.nothing
+
+
+def test_levels_show_themselves(tmp_path: Path) -> None:
+    levels = unseen.levels("cog-v2")
+    assert len(repr(levels)) < 100
+    frame = levels.to_frame()
+    assert frame.shape == (5000, 7)
+    assert frame.groupby("level").size().tolist() == [1000] * 5
+    assert levels._repr_html_().count("<tr") == 6
+    assert levels.plot()._repr_png_().startswith(b"\x89PNG")
+    levels.plot().save(tmp_path / "levels.svg")
+    assert "<svg" in (tmp_path / "levels.svg").read_text()
+
+
+def test_levels_of_ones_own() -> None:
+    mine = unseen.build_levels(seen=["tabby.n.01", "malamute.n.01"], levels=3, size=50)
+    assert [len(level) for level in mine] == [50] * 3
+    first = mine[1][0]
+    assert first.similarity == pytest.approx(unseen.similarity(first.wnid, first.nearest))
+    assert "level 1" in mine.explain(first.wnid)
+    assert len(repr(mine)) < 100
+    values = mine.to_frame()["similarity"]
+    assert values.is_monotonic_decreasing
+    with pytest.raises(UserError, match="counts"):
+        unseen.build_levels(seen=["tabby.n.01"], min_images=10)
+    with pytest.raises(UserError, match="spread is one of"):
+        unseen.build_levels(seen=["tabby.n.01"], spread="wide")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="tabby"):
+        unseen.build_levels(seen=["tabbby.n.01"])
+
+
+def test_levels_of_ones_own_taxonomy(tmp_path: Path) -> None:
+    lines = ["child,parent", *(f"{kind}{i},{kind}" for kind in ("finch", "hawk", "moss") for i in range(6))]
+    (tmp_path / "tree.csv").write_text("\n".join([*lines, "finch,bird", "hawk,bird", "bird,life", "moss,life"]))
+    mine = unseen.build_levels(seen=["finch0"], taxonomy=tmp_path / "tree.csv", levels=2, size=5)
+    assert {concept.name[:5] for concept in mine[1]} == {"finch"}
+    assert {concept.name[:4] for concept in mine[2]} == {"moss"}
+
+
+def test_the_example_is_real_and_the_callers_own() -> None:
+    X_train, y_train, X_test, y_test = unseen.example("l5", backbone="pixels")
+    assert (X_train.shape, X_test.shape) == ((3600, 784), (900, 784))
+    assert len(set(y_train)) == len(set(y_test)) == 45
+    X_train[:] = 0
+    assert unseen.example("l5", backbone="pixels").X_train.any()
+    with pytest.raises(UserError, match="l5"):
+        unseen.example("l6")  # type: ignore[arg-type]
+
+
+def test_features_of_a_data_set(tmp_path: Path) -> None:
+    (tmp_path / "tiny.py").write_text(BACKBONE)
+    net = unseen.load_backbone(f"{tmp_path / 'tiny.py'}:tiny", device="cpu")
+    data = unseen.open_dataset("digits")
+    first = unseen.extract(net, data, tmp_path / "features", device="cpu", workers=0)
+    assert {split: len(part) for split, part in first.items()} == dict(data.dataset.counts)
+    assert first["train"].dimension == 48
+    assert all(len(repr(each)) < 200 for each in (net, data, first["train"]))
+    result = unseen.probe(first["train"].X[:], first["train"].y, first["test"].X[:], first["test"].y, probe="knn")
+    assert result.scores[0].value > 0.8
+    stores = {path: path.stat().st_mtime_ns for path in (tmp_path / "features").rglob("*.npy")}
+    again = unseen.extract(net, data, tmp_path / "features", device="cpu", workers=0)
+    assert np.array_equal(again["test"].X[:], first["test"].X[:])
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "features").rglob("*.npy")} == stores
+
+
+def test_published_numbers_and_the_leaderboard(tmp_path: Path) -> None:
+    board = unseen.leaderboard(by="effective")
+    assert len(repr(board)) < 1000
+    assert board._repr_html_().count("<tr") == 32
+    assert board.to_frame()["rank"].is_monotonic_increasing
+    assert set(board.to_frame()["model"]) == set(unseen.published("cog-v2")["model"])
+    run = write_concept_run(tmp_path / "run", [Backbone("mine", "yours")], lambda *_: 0.5)
+    assert unseen.leaderboard(run, shots="all").to_frame().query("yours")["model"].tolist() == ["mine"]
+    with pytest.raises(UserError, match="by is one of"):
+        unseen.leaderboard(by="l6")  # type: ignore[arg-type]
+
+
+def test_effective_robustness_of_a_table() -> None:
+    rng = np.random.default_rng(0)
+    inside = rng.uniform(0.3, 0.8, 20)
+    table = pd.DataFrame({"model": [f"m{i}" for i in range(20)], "in": inside, "out": 0.8 * inside})
+    study = unseen.effective_robustness(table, id="in", ood="out", resamples=50, minimum={"in": 0.35})
+    frame = study.to_frame()
+    assert len(frame) == (inside >= 0.35).sum()
+    assert (frame["accuracy"] - frame["expected"]).to_numpy() == pytest.approx(frame["rho"].to_numpy())
+    assert len(repr(study)) < 1000
+    assert "<table" in study._repr_html_()
+
+
+def test_a_study_of_features(tmp_path: Path) -> None:
+    levels = {"l1": ["n02124075", "n02125311", "n02128385"], "l2": ["n02958343", "n03417042", "n04467665"]}
+    rng, lines = np.random.default_rng(0), ["level,rank,wnid,name"]
+    for number, (level, wnids) in enumerate(levels.items(), start=1):
+        (tmp_path / "features" / level).mkdir(parents=True)
+        for split, rows in (("train", 60), ("test", 30)):
+            y = np.arange(rows) % 3
+            X = np.eye(3)[y] + 0.5 * rng.normal(size=(rows, 3))
+            np.savez(tmp_path / "features" / level / f"{split}.npz", X=X, y=np.array(wnids)[y])
+        lines += [f"{number},{10 * number + i},{wnid},concept {i}" for i, wnid in enumerate(wnids)]
+    (tmp_path / "levels.csv").write_text("\n".join(lines))
+    options = {"features": tmp_path / "features", "out": tmp_path / "run", "domains": ["l1", "l2"]}
+    quick = {"protocol": "cog-v2-short", "seeds": 2, "shots": [2, "all"]}
+    run = unseen.concepts(**options, levels=unseen.levels(tmp_path / "levels.csv"), **quick)  # type: ignore[arg-type]
+    assert len(run.scores()) == 2 * 2 * 2 * 2
+    assert run.summary()["mean"].between(0.3, 1).all()
+    assert len(repr(run)) < 1000
+    assert "<table" in run._repr_html_()
+    assert "concept 0" in run.report(tmp_path / "page.html").read_text()
+    assert unseen.report(run, tmp_path / "same.html").read_text() == (tmp_path / "page.html").read_text()
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run/results").iterdir()}
+    unseen.concepts(**options, levels=tmp_path / "levels.csv", **quick)  # type: ignore[arg-type]
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "run/results").iterdir()} == before
+    assert run.compare("yours", "yours")["difference"].tolist() == [0, 0]
+    for wrong, message in (({"domains": ["l3"]}, "no domain 'l3'"), ({"seeds": 0}, "from 1"), ({"shots": 0}, "shots")):
+        with pytest.raises(UserError, match=message):
+            unseen.concepts(**options | wrong, levels=tmp_path / "levels.csv")  # type: ignore[arg-type]
+
+
+def test_pages_of_runs(tmp_path: Path) -> None:
+    backbones = [Backbone("mine", "yours"), Backbone("other", "yours")]
+    concepts = write_concept_run(tmp_path / "concepts", backbones, lambda name, _, seed: 0.5 + 0.01 * seed)
+    page = unseen.report(concepts, tmp_path / "page.html")
+    assert "mine" in page.read_text()
+    tasks = write_task_run(tmp_path / "tasks", ["mine", "other"], lambda *_: 0.5)
+    pages = [unseen.report(runs, tmp_path / "page.html").read_text() for runs in ([tasks], [concepts, tasks])]
+    assert [title in pages[0] for title in ("calibration", "Calibration")].count(True)
+    assert "axes" in pages[1]
+    with pytest.raises(UserError, match="no runs"):
+        unseen.report([], tmp_path / "none.html")
+
+
+def test_names_are_escaped_in_notebooks() -> None:
+    hostile = "<script>alert(1)</script>"
+    X, y = np.eye(4).repeat(3, axis=0), np.array([hostile, "b", "c", "d"]).repeat(3)
+    table = pd.DataFrame({"model": [f"{hostile}{i}" for i in range(6)], "in": np.linspace(0.3, 0.8, 6), "out": 0.4})
+    table["out"] += np.linspace(0, 0.2, 6) ** 2
+    shown = (
+        unseen.probe(X, y, X, y, probe="ridge")._repr_html_(),
+        unseen.effective_robustness(table, id="in", ood="out", resamples=10)._repr_html_(),
+    )
+    assert not any("<script" in html for html in shown)
