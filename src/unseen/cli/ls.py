@@ -16,17 +16,17 @@ from unseen.cli.output import Json, note, print_json, print_rows, print_table
 app = typer.Typer(help="List what can be named in other commands.", no_args_is_help=True, cls=Tree)
 
 LOADING = ("pool", "layer", "size", "checkpoint", "weights", "normalize")
-PROBES = (
-    ("logistic", "linear classifier by SGD, hyper-parameters searched", "unseen probe, unseen concepts"),
-    ("many-shot", "logistic regression over a grid of penalties, with its calibration", "unseen tasks"),
-    ("few-shot", "nearest centroid in 5-way episodes", "unseen tasks"),
-    ("fine-tuned", "the whole backbone trained", "unseen concepts --finetune, unseen tasks --finetune"),
-    ("pca", "logistic on fewer and fewer principal components", "unseen concepts --extended pca"),
-    ("mlp", "an MLP, and the same MLP without activations", "unseen concepts --extended mlp"),
-    ("kmeans", "clusters compared with classes", "unseen concepts --extended kmeans"),
-    ("geometry", "alignment and uniformity of features", "unseen concepts --extended geometry"),
-)
-"""What is fitted to features or computed from them, and the commands that do."""
+STUDIES = {
+    "logistic": "unseen concepts",
+    "linear": "unseen tasks",
+    "centroids": "unseen tasks",
+    "pca": "unseen concepts --extended pca",
+    "mlp": "unseen concepts --extended mlp",
+    "kmeans": "unseen concepts --extended kmeans",
+    "geometry": "unseen concepts --extended geometry",
+}
+"""Probe → the study that runs it."""
+FINETUNED = ("fine-tuned", "the whole backbone trained", "unseen concepts --finetune, unseen tasks --finetune")
 PROTOCOLS = (
     ("cog-v2", "concepts", "ImageNet-CoG: 30 trials of 100 epochs for each classifier"),
     ("cog-v2-short", "concepts", "a quick look: fewer and shorter trials"),
@@ -102,7 +102,13 @@ def shift_sets(
 @app.command()
 def probes(as_json: Json = False) -> None:
     """What is fitted to features or computed from them."""
-    print_rows(("probe", "what it is", "command"), PROBES, as_json=as_json)
+    from unseen.probes.by_name import all_probes
+
+    rows = [
+        (name, probe.title, ", ".join(filter(None, [f"unseen probe --probe {name}", STUDIES.get(name)])))
+        for name, probe in all_probes().items()
+    ]
+    print_rows(("probe", "what it is", "command"), [*rows, FINETUNED], as_json=as_json)
 
 
 @app.command()
