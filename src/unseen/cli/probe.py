@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli.choices import one_of
 from unseen.cli.output import Json, note, print_json
 from unseen.cli.running import WorkersOption, finish, processes, run_missing
 from unseen.errors import UserError
@@ -14,7 +13,7 @@ from unseen.errors import UserError
 def probe(
     train: Annotated[Path, typer.Argument(help="Training features: .npz, .safetensors, .pth, .npy, or a store.")],
     test: Annotated[Path, typer.Argument(help="Test features.")],
-    protocol: Annotated[str, one_of("cog-v2", "cog-v2-short", help="Short: for a quick look.")] = "cog-v2",
+    protocol: Annotated[str, typer.Option(help="cog-v2, or cog-v2-short for a quick look.")] = "cog-v2",
     shots: Annotated[str, typer.Option(help="Samples per class: numbers and 'all', with commas.")] = "all",
     seeds: Annotated[int, typer.Option(help="How many seeds.")] = 5,
     sequential: Annotated[bool, typer.Option("--sequential", help="One trial at a time, as in the paper.")] = False,
