@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 import typer
 
-from unseen.cli import options
+from unseen.cli import ls, options
 from unseen.cli.main import app
 from unseen.cli.moved import MOVED
 
@@ -90,6 +90,7 @@ def test_choices_are_those_of_the_code() -> None:
     from unseen.probes.many_shot import PROTOCOLS
     from unseen.studies.concepts.variants import RULES
     from unseen.studies.own_features import PROTOCOLS as LOGISTIC
+    from unseen.studies.probing import EXTENDED
 
     def words(option: Any) -> list[str]:
         return str(option.__metadata__[0].metavar).strip("[]").split("|")
@@ -99,7 +100,9 @@ def test_choices_are_those_of_the_code() -> None:
     assert words(options.NormalizeOption) == list(NORMALISATIONS)
     assert words(options.VariantOption) == list(RULES)
     shown = {name: p.metavar for name in TOP for p in COMMANDS[name].params if p.name == "protocol"}
-    assert shown["concepts"] == shown["probe"] == f"[{'|'.join(LOGISTIC)}]"
+    assert shown["concepts"] == f"[{'|'.join(LOGISTIC)}]"
+    assert {*LOGISTIC, *PROTOCOLS} <= {row[0] for row in ls.PROTOCOLS}
+    assert {*EXTENDED, "logistic"} <= set(ls.STUDIES) <= set(all_probes())
     assert shown["tasks"] == f"[{'|'.join(PROTOCOLS)}]"
 
 

@@ -1,4 +1,4 @@
-"""`unseen concepts` and `unseen verify` from end to end, on a tiny ImageNet in the true formats."""
+"""`unseen concepts`, also with --check, from end to end, on a tiny ImageNet in the true formats."""
 
 import csv
 import io
