@@ -140,6 +140,11 @@ def test_effective_robustness_of_a_table() -> None:
     assert (frame["accuracy"] - frame["expected"]).to_numpy() == pytest.approx(frame["rho"].to_numpy())
     assert len(repr(study)) < 1000
     assert "<table" in study._repr_html_()
+    chart = study.plot("out")
+    assert [(mark.x, mark.y) for mark in chart.marks] == list(zip(frame["expected"], frame["accuracy"], strict=True))
+    assert sum(bool(mark.text) for mark in chart.marks) == 5
+    with pytest.raises(UserError, match="no OOD test set"):
+        study.plot("in")
 
 
 def test_a_study_of_features(tmp_path: Path) -> None:

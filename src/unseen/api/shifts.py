@@ -1,8 +1,10 @@
 """`unseen.effective_robustness`: what models have under a shift beyond what their accuracies lead to expect."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from unseen.errors import UserError, did_you_mean
 from unseen.studies.shifts.study import ShiftSettings, ShiftStudy
 from unseen.studies.shifts.study import effective_robustness as fit_and_score
 from unseen.studies.shifts.table import FitOn
@@ -12,6 +14,57 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from unseen.metrics.robustness import Method
+    from unseen.report.core.chart import Chart
+
+NAMED = 5
+"""Models whose names a plot has: those farthest from what is expected of them."""
+
+
+@dataclass(frozen=True, repr=False)
+class Robustness(ShiftStudy):
+    """A study of shifts that can be drawn."""
+
+    def plot(self, ood: str | None = None) -> "Chart":
+        """Accuracies on an OOD test set over those expected from the ID ones; above the line is effective robustness.
+
+        Args:
+            ood: the test set, by default the first.
+
+        Returns:
+            A chart: the last line of a notebook's cell shows it, and `.save("robustness.svg")` writes it.
+        """
+        from unseen.report.core.chart import GREY, Chart, Line, Mark, level_colour
+
+        names = [fit.ood for fit in self.fits]
+        chosen = ood or names[0]
+        if chosen not in names:
+            raise UserError(
+                f"no OOD test set '{chosen}'{did_you_mean(chosen, names) or '; there are ' + ', '.join(names)}"
+            )
+        scores = self.fits[names.index(chosen)].scores
+        farthest = sorted(scores, key=lambda score: -abs(score.rho))[:NAMED]
+        groups = list(dict.fromkeys(score.group for score in scores))
+        ends = [min(score.expected for score in scores), max(score.expected for score in scores)]
+        marks = (
+            Mark(
+                score.expected, score.accuracy, score.model if score in farthest else "",
+                level_colour(1 + groups.index(score.group)), f"{score.model} ({score.group}): ρ {score.rho:+.4f}",
+            )
+            for score in scores
+        )  # fmt: skip
+        legend = [
+            Line(name, ends[:1], ends[:1], level_colour(number))
+            for number, name in enumerate(groups, 1)
+            if len(groups) > 1
+        ]
+        return Chart(
+            title=f"Effective robustness on {chosen}",
+            caption=f"{len(scores)} models; the {len(farthest)} farthest from the line have names",
+            x_label=f"accuracy expected from {' and '.join(self.table.id_sets)}",
+            y_label=f"accuracy on {chosen}",
+            lines=(Line("as expected", ends, ends, GREY), *legend),
+            marks=tuple(marks),
+        )
 
 
 def effective_robustness(
@@ -29,7 +82,7 @@ def effective_robustness(
     resamples: int = 2000,
     seed: int = 0,
     level: float = 0.95,
-) -> ShiftStudy:
+) -> Robustness:
     """Fit accuracies out of distribution (OOD) on those in distribution (ID), and score models by what lies beyond.
 
     Args:
@@ -46,7 +99,7 @@ def effective_robustness(
         resamples, seed, level: of the bootstrap over models, and the coverage of its intervals.
 
     Returns:
-        A study with one fit per OOD test set, and `.to_frame()`.
+        A study with one fit per OOD test set, with `.to_frame()` and `.plot()`.
 
     Example:
         >>> study = unseen.effective_robustness(table, id=["imagenet", "yfcc"], ood="imagenet-v2")
@@ -54,4 +107,5 @@ def effective_robustness(
     """
     defaults = ShiftSettings()
     settings = ShiftSettings(method or defaults.method, minimum or {}, sizes or {}, resamples, seed, level)
-    return fit_and_score(table, id, ood, fit_on=fit_on, group=group, model=model, unit=unit, settings=settings)
+    study = fit_and_score(table, id, ood, fit_on=fit_on, group=group, model=model, unit=unit, settings=settings)
+    return Robustness(study.table, study.settings, study.fits)
