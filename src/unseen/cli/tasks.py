@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from unseen.images.datasets.open_dataset import OpenDataset
     from unseen.jobs.fit_progress import FitProgress
     from unseen.probes.many_shot import ManyShotProtocol
+    from unseen.runs.notices import Notice
     from unseen.studies.tasks.features import Found, TaskFeatures
 
 FEATURES = "features"
@@ -98,7 +99,7 @@ def tasks(
     check_writable(out)
     names, count = dataset_names(datasets), processes(workers)
     top1 = _top1(backbone or [], imagenet_top1 or [])
-    missing: list[str] = []
+    missing: list[Notice] = []
     if features is not None:
         if images is not None:
             raise UserError("give images (--images) or features (--features), not both")
@@ -134,10 +135,11 @@ def tasks(
         return write_task_results(task_page(out), out / REPORT, out / "scores.csv")
 
 
-def open_datasets(names: Sequence[str], images: Path | None) -> "tuple[list[OpenDataset], list[str]]":
-    """The data sets that are there, and a line on each of those asked for that is not, which is printed too."""
+def open_datasets(names: Sequence[str], images: Path | None) -> "tuple[list[OpenDataset], list[Notice]]":
+    """The data sets that are there, and a notice on each of those asked for that is not, which is printed too."""
     from unseen.images.datasets.open_dataset import open_dataset
     from unseen.images.datasets.registry import DATASETS
+    from unseen.runs.notices import left_out
 
     if images is not None and not images.is_dir():
         raise UserError(f"{images}: no such folder; give the one that all data sets are below")
@@ -146,7 +148,7 @@ def open_datasets(names: Sequence[str], images: Path | None) -> "tuple[list[Open
         try:
             opened.append(open_dataset(DATASETS[name], images))
         except UserError as error:
-            faults.append(str(error))
+            faults.append(left_out(name, str(error)))
     missing = leave_out(faults)
     if not opened:
         raise UserError("none of the data sets is there; unseen doctor --images FOLDER says how to get them")
@@ -154,11 +156,11 @@ def open_datasets(names: Sequence[str], images: Path | None) -> "tuple[list[Open
     return opened, missing if names else []
 
 
-def leave_out(faults: Sequence[str]) -> list[str]:
-    """Print a line on each data set that is passed over; the same as sentences for the page."""
+def leave_out(faults: "Sequence[Notice]") -> "list[Notice]":
+    """Print a line on each data set that is passed over; the same for the page."""
     for fault in faults:
-        note(f"left out: {fault}")
-    return [f"{fault}." for fault in faults]
+        note(f"left out: {fault.clause}")
+    return list(faults)
 
 
 def show_plan(
@@ -188,8 +190,8 @@ def show_plan(
         f"{byte_size(disk)} of disk, of which {byte_size(free)} are free."
         f"\nProbes: {len(jobs)} jobs, about {duration(probing)} for all of them."
     )
-    for sentence in left_out(expected):
-        note(sentence)
+    for each in left_out(expected):
+        note(each.sentence)
     return disk
 
 
@@ -206,7 +208,7 @@ def extract_features(
         for split, store in each.places.items():
             say_damaged(f"{each.dataset.name}, {split}", Path(store))
     if not features:
-        raise UserError(faults[0])
+        raise UserError(faults[0].clause)
     return Found(features, faults)
 
 
@@ -214,7 +216,7 @@ def probe_tasks(
     found: "Sequence[TaskFeatures]",
     protocol: "ManyShotProtocol",
     top1: dict[str, float],
-    missing: Sequence[str],
+    missing: "Sequence[Notice]",
     out: Path,
     workers: int,
 ) -> None:
@@ -248,8 +250,8 @@ def _show_features(found: "Sequence[TaskFeatures]", protocol: "ManyShotProtocol"
 
     _show_sizes(found, ["there"] * len(found))
     console().print(f"\nProbes: {len(task_jobs(found, protocol))} jobs.")
-    for sentence in left_out(found):
-        note(sentence)
+    for each in left_out(found):
+        note(each.sentence)
 
 
 def _show_sizes(found: "Sequence[TaskFeatures]", states: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from unseen.papers.comparability import Comparability, ScoredData, compare, published_domain
 from unseen.runs.flaws import Flaw, flaw_sentences
+from unseen.runs.notices import Notice, notice_text
 from unseen.runs.score import Score
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class RunData:
 
     Attributes:
         study: what was asked.
-        notice: one sentence at the top, when the run is not the whole protocol; empty otherwise.
+        told: what a reader must know before the scores, such as that the run is not the whole protocol.
         baseline: the backbone that differences are first taken from.
         steps: how the levels were made; empty where that is not known.
         provenance: label → text, in order: versions, machine, commands, data, licence.
@@ -125,7 +126,7 @@ class RunData:
     domains: Sequence[Domain]
     backbones: Sequence[Backbone]
     baseline: str
-    notice: str = ""
+    told: Sequence[Notice] = ()
     steps: Sequence[Step] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
     published: str = ""
@@ -134,6 +135,11 @@ class RunData:
     concept_hits: Sequence[ConceptHits] = ()
     flaws: Sequence[Flaw] = ()
     study: Study = "concepts"
+
+    @property
+    def notice(self) -> str:
+        """What `told` says, for a reader; empty where there is nothing to tell."""
+        return notice_text(self.told)
 
     @property
     def flaw_sentences(self) -> list[str]:

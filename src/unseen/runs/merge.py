@@ -9,6 +9,7 @@ from unseen.errors import UserError
 from unseen.papers.comparability import ScoredData
 from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits, Domain, RunData
 from unseen.runs.flaws import Flaw
+from unseen.runs.notices import joint
 from unseen.runs.record import FEATURES_BY, MADE_BY, in_order, sorted_scores, with_top1
 from unseen.runs.score import Score
 
@@ -55,7 +56,7 @@ def merge_with_names(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list
     together = replace(
         runs[0][1],
         title=" and ".join(dict.fromkeys(data.title for _, data in runs)),
-        notice=_joint_notice(runs),
+        told=joint([(name, data.told) for name, data in runs]),
         scores=sorted_scores([score for part in merged.values() for score in part.scores.values()], backbones, ordered),
         concept_accuracy=[item for part in merged.values() for item in part.concepts.values()],
         concept_hits=[hits for part in merged.values() for hits in part.hits.values()],
@@ -143,15 +144,6 @@ def _part(data: RunData, backbone: Backbone, renamed: Mapping[str, str]) -> _Mer
         },
         [replace(f, domain=renamed.get(f.domain, f.domain)) for f in data.flaws if f.backbone == backbone.name],
     )
-
-
-def _joint_notice(runs: Sequence[tuple[str, RunData]]) -> str:
-    """What all runs say once; what some say with their names before it."""
-    notices: dict[str, list[str]] = {}
-    for name, data in runs:
-        notices.setdefault(data.notice, []).append(name)
-    said = [(names, text) for text, names in notices.items() if text]
-    return " ".join(text if len(names) == len(runs) else f"{', '.join(names)}: {text}" for names, text in said)
 
 
 def _refuse_other_studies(runs: Sequence[tuple[str, RunData]]) -> None:

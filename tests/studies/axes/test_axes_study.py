@@ -26,6 +26,7 @@ from unseen.probes.many_shot import ERICSSON_2021
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.executors.here import run_here
 from unseen.runs.job import job_key
+from unseen.runs.notices import told
 from unseen.runs.record import write_run
 from unseen.studies.axes.measures import task_measures
 from unseen.studies.axes.page_data import AxesPage
@@ -387,7 +388,7 @@ def test_what_runs_tell_is_told_with_their_names(tmp_path: Path) -> None:
         tmp_path / "levels", [Backbone("a", "yours", cautions=("web data", "mean pooling"))], concept_accuracy
     )
     tasks = write_task_run(tmp_path / "tasks", ("a",), task_score)
-    rewrite(concepts, notice="A short form.")
+    rewrite(concepts, told=[asdict(told("A short form."))])
     next((tasks / "results").glob("*.json")).unlink()
     assert study_axes([concepts, tasks]).notices[:3] == [
         "levels: A short form.",

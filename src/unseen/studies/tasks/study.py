@@ -21,7 +21,8 @@ from unseen.probes.many_shot import ManyShotProtocol
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.execute import Means, OneByOne, execute
 from unseen.runs.executors import choose_executor
-from unseen.runs.record import FEATURES_BY, TOP1, VERSION
+from unseen.runs.notices import Notice, notice
+from unseen.runs.record import FEATURES_BY, VERSION
 from unseen.studies.concepts.features import Place, read_about
 from unseen.studies.concepts.study import backbone_text
 from unseen.studies.probing import on_gpu
@@ -37,10 +38,6 @@ LIMIT_OF = "images taken of "
 """How the label of provenance begins that says how much of a data set was taken."""
 UNFINISHED = "unfinished"
 """The folder, among results, of what jobs have so far that are not finished."""
-EXACT = (
-    "Temperatures are fitted on test data, as in the public code: calibration errors after scaling are better than "
-    "a user would see."
-)
 
 
 def run_tasks(
@@ -74,25 +71,24 @@ def task_run(
     protocol: ManyShotProtocol,
     *,
     top1: Mapping[str, float],
-    missing: Sequence[str] = (),
+    missing: Sequence[Notice] = (),
 ) -> RunData:
     """What is written of a study, without its scores.
 
     Args:
         top1: accuracy on ImageNet of backbones whose it is known, as shares.
-        missing: sentences on the data sets that were asked for and are not there, and on settings that some lack the
-            images for.
+        missing: on the data sets that were asked for and are not there, and on settings that some lack the images for.
     """
     scored = [scored_data(task, protocol.name) for task in tasks]
     titles = {each.domain: dataset_title(each) for each in scored}
     licences = {each.domain: DATASETS[each.domain].licence for each in scored if is_of_dataset(each)}
     limits = {each.domain: each.limit for each in scored}
     backbones = {task.backbone: task for task in tasks}
-    said = [EXACT] if protocol.temperature == "test-folds" else []
+    said = [notice("temperature-on-test-data")] if protocol.temperature == "test-folds" else []
     said += [
-        f"{name} saw images of {task.size} pixels; the published models saw {PUBLISHED_SIZE}."
+        notice("other-size", backbone=name, size=task.size, published=PUBLISHED_SIZE)
         for name, task in backbones.items()
-        if task.size not in {None, PUBLISHED_SIZE}
+        if task.size is not None and task.size != PUBLISHED_SIZE
     ]
     return RunData(
         title=TITLE,
@@ -103,10 +99,9 @@ def task_run(
             for name, task in backbones.items()
         ],
         baseline=next(iter(backbones)),
-        notice=" ".join([*said, *missing]),
+        told=[*said, *missing],
         provenance={
             "protocol": _protocol_text(protocol),
-            **{f"{TOP1}{name}": f"{100 * share:g}" for name, share in top1.items()},
             **{f"{FEATURES_BY}{name}": text for name, task in backbones.items() if (text := _made_by(task))},
             **{f"features of {task.dataset.name} by {task.backbone}": task.made for task in tasks},
             **{f"{LIMIT_OF}{name}": limit_text(limit) for name, limit in limits.items()},
