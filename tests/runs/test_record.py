@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from unseen.errors import UserError
-from unseen.runs.data import Backbone, Domain, Example, RunData, Step
+from unseen.runs.data import Backbone, Domain, Example, FeatureKey, RunData, Step
 from unseen.runs.flaws import Flaw
 from unseen.runs.merge import merge_runs
 from unseen.runs.notices import SENTENCES, Notice, notice, told
@@ -17,7 +17,7 @@ FULL = RunData(
     title="t",
     scores=(),
     domains=[Domain("l1", "L1", False, 0.5, ["a (n1)"], [Example(b"png", "a cat")], 3, 20)],
-    backbones=[Backbone("b", "yours", "8 features", ["web data"], 0.5)],
+    backbones=[Backbone("b", "yours", "8 features", ["web data"], 0.5, {"features": "weights, layer x"})],
     baseline="b",
     told=[notice("short-protocol", protocol="cog-v2-short", trials=10, epochs=30), told("in1k is so.", "in1k")],
     steps=[Step("rule", 1, 2)],
@@ -25,6 +25,7 @@ FULL = RunData(
     published="cog-v2",
     flaws=[Flaw("zero-rows", "b", "l1", "train", 1, 2, ("0",))],
     scored=[],
+    features=[FeatureKey("b", "l1", "k")],
     study="tasks",
 )
 
@@ -49,13 +50,14 @@ def test_a_run_of_format_1_is_read(tmp_path: Path) -> None:
     backbone = {"name": "b", "category": "yours", "description": "", "cautions": []}
     rewrite(
         tmp_path, format=1, notice=text, told=None, study=None, backbones=[backbone],
-        provenance={"ImageNet top-1 of b": "71.5"},
+        features=None, provenance={"ImageNet top-1 of b": "71.5", "backbone b": "w", "features of l1 by b": "k"},
     )  # fmt: skip
     data, _ = read_record(tmp_path)
     assert data.told == [Notice("blurred-faces"), told("A short form.")]
     assert data.notice == text
     assert (data.study, data.backbones[0].imagenet_top1) == ("concepts", pytest.approx(0.715))
-    assert data.provenance == {}
+    assert data.provenance.keys() == {"backbone b", "features of l1 by b"}
+    assert (data.backbones[0].made, data.features) == ({"features": "w"}, [FeatureKey("b", "l1", "k")])
     extended, _ = extend_run(tmp_path, replace(data, told=[notice("blurred-faces")]), ["k2"])
     assert [each.code for each in extended.told] == ["blurred-faces", "told"]
     assert json.loads((tmp_path / "run.json").read_text())["format"] == FORMAT

@@ -51,6 +51,8 @@ class Backbone:
     Attributes:
         cautions: why comparisons with others are not fair, each a few words: web data, a larger image …
         imagenet_top1: top-1 accuracy on ImageNet, a share; None where nobody said.
+        made: what decided its `features` (weights, layer, pooling, transform, precision) and its `fine-tuning`, each in
+            a line, as far as that is known.
     """
 
     name: str
@@ -58,6 +60,16 @@ class Backbone:
     description: str = ""
     cautions: Sequence[str] = ()
     imagenet_top1: float | None = None
+    made: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FeatureKey:
+    """Which features of a domain by a backbone were probed: the key of what decided them; of own files, their hash."""
+
+    backbone: str
+    domain: str
+    key: str
 
 
 @dataclass(frozen=True)
@@ -116,6 +128,7 @@ class RunData:
         provenance: label → text, in order: versions, machine, commands, data, licence.
         published: whose levels these are: `cog-v2`, or `cog-v1` for the paper's first version; empty for others.
         scored: what the scores are of, in numbers; from these `comparisons` decides what stands beside published ones.
+        features: which features were probed.
         concept_accuracy: with all samples; empty where results do not have it.
         concept_hits: of the logistic probe, one for each of its results that has them.
         flaws: images that were left out, and rows of features that are not as others.
@@ -131,6 +144,7 @@ class RunData:
     provenance: Mapping[str, str] = field(default_factory=dict)
     published: str = ""
     scored: Sequence[ScoredData] = ()
+    features: Sequence[FeatureKey] = ()
     concept_accuracy: Sequence[ConceptAccuracy] = ()
     concept_hits: Sequence[ConceptHits] = ()
     flaws: Sequence[Flaw] = ()

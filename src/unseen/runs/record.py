@@ -11,7 +11,8 @@ The schema of `run.json`; the types are in `unseen.runs.data`:
 | study | `concepts`, `tasks` or `probe` |
 | keys | the content keys of its jobs, which name their results |
 | title, baseline | of the page: its heading, and the backbone that differences are first taken from |
-| backbones | name, category, description, cautions, accuracy on ImageNet |
+| backbones | name, category, description, cautions, accuracy on ImageNet, what decided features and fine-tuning |
+| features | per backbone and domain: the key of the features, or their hash |
 | domains | name, title, whether it is seen, similarity, concepts, examples, number of classes, limit on images |
 | scored | per backbone and domain: protocol, classes, images, who drew them, variant of the levels |
 | told | notices: code, arguments, domain, runs (`unseen.runs.notices`) |
@@ -36,7 +37,7 @@ from unseen.jobs.zero_rows import zero_rows
 from unseen.ontology.levels import Levels
 from unseen.papers.comparability import ScoredData
 from unseen.runs.concept_accuracy import concept_accuracy, concept_hits
-from unseen.runs.data import Backbone, Domain, Example, RunData, Step, Study
+from unseen.runs.data import Backbone, Domain, Example, FeatureKey, RunData, Step, Study
 from unseen.runs.flaws import Flaw
 from unseen.runs.format_1 import upgraded
 from unseen.runs.lock import folder_lock
@@ -51,10 +52,6 @@ RUN = "run.json"
 LEVELS = "levels.csv"
 VERSION = "unseen"
 """The label of provenance that may change while a run goes on."""
-MADE_BY = "backbone "
-"""How the label of provenance begins that says what a backbone is: weights, layer, preprocessing."""
-FEATURES_BY = "features by "
-"""How the label begins that says the same of features in runs of the task study."""
 
 
 def write_run(folder: Path, data: RunData, keys: Sequence[str]) -> None:
@@ -88,7 +85,7 @@ def _extend(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunData, 
         domains = {domain.name: domain for domain in (*old.domains, *data.domains)}
         backbones = {backbone.name: backbone for backbone in old.backbones}
         for backbone in data.backbones:
-            backbones[backbone.name] = with_top1(backbone, backbones.get(backbone.name))
+            backbones[backbone.name] = with_known(backbone, backbones.get(backbone.name))
         data = replace(
             data,
             domains=in_order(domains.values()),
@@ -98,6 +95,7 @@ def _extend(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunData, 
             provenance={**old.provenance, **data.provenance},
             published=data.published if data.published == old.published else "",
             scored=list({(each.backbone, each.domain): each for each in (*old.scored, *data.scored)}.values()),
+            features=list({(each.backbone, each.domain): each for each in (*old.features, *data.features)}.values()),
             flaws=[*dict.fromkeys([*old.flaws, *data.flaws])],
         )
         keys = [*dict.fromkeys([*old_keys, *keys])]
@@ -105,11 +103,12 @@ def _extend(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunData, 
     return data, list(keys)
 
 
-def with_top1(backbone: Backbone, other: Backbone | None) -> Backbone:
-    """A backbone with the accuracy on ImageNet that the other says, where it says none itself."""
-    if other is None or backbone.imagenet_top1 is not None:
+def with_known(backbone: Backbone, other: Backbone | None) -> Backbone:
+    """A backbone with what the other says of it, where it says nothing itself."""
+    if other is None:
         return backbone
-    return replace(backbone, imagenet_top1=other.imagenet_top1)
+    top1 = other.imagenet_top1 if backbone.imagenet_top1 is None else backbone.imagenet_top1
+    return replace(backbone, imagenet_top1=top1, made={**other.made, **backbone.made})
 
 
 def add_jobs(folder: Path, keys: Sequence[str], provenance: Mapping[str, str]) -> tuple[RunData, list[str]]:
@@ -175,6 +174,7 @@ def read_record(folder: Path) -> tuple[RunData, list[str]]:
         record["backbones"] = [Backbone(**backbone) for backbone in record["backbones"]]
         record["told"] = [Notice.from_dict(each, str(path)) for each in record["told"]]
         record["steps"] = [Step(**step) for step in record["steps"]]
+        record["features"] = [FeatureKey(**each) for each in record["features"]]
         record["scored"] = [ScoredData(**each) for each in record.get("scored", ())]
         record["flaws"] = [_flaw(flaw) for flaw in record.get("flaws", ())]
         data = RunData(scores=(), **record)

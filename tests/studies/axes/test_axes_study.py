@@ -408,14 +408,14 @@ def test_a_backbone_that_was_not_the_same_in_both_runs_is_named(tmp_path: Path) 
         place = tmp_path / f"store{size}"
         write_store(place, [(X, y)], list("abcd"), provenance=about)
         features = features_at("a", DATASETS["eurosat"], {"all": place})
-        texts[size] = task_run([features], ERICSSON_2021, top1={}).provenance["features by a"]
+        texts[size] = task_run([features], ERICSSON_2021, top1={}).backbones[0].made["features"]
         assert texts[size] == backbone_text(Place(place, about))  # what runs of concepts say
     concepts = concept_run(tmp_path / "levels", ("a",))
     tasks = write_task_run(tmp_path / "tasks", ("a",), task_score)
-    rewrite(concepts, provenance={"backbone a": texts[224]})
-    rewrite(tasks, provenance={"features by a": texts[224]})
+    rewrite(concepts, backbones=[asdict(Backbone("a", "yours", made={"features": texts[224]}))])
+    rewrite(tasks, backbones=[asdict(Backbone("a", "yours", made={"features": texts[224]}))])
     assert not any("not the same" in sentence for sentence in study_axes([concepts, tasks]).notices)
-    rewrite(tasks, provenance={"features by a": texts[64]})
+    rewrite(tasks, backbones=[asdict(Backbone("a", "yours", made={"features": texts[64]}))])
     assert (
         "a is not the same on concepts and on tasks: shortest side to 224, crop 224 in levels, "
         "shortest side to 64, crop 64 in tasks." in study_axes([concepts, tasks]).notices

@@ -18,7 +18,7 @@ from unseen.ontology.levels import Levels, load_levels
 from unseen.papers.comparability import Draw, published_domain
 from unseen.probes.protocol import COG_V2
 from unseen.runs.data import Backbone as ReportBackbone
-from unseen.runs.data import ConceptAccuracy, Domain, RunData
+from unseen.runs.data import ConceptAccuracy, Domain, FeatureKey, RunData
 from unseen.runs.merge import merge_runs
 from unseen.runs.notices import left_out, told
 from unseen.runs.random_draws import pooled_draws
@@ -322,8 +322,9 @@ def run_of(domain: str, value: float, *, weights: str | None = "w", name: str = 
         title="Concept generalization",
         scores=[Score("concepts", "cog-v2", name, domain, "logistic", None, 0, "top1", value)],
         domains=[Domain(domain, domain.upper(), seen=domain == "in1k", concepts=[f"{domain} concept"])],
-        backbones=[ReportBackbone(name, "yours")],
+        backbones=[ReportBackbone(name, "yours", made={"features": weights} if weights else {})],
         baseline=name,
+        features=[FeatureKey(name, domain, "k")] if weights else [],
         provenance=known,
         published="cog-v2",
         concept_accuracy=[ConceptAccuracy(name, domain, "n1", 0.5, 1, 2)],

@@ -22,10 +22,10 @@ from unseen.papers.comparability import Draw, ScoredData
 from unseen.papers.leaderboard import OTHER_SIZE, other_size
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.runs.data import Backbone as ReportBackbone
-from unseen.runs.data import Domain, RunData, Study
+from unseen.runs.data import Domain, FeatureKey, RunData, Study
 from unseen.runs.notices import Notice, notice
 from unseen.runs.random_draws import DRAW, RANDOM
-from unseen.runs.record import MADE_BY, VERSION
+from unseen.runs.record import VERSION
 from unseen.studies.concepts.features import Place, Places
 from unseen.studies.concepts.plan import Asked, levels_hash
 from unseen.studies.concepts.variants import DRAWS
@@ -71,10 +71,10 @@ def study_run(
     """
     names = list(places)
     said = [*notices, *_notices(asked, pairs)]
-    features = {
-        f"features of {pair.domain} by {pair.backbone}": _features_text(pair, places[pair.backbone][pair.domain])
+    features = [
+        FeatureKey(pair.backbone, pair.domain, _features_text(pair, places[pair.backbone][pair.domain]))
         for pair in pairs
-    }
+    ]
     first = {name: next(iter(places[name].values()))[0] for name in names}
     return RunData(
         title="Concept generalization",
@@ -86,10 +86,11 @@ def study_run(
         provenance={
             **study_provenance(asked, first),
             **images,
-            **features,
+            **{f"features of {each.domain} by {each.backbone}": each.key for each in features},
             VERSION: __version__,
         },
         published=asked.published,
+        features=features,
         scored=[_scored(asked, pair, places[pair.backbone][pair.domain]) for pair in pairs],
         flaws=[flaw for pair in pairs for flaw in pair.flaws],
         study=STUDY,
@@ -120,7 +121,7 @@ def study_provenance(asked: Asked, backbones: Mapping[str, Place]) -> dict[str, 
     Args:
         backbones: features of each, or what they will say of themselves.
     """
-    texts = {f"{MADE_BY}{name}": backbone_text(place) for name, place in backbones.items()}
+    texts = {f"backbone {name}": backbone_text(place) for name, place in backbones.items()}
     made = {label: text for label, text in texts.items() if text}
     levels = f"{asked.levels.name}, {levels_hash(asked.levels)}"
     return {"protocol": _protocol_text(asked.protocol), "levels": levels, **made}
@@ -199,7 +200,8 @@ def _backbone(name: str, place: Place) -> ReportBackbone:
     sizes = [f"{spec.dimension} features"] if spec.dimension else []
     sizes += [f"images of {spec.transform.size} pixels"] if spec.transform else []
     cautions = _cautions(identifier, spec, model)
-    return ReportBackbone(name, model.category if model else "yours", " of ".join(sizes), cautions)
+    made = {"features": text} if (text := backbone_text(place)) else {}
+    return ReportBackbone(name, model.category if model else "yours", " of ".join(sizes), cautions, made=made)
 
 
 def _cautions(name: str, spec: BackboneAbout, model: Published | None) -> list[str]:

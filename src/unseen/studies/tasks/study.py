@@ -18,11 +18,11 @@ from unseen.images.datasets.registry import DATASETS
 from unseen.jobs.fit_progress import FitProgress
 from unseen.jobs.task_work import TaskJob, kept_folder, run_task_job
 from unseen.probes.many_shot import ManyShotProtocol
-from unseen.runs.data import Backbone, Domain, RunData
+from unseen.runs.data import Backbone, Domain, FeatureKey, RunData
 from unseen.runs.execute import Means, OneByOne, execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.notices import Notice, notice
-from unseen.runs.record import FEATURES_BY, VERSION
+from unseen.runs.record import VERSION
 from unseen.studies.concepts.features import Place, read_about
 from unseen.studies.concepts.study import backbone_text
 from unseen.studies.probing import on_gpu
@@ -84,6 +84,7 @@ def task_run(
     licences = {each.domain: DATASETS[each.domain].licence for each in scored if is_of_dataset(each)}
     limits = {each.domain: each.limit for each in scored}
     backbones = {task.backbone: task for task in tasks}
+    made = {name: _made_by(task) for name, task in backbones.items()}
     said = [notice("temperature-on-test-data")] if protocol.temperature == "test-folds" else []
     said += [
         notice("other-size", backbone=name, size=task.size, published=PUBLISHED_SIZE)
@@ -95,19 +96,26 @@ def task_run(
         scores=(),
         domains=[Domain(name, title, limit=limits[name]) for name, title in titles.items()],
         backbones=[
-            Backbone(name, "yours", f"{task.dimension} features", imagenet_top1=top1.get(name))
+            Backbone(
+                name,
+                "yours",
+                f"{task.dimension} features",
+                imagenet_top1=top1.get(name),
+                made={"features": made[name]} if made[name] else {},
+            )
             for name, task in backbones.items()
         ],
         baseline=next(iter(backbones)),
         told=[*said, *missing],
         provenance={
             "protocol": _protocol_text(protocol),
-            **{f"{FEATURES_BY}{name}": text for name, task in backbones.items() if (text := _made_by(task))},
+            **{f"features by {name}": text for name, text in made.items() if text},
             **{f"features of {task.dataset.name} by {task.backbone}": task.made for task in tasks},
             **{f"{LIMIT_OF}{name}": limit_text(limit) for name, limit in limits.items()},
             **{f"licence of {name}": licence for name, licence in licences.items()},
             VERSION: __version__,
         },
+        features=[FeatureKey(task.backbone, task.dataset.name, task.made) for task in tasks],
         scored=scored,
         flaws=[flaw for task in tasks for flaw in task.flaws],
         study=STUDY,
@@ -122,7 +130,7 @@ def task_provenance(
 ) -> dict[str, str]:
     """What decides a study before any of its features are there, to compare with the run that a folder has."""
     made = {
-        f"{FEATURES_BY}{each.label}": backbone_text(Place(Path(), settings.decides(each.spec, "", "")))
+        f"features by {each.label}": backbone_text(Place(Path(), settings.decides(each.spec, "", "")))
         for each in backbones
     }
     limits = {f"{LIMIT_OF}{each.dataset.name}": limit_text(each.manifest.limit) for each in opened}
