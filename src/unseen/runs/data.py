@@ -32,6 +32,7 @@ class Domain:
     Attributes:
         classes: how many are told apart; 0 for as many as there are concepts.
         limit: at most so many images of each class in every split, where the rest was left out for a quick look.
+        origin: where it is from, if several runs were merged.
     """
 
     name: str
@@ -42,6 +43,22 @@ class Domain:
     examples: Sequence[Example] = ()
     classes: int = 0
     limit: int | None = None
+    origin: "Origin | None" = None
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The first of several runs that has a domain.
+
+    Attributes:
+        name: of the domain in that run.
+        run: its name.
+        levels: of that run, by name and hash; empty where that is not known.
+    """
+
+    name: str
+    run: str
+    levels: str = ""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from unseen.errors import UserError
 from unseen.papers.comparability import ScoredData
-from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits, Domain, FeatureKey, RunData
+from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits, Domain, FeatureKey, Origin, RunData
 from unseen.runs.flaws import Flaw
 from unseen.runs.notices import joint
 from unseen.runs.record import in_order, sorted_scores, with_known
@@ -41,9 +41,9 @@ def merge_with_names(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list
         for domain in data.domains:
             same = {label for label, other in domains.items() if tuple(other.concepts) == tuple(domain.concepts)}
             label = _label(domain.name, name, domains, same)
-            domains.setdefault(
-                label, replace(domain, name=label, title=label if label != domain.name else domain.title)
-            )
+            title = label if label != domain.name else domain.title
+            origin = Origin(domain.name, name, data.provenance.get("levels", ""))
+            domains.setdefault(label, replace(domain, name=label, title=title, origin=origin))
             renamed[domain.name] = label
         for backbone in data.backbones:
             part = _part(data, backbone, renamed)
