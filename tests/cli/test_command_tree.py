@@ -13,6 +13,7 @@ import typer
 from unseen.cli import ls, options
 from unseen.cli.main import app
 from unseen.cli.moved import MOVED
+from unseen.probes.by_name import all_probes
 
 Unseen = Callable[..., Any]
 TOP = {

@@ -10,6 +10,7 @@ from run_folders import write_concept_run
 
 from unseen.papers.concept_generalization import DOMAINS
 from unseen.runs.data import Backbone
+from unseen.runs.notices import told
 
 Unseen = Callable[..., Any]
 
@@ -115,7 +116,7 @@ def test_what_a_run_has_to_say_is_shown(unseen: Unseen, tmp_path: Path) -> None:
         tmp_path / "run",
         [Backbone("mine", "yours")],
         lambda *_: 0.5,
-        notice="Other <b>images</b> were [red]drawn[/red].",
+        notices=[told("Other <b>images</b> were [red]drawn[/red].")],
     )
     answer = unseen("leaderboard", folder, "--out", tmp_path / "page.html")
     assert "Other <b>images</b> were [red]drawn[/red]." in answer.out

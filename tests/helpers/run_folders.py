@@ -12,6 +12,7 @@ from unseen.probes.protocol import COG_V2
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.executors.here import run_here
 from unseen.runs.job import job_key
+from unseen.runs.notices import Notice
 from unseen.runs.record import write_run
 from unseen.runs.results import RESULTS
 
@@ -32,7 +33,7 @@ def write_concept_run(
     domains: Sequence[str] = DOMAINS,
     shots: int | None = None,
     published: str = "cog-v2",
-    notice: str = "",
+    notices: Sequence[Notice] = (),
     seeds: int = 3,
 ) -> Path:
     """A run with some seeds; `accuracy` gives the top-1 of a backbone on a domain with a seed."""
@@ -55,7 +56,7 @@ def write_concept_run(
         backbones=list(backbones),
         baseline=backbones[0].name,
         published=published,
-        notice=notice,
+        told=notices,
         scored=scored,
     )
     write_run(folder, data, [job_key(job) for job in jobs])

@@ -77,7 +77,8 @@ def part(data: RunData, seed: int, *found: ConceptHits) -> RunData:
 
 
 def test_seeds_of_two_machines_are_in_one_interval(run: Path) -> None:
-    data = replace(read_run(run), provenance={"backbone mine": "weights"})
+    data = read_run(run)
+    data = replace(data, backbones=[replace(data.backbones[0], made={"features": "weights"})])
     parts = [("one", part(data, 0, hits(0, (9, 5, 1)))), ("two", part(data, 1, hits(1, (8, 6, 2))))]
     merged = merge_runs(parts)
     expected = interval_over_concepts(np.array([[0.9, 0.5, 0.1], [0.8, 0.6, 0.2]]))

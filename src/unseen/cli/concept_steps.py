@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from unseen.images.domains import DomainImages
     from unseen.papers.comparability import Draw
     from unseen.runs.data import RunData
+    from unseen.runs.notices import Notice
     from unseen.studies.concepts.features import Places
     from unseen.studies.concepts.plan import Asked, Costs
     from unseen.studies.probing import FeaturePair
@@ -37,7 +38,7 @@ class Study:
     asked: "Asked"
     places: "Places"
     images: dict[str, str]
-    notices: Sequence[str] = ()
+    notices: "Sequence[Notice]" = ()
 
 
 def study_request(
@@ -131,6 +132,7 @@ def study_of_images(
     """
     from unseen.features.disk import lacking_space, refuse_full_disk
     from unseen.features.settings import checked_device
+    from unseen.runs.notices import told
     from unseen.runs.record import refuse_other_run
     from unseen.studies.concepts.features import Place, extract_domains, read_about
     from unseen.studies.concepts.study import image_notices, images_text, study_provenance
@@ -158,7 +160,7 @@ def study_of_images(
         for name, domains in found.items()
     }
     images = images_text(opened, asked.seen)
-    return Study(asked, places, images | _draw_text(options), [*said, *image_notices(images)])
+    return Study(asked, places, images | _draw_text(options), [*map(told, said), *image_notices(images)])
 
 
 def _draw_text(options: ImageOptions) -> dict[str, str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, print_table, rate
-from unseen.cli.task_steps import open_datasets
+from unseen.cli.task_steps import leave_out, open_datasets
 from unseen.errors import UserError
 from unseen.files import byte_size
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from unseen.backbones.backbone import Backbone
     from unseen.images.datasets.open_dataset import OpenDataset
+    from unseen.runs.notices import Notice
     from unseen.studies.tasks.finetune import Planned
 
 PAGE = "fine-tuning.html"
@@ -71,17 +72,19 @@ def finetune_tasks(
         raise UserError(f"{len(failed)} of {len(plan)} fine-tunings failed: {'; '.join(failed)}")
 
 
-def _open(names: Sequence[str], images: Path | None) -> "tuple[list[OpenDataset], list[str]]":
-    """The data sets that are there and split, and a line on each of the others, which is printed too."""
+def _open(names: Sequence[str], images: Path | None) -> "tuple[list[OpenDataset], list[Notice]]":
+    """The data sets that are there and split, and a notice on each of the others, which is printed too."""
+    from unseen.runs.notices import left_out
+
     opened, absent = open_datasets(names, images)
     unsplit = [each.dataset.name for each in opened if each.dataset.test is None]
-    lines = [f"{name}: its images are not split, so it serves few-shot episodes only" for name in unsplit]
-    for line in lines:
-        note(f"left out: {line}")
+    why = "its images are not split, so it serves few-shot episodes only"
+    lines = [left_out(name, f"{name}: {why}") for name in unsplit]
+    leave_out(lines)
     split = [each for each in opened if each.dataset.test is not None]
     if not split:
         raise UserError(f"{', '.join(unsplit)}: not split, so there is nothing to fine-tune on; name another data set")
-    return split, [*absent, *(f"{line}." for line in lines)]
+    return split, [*absent, *lines]
 
 
 def _device(name: str | None) -> "torch.device":
@@ -196,11 +199,11 @@ def _tune_one(
         note(f"{task}: {training} done")
 
 
-def _finish(done: "Sequence[Planned]", out: Path, absent: Sequence[str], failed: Sequence[str]) -> None:
+def _finish(done: "Sequence[Planned]", out: Path, absent: "Sequence[Notice]", failed: Sequence[str]) -> None:
     """Write what is done into the run, with page and table, and print them in short.
 
     Args:
-        absent: sentences on data sets that were left out, which the run keeps.
+        absent: on data sets that were left out, which the run keeps.
         failed: lines on what failed, for the page alone: the next time it may not.
     """
     from dataclasses import asdict
@@ -216,7 +219,8 @@ def _finish(done: "Sequence[Planned]", out: Path, absent: Sequence[str], failed:
     opened = list({item.job.domain: item.opened for item in done}.values())
     with folder_lock(out):
         data, keys = record_finetunings(out, finetune_run(backbones, opened, absent), [item.job for item in done])
-        page = finetune_page(data, finetuned_results(out, keys), [*absent, *(f"Failed: {line}." for line in failed)])
+        said = [*(each.sentence for each in absent), *(f"Failed: {line}." for line in failed)]
+        page = finetune_page(data, finetuned_results(out, keys), said)
         write_finetune_page(page, out / PAGE)
         scores = pd.DataFrame([asdict(score) for each in page.tuned for score in each.scores])
         write_table(scores.drop(columns="published"), out / TABLE)

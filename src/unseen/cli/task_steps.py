@@ -15,15 +15,17 @@ if TYPE_CHECKING:
     from unseen.images.datasets.open_dataset import OpenDataset
     from unseen.jobs.fit_progress import FitProgress
     from unseen.probes.many_shot import ManyShotProtocol
+    from unseen.runs.notices import Notice
     from unseen.studies.tasks.features import Found, TaskFeatures
 
 FEATURES = "features"
 
 
-def open_datasets(names: Sequence[str], images: Path | None) -> "tuple[list[OpenDataset], list[str]]":
-    """The data sets that are there, and a line on each of those asked for that is not, which is printed too."""
+def open_datasets(names: Sequence[str], images: Path | None) -> "tuple[list[OpenDataset], list[Notice]]":
+    """The data sets that are there, and a notice on each of those asked for that is not, which is printed too."""
     from unseen.images.datasets.open_dataset import open_dataset
     from unseen.images.datasets.registry import DATASETS
+    from unseen.runs.notices import left_out
 
     if images is not None and not images.is_dir():
         raise UserError(f"{images}: no such folder; give the one that all data sets are below")
@@ -32,7 +34,7 @@ def open_datasets(names: Sequence[str], images: Path | None) -> "tuple[list[Open
         try:
             opened.append(open_dataset(DATASETS[name], images))
         except UserError as error:
-            faults.append(str(error))
+            faults.append(left_out(name, str(error)))
     missing = leave_out(faults)
     if not opened:
         raise UserError("none of the data sets is there; unseen doctor --images FOLDER says how to get them")
@@ -40,11 +42,11 @@ def open_datasets(names: Sequence[str], images: Path | None) -> "tuple[list[Open
     return opened, missing if names else []
 
 
-def leave_out(faults: Sequence[str]) -> list[str]:
-    """Print a line on each data set that is passed over; the same as sentences for the page."""
+def leave_out(faults: "Sequence[Notice]") -> "list[Notice]":
+    """Print a line on each data set that is passed over; the same for the page."""
     for fault in faults:
-        note(f"left out: {fault}")
-    return [f"{fault}." for fault in faults]
+        note(f"left out: {fault.clause}")
+    return list(faults)
 
 
 def show_plan(
@@ -59,7 +61,6 @@ def show_plan(
     from unseen.features.disk import free_disk
     from unseen.features.settings import checked_device
     from unseen.runs.results import RESULTS
-    from unseen.studies.tasks.features import expected_features
     from unseen.studies.tasks.plan import extraction_cost, left_out, probing_seconds, task_jobs
 
     checked_device(settings)
@@ -74,8 +75,8 @@ def show_plan(
         f"{byte_size(disk)} of disk, of which {byte_size(free)} are free."
         f"\nProbes: {len(jobs)} jobs, about {duration(probing)} for all of them."
     )
-    for sentence in left_out(expected):
-        note(sentence)
+    for each in left_out(expected):
+        note(each.sentence)
     return disk
 
 
@@ -92,7 +93,7 @@ def extract_features(
         for split, store in each.places.items():
             say_damaged(f"{each.dataset.name}, {split}", Path(store))
     if not features:
-        raise UserError(faults[0])
+        raise UserError(faults[0].clause)
     return Found(features, faults)
 
 
@@ -100,7 +101,7 @@ def probe_tasks(
     found: "Sequence[TaskFeatures]",
     protocol: "ManyShotProtocol",
     top1: dict[str, float],
-    missing: Sequence[str],
+    missing: "Sequence[Notice]",
     out: Path,
     workers: int,
 ) -> None:
@@ -134,8 +135,8 @@ def show_features(found: "Sequence[TaskFeatures]", protocol: "ManyShotProtocol")
 
     _show_sizes(found, ["there"] * len(found))
     console().print(f"\nProbes: {len(task_jobs(found, protocol))} jobs.")
-    for sentence in left_out(found):
-        note(sentence)
+    for each in left_out(found):
+        note(each.sentence)
 
 
 def _show_sizes(found: "Sequence[TaskFeatures]", states: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -39,6 +39,9 @@ from unseen.cli.task_results import write_task_results
 from unseen.cli.task_steps import extract_features, leave_out, open_datasets, probe_tasks, show_features, show_plan
 from unseen.errors import UserError
 from unseen.files import check_writable
+
+if TYPE_CHECKING:
+    from unseen.runs.notices import Notice
 
 FINETUNING = "With --finetune"
 BOTH = (
@@ -163,7 +166,7 @@ def tasks(
     check_writable(out)
     names, count = dataset_names(datasets), processes(workers)
     top1 = _top1(backbone or [], imagenet_top1 or [])
-    missing: list[str] = []
+    missing: list[Notice] = []
     if features is not None:
         if images is not None:
             raise UserError("give images (--images) or features (--features), not both")

@@ -35,6 +35,7 @@ from unseen.jobs.probe_job import LogisticJob
 from unseen.runs.data import Backbone as ShownBackbone
 from unseen.runs.data import RunData, Step
 from unseen.runs.executors.processes import each
+from unseen.runs.notices import told
 from unseen.studies.probing import FeaturePair, estimate, pair_from_features, plan
 
 DRAWINGS = {"train": TRAINING_DRAWINGS, "test": 100 - TRAINING_DRAWINGS}
@@ -171,7 +172,7 @@ def imagenet_run_data(form: Form, specs: Sequence[Spec]) -> RunData:
         domains=shown_domains(imagenet_domains(), built),
         backbones=[_shown(spec) for spec in specs],
         baseline=PIXELS,
-        notice=f"{form.notice} {NOTICE}",
+        told=[told(form.notice), told(NOTICE)],
         steps=shown_steps(built, [below]),
         provenance=provenance(form, seen) | {spec.id: _weights(spec) for spec in specs if spec.id != PIXELS},
     )

@@ -17,6 +17,7 @@ from unseen.features.store import MANIFEST, write_store
 from unseen.jobs.probe_job import LogisticJob
 from unseen.runs.data import Backbone, RunData
 from unseen.runs.executors.processes import each
+from unseen.runs.notices import told
 from unseen.studies.probing import FeaturePair, estimate, pair_from_features, plan
 
 NOT_IMAGENET = "The scores are about drawings and tiny networks: they are not to be set beside those of ImageNet-CoG."
@@ -114,7 +115,7 @@ def demo_run_data(form: Form) -> RunData:
         domains=shown_domains(domains(), built),
         backbones=[Backbone(backbone.name, backbone.category, backbone.description) for backbone in BACKBONES],
         baseline="supervised",
-        notice=f"{form.notice} {NOT_IMAGENET}",
+        told=[told(form.notice), told(NOT_IMAGENET)],
         steps=shown_steps(built),
         provenance=provenance(form, seen),
     )

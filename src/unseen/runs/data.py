@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from unseen.papers.comparability import Comparability, ScoredData, compare, published_domain
 from unseen.runs.flaws import Flaw, flaw_sentences
+from unseen.runs.notices import Notice, notice_text
 from unseen.runs.score import Score
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Domain:
     Attributes:
         classes: how many are told apart; 0 for as many as there are concepts.
         limit: at most so many images of each class in every split, where the rest was left out for a quick look.
+        origin: where it is from, if several runs were merged.
     """
 
     name: str
@@ -41,6 +43,22 @@ class Domain:
     examples: Sequence[Example] = ()
     classes: int = 0
     limit: int | None = None
+    origin: "Origin | None" = None
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The first of several runs that has a domain.
+
+    Attributes:
+        name: of the domain in that run.
+        run: its name.
+        levels: of that run, by name and hash; empty where that is not known.
+    """
+
+    name: str
+    run: str
+    levels: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,6 +68,8 @@ class Backbone:
     Attributes:
         cautions: why comparisons with others are not fair, each a few words: web data, a larger image …
         imagenet_top1: top-1 accuracy on ImageNet, a share; None where nobody said.
+        made: what decided its `features` (weights, layer, pooling, transform, precision) and its `fine-tuning`, each in
+            a line, as far as that is known.
     """
 
     name: str
@@ -57,6 +77,16 @@ class Backbone:
     description: str = ""
     cautions: Sequence[str] = ()
     imagenet_top1: float | None = None
+    made: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FeatureKey:
+    """Which features of a domain by a backbone were probed: the key of what decided them; of own files, their hash."""
+
+    backbone: str
+    domain: str
+    key: str
 
 
 @dataclass(frozen=True)
@@ -109,12 +139,13 @@ class RunData:
 
     Attributes:
         study: what was asked.
-        notice: one sentence at the top, when the run is not the whole protocol; empty otherwise.
+        told: what a reader must know before the scores, such as that the run is not the whole protocol.
         baseline: the backbone that differences are first taken from.
         steps: how the levels were made; empty where that is not known.
         provenance: label → text, in order: versions, machine, commands, data, licence.
         published: whose levels these are: `cog-v2`, or `cog-v1` for the paper's first version; empty for others.
         scored: what the scores are of, in numbers; from these `comparisons` decides what stands beside published ones.
+        features: which features were probed.
         concept_accuracy: with all samples; empty where results do not have it.
         concept_hits: of the logistic probe, one for each of its results that has them.
         flaws: images that were left out, and rows of features that are not as others.
@@ -125,15 +156,21 @@ class RunData:
     domains: Sequence[Domain]
     backbones: Sequence[Backbone]
     baseline: str
-    notice: str = ""
+    told: Sequence[Notice] = ()
     steps: Sequence[Step] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
     published: str = ""
     scored: Sequence[ScoredData] = ()
+    features: Sequence[FeatureKey] = ()
     concept_accuracy: Sequence[ConceptAccuracy] = ()
     concept_hits: Sequence[ConceptHits] = ()
     flaws: Sequence[Flaw] = ()
     study: Study = "concepts"
+
+    @property
+    def notice(self) -> str:
+        """What `told` says, for a reader; empty where there is nothing to tell."""
+        return notice_text(self.told)
 
     @property
     def flaw_sentences(self) -> list[str]:

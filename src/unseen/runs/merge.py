@@ -7,9 +7,10 @@ from typing import Any
 
 from unseen.errors import UserError
 from unseen.papers.comparability import ScoredData
-from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits, Domain, RunData
+from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits, Domain, FeatureKey, Origin, RunData
 from unseen.runs.flaws import Flaw
-from unseen.runs.record import FEATURES_BY, MADE_BY, in_order, sorted_scores, with_top1
+from unseen.runs.notices import joint
+from unseen.runs.record import in_order, sorted_scores, with_known
 from unseen.runs.score import Score
 
 
@@ -40,9 +41,9 @@ def merge_with_names(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list
         for domain in data.domains:
             same = {label for label, other in domains.items() if tuple(other.concepts) == tuple(domain.concepts)}
             label = _label(domain.name, name, domains, same)
-            domains.setdefault(
-                label, replace(domain, name=label, title=label if label != domain.name else domain.title)
-            )
+            title = label if label != domain.name else domain.title
+            origin = Origin(domain.name, name, data.provenance.get("levels", ""))
+            domains.setdefault(label, replace(domain, name=label, title=title, origin=origin))
             renamed[domain.name] = label
         for backbone in data.backbones:
             part = _part(data, backbone, renamed)
@@ -55,7 +56,7 @@ def merge_with_names(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list
     together = replace(
         runs[0][1],
         title=" and ".join(dict.fromkeys(data.title for _, data in runs)),
-        notice=_joint_notice(runs),
+        told=joint([(name, data.told) for name, data in runs]),
         scores=sorted_scores([score for part in merged.values() for score in part.scores.values()], backbones, ordered),
         concept_accuracy=[item for part in merged.values() for item in part.concepts.values()],
         concept_hits=[hits for part in merged.values() for hits in part.hits.values()],
@@ -63,6 +64,7 @@ def merge_with_names(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list
         domains=ordered,
         provenance=provenance,
         scored=[each for part in merged.values() for each in part.scored.values()],
+        features=[FeatureKey(b, domain, key) for b, part in merged.items() for domain, key in part.features.items()],
         published=runs[0][1].published if len({data.published for _, data in runs}) == 1 else "",
         flaws=[*dict.fromkeys(flaw for part in merged.values() for flaw in part.flaws)],
     )
@@ -71,38 +73,40 @@ def merge_with_names(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list
 
 @dataclass(frozen=True)
 class _Merged:
-    """What runs say of one backbone: scores and accuracies by what they are of, and how its features were made."""
+    """What runs say of one backbone: scores and accuracies by what they are of, keys of features by domain."""
 
     backbone: Backbone
     scores: Mapping[tuple[Any, ...], Score]
     concepts: Mapping[tuple[str, str], ConceptAccuracy]
     hits: Mapping[tuple[str, str, int], ConceptHits]
-    made: Mapping[str, str]
+    features: Mapping[str, str]
     scored: Mapping[str, ScoredData]
     flaws: Sequence[Flaw]
 
     def is_of(self, other: "_Merged") -> bool:
         """Whether this is the same backbone as another of the same name."""
-        shared = self.made.keys() & other.made.keys()
-        known = any(label.startswith((MADE_BY, FEATURES_BY)) for label in shared)
-        if known and all(self.made[label] == other.made[label] for label in shared):
+        made, others = self.backbone.made, other.backbone.made
+        known = made.keys() & others.keys()
+        shared = self.features.keys() & other.features.keys()
+        alike = all(self.features[domain] == other.features[domain] for domain in shared)
+        if known and alike and all(made[what] == others[what] for what in known):
             return True
         both = self.scores.keys() & other.scores.keys()
-        alike = all(self.scores[key].value == other.scores[key].value for key in both)
-        return alike and (bool(both) or not (self.scores or other.scores))
+        same = all(self.scores[key].value == other.scores[key].value for key in both)
+        return same and (bool(both) or not (self.scores or other.scores))
 
     def with_more(self, part: "_Merged") -> "_Merged":
         own = part.called(self.backbone.name)
         return replace(
             self,
             backbone=replace(
-                with_top1(self.backbone, part.backbone),
+                with_known(self.backbone, part.backbone),
                 cautions=[*dict.fromkeys([*self.backbone.cautions, *part.backbone.cautions])],
             ),
             scores={**own.scores, **self.scores},
             concepts={**own.concepts, **self.concepts},
             hits={**own.hits, **self.hits},
-            made={**own.made, **self.made},
+            features={**own.features, **self.features},
             scored={**own.scored, **self.scored},
             flaws=[*self.flaws, *own.flaws],
         )
@@ -124,18 +128,13 @@ def _part(data: RunData, backbone: Backbone, renamed: Mapping[str, str]) -> _Mer
     own = [replace(s, domain=renamed[s.domain]) for s in data.scores if s.backbone == backbone.name]
     items = [replace(i, domain=renamed[i.domain]) for i in data.concept_accuracy if i.backbone == backbone.name]
     hits = [replace(h, domain=renamed[h.domain]) for h in data.concept_hits if h.backbone == backbone.name]
-    labels = (f"{MADE_BY}{backbone.name}", f" by {backbone.name}")
-    # Features of other levels of the same name are of other domains, and do not tell backbones apart.
-    called = {
-        f"features of {name} by {backbone.name}": f"features of {label} by {backbone.name}"
-        for name, label in renamed.items()
-    }
     return _Merged(
         backbone,
         {(s.protocol, s.domain, s.probe, s.shots, s.seed, s.metric): s for s in own},
         {(item.domain, item.concept): item for item in items},
         {(h.domain, h.shots, h.seed): h for h in hits},
-        {called.get(label, label): text for label, text in data.provenance.items() if label.endswith(labels)},
+        # Features of other levels of the same name are of other domains, and do not tell backbones apart.
+        {renamed.get(f.domain, f.domain): f.key for f in data.features if f.backbone == backbone.name},
         {
             renamed[each.domain]: replace(each, domain=renamed[each.domain])
             for each in data.scored
@@ -143,15 +142,6 @@ def _part(data: RunData, backbone: Backbone, renamed: Mapping[str, str]) -> _Mer
         },
         [replace(f, domain=renamed.get(f.domain, f.domain)) for f in data.flaws if f.backbone == backbone.name],
     )
-
-
-def _joint_notice(runs: Sequence[tuple[str, RunData]]) -> str:
-    """What all runs say once; what some say with their names before it."""
-    notices: dict[str, list[str]] = {}
-    for name, data in runs:
-        notices.setdefault(data.notice, []).append(name)
-    said = [(names, text) for text, names in notices.items() if text]
-    return " ".join(text if len(names) == len(runs) else f"{', '.join(names)}: {text}" for names, text in said)
 
 
 def _refuse_other_studies(runs: Sequence[tuple[str, RunData]]) -> None:

@@ -2,11 +2,28 @@
 
 `run.json` is written when a run is planned, so an unfinished run can be reported too. It lists the keys of its jobs:
 results that an earlier plan left in the folder are not mixed in. A run of levels keeps them beside it (`levels.csv`).
+
+The schema of `run.json`; the types are in `unseen.runs.data`:
+
+| key | meaning |
+| --- | --- |
+| format | the version of this schema, `FORMAT` |
+| study | `concepts`, `tasks` or `probe` |
+| keys | the content keys of its jobs, which name their results |
+| title, baseline | of the page: its heading, and the backbone that differences are first taken from |
+| backbones | name, category, description, cautions, accuracy on ImageNet, what decided features and fine-tuning |
+| features | per backbone and domain: the key of the features, or their hash |
+| domains | name, title, whether it is seen, similarity, concepts, examples, number of classes, limit on images |
+| scored | per backbone and domain: protocol, classes, images, who drew them, variant of the levels |
+| told | notices: code, arguments, domain, runs (`unseen.runs.notices`) |
+| flaws | images that were left out, and rows that are not as others (`unseen.runs.flaws`) |
+| steps | how the levels were made |
+| published | whose levels these are, where they are published ones |
+| provenance | label → text, for the page; an extension of the run with another text under a label is refused |
 """
 
 import json
 import math
-import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -20,24 +37,21 @@ from unseen.jobs.zero_rows import zero_rows
 from unseen.ontology.levels import Levels
 from unseen.papers.comparability import ScoredData
 from unseen.runs.concept_accuracy import concept_accuracy, concept_hits
-from unseen.runs.data import Backbone, Domain, Example, RunData, Step, Study
+from unseen.runs.data import Backbone, Domain, Example, FeatureKey, RunData, Step, Study
 from unseen.runs.flaws import Flaw
+from unseen.runs.format_1 import upgraded
 from unseen.runs.lock import folder_lock
+from unseen.runs.notices import Notice, extended, unfinished
 from unseen.runs.random_draws import pooled_draws
-from unseen.runs.results import RESULTS, Result, read_all, read_result
+from unseen.runs.results import RESULTS, Result, read_all
 from unseen.runs.score import Score
 
-FORMAT = 1
+FORMAT = 2
+"""Of `run.json`; runs of format 1 are read too (`unseen.runs.format_1`)."""
 RUN = "run.json"
 LEVELS = "levels.csv"
 VERSION = "unseen"
 """The label of provenance that may change while a run goes on."""
-TOP1 = "ImageNet top-1 of "
-"""How the label of provenance begins that says a backbone's accuracy on ImageNet, in percent: it may be corrected."""
-MADE_BY = "backbone "
-"""How the label of provenance begins that says what a backbone is: weights, layer, preprocessing."""
-FEATURES_BY = "features by "
-"""How the label begins that says the same of features in runs of the task study."""
 
 
 def write_run(folder: Path, data: RunData, keys: Sequence[str]) -> None:
@@ -71,16 +85,17 @@ def _extend(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunData, 
         domains = {domain.name: domain for domain in (*old.domains, *data.domains)}
         backbones = {backbone.name: backbone for backbone in old.backbones}
         for backbone in data.backbones:
-            backbones[backbone.name] = with_top1(backbone, backbones.get(backbone.name))
+            backbones[backbone.name] = with_known(backbone, backbones.get(backbone.name))
         data = replace(
             data,
             domains=in_order(domains.values()),
             backbones=list(backbones.values()),
             baseline=old.baseline,
-            notice=_both_notices(old, data),
+            told=extended(old.told, data.told, (domain.name for domain in data.domains)),
             provenance={**old.provenance, **data.provenance},
             published=data.published if data.published == old.published else "",
             scored=list({(each.backbone, each.domain): each for each in (*old.scored, *data.scored)}.values()),
+            features=list({(each.backbone, each.domain): each for each in (*old.features, *data.features)}.values()),
             flaws=[*dict.fromkeys([*old.flaws, *data.flaws])],
         )
         keys = [*dict.fromkeys([*old_keys, *keys])]
@@ -88,11 +103,12 @@ def _extend(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunData, 
     return data, list(keys)
 
 
-def with_top1(backbone: Backbone, other: Backbone | None) -> Backbone:
-    """A backbone with the accuracy on ImageNet that the other says, where it says none itself."""
-    if other is None or backbone.imagenet_top1 is not None:
+def with_known(backbone: Backbone, other: Backbone | None) -> Backbone:
+    """A backbone with what the other says of it, where it says nothing itself."""
+    if other is None:
         return backbone
-    return replace(backbone, imagenet_top1=other.imagenet_top1)
+    top1 = other.imagenet_top1 if backbone.imagenet_top1 is None else backbone.imagenet_top1
+    return replace(backbone, imagenet_top1=top1, made={**other.made, **backbone.made})
 
 
 def add_jobs(folder: Path, keys: Sequence[str], provenance: Mapping[str, str]) -> tuple[RunData, list[str]]:
@@ -110,22 +126,11 @@ def add_jobs(folder: Path, keys: Sequence[str], provenance: Mapping[str, str]) -
     return data, every
 
 
-def _both_notices(old: RunData, new: RunData) -> str:
-    """What either part of a run says, each sentence once, without what the older says on a domain the newer has."""
-    known = tuple(f"{domain.name}: " for domain in new.domains)
-    kept = [sentence for sentence in _sentences(old.notice) if not sentence.startswith(known)]
-    return " ".join(dict.fromkeys([*kept, *_sentences(new.notice)]))
-
-
-def _sentences(notice: str) -> list[str]:
-    return re.split(r"(?<=\.) ", notice) if notice else []
-
-
 def refuse_other_run(folder: Path, provenance: Mapping[str, str]) -> None:
     """Refuse to go on in the folder of a run that says otherwise of what both say something of."""
     before = read_record(folder)[0].provenance if (folder / RUN).is_file() else {}
     for label, text in provenance.items():
-        if label != VERSION and not label.startswith(TOP1) and before.get(label, text) != text:
+        if label != VERSION and before.get(label, text) != text:
             differ = f"'{before[label]}', not '{text}'"
             raise UserError(f"{folder}: a run with other {label} ({differ}); give another folder (--out)")
 
@@ -159,36 +164,27 @@ def read_record(folder: Path) -> tuple[RunData, list[str]]:
         raise UserError(f"{folder}: no {RUN} in it, so it is not the folder of a run")
     try:
         record: dict[str, Any] = json.loads(path.read_text())
-        if record.pop("format") != FORMAT:
-            raise UserError(f"{path}: written by another version of unseen; run it again")
+        found = record.pop("format")
+        if found not in (1, FORMAT):
+            raise UserError(f"{path}: of format {found}, which this version of unseen does not know; update unseen")
+        if found == 1:
+            record = upgraded(record, folder)
         keys = record.pop("keys")
         record["domains"] = [_domain(domain) for domain in record["domains"]]
-        record["backbones"] = [_backbone(backbone, record["provenance"]) for backbone in record["backbones"]]
-        record.setdefault("study", _study_of_results(folder, keys))
+        record["backbones"] = [Backbone(**backbone) for backbone in record["backbones"]]
+        record["told"] = [Notice.from_dict(each, str(path)) for each in record["told"]]
         record["steps"] = [Step(**step) for step in record["steps"]]
+        record["features"] = [FeatureKey(**each) for each in record["features"]]
         record["scored"] = [ScoredData(**each) for each in record.get("scored", ())]
         record["flaws"] = [_flaw(flaw) for flaw in record.get("flaws", ())]
         data = RunData(scores=(), **record)
         if not data.domains or not data.backbones or not all(isinstance(key, str) for key in keys):
             raise ValueError("no domains, backbones or keys")
-        if data.study not in get_args(Study):
+        if record["study"] not in get_args(Study):
             raise ValueError(f"no such study: '{data.study}'")
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path}: damaged ({error})") from None
     return data, keys
-
-
-def _backbone(record: dict[str, Any], provenance: Mapping[str, str]) -> Backbone:
-    """A backbone as it was written; earlier versions had its accuracy on ImageNet in the provenance alone."""
-    said = provenance.get(f"{TOP1}{record['name']}")
-    known = {"imagenet_top1": float(said) / 100} if said is not None and "imagenet_top1" not in record else {}
-    return Backbone(**(record | known))
-
-
-def _study_of_results(folder: Path, keys: Sequence[str]) -> str:
-    """Which study a run of an earlier version is of, whose `run.json` does not say: the one of its jobs."""
-    found = next((result for key in keys if (result := read_result(folder / RESULTS, key))), None)
-    return str(found.job["study"]) if found else "concepts"
 
 
 def with_scores(folder: Path, data: RunData, keys: Sequence[str]) -> RunData:
@@ -199,13 +195,12 @@ def with_scores(folder: Path, data: RunData, keys: Sequence[str]) -> RunData:
     results = read_all(folder / RESULTS, keys)
     scores = [*pooled_draws(score for result in results for score in result_scores(result))]
     left = len(keys) - len(results)
-    unfinished = f"This run is not finished: {left} of {len(keys)} jobs have no result yet." if left else ""
     levels = Levels.read(folder / LEVELS) if (folder / LEVELS).is_file() else None
     hits = concept_hits(folder / RESULTS, results)
     return replace(
         data,
         scores=sorted_scores(scores, data.backbones, data.domains),
-        notice=" ".join(filter(None, [data.notice, unfinished])),
+        told=[*data.told, *unfinished(left, len(keys))],
         concept_accuracy=concept_accuracy(hits, levels) if levels else (),
         concept_hits=hits,
         flaws=[*data.flaws, *zero_rows(results)],

@@ -9,6 +9,7 @@ from unseen.jobs.probe_job import LogisticJob
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.probes.protocol import protocol_named as protocol_named  # noqa: PLC0414 - commands take it from here
 from unseen.runs.data import Backbone, Domain, RunData
+from unseen.runs.notices import notice
 from unseen.runs.record import write_run
 from unseen.studies.probing import FeaturePair, job_keys, plan, possible_shots
 from unseen.version import __version__
@@ -80,15 +81,13 @@ def plan_own(
     if pair.train == pair.test:
         raise UserError("training and test features are the same; give a test set that was not trained on")
     possible = possible_shots(shots, pair.samples, protocol.validation)
-    notice = ""
+    said = []
     if set(possible) != set(shots):
         short = ", ".join(str(number) for number in shots if number not in possible)
-        notice = (
-            f"A class has {pair.samples} training samples: with {short} shots it takes part with as many as it can."
-        )
+        said.append(notice("few-samples", samples=pair.samples, shots=short))
     if protocol.name != COG_V2.name:
-        form = f"{protocol.trials} trials of {protocol.epochs} epochs, the first {protocol.starts} spread evenly"
-        notice = f"A short form of the protocol ({protocol.name}): {form}. {notice}".strip()
+        trials, epochs, starts = protocol.trials, protocol.epochs, protocol.starts
+        said.insert(0, notice("short-search", protocol=protocol.name, trials=trials, epochs=epochs, starts=starts))
     jobs = plan("probe", [pair], protocol, shots, range(seeds))
     data = RunData(
         title=f"{pair.backbone} on {pair.domain}",
@@ -96,7 +95,7 @@ def plan_own(
         domains=[Domain(pair.domain, pair.domain, concepts=concepts)],
         backbones=[Backbone(pair.backbone, "yours")],
         baseline=pair.backbone,
-        notice=notice,
+        told=said,
         provenance={
             "protocol": f"{protocol.name}: {protocol.trials} trials of {protocol.epochs} epochs, {seeds} seeds, "
             f"{'one trial at a time' if protocol.round_size == 1 else f'rounds of {protocol.round_size} trials'}",

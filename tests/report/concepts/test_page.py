@@ -17,6 +17,7 @@ from unseen.errors import UserError
 from unseen.report.concepts.page import _styles, write_report
 from unseen.report.core.render import TEMPLATES
 from unseen.runs.data import Backbone, ConceptHits, Domain, Example, RunData, Step
+from unseen.runs.notices import told
 from unseen.runs.score import Score
 
 IMAGE = "<img src=x onerror=alert(1)>"
@@ -73,7 +74,7 @@ def usual() -> RunData:
     first = replace(data.domains[0], concepts=["cat", "dog"], examples=[example, Example(png(100, 20), "a dog")])
     domains = [first, *(replace(domain, similarity=0.5) for domain in data.domains[1:])]
     steps = [Step("has images", 1200, 3400)]
-    return replace(data, domains=domains, steps=steps, notice="Only a part.", provenance={"Machine": "2 cores"})
+    return replace(data, domains=domains, steps=steps, told=[told("Only a part.")], provenance={"Machine": "2 cores"})
 
 
 def hostile() -> RunData:
@@ -86,7 +87,10 @@ def hostile() -> RunData:
     found = [replace(score, study=IMAGE, protocol=SCRIPT, probe=LINK) for score in data.scores]
     found += [replace(score, protocol="other", metric=IMAGE) for score in found if score.metric == "top1"]
     backbones = [Backbone(b.name, name, LINK) for b, name in zip(data.backbones, (IMAGE, SCRIPT, LINK), strict=True)]
-    return RunData(SCRIPT, found, domains, backbones, SCRIPT, IMAGE, [Step(IMAGE, 1, 2)], {SCRIPT: IMAGE, IMAGE: LINK})
+    notices = [told(IMAGE)]
+    return RunData(
+        SCRIPT, found, domains, backbones, SCRIPT, notices, [Step(IMAGE, 1, 2)], {SCRIPT: IMAGE, IMAGE: LINK}
+    )
 
 
 @pytest.fixture(scope="module")

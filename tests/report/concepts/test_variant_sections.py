@@ -9,7 +9,7 @@ import pytest
 from unseen.report.concepts.page import write_report
 from unseen.report.concepts.variant_sections import main_part, variant_sections
 from unseen.report.core.sections import Section
-from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits, Domain, RunData
+from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits, Domain, FeatureKey, RunData
 from unseen.runs.merge import merge_runs
 from unseen.runs.score import Score
 from unseen.runs.tables import score_table, summarise
@@ -39,15 +39,15 @@ def run(
         )
         for place, name in enumerate(accuracy)
     ]
-    features = {
-        f"features of {domain} by {name}": f"{domain}{'' if domain == 'in1k' else levels}"
+    features = [
+        FeatureKey(name, domain, f"{domain}{'' if domain == 'in1k' else levels}")
         for name in backbones
         for domain in accuracy
-    }
-    made = {f"backbone {name}": f"weights of {name}" for name in backbones}
-    kinds = [Backbone(name, "yours") for name in backbones]
-    about = {"levels": f"{levels}, 0123", **made, **features}
-    return RunData("A run", [*scores, *more], domains, kinds, backbones[0], provenance=about)
+    ]
+    kinds = [Backbone(name, "yours", made={"features": f"weights of {name}"}) for name in backbones]
+    about = {"levels": f"{levels}, 0123", **{f"features of {f.domain} by {f.backbone}": f.key for f in features}}
+    every = [*scores, *more]
+    return RunData("A run", every, domains, kinds, backbones[0], provenance=about, features=features)
 
 
 def tuned(domain: str, value: float, backbone: str = "b") -> Score:

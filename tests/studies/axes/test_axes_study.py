@@ -26,6 +26,7 @@ from unseen.probes.many_shot import ERICSSON_2021
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.executors.here import run_here
 from unseen.runs.job import job_key
+from unseen.runs.notices import told
 from unseen.runs.record import write_run
 from unseen.studies.axes.measures import task_measures
 from unseen.studies.axes.page_data import AxesPage
@@ -400,7 +401,7 @@ def test_what_runs_tell_is_told_with_their_names(tmp_path: Path) -> None:
         tmp_path / "levels", [Backbone("a", "yours", cautions=("web data", "mean pooling"))], concept_accuracy
     )
     tasks = write_task_run(tmp_path / "tasks", ("a",), task_score)
-    rewrite(concepts, notice="A short form.")
+    rewrite(concepts, told=[asdict(told("A short form."))])
     next((tasks / "results").glob("*.json")).unlink()
     assert study_axes([concepts, tasks]).notices[:3] == [
         "levels: A short form.",
@@ -420,14 +421,14 @@ def test_a_backbone_that_was_not_the_same_in_both_runs_is_named(tmp_path: Path) 
         place = tmp_path / f"store{size}"
         write_store(place, [(X, y)], list("abcd"), provenance=about)
         features = features_at("a", DATASETS["eurosat"], {"all": place})
-        texts[size] = task_run([features], ERICSSON_2021, top1={}).provenance["features by a"]
+        texts[size] = task_run([features], ERICSSON_2021, top1={}).backbones[0].made["features"]
         assert texts[size] == backbone_text(Place(place, about))  # what runs of concepts say
     concepts = concept_run(tmp_path / "levels", ("a",))
     tasks = write_task_run(tmp_path / "tasks", ("a",), task_score)
-    rewrite(concepts, provenance={"backbone a": texts[224]})
-    rewrite(tasks, provenance={"features by a": texts[224]})
+    rewrite(concepts, backbones=[asdict(Backbone("a", "yours", made={"features": texts[224]}))])
+    rewrite(tasks, backbones=[asdict(Backbone("a", "yours", made={"features": texts[224]}))])
     assert not any("not the same" in sentence for sentence in study_axes([concepts, tasks]).notices)
-    rewrite(tasks, provenance={"features by a": texts[64]})
+    rewrite(tasks, backbones=[asdict(Backbone("a", "yours", made={"features": texts[64]}))])
     assert (
         "a is not the same on concepts and on tasks: shortest side to 224, crop 224 in levels, "
         "shortest side to 64, crop 64 in tasks." in study_axes([concepts, tasks]).notices

@@ -189,8 +189,9 @@ def test_a_backbone_that_two_runs_have_otherwise_is_refused(runs: dict[str, Path
 def test_seeds_of_a_backbone_are_not_put_together_from_other_weights(runs: dict[str, Path], tmp_path: Path) -> None:
     folders = []
     for seed, weights in enumerate(("w", "v")):
-        folder = with_jobs(runs["clear"], tmp_path / weights, {"backbone clear": weights})
+        folder = with_jobs(runs["clear"], tmp_path / weights)
         data = read_run(folder)
+        data = replace(data, backbones=[replace(data.backbones[0], made={"features": weights})])
         kept = [result.key for result in read_results(folder) if result.job["seed"] == seed]
         write_run(folder, data, kept)
         folders.append(folder)

@@ -18,10 +18,11 @@ from unseen.ontology.levels import Levels, load_levels
 from unseen.papers.comparability import Draw, published_domain
 from unseen.probes.protocol import COG_V2
 from unseen.runs.data import Backbone as ReportBackbone
-from unseen.runs.data import ConceptAccuracy, Domain, RunData
+from unseen.runs.data import ConceptAccuracy, Domain, FeatureKey, RunData
 from unseen.runs.merge import merge_runs
+from unseen.runs.notices import left_out, told
 from unseen.runs.random_draws import pooled_draws
-from unseen.runs.record import TOP1, extend_run, read_run
+from unseen.runs.record import extend_run, read_run
 from unseen.runs.score import Score
 from unseen.runs.tables import score_table, summarise
 from unseen.studies.concepts import plan as concept_plan
@@ -127,7 +128,7 @@ def test_blurred_faces_are_said() -> None:
     domain = DomainImages("in1k", (), {"train": train, "test": test}, {})  # type: ignore[dict-item]
     text = images_text([domain])
     assert text == {"train images of in1k": names[0], "test images of in1k": names[1]}
-    assert "blurred faces" in image_notices(text)[0]
+    assert [each.code for each in image_notices(text)] == ["blurred-faces"]
     assert image_notices({"train images of in1k": "ImageNet-1K, training"}) == []
 
 
@@ -149,7 +150,7 @@ def test_what_is_written_of_a_run(tmp_path: Path) -> None:
     write_features(tmp_path, "l1", levels.ids(1)[:3])
     places = find_features(tmp_path, ["l1"], [])
     pairs = feature_pairs("b", places["b"], wanted.concepts)
-    data = study_run(wanted, pairs, places, {"splits": "drawn"}, ["Mind this."])
+    data = study_run(wanted, pairs, places, {"splits": "drawn"}, [told("Mind this.")])
     assert data.notice == "Mind this."
     # Of 1,000 concepts there are three, a hundred rows a split; the stores do not say who drew them.
     assert [(s.classes, s.images, s.draw) for s in data.scored] == [(3, {"train": 100, "test": 100}, "unknown")]
@@ -321,8 +322,9 @@ def run_of(domain: str, value: float, *, weights: str | None = "w", name: str = 
         title="Concept generalization",
         scores=[Score("concepts", "cog-v2", name, domain, "logistic", None, 0, "top1", value)],
         domains=[Domain(domain, domain.upper(), seen=domain == "in1k", concepts=[f"{domain} concept"])],
-        backbones=[ReportBackbone(name, "yours")],
+        backbones=[ReportBackbone(name, "yours", made={"features": weights} if weights else {})],
         baseline=name,
+        features=[FeatureKey(name, domain, "k")] if weights else [],
         provenance=known,
         published="cog-v2",
         concept_accuracy=[ConceptAccuracy(name, domain, "n1", 0.5, 1, 2)],
@@ -363,12 +365,13 @@ def test_a_run_grows_by_parts_but_not_by_another_backbone(tmp_path: Path) -> Non
 
 
 def test_a_run_says_what_any_of_its_parts_says(tmp_path: Path) -> None:
-    first = replace(run_of("l1", 0.5), notice="One is so. Two is so. in1k: not there.", published="cog-v2")
+    notices = [told("One is so."), told("Two is so."), left_out("in1k", "not there")]
+    first = replace(run_of("l1", 0.5), told=notices, published="cog-v2")
     extend_run(tmp_path, first, ["k1"])
-    second = replace(run_of("in1k", 0.7), notice="Three is so. One is so.", published="cog-v2")
+    second = replace(run_of("in1k", 0.7), told=[told("Three is so."), told("One is so.")], published="cog-v2")
     for _ in range(2):
         data, _ = extend_run(tmp_path, second, ["k2"])
-        assert data.notice == "One is so. Two is so. Three is so."
+        assert [each.sentence for each in data.told] == ["One is so.", "Two is so.", "Three is so."]
         assert data.published == "cog-v2"
     data, _ = extend_run(tmp_path, replace(second, published=""), ["k2"])
     assert data.published == ""
@@ -376,11 +379,10 @@ def test_a_run_says_what_any_of_its_parts_says(tmp_path: Path) -> None:
 
 
 def test_a_wrong_accuracy_on_imagenet_can_be_corrected(tmp_path: Path) -> None:
-    for text in ("7.58", "75.8"):
-        told = run_of("l1", 0.5)
-        told = replace(told, provenance={**told.provenance, f"{TOP1}b": text})
-        data, _ = extend_run(tmp_path, told, ["k1"])
-        assert data.provenance[f"{TOP1}b"] == text
+    for share in (0.0758, 0.758):
+        part = replace(run_of("l1", 0.5), backbones=[ReportBackbone("b", "yours", imagenet_top1=share)])
+        data, _ = extend_run(tmp_path, part, ["k1"])
+        assert data.backbones[0].imagenet_top1 == share
 
 
 def test_a_run_of_random_sets_has_one_domain_of_them(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from run_folders import write_concept_run
 from unseen.errors import UserError
 from unseen.papers.concept_generalization import DOMAINS, published_accuracies, seen_only_models
 from unseen.runs.data import Backbone
+from unseen.runs.notices import SENTENCES, notice, told
 from unseen.runs.record import extend_run, read_run, write_run
 from unseen.studies.concepts.leaderboard import BLURRED_FACES, leaderboard_with_runs
-from unseen.studies.concepts.study import BLURRED
 
 MINE = Backbone("mine", "yours", cautions=("mean pooling",))
 
@@ -114,9 +114,10 @@ def test_what_a_run_has_to_say_is_on_the_leaderboard(tmp_path: Path) -> None:
     plain = write_concept_run(tmp_path / "plain", [MINE], flat)
     assert leaderboard_with_runs([plain]).notice == ""
     other = Backbone("other", "yours")
-    blurred = write_concept_run(tmp_path / "blurred", [other], flat, notice=f"Mind this. {BLURRED}")
+    notices = [told("Mind this."), notice("blurred-faces")]
+    blurred = write_concept_run(tmp_path / "blurred", [other], flat, notices=notices)
     board = leaderboard_with_runs([plain, blurred])
-    assert board.notice == f"blurred: Mind this. {BLURRED}"
+    assert board.notice == f"blurred: Mind this. {SENTENCES['blurred-faces']}"
     cautions = {entry.model: entry.cautions for entry in board.entries if entry.yours}
     assert cautions == {"mine": ("mean pooling",), "other": (BLURRED_FACES,)}
     next((plain / "results").glob("*.json")).unlink()

@@ -13,7 +13,7 @@ from unseen.metrics.accuracy_scales import PROBIT
 from unseen.metrics.robustness import Method, fit_logits
 from unseen.studies.shifts.groups import AVERAGE, group_scores
 from unseen.studies.shifts.notes import notes
-from unseen.studies.shifts.study import ShiftSettings, effective_robustness
+from unseen.studies.shifts.study import LeftOut, ShiftSettings, effective_robustness
 from unseen.studies.shifts.table import read_accuracies, shift_table
 
 TESTBED = Path(__file__).parents[4] / "shared/data/imagenet_testbed_top1.csv"
@@ -123,7 +123,7 @@ def test_accuracies_of_exactly_0_and_100() -> None:
     table = a_table()
     table.loc[0, "sketch"], table.loc[1, "photos"] = 0.0, 100.0
     (fit,) = effective_robustness(table, id="photos", ood="sketch", settings=QUICK).fits
-    assert fit.left_out == {
+    assert {model: why.text for model, why in fit.left_out.items()} == {
         "m0": "exactly 0% on sketch, of unknown size", "m1": "exactly 100% on photos, of unknown size",
     }  # fmt: skip
     sized = ShiftSettings(resamples=50, sizes={"sketch": 199, "photos": 999})
@@ -140,7 +140,10 @@ def test_minimum_gaps_and_another_method() -> None:
     chosen = ShiftSettings(resamples=50, minimum={"photos": low + 0.001}, method=Method(PROBIT))
     (fit,) = effective_robustness(table, id=["photos", "web"], ood="sketch", settings=chosen).fits
     worst = table.model[table.photos.idxmin()]
-    assert fit.left_out == {"m2": "no accuracy on web", worst: "below the minimum on photos"}
+    assert fit.left_out == {
+        "m2": LeftOut("gap", "no accuracy on web"),
+        worst: LeftOut("below", "below the minimum on photos"),
+    }
     assert fit.fit.method.scale is PROBIT
     with pytest.raises(UserError, match="no test set 'phots' in this fit.*did you mean photos"):
         effective_robustness(table, id="photos", ood="sketch", settings=ShiftSettings(sizes={"phots": 5}))
@@ -152,7 +155,7 @@ def test_who_is_left_out_is_said_by_name() -> None:
     table = a_table()
     table.loc[[2, 5], "web"], table.loc[5, "sketch"] = np.nan, 0.0
     study = effective_robustness(table, id=["photos", "web"], ood=["sketch", "art"], settings=QUICK)
-    assert study.fits[0].left_out == {"m2": "no accuracy on web", "m5": "no accuracy on web"}
+    assert study.fits[0].left_out == dict.fromkeys(("m2", "m5"), LeftOut("gap", "no accuracy on web"))
     told = notes(study)
     assert [sentence.split(":")[0] for sentence in told] == ["sketch", "art"]
     assert all("2 models" in sentence and ": m2, m5." in sentence for sentence in told)

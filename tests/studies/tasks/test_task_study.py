@@ -55,11 +55,11 @@ def test_shots_that_every_class_has_images_for(fewest: int, expected: tuple[int,
 
 
 def test_what_is_left_out_is_said() -> None:
-    [sentence] = left_out([features("flowers", 40), features("cifar10", 6000), features("voc2007", 1)])
-    assert "no 50-shot episodes" in sentence
-    assert "a class with 40 images, and 65 are needed" in sentence
-    [sentence] = left_out([features("eurosat", 500, classes=4)])
-    assert "4 classes, and episodes have 5" in sentence
+    [found] = left_out([features("flowers", 40), features("cifar10", 6000), features("voc2007", 1)])
+    assert "no 50-shot episodes" in found.sentence
+    assert "a class with 40 images, and 65 are needed" in found.sentence
+    [found] = left_out([features("eurosat", 500, classes=4)])
+    assert "4 classes, and episodes have 5" in found.sentence
 
 
 def store(folder: Path, split: str, backbone: str = "timm:x", rows: int = 20) -> None:
@@ -83,8 +83,8 @@ def test_features_of_several_backbones_are_found(tmp_path: Path) -> None:
     assert list(other.hashes) == ["all"]
     [digits], [fault] = find_task_features(tmp_path, [], ["timm:y"])
     assert (digits.backbone, digits.dataset.name) == ("timm:y", "digits")
-    assert fault.startswith("eurosat: ")
-    assert "no all features of timm:y; extract them, or leave the data set out" in fault
+    assert fault.domain == "eurosat"
+    assert "no all features of timm:y; extract them, or leave the data set out" in fault.sentence
 
 
 def own(folder: Path, **labels: list[str]) -> None:
@@ -106,15 +106,15 @@ def test_features_that_cannot_be_used_do_not_stop_the_others(tmp_path: Path) -> 
     (tmp_path / "flowers/test.npz").write_bytes(b"PK")
     found, faults = find_task_features(tmp_path, [], ["mine"])
     assert [task.dataset.name for task in found] == ["pets"]
-    by_name = {fault.partition(": ")[0]: fault for fault in faults}
+    by_name = {fault.domain: fault.sentence for fault in faults}
     assert list(by_name) == ["cars", "dtd", "flowers", "food101", "eurosat"]
-    assert by_name["dtd"] == "dtd: features by mine: no validation image of q; every class needs one"
+    assert by_name["dtd"] == "dtd: features by mine: no validation image of q; every class needs one."
     assert "all images are of one class (p); two at least are needed" in by_name["food101"]
     assert "all images are of one class (p)" in by_name["eurosat"]
     assert "no val; each split needs its own" in by_name["cars"]
     assert "test.npz" in by_name["flowers"]
     [fault] = find_task_features(tmp_path, ["pets", "sun397"], []).faults
-    assert fault.startswith("sun397: no features of this data set below")
+    assert fault.sentence.startswith("sun397: no features of this data set below")
     with pytest.raises(UserError, match=r"^dtd: .*no validation image of q.*\(and 1 more that cannot be used\)"):
         find_task_features(tmp_path, ["dtd", "food101"], [])
 

@@ -3,7 +3,6 @@
 Their counterparts are Figs. 6 and 7 of ImageNet-CoG (Sariyildiz et al. 2021) and Fig. 11 of its first version.
 """
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,8 +18,6 @@ from unseen.words import signed
 FINE_TUNED = "fine-tuned"
 RANDOM = "random"
 """The domain that scores on random sets of concepts are pooled in."""
-OF_RUN = re.compile(r"(?P<name>.+?) \((?P<run>.+)\)")
-"""What a domain is called whose name had other concepts in an earlier one of several runs: its name and its run."""
 DASHES = ("solid", "dash", "dashdot", "longdash", "longdashdot")
 
 
@@ -63,7 +60,7 @@ def main_part(data: RunData) -> RunData:
 
 def random_domains(data: RunData) -> list[Domain]:
     """The means over random sets of concepts; of each run that has one, if several were merged."""
-    return [domain for domain in data.domains if _own_name(data, domain)[0] == RANDOM]
+    return [domain for domain in data.domains if _own_name(domain) == RANDOM]
 
 
 def level_ways(data: RunData) -> list[Way]:
@@ -74,14 +71,15 @@ def level_ways(data: RunData) -> list[Way]:
     found: dict[str, dict[str, Domain]] = {"": {}}
     levels = [domain for domain in data.domains if not domain.seen and domain not in random_domains(data)]
     for domain in levels:
-        name, run = _own_name(data, domain)
+        name, origin = _own_name(domain), domain.origin
         # Parts of one study, run on several machines, have the same levels.
-        found.setdefault(_levels_of(data, run) or run, {})[name] = domain
+        way = (origin.levels or origin.run) if origin and name != domain.name else ""
+        found.setdefault(way, {})[name] = domain
     ways = {made: domains for made, domains in found.items() if len(domains) > 1}
     if "" not in ways:
         return []
-    first = next(iter(ways[""].values()))
-    made_by = [made or _levels_of(data, _run_of(data, first)) or "the first run" for made in ways]
+    first = next(iter(ways[""].values())).origin
+    made_by = [made or (first and first.levels) or "the first run" for made in ways]
     often = Counter(text.partition(", ")[0] for text in made_by)
     return [
         Way(text.partition(", ")[0] if often[text.partition(", ")[0]] == 1 else text, domains)
@@ -89,22 +87,9 @@ def level_ways(data: RunData) -> list[Way]:
     ]
 
 
-def _own_name(data: RunData, domain: Domain) -> tuple[str, str]:
-    """What a domain is called in its own run, and the name of that run where it is written behind."""
-    match = OF_RUN.fullmatch(domain.name)
-    known = match and any(other.name == match["name"] for other in data.domains)
-    return (match["name"], match["run"]) if match and known else (domain.name, "")
-
-
-def _run_of(data: RunData, domain: Domain) -> str:
-    """The first of several runs that has features of a domain."""
-    wanted = f": features of {domain.name} by "
-    return next((label.partition(wanted)[0] for label in data.provenance if wanted in label), "")
-
-
-def _levels_of(data: RunData, run: str) -> str:
-    """The levels of one of several runs, by name and hash; empty where that is not known."""
-    return data.provenance.get(f"{run}: levels", "")
+def _own_name(domain: Domain) -> str:
+    """What a domain is called in its own run."""
+    return domain.origin.name if domain.origin else domain.name
 
 
 def fine_tuning_section(data: RunData, summary: pd.DataFrame) -> Section | None:

@@ -77,7 +77,7 @@ def _fit_record(fit: ShiftFit) -> dict[str, Any]:
             | _coefficients(other.fit)
             for other in fit.alternatives
         ],
-        "left_out": dict(fit.left_out),
+        "left_out": {model: why.text for model, why in fit.left_out.items()},
     }
 
 

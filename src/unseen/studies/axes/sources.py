@@ -198,14 +198,12 @@ def made_otherwise(concepts: Sequence[Run], tasks: Sequence[Run]) -> list[str]:
     """
     if not concepts or not tasks:
         return []
-    from unseen.runs.record import FEATURES_BY, MADE_BY
-
     told = []
     for first in concepts:
         for second in tasks:
+            made = {backbone.name: backbone.made.get("features") for backbone in second.data.backbones}
             for backbone in first.data.backbones:
-                one = first.data.provenance.get(f"{MADE_BY}{backbone.name}")
-                other = second.data.provenance.get(f"{FEATURES_BY}{backbone.name}")
+                one, other = backbone.made.get("features"), made.get(backbone.name)
                 if one and other and one != other:
                     told.append(
                         f"{backbone.name} is not the same on concepts and on tasks: {_only(one, other)} in "

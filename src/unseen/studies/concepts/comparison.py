@@ -11,7 +11,7 @@ from unseen.errors import UserError, did_you_mean
 from unseen.images.domains import SEEN
 from unseen.jobs.kept_labels import labelled
 from unseen.metrics.comparisons import PairedDifference, holm, paired_difference
-from unseen.runs.record import MADE_BY, read_results, read_run
+from unseen.runs.record import read_results, read_run
 from unseen.runs.results import RESULTS, Result
 from unseen.runs.score import shots_name
 
@@ -86,6 +86,7 @@ class _Found:
     folder: Path
     result: Result
     provenance: Mapping[str, str]
+    made: str | None
 
 
 _Of = dict[int, _Found]
@@ -104,12 +105,14 @@ def _results(folders: Sequence[Path], shots: int | None, wanted: Collection[str]
                 f"{folder} is of unseen tasks, and only runs of unseen concepts or unseen probe are compared image by "
                 f"image; unseen report shows tasks side by side"
             )
+        made = {backbone.name: backbone.made.get("features") for backbone in run.backbones}
         for result in read_results(folder):
             job = result.job
             if job["job"] != "LogisticJob" or job["shots"] != shots or "correct" not in result.values:
                 continue
             name, domain, seed = job["backbone"], job["domain"], job["seed"]
-            first = found.setdefault((name, domain), {}).setdefault(seed, _Found(folder, result, run.provenance))
+            own = _Found(folder, result, run.provenance, made.get(name))
+            first = found.setdefault((name, domain), {}).setdefault(seed, own)
             if name in wanted and first.result.key != result.key:
                 raise UserError(
                     f"{first.folder} and {folder} both have {name} on {domain} with seed {seed}, from other features "
@@ -146,8 +149,9 @@ def _refuse_other_images(domain: str, results: Sequence[_Found]) -> None:
     labels = own if is_seen else LEVEL_LABELS
     said: dict[str, tuple[Path, str]] = {}
     for found in results:
-        for label in (*labels, f"{MADE_BY}{found.result.job['backbone']}"):
-            text = found.provenance.get(label)
+        known = {label: found.provenance.get(label) for label in labels}
+        known[f"backbone {found.result.job['backbone']}"] = found.made
+        for label, text in known.items():
             if text is None:
                 continue
             folder, other = said.setdefault(label, (found.folder, text))

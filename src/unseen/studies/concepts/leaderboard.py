@@ -48,7 +48,6 @@ def _read(folders: Sequence[Path]) -> RunData:
     # Reading runs imports the probes, which the published models alone can do without.
     from unseen.runs.merge import merge_runs
     from unseen.runs.record import read_run
-    from unseen.studies.concepts.study import BLURRED
 
     runs = []
     for folder in folders:
@@ -61,7 +60,7 @@ def _read(folders: Sequence[Path]) -> RunData:
         refuse_other_data(folder, data)
         if not data.scores:
             raise UserError(f"{folder}: no scores yet; finish the run")
-        blurred = [BLURRED_FACES] if BLURRED in data.notice else []
+        blurred = [BLURRED_FACES] if any(each.code == "blurred-faces" for each in data.told) else []
         backbones = [
             replace(each, cautions=[*each.cautions, *caveats(data, each.name), *blurred]) for each in data.backbones
         ]

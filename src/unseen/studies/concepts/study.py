@@ -22,9 +22,10 @@ from unseen.papers.comparability import Draw, ScoredData
 from unseen.papers.leaderboard import OTHER_SIZE, other_size
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.runs.data import Backbone as ReportBackbone
-from unseen.runs.data import Domain, RunData, Study
+from unseen.runs.data import Domain, FeatureKey, RunData, Study
+from unseen.runs.notices import Notice, notice
 from unseen.runs.random_draws import DRAW, RANDOM
-from unseen.runs.record import MADE_BY, VERSION
+from unseen.runs.record import VERSION
 from unseen.studies.concepts.features import Place, Places
 from unseen.studies.concepts.plan import Asked, levels_hash
 from unseen.studies.concepts.variants import DRAWS
@@ -39,10 +40,6 @@ USUAL_LAYERS = ("penultimate", "embedding", "output")
 TRAINED = "trained with "
 UNPOOLED = "features are the class token"
 """How the catalogue's note begins of a model that the paper did not pool otherwise."""
-BLURRED = (
-    "ImageNet-1K is the release with blurred faces: its scores are not those of the release that published models were "
-    "scored on (they lost 0.9 points on average in the paper's appendix E)."
-)
 
 
 def as_published(backbone: Backbone) -> Backbone:
@@ -60,20 +57,24 @@ def study_jobs(asked: Asked, pairs: Sequence[FeaturePair]) -> list[Job]:
 
 
 def study_run(
-    asked: Asked, pairs: Sequence[FeaturePair], places: Places, images: Mapping[str, str], notices: Sequence[str] = ()
+    asked: Asked,
+    pairs: Sequence[FeaturePair],
+    places: Places,
+    images: Mapping[str, str],
+    notices: Sequence[Notice] = (),
 ) -> RunData:
     """What is written of a study, without its scores.
 
     Args:
         images: what is known of where the images come from and how they were drawn: label → text.
-        notices: sentences that a reader must see.
+        notices: what a reader must be told.
     """
     names = list(places)
     said = [*notices, *_notices(asked, pairs)]
-    features = {
-        f"features of {pair.domain} by {pair.backbone}": _features_text(pair, places[pair.backbone][pair.domain])
+    features = [
+        FeatureKey(pair.backbone, pair.domain, _features_text(pair, places[pair.backbone][pair.domain]))
         for pair in pairs
-    }
+    ]
     first = {name: next(iter(places[name].values()))[0] for name in names}
     return RunData(
         title="Concept generalization",
@@ -81,14 +82,15 @@ def study_run(
         domains=_domains(asked),
         backbones=[_backbone(name, place) for name, place in first.items()],
         baseline=names[0],
-        notice=" ".join(dict.fromkeys(said)),
+        told=[*dict.fromkeys(said)],
         provenance={
             **study_provenance(asked, first),
             **images,
-            **features,
+            **{f"features of {each.domain} by {each.backbone}": each.key for each in features},
             VERSION: __version__,
         },
         published=asked.published,
+        features=features,
         scored=[_scored(asked, pair, places[pair.backbone][pair.domain]) for pair in pairs],
         flaws=[flaw for pair in pairs for flaw in pair.flaws],
         study=STUDY,
@@ -119,7 +121,7 @@ def study_provenance(asked: Asked, backbones: Mapping[str, Place]) -> dict[str, 
     Args:
         backbones: features of each, or what they will say of themselves.
     """
-    texts = {f"{MADE_BY}{name}": backbone_text(place) for name, place in backbones.items()}
+    texts = {f"backbone {name}": backbone_text(place) for name, place in backbones.items()}
     made = {label: text for label, text in texts.items() if text}
     levels = f"{asked.levels.name}, {levels_hash(asked.levels)}"
     return {"protocol": _protocol_text(asked.protocol), "levels": levels, **made}
@@ -139,27 +141,21 @@ def images_text(domains: Sequence[DomainImages], seen: str = SEEN) -> dict[str, 
     return found
 
 
-def image_notices(images: Mapping[str, str]) -> list[str]:
+def image_notices(images: Mapping[str, str]) -> list[Notice]:
     """What a reader must know of such images."""
     blurred = any("blurred" in text for text in images.values())
-    return [BLURRED] if blurred else []
+    return [notice("blurred-faces")] if blurred else []
 
 
-def _notices(asked: Asked, pairs: Sequence[FeaturePair]) -> list[str]:
-    said = []
-    if asked.protocol.name != COG_V2.name:
-        said.append(
-            f"A short form of the protocol ({asked.protocol.name}): {asked.protocol.trials} trials of "
-            f"{asked.protocol.epochs} epochs."
-        )
+def _notices(asked: Asked, pairs: Sequence[FeaturePair]) -> list[Notice]:
+    said, protocol = [], asked.protocol
+    if protocol.name != COG_V2.name:
+        said.append(notice("short-protocol", protocol=protocol.name, trials=protocol.trials, epochs=protocol.epochs))
     fewest = min(pairs, key=lambda pair: pair.samples)
     possible = possible_shots(asked.shots, fewest.samples, asked.protocol.validation)
     if set(possible) != set(asked.shots):
         short = ", ".join(str(number) for number in asked.shots if number not in possible)
-        said.append(
-            f"A concept of {fewest.domain} has {fewest.samples} training images: with {short} shots it takes part "
-            f"with as many as it can."
-        )
+        said.append(notice("few-images", of=fewest.domain, images=fewest.samples, shots=short))
     return said
 
 
@@ -204,7 +200,8 @@ def _backbone(name: str, place: Place) -> ReportBackbone:
     sizes = [f"{spec.dimension} features"] if spec.dimension else []
     sizes += [f"images of {spec.transform.size} pixels"] if spec.transform else []
     cautions = _cautions(identifier, spec, model)
-    return ReportBackbone(name, model.category if model else "yours", " of ".join(sizes), cautions)
+    made = {"features": text} if (text := backbone_text(place)) else {}
+    return ReportBackbone(name, model.category if model else "yours", " of ".join(sizes), cautions, made=made)
 
 
 def _cautions(name: str, spec: BackboneAbout, model: Published | None) -> list[str]:

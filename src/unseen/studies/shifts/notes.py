@@ -6,7 +6,7 @@ import numpy as np
 
 from unseen.errors import names_of
 from unseen.metrics.robustness import LogitFit
-from unseen.studies.shifts.study import BELOW, END, GAP, ShiftFit, ShiftStudy
+from unseen.studies.shifts.study import ShiftFit, ShiftStudy
 
 
 def notes(study: ShiftStudy) -> list[str]:
@@ -38,12 +38,12 @@ def _notes(fit: ShiftFit) -> Iterator[str]:
             "predictions can still be good."
         )
     kinds = {
-        GAP: "because of gaps in the table",
-        END: "at exactly 0% or 100%, where logits are infinite (test-set sizes keep them)",
-        BELOW: "below the minimum ID accuracy",
+        "gap": "because of gaps in the table",
+        "end": "at exactly 0% or 100%, where logits are infinite (test-set sizes keep them)",
+        "below": "below the minimum ID accuracy",
     }
     for kind, why in kinds.items():
-        models = [model for model, reason in fit.left_out.items() if reason.startswith(kind)]
+        models = [model for model, reason in fit.left_out.items() if reason.kind == kind]
         if models:
             yield f"{_count(len(models), 'model')} left out {why}: {names_of(models)}."
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from unseen.errors import UserError, names_of
 from unseen.metrics.robustness_checks import Comparison, best_pairs
 from unseen.studies.shifts.notes import few_models
-from unseen.studies.shifts.study import BELOW, END, GAP, ShiftSettings, check_settings, usable_models
+from unseen.studies.shifts.study import LeftOut, ShiftSettings, check_settings, usable_models
 from unseen.studies.shifts.table import ShiftTable
 
 FEWEST = 4
@@ -27,7 +27,7 @@ class PairRanking:
     ranked: tuple[Comparison, ...]
     passed_over: Mapping[tuple[str, str], str]
     outside: int
-    left_out: Mapping[str, str]
+    left_out: Mapping[str, LeftOut]
 
     @property
     def notes(self) -> list[str]:
@@ -69,12 +69,12 @@ def rank_pairs(table: ShiftTable, settings: ShiftSettings | None = None) -> Pair
     return PairRanking(tuple(ranked), passed_over, len(table.models) - len(inside), left_out)
 
 
-def _reasons(left_out: Mapping[str, str]) -> str:
+def _reasons(left_out: Mapping[str, LeftOut]) -> str:
     """`3 without an accuracy, 1 at exactly 0% or 100% …`."""
     kinds = {
-        GAP: "without an accuracy on one of the test sets",
-        END: "at exactly 0% or 100% (--sizes keeps them)",
-        BELOW: "below the minimum",
+        "gap": "without an accuracy on one of the test sets",
+        "end": "at exactly 0% or 100% (--sizes keeps them)",
+        "below": "below the minimum",
     }
-    counts = {words: sum(why.startswith(kind) for why in left_out.values()) for kind, words in kinds.items()}
+    counts = {words: sum(why.kind == kind for why in left_out.values()) for kind, words in kinds.items()}
     return ", ".join(f"{count} {words}" for words, count in counts.items() if count)

@@ -7,7 +7,7 @@ set; so is an accuracy of exactly 0 or 1, unless the size of its test set is giv
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 PROTOCOL = "shi-2023"
-GAP, BELOW, END = "no accuracy", "below the minimum", "exactly"
 
 
 @dataclass(frozen=True)
@@ -65,6 +64,14 @@ class Alternative:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """Why a model is left out: a `gap` in the table, `below` the minimum, or at the `end` of the scale of logits."""
+
+    kind: Literal["gap", "below", "end"]
+    text: str
+
+
+@dataclass(frozen=True)
 class ShiftFit:
     """An OOD set: its fit, what supports it, and every model's score.
 
@@ -83,7 +90,7 @@ class ShiftFit:
     by_group: tuple[Comparison, ...]
     alternatives: tuple[Alternative, ...]
     scores: tuple[ModelScore, ...]
-    left_out: Mapping[str, str]
+    left_out: Mapping[str, LeftOut]
 
     @property
     def held_out(self) -> Comparison:
@@ -179,7 +186,7 @@ def _fit_ood(table: ShiftTable, ood: str, settings: ShiftSettings) -> ShiftFit:
     fewest = len(names) + 2
     if inside.sum() < fewest:
         sets = ", ".join((*names, ood))
-        below = sum(reason.startswith(BELOW) for reason in left_out.values())
+        below = sum(why.kind == "below" for why in left_out.values())
         raise UserError(
             f"{inside.sum()} models of the fit have accuracies on {sets}; {fewest - 1} coefficients need {fewest}"
             + (f", and {below} models are below the minimum: lower it" if below else "")
@@ -204,29 +211,29 @@ def _fit_ood(table: ShiftTable, ood: str, settings: ShiftSettings) -> ShiftFit:
     )
 
 
-def usable_models(table: ShiftTable, ood: str, settings: ShiftSettings) -> tuple[Array, dict[str, str]]:
+def usable_models(table: ShiftTable, ood: str, settings: ShiftSettings) -> tuple[Array, dict[str, LeftOut]]:
     """Accuracies on the ID sets and an OOD set, and the models that cannot be fitted or scored on them, or are not
     wanted.
 
     Returns:
         (models, k + 1) fractions, those of 0 and 1 moved inside where the size of their test set is known; model → why
-        it is left out, beginning with `GAP`, `BELOW` or `END`.
+        it is left out.
     """
     names = (*table.id_sets, ood)
     accuracy = np.column_stack([_finite(table, name, settings) for name in names])
     limits = [table.fraction(settings.minimum[name]) if name in settings.minimum else 0.0 for name in names]
-    reasons = dict[str, str]()
+    reasons = dict[str, LeftOut]()
     for model, values in zip(table.models, accuracy, strict=True):
         gaps = [name for name, value in zip(names, values, strict=True) if np.isnan(value)]
         below = [name for name, value, limit in zip(names, values, limits, strict=True) if value < limit]
         ends = {name: value for name, value in zip(names, values, strict=True) if value in (0, 1)}
         if gaps:
-            reasons[model] = f"{GAP} on {', '.join(gaps)}"
+            reasons[model] = LeftOut("gap", f"no accuracy on {', '.join(gaps)}")
         elif below:
-            reasons[model] = f"{BELOW} on {', '.join(below)}"
+            reasons[model] = LeftOut("below", f"below the minimum on {', '.join(below)}")
         elif ends:
             parts = (f"{value:.0%} on {name}" for name, value in ends.items())
-            reasons[model] = f"{END} {', '.join(parts)}, of unknown size"
+            reasons[model] = LeftOut("end", f"exactly {', '.join(parts)}, of unknown size")
     return accuracy, reasons
 
 

@@ -28,6 +28,7 @@ from unseen.images.datasets.registry import DATASETS
 from unseen.jobs.task_features import align_splits, split_labels
 from unseen.papers.comparability import Draw
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
+from unseen.runs.notices import Notice, left_out
 from unseen.studies.concepts.features import OWN, SUFFIXES, Place, read_about
 
 
@@ -66,7 +67,7 @@ class Found(NamedTuple):
     """Features to work on, and for each data set that has others a line on what is wrong, its name first."""
 
     features: list[TaskFeatures]
-    faults: list[str]
+    faults: list[Notice]
 
 
 def splits_of(dataset: Dataset) -> tuple[str, ...]:
@@ -136,7 +137,7 @@ def extract_dataset(
             for split in splits_of(dataset)
         }
     except ImageError as error:
-        return Found([], [f"{dataset.name}: {error}"])
+        return Found([], [left_out(dataset.name, f"{dataset.name}: {error}")])
     return _usable(
         (backbone.label, dataset, {split: found[number] for split, found in stores.items()})
         for number, backbone in enumerate(backbones)
@@ -149,7 +150,7 @@ def _usable(places: Iterable[tuple[str, Dataset, Mapping[str, Path]]]) -> Found:
         try:
             found.append(features_at(backbone, dataset, at))
         except UserError as error:
-            faults.append(str(error))
+            faults.append(left_out(dataset.name, str(error)))
     return Found(found, faults)
 
 
@@ -213,7 +214,7 @@ def find_task_features(folder: Path, names: Sequence[str], backbones: Sequence[s
         raise UserError(f"{folder}: no such folder; features are in a folder for each data set below it")
     there = [name for name in DATASETS if (folder / name).is_dir()]
     features: list[TaskFeatures] = []
-    faults: list[str] = []
+    faults: list[Notice] = []
     for name in names or there:
         try:
             if name not in there:
@@ -221,14 +222,14 @@ def find_task_features(folder: Path, names: Sequence[str], backbones: Sequence[s
                 raise UserError(f"no features of this data set below {folder}{hint}")
             places = _in_folder(folder / name, DATASETS[name], backbones)
         except UserError as error:
-            faults.append(f"{name}: {error}")
+            faults.append(left_out(name, f"{name}: {error}"))
             continue
         found = _usable((backbone, DATASETS[name], at) for backbone, at in places.items())
         features += found.features
         faults += found.faults
     if not features and faults:
         more = f" (and {len(faults) - 1} more that cannot be used)" if len(faults) > 1 else ""
-        raise UserError(f"{faults[0]}{more}")
+        raise UserError(f"{faults[0].clause}{more}")
     if not features:
         raise UserError(f"{folder}: no features of any data set; each has a folder of its name ({', '.join(DATASETS)})")
     return Found(features, faults)

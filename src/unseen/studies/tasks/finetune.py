@@ -37,7 +37,8 @@ from unseen.runs.data import Domain, RunData
 from unseen.runs.executors.here import run_here
 from unseen.runs.job import job_key
 from unseen.runs.lock import folder_lock
-from unseen.runs.record import MADE_BY, VERSION, extend_run, write_run
+from unseen.runs.notices import Notice
+from unseen.runs.record import VERSION, extend_run, write_run
 from unseen.runs.results import RESULTS, Result, missing, read_all, read_result
 from unseen.studies.tasks.analysis import mean_errors
 from unseen.studies.tasks.finetune_data import FinetunePage, Tried, Tuned
@@ -199,19 +200,24 @@ def _result(folder: Path, job: FinetuneTrialJob) -> Result:
     return result
 
 
-def finetune_run(backbones: Sequence[Backbone], opened: Sequence[OpenDataset], notices: Sequence[str] = ()) -> RunData:
+def finetune_run(
+    backbones: Sequence[Backbone], opened: Sequence[OpenDataset], notices: Sequence[Notice] = ()
+) -> RunData:
     """What is written of a run, without its scores."""
-    rows = [Row(b.label, "yours", f"{b.spec.dimension} features, fine-tuned") for b in backbones]
-    made = {f"{MADE_BY}{b.label}": "; ".join(f"{what} {how}" for what, how in describe(b.spec)[1:]) for b in backbones}
+    made = {b.label: "; ".join(f"{what} {how}" for what, how in describe(b.spec)[1:]) for b in backbones}
+    rows = [
+        Row(b.label, "yours", f"{b.spec.dimension} features, fine-tuned", made={"fine-tuning": made[b.label]})
+        for b in backbones
+    ]
     return RunData(
         title=TITLE,
         scores=(),
         domains=[Domain(each.dataset.name, each.dataset.title) for each in opened],
         backbones=rows,
         baseline=rows[0].name,
-        notice=" ".join(notices),
+        told=list(notices),
         provenance={
-            **made,
+            **{f"backbone {name}": text for name, text in made.items()},
             **{f"images of {each.dataset.name}": f"sha256:{each.manifest.content_hash}" for each in opened},
             **{f"licence of {each.dataset.name}": each.dataset.licence for each in opened},
             VERSION: __version__,

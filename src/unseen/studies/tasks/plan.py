@@ -18,6 +18,7 @@ from unseen.papers.transfer import SOURCE
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.runs.comparability_words import listed
 from unseen.runs.data import Study
+from unseen.runs.notices import Notice, notice
 from unseen.runs.results import missing
 from unseen.studies.probing import product_rate
 from unseen.studies.tasks.comparisons import dataset_title, scored_data
@@ -64,9 +65,9 @@ def possible_shots(task: TaskFeatures) -> tuple[int, ...]:
     return tuple(shots for shots in SHOTS if task.fewest >= shots + QUERIES)
 
 
-def left_out(tasks: Sequence[TaskFeatures]) -> list[str]:
-    """A sentence on each data set that some settings of few shots leave out."""
-    sentences = []
+def left_out(tasks: Sequence[TaskFeatures]) -> list[Notice]:
+    """A notice on each data set that some settings of few shots leave out."""
+    found = []
     for task in {task.dataset.name: task for task in tasks}.values():
         short = [shots for shots in SHOTS if shots not in possible_shots(task)]
         if not short or task.dataset.few_shot is None:
@@ -78,8 +79,8 @@ def left_out(tasks: Sequence[TaskFeatures]) -> list[str]:
             else f"a class with {task.fewest} images, and {short[0] + QUERIES} are needed"
         )
         title = dataset_title(scored_data(task, SOURCE))
-        sentences.append(f"{title}: no {settings} episodes, as it has {reason}.")
-    return sentences
+        found.append(notice("no-episodes", task.dataset.name, title=title, settings=settings, reason=reason))
+    return found
 
 
 def extraction_cost(

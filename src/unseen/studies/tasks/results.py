@@ -22,6 +22,7 @@ from unseen.papers.transfer import (
 from unseen.runs.data import RunData
 from unseen.runs.flaws import flaw_sentences
 from unseen.runs.merge import merge_with_names
+from unseen.runs.notices import unfinished
 from unseen.runs.record import read_record
 from unseen.runs.results import RESULTS, Result, read_all, read_result
 from unseen.studies.tasks.analysis import averages, correlations, mean_errors, ranks, without_average
@@ -44,8 +45,7 @@ def task_page(folder: Path) -> TaskPage:
     data, keys = read_record(folder)
     found = read_all(folder / RESULTS, keys)
     left = len(keys) - len(found)
-    unfinished = f"This run is not finished: {left} of {len(keys)} jobs have no result yet." if left else ""
-    return page_of_results(replace(data, notice=" ".join(filter(None, [data.notice, unfinished]))), found)
+    return page_of_results(replace(data, told=[*data.told, *unfinished(left, len(keys))]), found)
 
 
 def page_of_runs(folders: Sequence[Path], runs: Sequence[tuple[str, RunData]]) -> TaskPage:

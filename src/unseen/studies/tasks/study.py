@@ -19,10 +19,11 @@ from unseen.images.datasets.registry import DATASETS
 from unseen.jobs.fit_progress import FitProgress
 from unseen.jobs.task_work import TaskJob, kept_folder, run_task_job
 from unseen.probes.many_shot import ManyShotProtocol
-from unseen.runs.data import Backbone, Domain, RunData
+from unseen.runs.data import Backbone, Domain, FeatureKey, RunData
 from unseen.runs.execute import Means, OneByOne, execute
 from unseen.runs.executors import choose_executor
-from unseen.runs.record import FEATURES_BY, TOP1, VERSION
+from unseen.runs.notices import Notice, notice
+from unseen.runs.record import VERSION
 from unseen.studies.concepts.features import Place, read_about
 from unseen.studies.concepts.study import backbone_text
 from unseen.studies.tasks.comparisons import dataset_title, is_of_dataset, limit_text, scored_data
@@ -37,10 +38,6 @@ LIMIT_OF = "images taken of "
 """How the label of provenance begins that says how much of a data set was taken."""
 UNFINISHED = "unfinished"
 """The folder, among results, of what jobs have so far that are not finished."""
-EXACT = (
-    "Temperatures are fitted on test data, as in the public code: calibration errors after scaling are better than "
-    "a user would see."
-)
 
 
 def run_tasks(
@@ -74,45 +71,51 @@ def task_run(
     protocol: ManyShotProtocol,
     *,
     top1: Mapping[str, float],
-    missing: Sequence[str] = (),
+    missing: Sequence[Notice] = (),
 ) -> RunData:
     """What is written of a study, without its scores.
 
     Args:
         top1: accuracy on ImageNet of backbones whose it is known, as shares.
-        missing: sentences on the data sets that were asked for and are not there, and on settings that some lack the
-            images for.
+        missing: on the data sets that were asked for and are not there, and on settings that some lack the images for.
     """
     scored = [scored_data(task, protocol.name) for task in tasks]
     titles = {each.domain: dataset_title(each) for each in scored}
     licences = {each.domain: DATASETS[each.domain].licence for each in scored if is_of_dataset(each)}
     limits = {each.domain: each.limit for each in scored}
     backbones = {task.backbone: task for task in tasks}
-    said = [EXACT] if protocol.temperature == "test-folds" else []
+    made = {name: _made_by(task) for name, task in backbones.items()}
+    said = [notice("temperature-on-test-data")] if protocol.temperature == "test-folds" else []
     said += [
-        f"{name} saw images of {task.size} pixels; the published models saw {PUBLISHED_SIZE}."
+        notice("other-size", backbone=name, size=task.size, published=PUBLISHED_SIZE)
         for name, task in backbones.items()
-        if task.size not in {None, PUBLISHED_SIZE}
+        if task.size is not None and task.size != PUBLISHED_SIZE
     ]
     return RunData(
         title=TITLE,
         scores=(),
         domains=[Domain(name, title, limit=limits[name]) for name, title in titles.items()],
         backbones=[
-            Backbone(name, "yours", f"{task.dimension} features", imagenet_top1=top1.get(name))
+            Backbone(
+                name,
+                "yours",
+                f"{task.dimension} features",
+                imagenet_top1=top1.get(name),
+                made={"features": made[name]} if made[name] else {},
+            )
             for name, task in backbones.items()
         ],
         baseline=next(iter(backbones)),
-        notice=" ".join([*said, *missing]),
+        told=[*said, *missing],
         provenance={
             "protocol": _protocol_text(protocol),
-            **{f"{TOP1}{name}": f"{100 * share:g}" for name, share in top1.items()},
-            **{f"{FEATURES_BY}{name}": text for name, task in backbones.items() if (text := _made_by(task))},
+            **{f"features by {name}": text for name, text in made.items() if text},
             **{f"features of {task.dataset.name} by {task.backbone}": task.made for task in tasks},
             **{f"{LIMIT_OF}{name}": limit_text(limit) for name, limit in limits.items()},
             **{f"licence of {name}": licence for name, licence in licences.items()},
             VERSION: __version__,
         },
+        features=[FeatureKey(task.backbone, task.dataset.name, task.made) for task in tasks],
         scored=scored,
         flaws=[flaw for task in tasks for flaw in task.flaws],
         study=STUDY,
@@ -127,7 +130,7 @@ def task_provenance(
 ) -> dict[str, str]:
     """What decides a study before any of its features are there, to compare with the run that a folder has."""
     made = {
-        f"{FEATURES_BY}{each.label}": backbone_text(Place(Path(), settings.decides(each.spec, "", "")))
+        f"features by {each.label}": backbone_text(Place(Path(), settings.decides(each.spec, "", "")))
         for each in backbones
     }
     limits = {f"{LIMIT_OF}{each.dataset.name}": limit_text(each.manifest.limit) for each in opened}

@@ -1,0 +1,127 @@
+"""What a reader of a run must be told before its scores: codes with arguments in `run.json`, sentences on pages.
+
+A code is a key of `SENTENCES`; its arguments fill the gaps. Notices are told apart by their fields, never by their
+sentences, so that a sentence can be put better without any run having to be made again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from unseen.errors import UserError
+
+Argument = str | int | float
+SENTENCES = {
+    "told": "{text}",
+    "left-out": "{text}.",
+    "unfinished": "This run is not finished: {left} of {jobs} jobs have no result yet.",
+    "short-protocol": "A short form of the protocol ({protocol}): {trials} trials of {epochs} epochs.",
+    "few-images": (
+        "A concept of {of} has {images} training images: with {shots} shots it takes part with as many as it can."
+    ),
+    "short-search": (
+        "A short form of the protocol ({protocol}): {trials} trials of {epochs} epochs, the first {starts} spread "
+        "evenly."
+    ),
+    "few-samples": "A class has {samples} training samples: with {shots} shots it takes part with as many as it can.",
+    "blurred-faces": (
+        "ImageNet-1K is the release with blurred faces: its scores are not those of the release that published models "
+        "were scored on (they lost 0.9 points on average in the paper's appendix E)."
+    ),
+    "temperature-on-test-data": (
+        "Temperatures are fitted on test data, as in the public code: calibration errors after scaling are better than "
+        "a user would see."
+    ),
+    "no-episodes": "{title}: no {settings} episodes, as it has {reason}.",
+    "other-size": "{backbone} saw images of {size} pixels; the published models saw {published}.",
+}
+
+
+@dataclass(frozen=True)
+class Notice:
+    """One thing to tell.
+
+    Attributes:
+        code: what it is, a key of `SENTENCES`.
+        arguments: the numbers and names in it.
+        domain: the domain or data set that it is about, if one: what a later part of a run has to say of that domain
+            takes the place of what an earlier part said.
+        runs: of several runs together, those that say it, where not all do.
+    """
+
+    code: str
+    arguments: tuple[tuple[str, Argument], ...] = ()
+    domain: str = ""
+    runs: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        return SENTENCES[self.code].format(**dict(self.arguments))
+
+    @property
+    def clause(self) -> str:
+        """The sentence without its full stop, to go on with."""
+        return self.sentence.removesuffix(".")
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any], where: str) -> Self:
+        """A notice as JSON has it; a code of a later version is an error."""
+        if record["code"] not in SENTENCES:
+            raise UserError(f"{where}: has a notice unknown to this version ({record['code']}); update unseen")
+        arguments = tuple((str(name), value) for name, value in record["arguments"])
+        return cls(record["code"], arguments, record["domain"], tuple(record["runs"]))
+
+
+def notice(code: str, domain: str = "", **arguments: Argument) -> Notice:
+    """A notice with its arguments by name."""
+    return Notice(code, tuple(sorted(arguments.items())), domain)
+
+
+def told(text: str, domain: str = "") -> Notice:
+    """A sentence that somebody else made."""
+    return notice("told", domain, text=text)
+
+
+def left_out(domain: str, text: str) -> Notice:
+    """Of a domain or data set that was asked for and cannot be used; the text says which and why."""
+    return notice("left-out", domain, text=text)
+
+
+def unfinished(left: int, jobs: int) -> list[Notice]:
+    """Of a run some of whose jobs have no result; nothing where all have one."""
+    return [notice("unfinished", left=left, jobs=jobs)] if left else []
+
+
+def extended(old: Iterable[Notice], new: Sequence[Notice], domains: Iterable[str]) -> list[Notice]:
+    """What two parts of a run tell, each notice once.
+
+    Args:
+        domains: those of the newer part: what the older part tells about them is left out.
+    """
+    known = {*domains}
+    kept = [each for each in old if not (each.domain and each.domain in known)]
+    # Runs of format 1 have sentences only: the newer notice that says the same takes the place of such a one.
+    return [*{each.sentence: each for each in [*kept, *new]}.values()]
+
+
+def joint(runs: Sequence[tuple[str, Sequence[Notice]]]) -> list[Notice]:
+    """What several runs tell, each notice once, with the names of those that tell it where not all do."""
+    by: dict[Notice, list[str]] = {}
+    for name, notices in runs:
+        for each in notices:
+            by.setdefault(each, []).append(name)
+    return [
+        each if len(names) == len(runs) else Notice(each.code, each.arguments, each.domain, tuple(names))
+        for each, names in by.items()
+    ]
+
+
+def notice_text(notices: Iterable[Notice]) -> str:
+    """All notices as one text, those of the same runs together behind the names of these."""
+    by_runs: dict[tuple[str, ...], list[str]] = {}
+    for each in notices:
+        by_runs.setdefault(each.runs, []).append(each.sentence)
+    return " ".join(
+        f"{', '.join(runs)}: {' '.join(sentences)}" if runs else " ".join(sentences)
+        for runs, sentences in by_runs.items()
+    )
