@@ -61,6 +61,7 @@ def show_plan(
     from unseen.features.disk import free_disk
     from unseen.features.settings import checked_device
     from unseen.runs.results import RESULTS
+    from unseen.studies.tasks.features import expected_features
     from unseen.studies.tasks.plan import extraction_cost, left_out, probing_seconds, task_jobs
 
     checked_device(settings)
