@@ -54,11 +54,17 @@ def test_what_needs_no_torch_works_without(tmp_path: Path) -> None:
     leaves = "".join(f"{kind}{i},{kind}\n" for kind in ("hawk", "moss") for i in range(4))
     (tmp_path / "tree.csv").write_text(f"child,parent\n{leaves}hawk,life\nmoss,life\n")
     (tmp_path / "seen.txt").write_text("hawk0\n")
+    for name in [f"{kind}{i}" for kind in ("hawk", "moss") for i in range(4)]:
+        (tmp_path / "photos" / name).mkdir(parents=True)
+        for image in ("1.jpg", "2.jpg"):
+            (tmp_path / "photos" / name / image).touch()
     commands = (
         "levels show cog-v2",
         "levels build --taxonomy tree.csv --seen seen.txt --levels 2 --size 3 --out levels.csv",
         "levels plot levels.csv --out levels.svg",
         "levels plot levels.csv --out levels.html",
+        "splits build --images photos --levels levels.csv --test 1 --min-train 1 --out splits.npz",
+        "splits show splits.npz",
         "similarity tiger_cat.n.02 domestic_cat.n.01",
         "concept tabby.n.01",
         "shifts fit table.csv --id a,b --ood ood --out fit",

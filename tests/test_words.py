@@ -26,8 +26,8 @@ def test_one_is_singular() -> None:
 
 
 def test_a_duration_has_the_digits_that_matter() -> None:
-    assert [duration(seconds) for seconds in (0.04, 9.94, 9.96, 89, 91, 5399, 5400)] == [
-        "0.0 s", "9.9 s", "10 s", "89 s", "2 min", "90 min", "1.5 h",
+    assert [duration(seconds) for seconds in (0.04, 9.94, 9.96, 89, 91, 5399, 5400, 39_000)] == [
+        "0.0 s", "9.9 s", "10 s", "89 s", "1.5 min", "90 min", "1.5 h", "11 h",
     ]  # fmt: skip
 
 

@@ -2,10 +2,11 @@
 
 
 def duration(seconds: float) -> str:
-    """Seconds as a person would say them."""
-    if seconds < 90:
-        return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    """Seconds as a person would say them, with a decimal below ten of a unit: `8.5 s`, `54 s`, `1.9 min`, `11 h`."""
+    number, unit = (
+        (seconds, "s") if seconds < 90 else (seconds / 60, "min") if seconds < 5400 else (seconds / 3600, "h")
+    )
+    return f"{number:.1f} {unit}" if number < 9.95 else f"{number:.0f} {unit}"
 
 
 def rate(per_second: float, what: str = "") -> str:

@@ -122,7 +122,7 @@ def test_it_says_what_the_run_has(folder: Path) -> None:
     for part in ("A run", "Only a part.", "2 cores", "has images 1,200 3,400", "a cat", "2 concepts", "0.500"):
         assert part in text
     # 3 + 3 + 2 domains × 3 shots × 3 seeds, of 2 s each; both metrics of a job count once.
-    assert "Total 72 2 min" in text
+    assert "Total 72 2.4 min" in text
     assert "alpha 27 54 s" in text
 
 
