@@ -48,7 +48,7 @@ def table(demo: tuple[Path, str]) -> pd.DataFrame:
 
 def test_it_prints_progress_a_summary_and_where_the_page_is(demo: tuple[Path, str]) -> None:
     folder, printed = demo
-    assert re.search(r"360 of 360 jobs to do, about \d+ (s|min) on (\d+ cores|the GPU)", printed)
+    assert re.search(r"360 of 360 jobs to do, about [\d.]+ (s|min) on (\d+ cores|the GPU)", printed)
     assert str(folder / "report.html") in printed
     assert "A short form of the protocol" in printed
     assert re.search(r"supervised +all +\d\d\.\d ± \d\.\d", printed)

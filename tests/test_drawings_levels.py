@@ -107,7 +107,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_whole_way_from_an_id_to_a_page_and_nothing_twice(own: str) -> None:
     answer = demo("--backbone", own)
     assert answer.exit_code == 0, answer.output
-    assert re.search(r"About \d+ (s|min) in all on 1 core:", answer.output)
+    assert re.search(r"About [\d.]+ (s|min) in all on 1 core:", answer.output)
     assert "24 of 24 jobs to do" in answer.output
     assert "not to be set beside those of ImageNet-CoG" in answer.output
     page = Path("unseen-drawings/report.html").read_text()

@@ -89,8 +89,8 @@ def test_choices_are_those_of_the_code() -> None:
     from unseen.features.settings import Precision
     from unseen.images.transform import NORMALISATIONS
     from unseen.probes.many_shot import PROTOCOLS
+    from unseen.probes.protocol import PROTOCOLS as LOGISTIC
     from unseen.studies.concepts.variants import RULES
-    from unseen.studies.own_features import PROTOCOLS as LOGISTIC
     from unseen.studies.probing import EXTENDED
 
     def words(option: Any) -> list[str]:

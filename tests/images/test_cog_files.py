@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import unseen
 from unseen.errors import UserError
 from unseen.images.cog_files import import_levels, import_splits
 from unseen.images.splits import Splits
+from unseen.ontology.levels import load_levels
 
 
 def write(path: Path, value: Any) -> Path:
@@ -19,7 +19,7 @@ def write(path: Path, value: Any) -> Path:
 
 
 def test_the_published_levels_are_recognised(tmp_path: Path) -> None:
-    levels = unseen.levels("cog-v2")
+    levels = load_levels("cog-v2")
     lists = [list(reversed(levels.ids(i))) for i in range(1, 6)]
     assert import_levels(write(tmp_path / "m.pkl", lists)) == levels
 
