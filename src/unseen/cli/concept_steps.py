@@ -207,6 +207,7 @@ def probe_study(study: Study, out: Path, workers: int, *, published: bool = Fals
     Args:
         published: whether to refuse features of other data than the published numbers are of, before they are probed.
     """
+    from unseen.runs.lock import folder_lock
     from unseen.runs.record import LEVELS, extend_run, with_scores
     from unseen.studies.concepts.leaderboard import refuse_other_data
     from unseen.studies.concepts.study import study_jobs, study_run
@@ -217,7 +218,8 @@ def probe_study(study: Study, out: Path, workers: int, *, published: bool = Fals
     planned = study_run(study.asked, pairs, study.places, study.images, study.notices)
     if published:
         refuse_other_data(out, planned)
-    data, keys = extend_run(out, planned, job_keys(jobs))
-    study.asked.levels.write(out / LEVELS)
+    with folder_lock(out):
+        data, keys = extend_run(out, planned, job_keys(jobs))
+        study.asked.levels.write(out / LEVELS)
     run_missing(jobs, pairs, out, workers)
     return with_scores(out, data, keys)

@@ -35,6 +35,7 @@ def demo(
 ) -> None:
     """The whole story on embedded data: five backbones, a seen domain and five levels of unseen concepts, a report."""
     from unseen.demo.form import FULL, SHORT
+    from unseen.runs.lock import folder_lock
     from unseen.runs.record import LEVELS, with_scores, write_run
     from unseen.studies.probing import job_keys
 
@@ -42,8 +43,9 @@ def demo(
     folder = out or Path("unseen-drawings" if backbone else "unseen-demo")
     prepare = partial(_prepare_given, backbone) if backbone else _prepare_demo
     jobs, pairs, data, levels = prepare(folder, form, count)
-    write_run(folder, data, job_keys(jobs))
-    levels.write(folder / LEVELS)
+    with folder_lock(folder):
+        write_run(folder, data, job_keys(jobs))
+        levels.write(folder / LEVELS)
     run_missing(jobs, pairs, folder, count)
     finish(folder, with_scores(folder, data, job_keys(jobs)), open_)
 
