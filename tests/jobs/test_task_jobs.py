@@ -160,10 +160,10 @@ def test_a_killed_probe_keeps_what_it_has_and_tells_how_far_it_is(
 ) -> None:
     hashes, places = splits(tmp_path, ["a", "b", "c"] * 20, ["a", "b", "c"] * 8, ["a", "b", "c"] * 8)
     job, kept = many(hashes, protocol=replace(FEW, steps=7)), tmp_path / "kept"
+    monkeypatch.setattr(logistic_path, "BLOCK_ON_GPU", 1)
     expected = run_task_job(job, places=places, load=read_features)
     monkeypatch.setattr(kept_fits, "SECONDS_BETWEEN_FILES", 0.0)
     monkeypatch.setattr(kept_fits, "SECONDS_BETWEEN_LINES", 0.0)
-    monkeypatch.setattr(logistic_path, "BLOCK_ON_GPU", 1)
     told: list[FitProgress] = []
 
     def stop(progress: FitProgress) -> None:

@@ -251,6 +251,7 @@ def executor(means: Means):
 
 def test_a_fourth_executor_is_one_new_file(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import unseen.runs.executors as package
+    from unseen.device import on_gpu
     from unseen.features.readers import read_features
     from unseen.probes.protocol import LogisticProtocol
     from unseen.studies.probing import pair_from_features, plan, run
@@ -263,7 +264,7 @@ def test_a_fourth_executor_is_one_new_file(study: Path, tmp_path: Path, monkeypa
     pair = pair_from_features("b", "d", *map(read_features, places), places)
     jobs = plan("probe", [pair], protocol, [1, 2], range(2))
     assert len(list(run(jobs, [pair], tmp_path / "fourth", workers=2))) == 4
-    assert sys.modules["unseen.runs.executors.backwards"].calls == [(Means(2), 4)]  # one group, at one go
+    assert sys.modules["unseen.runs.executors.backwards"].calls == [(Means(2, gpu=on_gpu()), 4)]  # at one go
     monkeypatch.delenv("UNSEEN_EXECUTOR")
     list(run(jobs, [pair], tmp_path / "usual", workers=1))
     assert outcomes(tmp_path / "fourth") == outcomes(tmp_path / "usual")
