@@ -58,7 +58,7 @@ def lacking_space(folder: Path, needed: int) -> str:
 
 
 def refuse_full_disk(folder: Path, needed: int, *, ignore: bool) -> None:
-    """Refuse to start an extraction that the disk has not the space for, unless that is to be ignored."""
+    """Refuse to start an extraction that needs more disk space than is free, unless told to ignore that."""
     lacking = lacking_space(folder, needed)
     if lacking and not ignore:
         raise UserError(f"{lacking}; make room, give another folder (--out), or start all the same (--ignore-disk)")
