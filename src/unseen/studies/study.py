@@ -1,0 +1,174 @@
+"""The one shape of a study: request → plan → features → jobs → scores.
+
+A request says what is asked. It can tell what is to be done and what that takes (`Plan`), and make ready what jobs work
+on (`Prepared`). Everything else is here, once for all studies: the run on disk, the jobs that are missing, resuming.
+The command line and the Python API call the same functions and differ in how they `Watch`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from unseen.features.disk import refuse_full_disk
+from unseen.files import check_writable
+from unseen.runs.data import RunData
+from unseen.runs.job import job_key
+from unseen.runs.lock import folder_lock
+from unseen.runs.notices import Notice
+from unseen.runs.record import extend_run, with_scores
+from unseen.runs.results import RESULTS, missing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from unseen.features.one_pass import Progress
+
+J = TypeVar("J")
+T = TypeVar("T")
+Cell = str | int | float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a study will do, and what that takes.
+
+    Attributes:
+        title: of the study.
+        parts: one for each domain, data set or training: column → name or number. All have the same columns.
+        jobs: all of the study, and `jobs_left` those without a result.
+        extraction: seconds that the features that are missing should take, and `probing` the jobs that are missing.
+        disk: bytes that are still to be written, and `free` those that the disk has.
+        memory: bytes while the largest part is worked on; 0 where that was not estimated.
+        notices: what cannot be done as asked.
+    """
+
+    title: str
+    parts: Sequence[Mapping[str, Cell]]
+    jobs: int
+    jobs_left: int
+    extraction: float = 0.0
+    probing: float = 0.0
+    disk: int = 0
+    free: int = 0
+    memory: int = 0
+    notices: Sequence[Notice] = ()
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row per part."""
+        import pandas as pd
+
+        return pd.DataFrame([dict(part) for part in self.parts])
+
+    def __repr__(self) -> str:
+        return f"Plan({self.title!r}: {len(self.parts)} parts, {self.jobs_left} of {self.jobs} jobs to do)"
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().to_html(index=False))
+
+
+class Watch(Protocol):
+    """Told how a study goes on: commands print it, notebooks show bars."""
+
+    def planned(self, plan: Plan) -> None:
+        """What will be done, before it starts."""
+
+    def tell(self, sentence: str) -> None:
+        """Something that the user should know now."""
+
+    def extracting(self, domain: str, split: str) -> "Callable[[Progress], None]":
+        """Called as the features of a split are extracted."""
+
+    def started(self, left: int, jobs: int, seconds: float) -> None:
+        """So many of all jobs are to do, and should take so long."""
+
+    def track(self, items: Iterable[T], what: str, total: int) -> Iterator[T]:
+        """Passes items on as they are done."""
+
+
+class Silent:
+    """A watch that says nothing."""
+
+    def planned(self, plan: Plan) -> None:
+        pass
+
+    def tell(self, sentence: str) -> None:
+        pass
+
+    def extracting(self, domain: str, split: str) -> "Callable[[Progress], None]":
+        return lambda progress: None
+
+    def started(self, left: int, jobs: int, seconds: float) -> None:
+        pass
+
+    def track(self, items: Iterable[T], what: str, total: int) -> Iterator[T]:
+        yield from items
+
+
+@dataclass(frozen=True)
+class Prepared(Generic[J]):
+    """A study whose features are there.
+
+    Attributes:
+        run: what is written of it, without its scores.
+        jobs: all of them, those that have a result already among them.
+        work: given the jobs, the folder of results and a number of workers, runs those that are missing and passes on
+            each as it is done.
+        seconds: given the same, what the missing ones should take.
+        write_beside: writes further files of the run into its folder, which is locked meanwhile.
+    """
+
+    run: RunData
+    jobs: Sequence[J]
+    work: Callable[[Sequence[J], Path, int], Iterator[J]]
+    seconds: Callable[[Sequence[J], Path, int], float]
+    write_beside: Callable[[Path], None] = lambda folder: None
+
+
+class Request(Protocol[J]):
+    """What is asked of a study; a frozen dataclass for each study."""
+
+    def plan(self, out: Path, workers: int) -> Plan:
+        """What is to be done in a folder; the folder of another run is refused."""
+
+    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[J]:
+        """Extract the features that are missing, or open those that are there."""
+
+
+def plan_study(request: Request[J], out: Path, *, workers: int = 1) -> Plan:
+    """What a study would do, without doing any of it."""
+    check_writable(out)
+    return request.plan(out, workers)
+
+
+def run_study(
+    request: Request[J], out: Path, *, workers: int = 1, watch: Watch | None = None, ignore_disk: bool = False
+) -> RunData:
+    """Do what is missing of a study in a folder, and return the whole run with its scores.
+
+    A call that was stopped continues when it is repeated; one that asks for another part of the same study adds it.
+
+    Args:
+        ignore_disk: start although the disk seems too small.
+    """
+    told = watch or Silent()
+    check_writable(out)
+    plan = request.plan(out, workers)
+    told.planned(plan)
+    refuse_full_disk(out, plan.disk, ignore=ignore_disk)
+    return run_prepared(request.prepare(out, workers, told), out, workers=workers, watch=told)
+
+
+def run_prepared(found: Prepared[J], out: Path, *, workers: int = 1, watch: Watch | None = None) -> RunData:
+    """Write down what a run is, do its missing jobs, and return the run with its scores."""
+    told = watch or Silent()
+    with folder_lock(out):
+        data, keys = extend_run(out, found.run, [job_key(job) for job in found.jobs])
+        found.write_beside(out)
+    results = out / RESULTS
+    left = len(missing(found.jobs, results))
+    if left:
+        told.started(left, len(found.jobs), found.seconds(found.jobs, results, workers))
+    for _ in told.track(found.work(found.jobs, results, workers), "jobs done", left):
+        pass
+    return with_scores(out, data, keys)
