@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError
-from unseen.metrics.boxes import Bools, Detections, Floats, Objects, intersections, overlaps
+from unseen.images.dense.labels import Objects
+from unseen.metrics.boxes import Bools, Detections, Floats, intersections, overlaps
 
 THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
 """Of intersection over union: 0.50, 0.55 … 0.95."""
@@ -37,8 +38,8 @@ def voc_scores(truth: Sequence[Objects], found: Sequence[Detections], classes: i
 
     A detection belongs to the object that it overlaps most. It is a hit if the overlap is strictly greater than the
     threshold and no detection with a higher score has hit the object; detections of ignored (`difficult`) objects do
-    not count. Widths and heights include the last pixel (+1), and scores are rounded to three decimals, equal ones
-    in the given order.
+    not count. The +1 in the widths and heights of VOC's own code is in the edges of boxes already. Scores are rounded
+    to three decimals, equal ones in the given order.
     """
     _check(truth, found)
     tables = [_voc_class(truth, found, number) for number in range(classes)]
@@ -54,7 +55,7 @@ def _voc_class(truth: Sequence[Objects], found: Sequence[Detections], number: in
     before = 0
     for true, detected in zip(truth, found, strict=True):
         mine, own = true.classes == number, detected.classes == number
-        shared = overlaps(detected.boxes[own], true.boxes[mine], extra=1.0)
+        shared = overlaps(detected.boxes[own], true.boxes[mine])
         scores.append(np.round(detected.scores[own], 3))
         # Without an object in the image, the overlap is 0 and the place is never looked at.
         nearest = shared.argmax(axis=1) if mine.any() else np.zeros(int(own.sum()), dtype=np.int64)

@@ -7,9 +7,7 @@ import torch
 from torch import Tensor
 
 from unseen.errors import UserError
-
-IGNORED = 255
-"""The label of pixels that are neither trained on nor scored, as in PASCAL VOC."""
+from unseen.images.dense.labels import IGNORED
 
 
 @dataclass(frozen=True)
