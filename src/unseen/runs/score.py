@@ -4,7 +4,7 @@ The schema of a score, in JSON and as columns of a table:
 
 | key | meaning |
 | --- | --- |
-| study | what was asked: `concepts`, `tasks`, `probe` |
+| study | what was asked: `concepts`, `tasks`, `shifts`, `probe` |
 | protocol | the protocol and its version, `cog-v2`; a shortened form is a protocol of its own, `cog-v2-short` |
 | backbone | whose features, as named in the study |
 | domain | which concepts: `in1k` or `seen`, `l1` … `l5`, or a data set's name |
