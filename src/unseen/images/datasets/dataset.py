@@ -56,6 +56,7 @@ class Dataset:
         counts: images of each split of a complete copy, under "train", "val" and "test", or under "all".
         layouts: in the order of preference; see `open_dataset` for which of several copies is read.
         get: the site and the files to take from it, or the package to install.
+        kind: of task, the name of a file in `unseen.studies.tasks.kinds`.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Dataset:
     get: str
     licence: str
     citation: str
+    kind: str = "classification"
 
     @property
     def multi_label(self) -> bool:
