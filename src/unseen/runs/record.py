@@ -8,7 +8,7 @@ The schema of `run.json`; the types are in `unseen.runs.data`:
 | key | meaning |
 | --- | --- |
 | format | the version of this schema, `FORMAT` |
-| study | `concepts`, `tasks` or `probe` |
+| study | `concepts`, `tasks`, `shifts` or `probe` |
 | keys | the content keys of its jobs, which name their results |
 | title, baseline | of the page: its heading, and the backbone that differences are first taken from |
 | backbones | name, category, description, cautions, accuracy on ImageNet, what decided features and fine-tuning |
