@@ -23,7 +23,8 @@ from unseen.papers.comparability import Draw
 from unseen.runs.data import Study
 from unseen.runs.flaws import Flaw
 from unseen.runs.notices import Notice, left_out
-from unseen.studies.concepts.features import OWN, SUFFIXES, Place, read_about
+from unseen.studies.concepts.features import OWN, SUFFIXES, Place
+from unseen.studies.features import read_about
 from unseen.studies.tasks.kinds import kind_of
 
 STUDY: Study = "tasks"
