@@ -158,7 +158,7 @@ def find_task_features(folder: Path, names: Sequence[str], backbones: Sequence[s
         faults += found.faults
     if not features and faults:
         more = f" (and {len(faults) - 1} more that cannot be used)" if len(faults) > 1 else ""
-        raise UserError(f"{faults[0].clause}{more}")
+        raise UserError(f"{faults[0].text}{more}")
     if not features:
         raise UserError(f"{folder}: no features of any data set; each has a folder of its name ({', '.join(DATASETS)})")
     return Found(features, faults)

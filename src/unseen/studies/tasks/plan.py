@@ -52,9 +52,7 @@ def skipped(tasks: Sequence[TaskFeatures]) -> list[Notice]:
     return [notice for task in by_name.values() for notice in kind_of(task.dataset).skipped(task)]
 
 
-def plan_dataset(
-    opened: OpenDataset, backbones: Sequence[Backbone], folder: Path, settings: Settings
-) -> DatasetPlan:
+def plan_dataset(opened: OpenDataset, backbones: Sequence[Backbone], folder: Path, settings: Settings) -> DatasetPlan:
     """The features of a data set, and what those take that are not below `folder` yet."""
     kind, images, place = kind_of(opened.dataset), len(opened.manifest), folder / opened.dataset.name
     specs, settings = [backbone.spec for backbone in backbones], kind.settings(settings)
@@ -73,8 +71,7 @@ def plan_dataset(
         seconds = reading + computing if settings.device == "cpu" else max(reading, computing)
     features = [kind.expect(opened, backbone.spec, backbone.label) for backbone in backbones]
     size = sum(
-        feature_bytes(rows, each.vectors * each.dimension, settings)
-        for each, rows in zip(features, left, strict=True)
+        feature_bytes(rows, each.vectors * each.dimension, settings) for each, rows in zip(features, left, strict=True)
     )
     return DatasetPlan(features, 1 - max(left) / images, size, seconds)
 

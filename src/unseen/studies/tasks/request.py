@@ -13,10 +13,10 @@ from unseen.jobs.fit_progress import FitProgress
 from unseen.jobs.task_work import TaskJob
 from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol
 from unseen.runs.data import RunData
-from unseen.runs.flaws import flaw_sentences
 from unseen.runs.notices import Notice
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS
+from unseen.studies.features import FEATURES, damaged_images
 from unseen.studies.study import Cell, Plan, Prepared, Watch
 from unseen.studies.tasks.features import Found, TaskFeatures, extract_dataset
 from unseen.studies.tasks.opened import Opened
@@ -24,8 +24,6 @@ from unseen.studies.tasks.plan import DatasetPlan, plan_dataset, probing_seconds
 from unseen.studies.tasks.study import TITLE, run_tasks, task_provenance, task_run
 from unseen.words import duration
 
-FEATURES = "features"
-"""The folder of features, in that of a run."""
 COUNTED = ("train", "val", "test", "all")
 
 
@@ -116,11 +114,14 @@ def _extracted(source: FromImages, out: Path, watch: Watch) -> Found:
         part = extract_dataset(each, source.backbones, out / FEATURES, source.settings, watch.extracting)
         found.features.extend(part.features)
         found.faults.extend(part.faults)
-    flaws = [flaw for each in found.features for flaw in each.flaws]
-    for sentence in [*(fault.sentence for fault in found.faults), *flaw_sentences(flaws)]:
-        watch.tell(sentence)
+    for fault in found.faults:
+        watch.tell(fault.sentence)
+    for task in found.features:
+        for split, store in task.places.items():
+            if sentence := damaged_images(f"{task.dataset.name}, {split}", Path(store)):
+                watch.tell(sentence)
     if not found.features:
-        raise UserError(found.faults[0].clause)
+        raise UserError(found.faults[0].text)
     return found
 
 
