@@ -69,6 +69,12 @@ def task_tables(page: TaskPage) -> list[Table]:
     return [table for table in (linear, tuned, *few, *calibration, *correlated) if table.rows]
 
 
+def score_row(score: Score) -> dict[str, object]:
+    """What a table for other programs has of a score."""
+    named = {"backbone": score.backbone, "dataset": score.domain, "setting": task_setting(score)}
+    return {**named, "metric": score.metric, "value": score.value, "low": score.low, "high": score.high}
+
+
 def score_rows(page: TaskPage) -> list[dict[str, object]]:
     """The run's own scores as a table for other programs, and of those of a linear probe what its fit is worth.
 
@@ -82,12 +88,10 @@ def score_rows(page: TaskPage) -> list[dict[str, object]]:
     for score in page.scores:
         if score.published:
             continue
-        setting = task_setting(score)
-        fit = fits.get((score.backbone, score.domain)) if setting in {LINEAR, ECE, SCALED_ECE} else None
+        row = score_row(score)
+        fit = fits.get((score.backbone, score.domain)) if row["setting"] in {LINEAR, ECE, SCALED_ECE} else None
         rested = {"penalty": fit.penalty, "edge": fit.edge, "converged": not fit.stopped} if fit else NO_FIT
-        named = {"backbone": score.backbone, "dataset": score.domain, "setting": setting, "metric": score.metric}
-        ends = {"value": score.value, "low": score.low, "high": score.high}
-        rows.append({**named, **ends, **rested, "limit": limits.get(score.domain)})
+        rows.append({**row, **rested, "limit": limits.get(score.domain)})
     return rows
 
 
