@@ -8,11 +8,11 @@ import pytest
 import torch
 import typer
 from typer.testing import CliRunner
+from unseen.studies.shifts.models import Evaluated
 
 from unseen.cli import shift_models
 from unseen.cli.ls import shift_sets
 from unseen.errors import UserError
-from unseen.studies.shifts.models import Evaluated
 
 NOTHING = Evaluated((), {})
 app = typer.Typer()

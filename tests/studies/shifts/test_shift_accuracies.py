@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from shift_places import CATS, PLAN, SETTINGS, make_sets, opened, seeded, table
+from unseen.studies.shifts.models import evaluate_models
 
 from unseen.errors import UserError
 from unseen.files import write_table
 from unseen.studies.shifts.accuracies import ABOUT
-from unseen.studies.shifts.models import evaluate_models
 from unseen.studies.shifts.plans import ModelPlan
 from unseen.studies.shifts.predictions import read_predictions, write_predictions
 

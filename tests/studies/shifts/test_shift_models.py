@@ -12,12 +12,12 @@ import timm
 import torch
 from PIL import Image
 from shift_places import CATS, DOGS, PLAN, SETTINGS, SYNSETS, make_sets, opened, table
+from unseen.studies.shifts.models import evaluate_models, table_columns
 
 from unseen.errors import UserError
 from unseen.images.shift_sets.labels import CIFAR_10, imagenet_classes
 from unseen.metrics.class_subset import subset_accuracy
 from unseen.ontology.class_mapping import imagenet_to_cifar10
-from unseen.studies.shifts.models import evaluate_models, table_columns
 from unseen.studies.shifts.plans import ModelPlan, load_model, read_plans
 
 
