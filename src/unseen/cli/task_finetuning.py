@@ -96,22 +96,21 @@ def _device(name: str | None) -> "torch.device":
 
 def _show_plan(plan: "Sequence[Planned]", device: "torch.device", out: Path) -> None:
     from unseen.features.disk import free_disk
-    from unseen.studies.tasks.finetune import cost, step_seconds
+    from unseen.studies.finetuning import Steps, training_seconds
+    from unseen.studies.tasks.finetune import cost
 
-    rows, seconds, most = [], 0.0, 0
-    measured: dict[str, float] = {}
+    rows, most = [], 0
+    todo: list[Steps] = []
     for item in plan:
         job, left = item.job, cost(item.job, item.opened, out)
-        if left.steps and job.backbone not in measured:
-            measured[job.backbone] = step_seconds(item.backbone, job.protocol.batch, device)
-        seconds += left.steps * measured.get(job.backbone, 0.0)
+        todo.append(Steps(item.backbone, job.protocol.batch, left.steps))
         most = max(most, left.bytes)
         parts = item.opened.manifest.splits
         counts = (f"{sum(part == split for part in parts):,}" for split in ("train", "val", "test"))
         rows.append((job.domain, job.backbone, *counts, job.metric, left.trainings, f"{left.steps:,}"))
     columns = ("data set", "backbone", "train", "val", "test", "metric", "trainings left", "steps left")
     print_table("Fine-tuning", columns, rows, (*columns[2:5], *columns[6:]))
-    free = free_disk(out)
+    free, seconds = free_disk(out), training_seconds(todo, device)
     console().print(
         f"\nAbout {duration(seconds)} of training on {device}, beside decoding, and for the time of a data set up to "
         f"{byte_size(most)} of disk for its decoded images, of which {byte_size(free)} are free."
