@@ -42,7 +42,7 @@ def shift_scores(result: Result) -> Iterator[Score]:
     job, values = result.job, result.values
     yield Score(
         job["study"], job["protocol"], job["backbone"], job["domain"], CLASSIFIER, None, 0, TOP1,
-        values["correct"] / values["images"], result.seconds, result.versions, result.key,
+        values["correct"] / values["images"], seconds=result.seconds, versions=result.versions, key=result.key,
     )  # fmt: skip
 
 

@@ -87,28 +87,28 @@ def add_results(folder: Path, run: "RunData", results: "Sequence[Result]") -> di
     Returns:
         Model → the columns in which it had another accuracy, or one where it has none now.
     """
-    groups, order = ({name: number for number, name in enumerate(names)} for names in (
-        [each.name for each in run.backbones], [each.name for each in run.domains]
-    ))  # fmt: skip
-    sorted_results = sorted(results, key=lambda r: (groups[r.job["backbone"]], order[r.job["domain"]]))
+    models, columns = [each.name for each in run.backbones], [each.name for each in run.domains]
     facts, cells = dict[str, Facts](), dict[tuple[str, str], dict[str, float]]()
-    for result in sorted_results:
+    for result in sorted(results, key=lambda result: models.index(result.job["backbone"])):
         job, values = result.job, result.values
         facts[job["domain"]] = Facts(job["test_set"], values["images"], values["classes"], job["classes"])
         row = cells.setdefault((job["backbone"], job["classifier"]), {})
         row[job["domain"]] = values["correct"] / values["images"]
     group = {each.name: each.category for each in run.backbones}
-    in_order = {name: facts[name] for name in order if name in facts}
-    return add_rows(folder, [Row(model, group[model], digest, row) for (model, digest), row in cells.items()], in_order)
+    rows = [Row(model, group[model], classifier, row) for (model, classifier), row in cells.items()]
+    return add_rows(folder, rows, facts, columns)
 
 
-def add_rows(folder: Path, rows: Sequence[Row], facts: Mapping[str, Facts]) -> dict[str, tuple[str, ...]]:
+def add_rows(
+    folder: Path, rows: Sequence[Row], facts: Mapping[str, Facts], order: Sequence[str] = ()
+) -> dict[str, tuple[str, ...]]:
     """Put accuracies of models into the tables: into a row if that is of the same classifier, or in place of it.
 
     A row that stays keeps its group unless another is given.
 
     Args:
         facts: of all columns of the rows.
+        order: of columns; those that it does not name come before.
 
     Returns:
         Model → the columns in which it had another accuracy, or one where it has none now.
@@ -127,8 +127,11 @@ def add_rows(folder: Path, rows: Sequence[Row], facts: Mapping[str, Facts]) -> d
             changed = tuple(name for name in table.facts if before.get(name) and before[name] != after.get(name))
             if changed:
                 replaced[row.model] = changed
-        if (made, known := table.facts | facts) != (table.rows, table.facts):
-            _write(folder, _Table(made, known))
+        known = {**table.facts, **facts}
+        names = [*(name for name in known if name not in order), *(name for name in order if name in known)]
+        changed_table = _Table(made, {name: known[name] for name in names})
+        if (changed_table, names) != (table, list(table.facts)):
+            _write(folder, changed_table)
     return replaced
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from unseen.errors import UserError
 from unseen.features.disk import free_disk
 from unseen.features.settings import Settings
-from unseen.images.shift_sets.shift_set import OpenSet
+from unseen.images.shift_sets.registry import get_sets, sets_below
+from unseen.images.shift_sets.shift_set import OpenSet, open_set
 from unseen.jobs.shift_job import ShiftJob
 from unseen.runs.data import Backbone, Domain, FeatureKey, RunData
 from unseen.runs.execute import Means, execute
@@ -120,8 +121,8 @@ class ShiftRequest:
         if passed_over:
             each = "; ".join(f"{model}: {why}" for model, why in passed_over.items())
             raise UserError(
-                f"{len(passed_over)} of {len(self.plans)} models could not be loaded ({each}); the others are in {out}, "
-                "and the same command adds these once it is corrected"
+                f"{len(passed_over)} of {len(self.plans)} models could not be loaded ({each}); the others are in "
+                f"{out}, and the same command adds these once it is corrected"
             )
 
     def _sentences(self, found: Survey) -> Iterator[str]:
@@ -156,6 +157,18 @@ class ShiftRequest:
             features=[FeatureKey(job.backbone, job.domain, job_key(job)) for job in jobs],
             study=STUDY,
         )
+
+
+def open_sets(root: Path, names: Sequence[str] = (), *, partial: bool = False) -> list[OpenSet]:
+    """Test sets below a folder: those of some names or patterns, or all that are there.
+
+    Args:
+        partial: take incomplete copies too.
+    """
+    chosen = get_sets(names) if names else sets_below(root)
+    if not chosen:
+        raise UserError(f"{root}: no test set below it; see unseen ls shift-sets for where they are expected")
+    return [open_set(each, root, partial=partial) for each in chosen]
 
 
 def _backbone(model: Surveyed, group: str) -> Backbone:
