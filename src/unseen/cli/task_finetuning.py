@@ -205,11 +205,10 @@ def _finish(done: "Sequence[Planned]", out: Path, absent: "Sequence[Notice]", fa
         absent: on data sets that were left out, which the run keeps.
         failed: lines on what failed, for the page alone: the next time it may not.
     """
-    from dataclasses import asdict
-
     import pandas as pd
 
     from unseen.report.tasks.finetune_page import findings, finetune_tables, write_finetune_page
+    from unseen.report.tasks.tables import score_row
     from unseen.runs.lock import folder_lock
     from unseen.runs.tables import write_table
     from unseen.studies.tasks.finetune import finetune_page, finetune_run, finetuned_results, record_finetunings
@@ -221,8 +220,8 @@ def _finish(done: "Sequence[Planned]", out: Path, absent: "Sequence[Notice]", fa
         said = [*(each.sentence for each in absent), *(f"Failed: {line}." for line in failed)]
         page = finetune_page(data, finetuned_results(out, keys), said)
         write_finetune_page(page, out / PAGE)
-        scores = pd.DataFrame([asdict(score) for each in page.tuned for score in each.scores])
-        write_table(scores.drop(columns="published"), out / TABLE)
+        scores = [score_row(score) for each in page.tuned for score in each.scores]
+        write_table(pd.DataFrame(scores), out / TABLE)
     for table in finetune_tables(page):
         rows = [(row.name, *(cell.text for cell in row.cells)) for row in table.rows if not row.published]
         print_table(table.caption, ("backbone", *table.columns), rows, table.columns)

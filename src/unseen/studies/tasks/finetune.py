@@ -21,7 +21,7 @@ from unseen.jobs.finetune_images import TaskImages, whole_transform
 from unseen.jobs.finetune_task_job import (
     FinetuneTaskJob,
     FinetuneTrialJob,
-    finetuned_task_scores,
+    finetune_task_scores,
     short_notices,
     trial_jobs,
 )
@@ -248,7 +248,7 @@ def _tuned(result: Result) -> Tuned:
             dataset=job["domain"],
             title=DATASETS[job["domain"]].title,
             metric=job["metric"],
-            scores=finetuned_task_scores(result),
+            scores=list(finetune_task_scores(result)),
             tried=[
                 Tried(setting.rate, setting.decay * setting.rate, setting.augment, value)
                 for setting, value in zip(grid.settings, values["validation"], strict=True)
