@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unseen.cli.choices import split_names
-from unseen.cli.extract import decoders, extraction_settings
+from unseen.cli.extract import decoders
+from unseen.cli.option_groups import extraction_settings
 from unseen.cli.options import (
     BatchOption,
     CheckpointOption,
