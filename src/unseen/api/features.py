@@ -3,15 +3,12 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from unseen.api.progress import progress_bar
+from unseen.api.progress import bars
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from unseen.backbones.backbone import Backbone, Pool
     from unseen.features.features import Features
-    from unseen.features.one_pass import Progress
-    from unseen.features.settings import Precision
+    from unseen.features.settings import Precision, Settings
     from unseen.images.datasets.open_dataset import OpenDataset
 
 
@@ -116,11 +113,37 @@ def extract(
         >>> features["train"].X.shape
     """
     from unseen.features.extract import extract as extract_split
-    from unseen.features.settings import Settings
     from unseen.features.store import read_store
     from unseen.images.datasets.open_dataset import OpenDataset
     from unseen.images.manifest import whole
     from unseen.images.open_source import open_images
+
+    settings = extraction_settings(device, precision, batch, workers, on_error, fast, exif)
+    if isinstance(data, OpenDataset):
+        source, manifest, name = data.source, data.manifest, data.dataset.name
+    else:
+        source = open_images(data)
+        manifest, name = whole(source, "all"), Path(data).name
+    features = {}
+    with bars(show=progress) as watch:
+        for split in dict.fromkeys(manifest.splits):
+            shown = watch.extracting(name, split)
+            [store] = extract_split(source, manifest, split, [net], Path(out), settings, watch=shown)
+            features[split] = read_store(store)
+    return features
+
+
+def extraction_settings(
+    device: str | None,
+    precision: "Precision | None",
+    batch: int,
+    workers: int,
+    on_error: Literal["fail", "report"],
+    fast: bool,
+    exif: bool,
+) -> "Settings":
+    """How to extract: on a GPU and in half precision where there is one."""
+    from unseen.features.settings import Settings, checked_device
 
     place = _device(device)
     settings = Settings(
@@ -132,21 +155,8 @@ def extract(
         fast=fast,
         exif=exif,
     )
-    if isinstance(data, OpenDataset):
-        source, manifest, name = data.source, data.manifest, data.dataset.name
-    else:
-        source = open_images(data)
-        manifest, name = whole(source, "all"), Path(data).name
-    features = {}
-    for split in dict.fromkeys(manifest.splits):
-        with progress_bar(f"{name}, {split}: images", show=progress) as advance:
-
-            def watch(state: "Progress", advance: "Callable[[int, int], None]" = advance) -> None:
-                advance(state.done, state.total)
-
-            [store] = extract_split(source, manifest, split, [net], Path(out), settings, watch=watch)
-        features[split] = read_store(store)
-    return features
+    checked_device(settings)  # before a backbone is moved to it
+    return settings
 
 
 def _device(device: str | None) -> str:

@@ -64,6 +64,10 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             Metric("within-30", higher_is_better=True, lower=0, upper=1, unit="share"),
             Metric("depth-rmse", higher_is_better=False, lower=0, upper=inf, unit="metres"),
             Metric("delta1", higher_is_better=True, lower=0, upper=1, unit="share"),
+            # After temperature scaling.
+            Metric("scaled-ece", higher_is_better=False, lower=0, upper=1, unit="share"),
+            # A difference of accuracies, which has no place on a logit scale.
+            Metric("effective-robustness", higher_is_better=True, lower=-inf, upper=inf, unit="share"),
         )
     }
 )
