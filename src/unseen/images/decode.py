@@ -137,6 +137,17 @@ def open_picture(image: bytes, where: str) -> "Picture":
     return picture
 
 
+def whole_pixels(image: Image, where: str) -> NDArray[np.uint8]:
+    """(h, w, 3) RGB of a whole image at its own size; a damaged one is an error that begins with `where`."""
+    if isinstance(image, np.ndarray):
+        return image if image.ndim == 3 else np.repeat(image[..., None], 3, axis=2)
+    picture = open_picture(image, where)
+    try:
+        return np.array(_rgb(picture))
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
+
+
 def proportion(image: Image) -> float:
     """Width : height of an image as it is stored, from its header alone; raises as `decode` does."""
     width, height = image_size(image)

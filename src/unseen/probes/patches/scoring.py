@@ -30,15 +30,19 @@ class MapScorer:
     """
 
     codes: Codes
-    grid: tuple[int, int]
+    grid: tuple[int, int] = (1, 1)
     _counts: Tensor | None = None
     _errors: list[Tensor] = field(default_factory=list)
     _depths: list[tuple[float, float]] = field(default_factory=list)
 
     def add(self, patches: Tensor, labels: Map) -> Tensor:
         """Score an image; the prediction at the size of its labels is returned."""
-        device = patches.device
-        predicted = self.codes.decode(upsampled(patches, self.grid, (labels.shape[0], labels.shape[1])))
+        return self.add_map(upsampled(patches, self.grid, (labels.shape[0], labels.shape[1])), labels)
+
+    def add_map(self, probabilities: Tensor, labels: Map) -> Tensor:
+        """Score an image by probabilities (count, H, W) at the size of its labels; the prediction is returned."""
+        device = probabilities.device
+        predicted = self.codes.decode(probabilities)
         truth = torch.as_tensor(labels, device=device)
         if self.codes.kind == "classes":
             counts = confusion(predicted, truth, self.codes.count, IGNORED)
