@@ -8,7 +8,6 @@ from pathlib import Path
 
 from unseen.backbones.backbone import Backbone
 from unseen.device import on_gpu
-from unseen.errors import UserError, did_you_mean
 from unseen.features.disk import feature_bytes, remaining_rows
 from unseen.features.settings import Settings
 from unseen.features.speed import seconds_per_image
@@ -22,7 +21,7 @@ from unseen.probes.sgd.memory import SweepSize
 from unseen.probes.sgd.rows import ALIGNED
 from unseen.studies.concepts.features import SIDES
 from unseen.studies.concepts.variants import PLAIN
-from unseen.studies.probing import EXTENDED, FeaturePair
+from unseen.studies.probing import FeaturePair
 
 
 @dataclass(frozen=True)
@@ -77,54 +76,6 @@ class DomainCost:
     done: int
     bytes: int
     missing: int
-
-
-@dataclass(frozen=True)
-class Costs:
-    """What is left to do.
-
-    Attributes:
-        extraction: seconds, and `probing` likewise.
-        memory: bytes while the largest domain is probed: of each process on a CPU, of the device on a GPU.
-        free: bytes on the disk that the study is written to.
-    """
-
-    domains: tuple[DomainCost, ...]
-    extraction: float
-    probing: float
-    memory: int
-    free: int
-
-    @property
-    def disk(self) -> int:
-        """Bytes of features that are still to be written."""
-        return sum(domain.missing for domain in self.domains)
-
-
-def chosen_domains(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
-    """`l1,l5` as names of domains in the study's order; all of them where nothing was said."""
-    if text is None:
-        return tuple(known)
-    words = [word.strip().lower() for word in text.split(",") if word.strip()]
-    lower = [name.lower() for name in known]
-    wrong = next((word for word in words if word not in lower), None)
-    if wrong is not None or not words:
-        hint = did_you_mean(wrong, known) if wrong else ""
-        raise UserError(f"--domains takes some of {', '.join(known)}, with commas between, not '{text}'{hint}")
-    return tuple(name for name in known if name.lower() in words)
-
-
-def chosen_probes(text: str | None) -> tuple[str, ...]:
-    """`kmeans,pca` as kinds of further probes, in the study's order; all of them for `all`, none for None."""
-    if text is None:
-        return ()
-    words = [word.strip().lower() for word in text.split(",") if word.strip()]
-    wrong = next((word for word in words if word not in {*EXTENDED, "all"}), None)
-    if wrong is not None or not words:
-        hint = did_you_mean(wrong, EXTENDED) if wrong else ""
-        kinds = ", ".join(EXTENDED)
-        raise UserError(f"--extended takes some of {kinds}, with commas between, or all, not '{text}'{hint}")
-    return tuple(kind for kind in EXTENDED if kind in words or "all" in words)
 
 
 def extraction_costs(
