@@ -11,7 +11,7 @@ from unseen.cli.output import console, counted, duration, note, print_table, tra
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
-    from unseen.jobs.work import Job
+    from unseen.probes.probe import FeatureJob
     from unseen.runs.data import RunData
     from unseen.studies.probing import FeaturePair
 
@@ -28,7 +28,7 @@ def processes(workers: int | None) -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_missing(jobs: "Sequence[Job]", pairs: "Sequence[FeaturePair]", folder: Path, workers: int) -> None:
+def run_missing(jobs: "Sequence[FeatureJob]", pairs: "Sequence[FeaturePair]", folder: Path, workers: int) -> None:
     """Say how long it will take, then run what is missing."""
     from unseen.device import on_gpu
     from unseen.runs.results import RESULTS, missing

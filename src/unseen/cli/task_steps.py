@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
     from unseen.features.settings import Settings
     from unseen.images.datasets.open_dataset import OpenDataset
-    from unseen.jobs.fit_progress import FitProgress
     from unseen.probes.many_shot import ManyShotProtocol
+    from unseen.runs.fit_progress import FitProgress
     from unseen.runs.notices import Notice
     from unseen.studies.tasks.features import Found, TaskFeatures
 

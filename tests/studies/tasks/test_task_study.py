@@ -18,12 +18,12 @@ from unseen.images.datasets.registry import DATASETS
 from unseen.images.manifest import Manifest
 from unseen.images.source import Entry
 from unseen.images.transform import Transform
-from unseen.jobs.few_shot_job import FewShotJob
-from unseen.jobs.many_shot_job import ManyShotJob
-from unseen.jobs.task_work import TaskJob
+from unseen.probes.by_name.centroids import FewShotJob
+from unseen.probes.by_name.linear import ManyShotJob
 from unseen.probes.many_shot import ERICSSON_2021
 from unseen.runs.job import job_key
 from unseen.runs.results import read_result
+from unseen.runs.task_work import TaskJob
 from unseen.studies.tasks import plan as task_plan
 from unseen.studies.tasks import study as tasks
 from unseen.studies.tasks.features import TaskFeatures, expected_features, find_task_features

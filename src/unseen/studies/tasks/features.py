@@ -14,6 +14,7 @@ import numpy as np
 
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import ImageError, UserError, did_you_mean
+from unseen.features.by_hash import align_splits, split_labels
 from unseen.features.extract import extract
 from unseen.features.features import Features
 from unseen.features.one_pass import Progress
@@ -25,7 +26,6 @@ from unseen.images.datasets.listing import ALL, SPLITS
 from unseen.images.datasets.multi_label import class_names, shown_classes
 from unseen.images.datasets.open_dataset import SPLIT_WORDS, OpenDataset, check_classes
 from unseen.images.datasets.registry import DATASETS
-from unseen.jobs.task_features import align_splits, split_labels
 from unseen.papers.comparability import Draw
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.notices import Notice, left_out

@@ -11,15 +11,15 @@ from unseen.features.settings import Settings
 from unseen.features.speed import seconds_per_image
 from unseen.images.datasets.dataset import Dataset
 from unseen.images.datasets.open_dataset import OpenDataset
-from unseen.jobs.few_shot_job import QUERIES, WAYS, FewShotJob
-from unseen.jobs.many_shot_job import ManyShotJob
-from unseen.jobs.task_work import TaskJob, task_flops
 from unseen.papers.transfer import SOURCE
+from unseen.probes.by_name.centroids import QUERIES, WAYS, FewShotJob
+from unseen.probes.by_name.linear import ManyShotJob
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.runs.comparability_words import listed
 from unseen.runs.data import Study
 from unseen.runs.notices import Notice, notice
 from unseen.runs.results import missing
+from unseen.runs.task_work import TaskJob
 from unseen.studies.probing import product_rate
 from unseen.studies.tasks.comparisons import dataset_title, scored_data
 from unseen.studies.tasks.features import TaskFeatures, splits_of
@@ -130,8 +130,7 @@ def by_size(jobs: Sequence[TaskJob], tasks: Sequence[TaskFeatures]) -> tuple[lis
 def job_flops(job: TaskJob, tasks: Sequence[TaskFeatures]) -> float:
     """Multiplications and additions of a job on the features of its backbone and data set."""
     task = _task_of(job, tasks)
-    rows = task.rows["train"] if isinstance(job, ManyShotJob) else sum(task.rows.values())
-    return task_flops(job, rows, task.dimension, task.classes)
+    return job.flops(task.rows, task.dimension, task.classes)
 
 
 def _task_of(job: TaskJob, tasks: Sequence[TaskFeatures]) -> TaskFeatures:

@@ -5,26 +5,22 @@ from dataclasses import replace
 from pathlib import Path
 
 from unseen.errors import UserError
-from unseen.jobs.few_shot_job import FewShotJob, few_shot_scores
-from unseen.jobs.finetune_task_job import FinetuneTaskJob, finetuned_task_scores, short_notices
-from unseen.jobs.many_shot_job import ManyShotJob, many_shot_scores
-from unseen.jobs.zero_rows import zero_rows
 from unseen.metrics.correlation import LEAST
 from unseen.papers.transfer import (
-    ECE,
     IMAGENET,
-    LINEAR,
-    SCALED_ECE,
     TaskScore,
     imagenet_top1,
     published_task_scores,
 )
+from unseen.probes.by_name.linear import ManyShotJob
+from unseen.probes.finetuning.jobs import FinetuneTaskJob, short_notices
 from unseen.runs.data import RunData
 from unseen.runs.flaws import flaw_sentences
 from unseen.runs.merge import merge_with_names
 from unseen.runs.notices import unfinished
 from unseen.runs.record import read_record
 from unseen.runs.results import RESULTS, Result, read_all, read_result
+from unseen.runs.zero_rows import zero_rows
 from unseen.studies.tasks.analysis import averages, correlations, mean_errors, ranks, without_average
 from unseen.studies.tasks.comparisons import (
     Names,
@@ -35,6 +31,7 @@ from unseen.studies.tasks.comparisons import (
 )
 from unseen.studies.tasks.imagenet import against_imagenet
 from unseen.studies.tasks.page_data import Average, Bins, CorrelationTable, Fit, Pair, TaskPage
+from unseen.studies.tasks.scores import task_result_scores
 
 
 def task_page(folder: Path) -> TaskPage:
@@ -108,7 +105,7 @@ def page_of_results(data: RunData, found: Sequence[Result]) -> TaskPage:
             *filter(None, [data.notice]),
             *task_comparison_notices(verdicts),
             *flaw_sentences(flaws, {domain.name: domain.title for domain in data.domains}),
-            *short_notices(tuned),
+            *short_notices(result.job for result in tuned),
         ],
         notes=without_average([*own, *printed]),
         provenance=data.provenance,
@@ -157,26 +154,9 @@ def _data_name(result: Result, names: Names) -> str:
 
 def _checked(result: Result) -> list[TaskScore]:
     try:
-        return _scores(result)
+        return task_result_scores(result)
     except (KeyError, TypeError):
         raise UserError(f"the result {result.key}.json is damaged; delete the file and run again") from None
-
-
-def _scores(result: Result) -> list[TaskScore]:
-    job = result.job
-    if job["job"] == FinetuneTaskJob.__name__:
-        return finetuned_task_scores(result)
-    of = (job["backbone"], job["domain"])
-    if job["job"] == FewShotJob.__name__:
-        [score] = few_shot_scores(result)
-        return [TaskScore(*of, f"{job['shots']}-shot", score.metric, score.value, result.values["interval"])]
-    found = [
-        TaskScore(*of, ECE if score.metric == "ece" else LINEAR, score.metric, score.value)
-        for score in many_shot_scores(result)
-    ]
-    if "scaled_ece" in result.values:
-        found.append(TaskScore(*of, SCALED_ECE, "ece", float(result.values["scaled_ece"])))
-    return found
 
 
 def _fit(result: Result, names: Names) -> Fit:

@@ -2,13 +2,14 @@
 
 from dataclasses import asdict
 from math import isnan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from unseen.metrics.calibration import ReliabilityBins
-from unseen.probes.many_shot import Calibration
+if TYPE_CHECKING:
+    from unseen.metrics.calibration import ReliabilityBins
+    from unseen.probes.many_shot import Calibration
 
 
-def calibration_values(found: Calibration | None) -> dict[str, Any]:
+def calibration_values(found: "Calibration | None") -> dict[str, Any]:
     """Errors, temperatures and bins; nothing where images have several classes, and there is no calibration."""
     if found is None:
         return {}
@@ -21,6 +22,6 @@ def calibration_values(found: Calibration | None) -> dict[str, Any]:
     }
 
 
-def _bins(bins: ReliabilityBins) -> dict[str, list[float | None]]:
+def _bins(bins: "ReliabilityBins") -> dict[str, list[float | None]]:
     """The means of empty bins are null."""
     return {name: [None if isnan(number) else number for number in numbers] for name, numbers in asdict(bins).items()}
