@@ -55,7 +55,7 @@ def test_many_shot_job_and_its_scores(tmp_path: Path) -> None:
     result = read_result(tmp_path / "results", job_key(job))
     assert result is not None
     scores = {score.metric: score for score in result_scores(result)}
-    assert set(scores) == {"mean-per-class", "ece"}
+    assert set(scores) == {"mean-per-class", "ece", "scaled-ece"}
     assert scores["mean-per-class"].value > 0.9
     assert (scores["ece"].probe, scores["ece"].domain, scores["ece"].shots) == ("linear", "pets", None)
     assert len(result.values["validation"]) == 3
@@ -141,8 +141,8 @@ def test_changed_features_and_damaged_results(tmp_path: Path) -> None:
         run_task_job(many(hashes), places=places, load=read_features)
     bad = Result(
         "k",
-        {"study": "tasks", "protocol": "e", "backbone": "b", "domain": "d", "seed": 0, "shots": 5},
-        {"top1": 1.5},
+        {"job": "FewShotJob", "study": "tasks", "protocol": "e", "backbone": "b", "domain": "d", "seed": 0, "shots": 5},
+        {"top1": 1.5, "interval": 0.0},
         1,
         {},
     )

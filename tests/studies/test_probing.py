@@ -27,9 +27,9 @@ from unseen.probes.by_name.logistic import LogisticJob
 from unseen.probes.by_name.mlp import MlpJob
 from unseen.probes.by_name.pca import PcaJob
 from unseen.probes.logistic import probe_logistic
-from unseen.probes.mlp import MlpProtocol, probe_mlp
+from unseen.probes.mlp import probe_mlp
 from unseen.probes.probe import FeatureJob
-from unseen.probes.protocol import COG_V2, LogisticProtocol
+from unseen.probes.protocol import COG_V2, LogisticProtocol, MlpProtocol
 from unseen.runs.job import job_key
 from unseen.runs.kept_labels import correct_of, labelled, labels_place
 from unseen.runs.results import Result, missing, read_result

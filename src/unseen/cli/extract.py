@@ -1,7 +1,5 @@
 """`unseen extract`: from backbones and images to features on disk."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
@@ -36,14 +34,14 @@ from unseen.cli.options import (
     VectorsOption,
     WeightsOption,
 )
-from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, rate, track
+from unseen.cli.output import console, note, track
 from unseen.cli.running import processes
+from unseen.cli.watching import CommandWatch, extraction_lines
 from unseen.errors import UserError
 from unseen.files import check_writable
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
-    from unseen.features.one_pass import Progress
     from unseen.features.settings import Settings
     from unseen.images.manifest import Manifest
     from unseen.images.source import ImageSource
@@ -130,7 +128,7 @@ def extract(
         backbone, preprocessing or "published", settings.device, checkpoint, pool, layer, size, weights, name, normalize
     )
     refuse_full_disk(out, missing_bytes(opened, loaded, out, settings), ignore=ignore_disk)
-    for domain, word, stores in extract_domains(opened, loaded, out, settings, watch_domain):
+    for domain, word, stores in extract_domains(opened, loaded, out, settings, CommandWatch().extracting):
         for store in stores:
             say_store(f"{domain}, {word}", store)
 
@@ -165,11 +163,6 @@ def extraction_settings(
     return settings
 
 
-def watch_domain(domain: str, split: str) -> "Callable[[Progress], None]":
-    """Prints how far the extraction of a domain's split is."""
-    return _watch(f"{domain}, {split}: ")
-
-
 def _extract_plain(
     source: "ImageSource",
     manifest: "Manifest",
@@ -188,7 +181,7 @@ def _extract_plain(
     )
     refuse_full_disk(out, needed, ignore=ignore_disk)
     for word in words:
-        for store in run(source, manifest, word, loaded, out, settings, watch=_watch()):
+        for store in run(source, manifest, word, loaded, out, settings, watch=extraction_lines()):
             say_store(word, store)
 
 
@@ -205,14 +198,10 @@ def say_store(what: str, store: Path) -> None:
 
 def say_damaged(what: str, store: Path) -> None:
     """Print how many images a finished store had to leave out, if any."""
-    from unseen.features.store import MANIFEST
-    from unseen.studies.concepts.features import read_about
+    from unseen.studies.features import damaged_images
 
-    damaged = read_about(store).get("damaged", ())
-    if damaged:
-        first = f"{damaged[0]['id']}: {damaged[0]['reason']}"
-        are = "damaged image was" if len(damaged) == 1 else "damaged images were"
-        note(f"{what}: {len(damaged):,} {are} left out, first {first}; all are listed in {store / MANIFEST}")
+    if sentence := damaged_images(what, store):
+        note(sentence)
 
 
 def decoders(workers: int | None) -> int:
@@ -251,21 +240,3 @@ def _part(text: str) -> tuple[int, int]:
     if not (slash and number.isdigit() and parts.isdigit()):
         raise UserError(f"--part is two numbers, for instance 2/4 for the second of four, not '{text}'")
     return int(number), int(parts)
-
-
-def _watch(what: str = "") -> "Callable[[Progress], None]":
-    """Prints how far it is, every few seconds and at the end."""
-    last = time.monotonic()
-
-    def show(progress: "Progress") -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last > SECONDS_BETWEEN_LINES or progress.done == progress.total:
-            last = now
-            waited = progress.idle / progress.seconds if progress.seconds else 0.0
-            note(
-                f"{what}{progress.done:,} of {progress.total:,} images, {rate(progress.rate)}, "
-                f"{duration(progress.left)} left; the device waited {waited:.0%} of the time"
-            )
-
-    return show

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unseen.cli.choices import split_names
-from unseen.cli.extract import extraction_settings, watch_domain
+from unseen.cli.extract import extraction_settings
 from unseen.cli.options import (
     BatchOption,
     CheckpointOption,
@@ -18,6 +18,7 @@ from unseen.cli.options import (
 )
 from unseen.cli.output import Json, console, note, print_json, print_table
 from unseen.cli.running import processes
+from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def evaluate(
         settings,
         scopes=split_names("--classes", classes),
         mapping=choose_mapping(mapping).of if mapping else None,
-        watch=watch_domain,
+        watch=CommandWatch().extracting,
         tell=note,
     )
     _print(found.rows)

@@ -1,12 +1,26 @@
-"""What is kept of a calibration in a result, as JSON."""
+"""What is kept of a calibration in a result, as JSON, and the metrics it gives."""
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from math import isnan
 from typing import TYPE_CHECKING, Any
+
+from unseen.probes.job import Fit, read_flat
 
 if TYPE_CHECKING:
     from unseen.metrics.calibration import ReliabilityBins
     from unseen.probes.many_shot import Calibration
+
+
+def read_calibrated(variant: str, job: Mapping[str, Any], values: Mapping[str, Any], seed: int | None = None) -> Fit:
+    """The fit in a result by the data set's own metric, with its calibration errors where it has them.
+
+    Args:
+        seed: as in `read_flat`.
+    """
+    fit = read_flat(variant, (job["metric"],), job, values, seed)
+    errors = [("ece", values["ece"]), ("scaled-ece", values["scaled_ece"])] if "ece" in values else []
+    return replace(fit, values=[*fit.values, *errors])
 
 
 def calibration_values(found: "Calibration | None") -> dict[str, Any]:

@@ -25,6 +25,7 @@ class Fit:
         variant: what tables call it: the probe's name, with what tells apart several fits of one call (`knn-20`).
         values: (metric, value) pairs.
         details: how it came about: the hyper-parameters chosen and what they were chosen by; numbers, words and lists.
+        interval: half the width of the 95% interval of its first metric, where a probe tells.
         correct: (n,) which test samples it has right, in the order of the test set, where a probe tells.
     """
 
@@ -33,6 +34,7 @@ class Fit:
     seed: int
     values: Pairs
     details: Mapping[str, Any] = field(default_factory=dict)
+    interval: float | None = None
     correct: NDArray[np.bool_] | None = field(default=None, compare=False, repr=False)
 
 

@@ -22,7 +22,9 @@ def result_scores(result: Result) -> Iterator[Score]:
         protocol = job["protocol"]
         name = protocol["name"] if isinstance(protocol, dict) else protocol
         for fit in kinds[job["job"]].read(job, result.values):
-            for metric, value in fit.values:
+            for place, (metric, found) in enumerate(fit.values):
+                value = _sound(metric, found, result)
+                half = fit.interval if place == 0 else None
                 yield Score(
                     study=job["study"],
                     protocol=name,
@@ -32,7 +34,9 @@ def result_scores(result: Result) -> Iterator[Score]:
                     shots=fit.shots,
                     seed=fit.seed,
                     metric=metric,
-                    value=_sound(metric, value, result),
+                    value=value,
+                    low=None if half is None else value - half,
+                    high=None if half is None else value + half,
                     seconds=result.seconds,
                     versions=result.versions,
                     key=result.key,

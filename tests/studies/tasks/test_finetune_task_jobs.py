@@ -21,10 +21,10 @@ from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.manifest import Manifest
 from unseen.images.transform import Transform
 from unseen.metrics.average_precision import average_precision_11_point
+from unseen.papers.transfer import FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE, task_setting
 from unseen.probes.finetuning.grid import FinetuneGrid, finetune_grid
 from unseen.probes.finetuning.images import TaskImages, epoch_order, load_task_images, task_labels
 from unseen.probes.finetuning.jobs import (
-    FINETUNED,
     FinetuneTaskJob,
     FinetuneTrialJob,
     trial_jobs,
@@ -35,7 +35,6 @@ from unseen.runs.job import job_key
 from unseen.runs.results import Result
 from unseen.runs.scores import result_scores
 from unseen.studies.tasks.finetune_work import run_task, run_trial
-from unseen.studies.tasks.scores import task_result_scores
 
 CPU = torch.device("cpu")
 SIDE = 6
@@ -242,13 +241,10 @@ def test_scores_are_those_of_the_task_study() -> None:
     assert [(s.study, s.probe, s.domain, s.metric, s.value, s.seed) for s in scores] == [
         ("tasks", "fine-tuned", "pets", "mean-per-class", 0.5, 3),
         ("tasks", "fine-tuned", "pets", "ece", 0.1, 3),
+        ("tasks", "fine-tuned", "pets", "scaled-ece", 0.05, 3),
     ]
     assert {s.protocol for s in scores} == {"ericsson-2021-short"}
-    assert [(s.setting, s.metric, s.value) for s in task_result_scores(result)] == [
-        (FINETUNED, "mean-per-class", 0.5),
-        ("finetuned-ece", "ece", 0.1),
-        ("finetuned-scaled-ece", "ece", 0.05),
-    ]
+    assert [task_setting(s) for s in scores] == [FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE]
     with pytest.raises(UserError, match="no sound ece"):
         [*result_scores(replace(result, values=values | {"ece": 1.5}))]
 

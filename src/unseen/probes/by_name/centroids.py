@@ -5,7 +5,7 @@ nearest centroid.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.errors import UserError
@@ -65,7 +65,7 @@ class Centroids(Probe):
                 normalise=self.normalise,
             )
             details = {"interval": result.interval, "ways": self.ways, "episodes": self.episodes}
-            yield Fit(self.name, setting.shots, setting.seed, (("top1", result.accuracy),), details)
+            yield Fit(self.name, setting.shots, setting.seed, (("top1", result.accuracy),), details, result.interval)
 
     def flops(self, size: Size, setting: Setting) -> float:
         """Distances of queries to centroids, and reading all rows."""
@@ -123,7 +123,7 @@ class FewShotJob(Job):
 
     @classmethod
     def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        yield read_flat(Centroids.name, Centroids.metrics, job, values)
+        yield replace(read_flat(Centroids.name, Centroids.metrics, job, values), interval=values["interval"])
 
 
 PROBE = Centroids

@@ -17,7 +17,7 @@ class FineTuned(Probe):
     title: ClassVar[str] = "the whole backbone trained"
     input: ClassVar[Input] = "images"
     random: ClassVar[bool] = True
-    metrics: ClassVar[tuple[str, ...]] = ("top1", "top5", "mean-per-class", "map-11-point", "ece")
+    metrics: ClassVar[tuple[str, ...]] = ("top1", "top5", "mean-per-class", "map-11-point", "ece", "scaled-ece")
     commands: ClassVar[tuple[str, ...]] = ("unseen concepts --finetune", "unseen tasks --finetune")
 
 

@@ -14,8 +14,8 @@ from unseen.features.features import Features
 from unseen.images.datasets.listing import SPLITS
 from unseen.images.datasets.multi_label import class_names, targets
 from unseen.images.datasets.open_dataset import check_classes
-from unseen.probes.calibration_values import calibration_values
-from unseen.probes.job import Fit, Job, Pairs, read_flat
+from unseen.probes.calibration_values import calibration_values, read_calibrated
+from unseen.probes.job import Fit, Job, Pairs
 from unseen.probes.probe import DrawnProbe, ProbeData, Size
 from unseen.probes.protocol import LogisticProtocol, Setting
 
@@ -46,7 +46,7 @@ class Linear(DrawnProbe):
     name: ClassVar[str] = "linear"
     title: ClassVar[str] = "logistic regression to its optimum, its penalty chosen on validation data (Ericsson et al.)"
     random: ClassVar[bool] = True
-    metrics: ClassVar[tuple[str, ...]] = ("top1", "mean-per-class", "map-11-point", "ece")
+    metrics: ClassVar[tuple[str, ...]] = ("top1", "mean-per-class", "map-11-point", "ece", "scaled-ece")
     commands: ClassVar[tuple[str, ...]] = ("unseen tasks",)
     revision: ClassVar[int] = 4
     metric: Literal["top1", "mean-per-class"] = "top1"
@@ -161,8 +161,7 @@ class ManyShotJob(Job):
 
     @classmethod
     def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        metrics = (job["metric"], "ece") if "ece" in values else (job["metric"],)
-        yield read_flat(Linear.name, metrics, job, values, seed=0)
+        yield read_calibrated(Linear.name, job, values, seed=0)
 
 
 def _flops(rows: int, dimension: int, classes: int, steps: int) -> float:

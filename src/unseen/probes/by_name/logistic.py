@@ -66,7 +66,7 @@ class Logistic(Probe):
             }
             values = (("top1", result.top1), ("top5", result.top5))
             hits = top1_hits(rows, data.y_test, result.weights, result.bias)
-            yield Fit(self.name, setting.shots, setting.seed, values, details, hits)
+            yield Fit(self.name, setting.shots, setting.seed, values, details, correct=hits)
 
     def flops(self, size: Size, setting: Setting) -> float:
         """Of the products: trials on the larger part, then the final fit."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from unseen.probes.calibration_values import calibration_values
+from unseen.probes.calibration_values import calibration_values, read_calibrated
 from unseen.probes.job import Fit, Job, read_flat
 
 if TYPE_CHECKING:
@@ -88,8 +88,7 @@ class FinetuneTaskJob(Job):
 
     @classmethod
     def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        metrics = (job["metric"], "ece") if "ece" in values else (job["metric"],)
-        yield read_flat(NAME, metrics, job, values)
+        yield read_calibrated(NAME, job, values)
 
 
 def trial_jobs(job: FinetuneTaskJob) -> list[FinetuneTrialJob]:

@@ -4,13 +4,10 @@ Every setting of the grid is a job with a result of its own and a checkpoint whi
 goes on in the middle of a training, and one with more settings keeps the results of those that were tried before.
 """
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
-from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,12 +35,12 @@ from unseen.runs.lock import folder_lock
 from unseen.runs.notices import Notice
 from unseen.runs.record import VERSION, extend_run, write_run
 from unseen.runs.results import RESULTS, Result, missing, read_all, read_result
+from unseen.runs.scores import result_scores
 from unseen.studies.tasks.analysis import mean_errors
 from unseen.studies.tasks.finetune_data import FinetunePage, Tried, Tuned
 from unseen.studies.tasks.finetune_work import run_task, run_trial
 from unseen.studies.tasks.page_data import Bins
 from unseen.studies.tasks.plan import STUDY
-from unseen.studies.tasks.scores import task_result_scores
 from unseen.studies.tasks.study import TITLE
 from unseen.version import __version__
 
@@ -52,8 +49,6 @@ if TYPE_CHECKING:
 
 CHECKPOINTS = "checkpoints"
 PIXELS = "pixels"
-SAMPLE = 8
-"""Images that a step is measured with on a CPU."""
 ARITHMETIC = {"float16": "Products in 16 bits, weights and updates in 32", "float32": "All numbers in 32 bits"}
 DEVICES = {"cuda": "GPU", "cpu": "CPU"}
 Watch = Callable[[str, int], None]
@@ -112,40 +107,6 @@ def cost(job: FinetuneTaskJob, opened: OpenDataset, out: Path) -> Cost:
     trained = sum(split in {"train", "val"} for split in opened.manifest.splits)
     pixels = len(opened.manifest) * transform.size**2 + trained * whole_transform(transform).size ** 2
     return Cost(trainings, trainings * job.protocol.steps, 3 * pixels)
-
-
-def step_seconds(backbone: Backbone, batch: int, device: "torch.device") -> float:
-    """Seconds that a step of so many images takes, measured on a few; on a CPU of one thread, as trainings are."""
-    import torch
-
-    from unseen.probes.finetuning.train import FinetuneProtocol, finetune, with_head
-
-    on_gpu = device.type == "cuda"
-    images = batch if on_gpu else min(batch, SAMPLE)
-    size = backbone.spec.transform.size
-    inputs = torch.zeros(images, size, size, 3, device=device).permute(0, 3, 1, 2)  # as training images are in memory
-    labels = torch.arange(images) % 2
-    model = with_head(deepcopy(backbone.module), backbone.spec.dimension, 2, seed=0)
-    steps, every = (60, 20) if on_gpu else (3, 1)
-    times: list[float] = []
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        protocol = FinetuneProtocol("measured", steps, images, rate=1e-4, decay=0.0)
-        finetune(
-            model,
-            lambda _: repeat((inputs, labels)),
-            protocol,
-            device=device,
-            every=every,
-            watch=lambda _: times.append(time.perf_counter()),
-        )
-    finally:
-        torch.set_num_threads(threads)
-    if len(times) == 1:
-        raise UserError(f"{backbone.spec.id}: its loss is not finite on an empty image; look at its preprocessing")
-    seconds = (times[-1] - times[0]) / (every * (len(times) - 1))  # in the first stretch a device sets itself up
-    return seconds * batch / images
 
 
 def run_finetuning(
@@ -287,7 +248,7 @@ def _tuned(result: Result) -> Tuned:
             dataset=job["domain"],
             title=DATASETS[job["domain"]].title,
             metric=job["metric"],
-            scores=task_result_scores(result),
+            scores=list(result_scores(result)),
             tried=[
                 Tried(setting.rate, setting.decay * setting.rate, setting.augment, value)
                 for setting, value in zip(grid.settings, values["validation"], strict=True)

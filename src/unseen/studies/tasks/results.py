@@ -6,12 +6,7 @@ from pathlib import Path
 
 from unseen.errors import UserError
 from unseen.metrics.correlation import LEAST
-from unseen.papers.transfer import (
-    IMAGENET,
-    TaskScore,
-    imagenet_top1,
-    published_task_scores,
-)
+from unseen.papers.transfer import imagenet_score, imagenet_top1, published_task_scores
 from unseen.probes.by_name.linear import ManyShotJob
 from unseen.probes.finetuning.jobs import FinetuneTaskJob, short_notices
 from unseen.runs.data import RunData
@@ -20,6 +15,8 @@ from unseen.runs.merge import merge_with_names
 from unseen.runs.notices import unfinished
 from unseen.runs.record import read_record
 from unseen.runs.results import RESULTS, Result, read_all, read_result
+from unseen.runs.score import Score
+from unseen.runs.scores import result_scores
 from unseen.runs.zero_rows import zero_rows
 from unseen.studies.tasks.analysis import averages, correlations, mean_errors, ranks, without_average
 from unseen.studies.tasks.comparisons import (
@@ -31,7 +28,6 @@ from unseen.studies.tasks.comparisons import (
 )
 from unseen.studies.tasks.imagenet import against_imagenet
 from unseen.studies.tasks.page_data import Average, Bins, CorrelationTable, Fit, Pair, TaskPage
-from unseen.studies.tasks.scores import task_result_scores
 
 
 def task_page(folder: Path) -> TaskPage:
@@ -79,7 +75,7 @@ def page_of_results(data: RunData, found: Sequence[Result]) -> TaskPage:
     measured = task_scores(found, names)
     own = [*measured, *mean_errors(measured)]
     own += [
-        TaskScore(backbone.name, "", IMAGENET, "top1", backbone.imagenet_top1)
+        imagenet_score(backbone.name, backbone.imagenet_top1)
         for backbone in data.backbones
         if backbone.imagenet_top1 is not None
     ]
@@ -134,29 +130,22 @@ def _protocol_name(result: Result) -> str:
     return str(protocol["name"] if isinstance(protocol, dict) else protocol)
 
 
-def _correlated(scores: Sequence[TaskScore]) -> tuple[list[Average], list[Pair]]:
+def _correlated(scores: Sequence[Score]) -> tuple[list[Average], list[Pair]]:
     found = averages(scores)
     return found, correlations(found)
 
 
-def task_scores(results: Iterable[Result], names: Names) -> list[TaskScore]:
-    """What results say, in the form of the published numbers; a damaged one is an error.
+def task_scores(results: Iterable[Result], names: Names) -> list[Score]:
+    """The scores in results, under the names of their data; a damaged result is an error.
 
     Args:
         names: of the data that results are of.
     """
-    return [replace(score, dataset=_data_name(result, names)) for result in results for score in _checked(result)]
+    return [replace(score, domain=_data_name(result, names)) for result in results for score in result_scores(result)]
 
 
 def _data_name(result: Result, names: Names) -> str:
     return names[result.job["backbone"], result.job["domain"]]
-
-
-def _checked(result: Result) -> list[TaskScore]:
-    try:
-        return task_result_scores(result)
-    except (KeyError, TypeError):
-        raise UserError(f"the result {result.key}.json is damaged; delete the file and run again") from None
 
 
 def _fit(result: Result, names: Names) -> Fit:
