@@ -41,10 +41,10 @@ from unseen.runs.format_1 import upgraded
 from unseen.runs.lock import folder_lock
 from unseen.runs.notices import Notice, extended, unfinished
 from unseen.runs.random_draws import pooled_draws
+from unseen.runs.result_flaws import images_left_out, zero_rows
 from unseen.runs.results import RESULTS, Result, read_all
 from unseen.runs.score import Score
 from unseen.runs.scores import result_scores
-from unseen.runs.zero_rows import zero_rows
 
 FORMAT = 2
 """Of `run.json`; runs of format 1 are read too (`unseen.runs.format_1`)."""
@@ -203,7 +203,7 @@ def with_scores(folder: Path, data: RunData, keys: Sequence[str]) -> RunData:
         told=[*data.told, *unfinished(left, len(keys))],
         concept_accuracy=concept_accuracy(hits, levels) if levels else (),
         concept_hits=hits,
-        flaws=[*data.flaws, *zero_rows(results)],
+        flaws=[*data.flaws, *zero_rows(results), *images_left_out(results)],
     )
 
 

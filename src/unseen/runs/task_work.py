@@ -9,7 +9,7 @@ from unseen.features.by_hash import Load, load_splits
 from unseen.features.features import Features
 from unseen.runs.fit_progress import FitProgress
 from unseen.runs.job import job_key
-from unseen.runs.zero_rows import zero_row_values
+from unseen.runs.result_flaws import zero_row_values
 
 if TYPE_CHECKING:
     import torch

@@ -9,7 +9,7 @@ from unseen.features.by_hash import Load, load_pair
 from unseen.probes.probe import FeatureJob, Fit, ProbeData
 from unseen.probes.protocol import Setting
 from unseen.runs.job import describe, description_key
-from unseen.runs.zero_rows import zero_row_values
+from unseen.runs.result_flaws import zero_row_values
 
 J = TypeVar("J", bound=FeatureJob)
 

@@ -5,10 +5,9 @@ The kinds of jobs that such a module defines or imports are known by the names o
 
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
-from types import ModuleType
 
 from unseen.errors import UserError, did_you_mean
+from unseen.plugins import plugins
 from unseen.probes.job import Job
 from unseen.probes.probe import Probe, ProbeJob
 
@@ -16,7 +15,7 @@ from unseen.probes.probe import Probe, ProbeJob
 @cache
 def all_probes() -> dict[str, type[Probe]]:
     """Every probe by name, in alphabetical order."""
-    found: list[type[Probe]] = [module.PROBE for module in _modules()]
+    found: list[type[Probe]] = plugins(__name__, "PROBE")
     return {probe.name: probe for probe in sorted(found, key=lambda probe: probe.name)}
 
 
@@ -36,9 +35,6 @@ def get_probe(name: str) -> Probe:
 @cache
 def job_kinds() -> dict[str, type[Job]]:
     """Every kind of job by the name of its class."""
-    classes = [each for module in _modules() for each in vars(module).values() if isinstance(each, type)]
+    modules = [import_module(probe.__module__) for probe in all_probes().values()]
+    classes = [each for module in modules for each in vars(module).values() if isinstance(each, type)]
     return {each.__name__: each for each in (ProbeJob, *classes) if issubclass(each, Job) and each is not Job}
-
-
-def _modules() -> list[ModuleType]:
-    return [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]

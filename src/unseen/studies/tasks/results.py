@@ -14,10 +14,10 @@ from unseen.runs.flaws import flaw_sentences
 from unseen.runs.merge import merge_with_names
 from unseen.runs.notices import unfinished
 from unseen.runs.record import read_record
+from unseen.runs.result_flaws import zero_rows
 from unseen.runs.results import RESULTS, Result, read_all, read_result
 from unseen.runs.score import Score
 from unseen.runs.scores import result_scores
-from unseen.runs.zero_rows import zero_rows
 from unseen.studies.tasks.analysis import averages, correlations, mean_errors, ranks, without_average
 from unseen.studies.tasks.comparisons import (
     Names,
