@@ -1,14 +1,16 @@
 """`unseen.concepts`: the study of concept generalization, on images or on features that are there."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal
 
+from unseen.api.backbones import loaded_backbones, names_of
 from unseen.api.features import extraction_settings
 from unseen.api.progress import bars
 from unseen.api.run import Run
 from unseen.errors import UserError
+from unseen.extras import naming_extras
 from unseen.files import check_writable
 from unseen.ontology.levels import Levels
 from unseen.studies.own_features import Shots
@@ -21,78 +23,7 @@ if TYPE_CHECKING:
 Place = str | PathLike[str]
 
 
-@overload
-def concepts(
-    backbone: "Backbone | str | Sequence[Backbone | str]" = (),
-    *,
-    out: Place,
-    images: Place | None = None,
-    imagenet_1k: Place | None = None,
-    features: Place | None = None,
-    levels: Levels | Place = "cog-v2",
-    domains: Sequence[str] | None = None,
-    shots: Shots = None,
-    seeds: int = 5,
-    protocol: str = "cog-v2",
-    sequential: bool = False,
-    extended: Sequence[str] | None = None,
-    seen: str | None = None,
-    splits: Place | None = None,
-    variant: Literal["plain", "class-balanced"] = "plain",
-    on_missing: Literal["fail", "report"] = "fail",
-    regroup: bool = False,
-    truth: Place | None = None,
-    vectors: Place | None = None,
-    preprocessing: Literal["published", "own"] = "published",
-    device: str | None = None,
-    precision: "Precision | None" = None,
-    batch: int = 128,
-    on_error: Literal["fail", "report"] = "fail",
-    fast: bool = False,
-    exif: bool = False,
-    ignore_disk: bool = False,
-    workers: int = 1,
-    dry_run: Literal[False] = False,
-    progress: bool = True,
-) -> Run: ...
-
-
-@overload
-def concepts(
-    backbone: "Backbone | str | Sequence[Backbone | str]" = (),
-    *,
-    out: Place,
-    images: Place | None = None,
-    imagenet_1k: Place | None = None,
-    features: Place | None = None,
-    levels: Levels | Place = "cog-v2",
-    domains: Sequence[str] | None = None,
-    shots: Shots = None,
-    seeds: int = 5,
-    protocol: str = "cog-v2",
-    sequential: bool = False,
-    extended: Sequence[str] | None = None,
-    seen: str | None = None,
-    splits: Place | None = None,
-    variant: Literal["plain", "class-balanced"] = "plain",
-    on_missing: Literal["fail", "report"] = "fail",
-    regroup: bool = False,
-    truth: Place | None = None,
-    vectors: Place | None = None,
-    preprocessing: Literal["published", "own"] = "published",
-    device: str | None = None,
-    precision: "Precision | None" = None,
-    batch: int = 128,
-    on_error: Literal["fail", "report"] = "fail",
-    fast: bool = False,
-    exif: bool = False,
-    ignore_disk: bool = False,
-    workers: int = 1,
-    dry_run: Literal[True],
-    progress: bool = True,
-) -> "Plan": ...
-
-
+@naming_extras()
 def concepts(
     backbone: "Backbone | str | Sequence[Backbone | str]" = (),
     *,
@@ -176,7 +107,7 @@ def concepts(
 
     folder = Path(out)
     check_writable(folder)
-    given = _given(backbone)
+    names = names_of(backbone)
     if features is not None and (images is not None or imagenet_1k is not None):
         raise UserError("give images or features, not both")
     with bars(show=progress) as watch:
@@ -188,13 +119,12 @@ def concepts(
             variant=variant, draw=known_draw(features=features is not None, splits=_path(splits)), extended=extended,
         )  # fmt: skip
         if features is not None:
-            names = [each if isinstance(each, str) else each.label for each in given]
             request = request_of_features(asked, Path(features), names, regroup=regroup)
         else:
-            if not given:
+            if not names:
                 raise UserError("say which backbone, or give its features (features=)")
             settings = extraction_settings(device, precision, batch, workers, on_error, fast, exif)
-            loaded = list(_loaded(given, settings.device, published=preprocessing == "published"))
+            loaded = loaded_backbones(backbone, settings.device, published=preprocessing == "published")
             places = ImagePlaces(
                 None if images is None else str(images), _path(imagenet_1k), _path(truth), _path(splits), variant,
                 on_missing,
@@ -204,26 +134,6 @@ def concepts(
             return plan_study(request, folder, workers=workers)
         run_study(request, folder, workers=workers, watch=watch, ignore_disk=ignore_disk)
     return Run(folder)
-
-
-def _given(backbone: "Backbone | str | Sequence[Backbone | str]") -> "list[Backbone | str]":
-    from unseen.backbones.backbone import Backbone
-
-    return [backbone] if isinstance(backbone, str | Backbone) else list(backbone)
-
-
-def _loaded(given: "Sequence[Backbone | str]", device: str, *, published: bool) -> "Iterator[Backbone]":
-    """The backbones, with the preprocessing of the paper if that is wanted; two of one name are refused."""
-    from unseen.backbones.load import load_backbone
-    from unseen.studies.concepts.study import as_published
-
-    names = set[str]()
-    for each in given:
-        net = load_backbone(each, device=device) if isinstance(each, str) else each
-        if net.label in names:
-            raise UserError(f"two backbones are called {net.label}; give each a name of its own (dataclasses.replace)")
-        names.add(net.label)
-        yield as_published(net) if published else net
 
 
 def _path(place: Place | None) -> Path | None:

@@ -15,8 +15,9 @@ from unseen.studies.concepts.chosen import (
     known_draw,
     seed_count,
 )
-from unseen.studies.probing import EXTENDED, SHOTS
+from unseen.studies.probing import SHOTS
 
+EXTENDED = ("geometry", "kmeans", "mlp", "pca")
 KNOWN = ("in1k", "l1", "l2", "l5")
 
 
@@ -60,10 +61,11 @@ def test_domains_are_chosen_in_the_order_of_the_study() -> None:
             chosen_domains(nothing, KNOWN)
 
 
-def test_probes_are_chosen_in_the_order_of_the_study() -> None:
+def test_probes_are_chosen_by_name() -> None:
     assert chosen_probes(None) == ()
     assert chosen_probes("all") == chosen_probes(["all"]) == EXTENDED
-    assert chosen_probes("KMeans, pca") == ("pca", "kmeans")
+    assert chosen_probes("ridge, all") == (*EXTENDED, "ridge")
+    assert chosen_probes("KMeans, pca") == ("kmeans", "pca")
     with pytest.raises(UserError, match="not 'kmean'; did you mean kmeans"):
         chosen_probes("kmean")
 

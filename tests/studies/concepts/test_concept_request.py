@@ -10,6 +10,7 @@ import pytest
 
 import unseen as api
 from tiny_imagenet import LEVELS, TEST, TRAIN, TinyImageNet, make_tiny_imagenet
+from unseen.api.run import Run
 from unseen.backbones.load import load_backbone
 from unseen.errors import UserError
 from unseen.features.settings import Settings
@@ -126,11 +127,12 @@ def test_python_and_the_command_give_the_same(
     options = {"levels": tiny.levels, "images": tiny.imagenet_21k, "imagenet_1k": tiny.imagenet_1k}
     options |= {"splits": tiny.splits, "workers": 1, "device": "cpu"} | QUICK
     net = api.load_backbone(tiny.backbone, device="cpu")
-    plan = api.concepts(net, out=tmp_path / "python", dry_run=True, **options)  # type: ignore[call-overload]
+    plan = api.concepts(net, out=tmp_path / "python", dry_run=True, **options)  # type: ignore[arg-type]
     assert isinstance(plan, Plan)
     assert plan.jobs_left == 3
     assert not (tmp_path / "python").exists()
-    run = api.concepts(net, out=tmp_path / "python", **options)  # type: ignore[call-overload]
+    run = api.concepts(net, out=tmp_path / "python", **options)  # type: ignore[arg-type]
+    assert isinstance(run, Run)
     words = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
     answer = unseen("concepts", "--backbone", tiny.backbone, *words, "--out", tmp_path / "command")
     assert answer[0] == 0, answer
@@ -148,8 +150,8 @@ def test_python_and_the_command_give_the_same(
         api.concepts(net, out=tmp_path / "x", features=made / "features", images=tiny.imagenet_21k)
     with pytest.raises(UserError, match="which backbone"):
         api.concepts(out=tmp_path / "x", images=tiny.imagenet_21k)
-    with pytest.raises(UserError, match="two backbones"):
-        api.concepts([net, net], out=tmp_path / "x", **options)  # type: ignore[call-overload]
+    with pytest.raises(UserError, match="twice"):
+        api.concepts([net, net], out=tmp_path / "x", **options)  # type: ignore[arg-type]
     assert not (tmp_path / "x").exists()
 
 

@@ -30,7 +30,9 @@ from unseen.studies.concepts.features import Place, feature_pairs, find_features
 from unseen.studies.concepts.plan import Asked, levels_hash, probing_memory
 from unseen.studies.concepts.study import as_published, backbone_text, image_notices, images_text, study_run
 from unseen.studies.concepts.variants import random_sets, split_rule
-from unseen.studies.probing import EXTENDED, FeaturePair
+from unseen.studies.probing import FeaturePair
+
+EXTENDED = ("geometry", "kmeans", "mlp", "pca")
 
 
 def asked(levels: Levels, **changes: Any) -> Asked:

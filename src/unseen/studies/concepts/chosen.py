@@ -13,12 +13,14 @@ from unseen.ontology.measures import all_measures
 from unseen.ontology.reranking import reranked
 from unseen.ontology.wordnet import wordnet
 from unseen.papers.comparability import Draw
+from unseen.probes.by_name import feature_probes
+from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.protocol import protocol_named
 from unseen.runs.random_draws import DRAW, RANDOM
 from unseen.studies.concepts.plan import Asked, levels_hash
 from unseen.studies.concepts.variants import PLAIN, random_sets
 from unseen.studies.own_features import Shots, shots_in_python
-from unseen.studies.probing import EXTENDED, SHOTS
+from unseen.studies.probing import SHOTS
 
 NAME = re.compile(r"[\w-][\w.-]*")
 MOST_SEEDS = 999
@@ -93,9 +95,15 @@ def chosen_domains(names: Names, known: Sequence[str]) -> tuple[str, ...]:
 
 
 def chosen_probes(names: Names) -> tuple[str, ...]:
-    """`kmeans,pca` as kinds of further probes, in the study's order; all of them for `all`, none for None."""
-    found = () if names is None else _some(names, (*EXTENDED, "all"), "further probes")
-    return EXTENDED if "all" in found else found
+    """`kmeans,pca` as names of further probes, in alphabetical order; none for None.
+
+    `all` stands for those of ImageNet-CoG's first version.
+    """
+    if names is None:
+        return ()
+    known = {name: probe for name, probe in feature_probes().items() if name != Logistic.name}
+    found = _some(names, (*known, "all"), "further probes")
+    return tuple(name for name, probe in known.items() if name in found or ("all" in found and probe.extended))
 
 
 def _some(names: str | Sequence[str], known: Sequence[str], what: str) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from unseen.images.domains import DomainImages
 from unseen.images.joined import joined_images
 from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
-from unseen.jobs.finetune_job import FinetuneJob
+from unseen.probes.finetuning.jobs import FinetuneJob
 from unseen.runs.data import RunData
 from unseen.runs.record import LEVELS, read_record, refuse_other_run
 from unseen.runs.results import RESULTS, missing

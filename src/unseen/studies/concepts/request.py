@@ -7,7 +7,7 @@ from pathlib import Path
 from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
 from unseen.features.settings import Settings
-from unseen.jobs.work import Job
+from unseen.probes.probe import FeatureJob
 from unseen.runs.notices import told
 from unseen.runs.record import LEVELS
 from unseen.studies.concepts.chosen import ChosenLevels
@@ -37,17 +37,17 @@ class ConceptRequest:
         """What is to be done in a folder; that of another run is refused."""
         return self.source.plan(self.asked, out, workers)
 
-    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[Job]:
+    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[FeatureJob]:
         """The study with its features, extracted where they are missing."""
         found = self.source.features(self.asked, out, watch)
         planned = study_run(self.asked, found.pairs, found.places, found.images, found.notices)
         if self.published:
             refuse_other_data(out, planned)
 
-        def work(jobs: Sequence[Job], results: Path, count: int) -> Iterator[Job]:
+        def work(jobs: Sequence[FeatureJob], results: Path, count: int) -> Iterator[FeatureJob]:
             return run(jobs, found.pairs, results, workers=count)
 
-        def seconds(jobs: Sequence[Job], results: Path, count: int) -> float:
+        def seconds(jobs: Sequence[FeatureJob], results: Path, count: int) -> float:
             return estimate(jobs, found.pairs, results, count)
 
         def write_levels(folder: Path) -> None:
