@@ -32,9 +32,9 @@ from unseen.cli.running import processes
 from unseen.images.datasets.open_dataset import OpenDataset, open_dataset
 from unseen.images.datasets.registry import DATASETS
 from unseen.images.manifest import Manifest
-from unseen.jobs.finetune_images import TaskImages, load_task_images
-from unseen.jobs.finetune_task_job import trial_jobs
 from unseen.probes.finetuning.grid import finetune_grid
+from unseen.probes.finetuning.images import TaskImages, load_task_images
+from unseen.probes.finetuning.jobs import trial_jobs
 from unseen.probes.finetuning.train import with_head
 from unseen.probes.many_shot import many_shot
 from unseen.runs.job import job_key
