@@ -11,7 +11,7 @@ from torch import Tensor
 
 from unseen.errors import UserError
 
-BLOCK_BYTES = 1 << 30
+BLOCK_BYTES = 1 << 28
 """Of similarities at a time."""
 
 
