@@ -17,7 +17,7 @@ from unseen.runs.data import RunData
 from unseen.runs.job import job_key
 from unseen.runs.lock import folder_lock
 from unseen.runs.notices import Notice
-from unseen.runs.record import extend_run, with_scores
+from unseen.runs.record import extend_run, read_run
 from unseen.runs.results import RESULTS, missing
 
 if TYPE_CHECKING:
@@ -131,6 +131,8 @@ class Prepared(Generic[J]):
             each as it is done.
         seconds: given the same, what the missing ones should take.
         write_beside: writes further files of the run into its folder, which is locked meanwhile.
+        records_itself: whether `work` writes jobs into the run, each when it is done, instead of all of them before
+            they start: where one may fail without the others, or takes the place of an earlier one.
     """
 
     run: RunData
@@ -138,6 +140,7 @@ class Prepared(Generic[J]):
     work: Callable[[Sequence[J], Path, int], Iterator[J]]
     seconds: Callable[[Sequence[J], Path, int], float]
     write_beside: Callable[[Path], None] = lambda folder: None
+    records_itself: bool = False
 
 
 class Request(Protocol[J]):
@@ -177,13 +180,14 @@ def run_study(
 def run_prepared(found: Prepared[J], out: Path, *, workers: int = 1, watch: Watch | None = None) -> RunData:
     """Write down what a run is, do its missing jobs, and return the run with its scores."""
     told = watch or Silent()
-    with folder_lock(out):
-        data, keys = extend_run(out, found.run, [job_key(job) for job in found.jobs])
-        found.write_beside(out)
+    if not found.records_itself:
+        with folder_lock(out):
+            extend_run(out, found.run, [job_key(job) for job in found.jobs])
+            found.write_beside(out)
     results = out / RESULTS
     left = len(missing(found.jobs, results))
     if left:
         told.started(left, len(found.jobs), found.seconds(found.jobs, results, workers))
     for _ in told.track(found.work(found.jobs, results, workers), "jobs done", left):
         pass
-    return with_scores(out, data, keys)
+    return read_run(out)
