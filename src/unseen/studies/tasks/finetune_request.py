@@ -132,7 +132,7 @@ class FinetuneRequest:
             jobs,
             lambda _, __, count: self._train(out, count, watch),
             lambda _, __, ___: self._seconds(out),
-            records_itself=True,
+            recorded="work",
         )
 
     def _seconds(self, out: Path) -> float:
