@@ -199,7 +199,7 @@ def test_images_of_one_backbone_are_gone_before_those_of_the_next_are_there(
     """A GPU may have room for the images of one geometry and not for two."""
     import weakref
 
-    from unseen.jobs import finetune_images
+    from unseen.probes.finetuning import images as finetune_images
 
     loaded: list[weakref.ref[object]] = []
     load = finetune_images.load_task_images
@@ -235,7 +235,7 @@ def test_a_gpu_without_memory_is_a_sentence(
 ) -> None:
     import torch
 
-    from unseen.jobs import finetune_images
+    from unseen.probes.finetuning import images as finetune_images
 
     def failing(error: Exception) -> Callable[..., None]:
         def load(*_: object, **__: object) -> None:

@@ -189,7 +189,7 @@ def _tune_one(
     """Fine-tune one backbone; its images leave the device's memory at the end."""
     from functools import partial
 
-    from unseen.jobs.finetune_images import load_task_images
+    from unseen.probes.finetuning.images import load_task_images
     from unseen.studies.tasks.finetune import run_finetuning
 
     task, transform = f"{item.job.domain}, {item.job.backbone}", item.job.spec.transform

@@ -1,10 +1,11 @@
-"""Rows of features that are all zeros: counted by the jobs that read them, and found again in their results."""
+"""What is wrong with the data that jobs met, counted in their results: rows of zeros, and images left out."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
 from unseen.features.features import Features
+from unseen.probes.by_name.classifier import ShiftJob
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.results import Result
 
@@ -37,4 +38,17 @@ def zero_rows(results: Iterable[Result]) -> list[Flaw]:
         for result in results
         for met in result.values.get(VALUE, ())
     ]
+    return list(dict.fromkeys(found))
+
+
+def images_left_out(results: Sequence[Result]) -> list[Flaw]:
+    """The damaged images that were left out of test sets, once for each."""
+    found = [
+        Flaw(
+            "damaged-images", result.job["backbone"], result.job["test_set"], "test images",
+            result.values["damaged"], result.values["of"], tuple(result.values["examples"]),
+        )
+        for result in results
+        if result.job["job"] == ShiftJob.__name__ and result.values["damaged"]
+    ]  # fmt: skip
     return list(dict.fromkeys(found))

@@ -20,21 +20,21 @@ from unseen.images.datasets.digits import DATASET
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.manifest import Manifest
 from unseen.images.transform import Transform
-from unseen.jobs.finetune_images import TaskImages, epoch_order, load_task_images, task_labels
-from unseen.jobs.finetune_task_job import (
-    FinetuneTaskJob,
-    FinetuneTrialJob,
-    finetune_task_scores,
-    trial_jobs,
-)
-from unseen.jobs.finetune_task_work import run_task, run_trial
 from unseen.metrics.average_precision import average_precision_11_point
 from unseen.papers.transfer import FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE, task_setting
 from unseen.probes.finetuning.grid import FinetuneGrid, finetune_grid
+from unseen.probes.finetuning.images import TaskImages, epoch_order, load_task_images, task_labels
+from unseen.probes.finetuning.jobs import (
+    FinetuneTaskJob,
+    FinetuneTrialJob,
+    trial_jobs,
+)
 from unseen.probes.finetuning.train import FinetuneProtocol
 from unseen.probes.many_shot import Metric
 from unseen.runs.job import job_key
 from unseen.runs.results import Result
+from unseen.runs.scores import result_scores
+from unseen.studies.tasks.finetune_work import run_task, run_trial
 
 CPU = torch.device("cpu")
 SIDE = 6
@@ -237,7 +237,7 @@ def test_scores_are_those_of_the_task_study() -> None:
         "domain": "pets", "metric": "mean-per-class", "seed": 3,
     }  # fmt: skip
     result = Result("key", described, values, 2.0, {})
-    scores = [*finetune_task_scores(result)]
+    scores = [*result_scores(result)]
     assert [(s.study, s.probe, s.domain, s.metric, s.value, s.seed) for s in scores] == [
         ("tasks", "fine-tuned", "pets", "mean-per-class", 0.5, 3),
         ("tasks", "fine-tuned", "pets", "ece", 0.1, 3),
@@ -246,7 +246,7 @@ def test_scores_are_those_of_the_task_study() -> None:
     assert {s.protocol for s in scores} == {"ericsson-2021-short"}
     assert [task_setting(s) for s in scores] == [FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE]
     with pytest.raises(UserError, match="no sound ece"):
-        [*finetune_task_scores(replace(result, values=values | {"ece": 1.5}))]
+        [*result_scores(replace(result, values=values | {"ece": 1.5}))]
 
 
 def test_every_epoch_has_each_image_once_in_an_order_of_its_own() -> None:

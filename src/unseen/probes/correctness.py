@@ -1,14 +1,10 @@
-"""Which test images a logistic regression got right: kept in its result, for comparisons without the features."""
+"""Which test images a linear classifier gets right."""
 
-from base64 import b64decode, b64encode
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-
-from unseen.errors import UserError
-from unseen.runs.results import Result
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -48,25 +44,3 @@ def top1_hits(rows: "Tensor", y: "Tensor", weights: "Tensor", bias: "Tensor") ->
         hits.append((place.cpu() == labels) & value.isfinite().cpu())
     found: NDArray[np.bool_] = torch.cat(hits).numpy()
     return found
-
-
-def packed(hits: NDArray[np.bool_]) -> dict[str, Any]:
-    """As values of a result: the number of `images`, and `correct` in base64, eight a byte (50,000 make 8 KB)."""
-    return {"images": len(hits), "correct": b64encode(np.packbits(hits).tobytes()).decode()}
-
-
-def correct_of(result: Result) -> NDArray[np.bool_]:
-    """(n,) which test images a result has right, in the order of the test set.
-
-    Results of runs before this was kept do not say.
-    """
-    if "correct" not in result.values:
-        raise UserError(f"the result {result.key}.json does not say which images were right; delete it and run again")
-    try:
-        bits = np.frombuffer(b64decode(result.values["correct"], validate=True), dtype=np.uint8)
-        count = result.values["images"]
-        if count < 1 or len(bits) != -(-count // 8):
-            raise ValueError("another number of images")
-        return np.unpackbits(bits, count=count).astype(bool)
-    except (ValueError, KeyError, TypeError):
-        raise UserError(f"the result {result.key}.json is damaged; delete the file and run again") from None

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
-from unseen.jobs.finetune_images import TaskImages
-from unseen.jobs.finetune_task_job import FinetuneTaskJob, FinetuneTrialJob, task_values
+from unseen.probes.finetuning.images import TaskImages
+from unseen.probes.finetuning.jobs import FinetuneTaskJob, FinetuneTrialJob, task_values
 from unseen.runs.job import job_key
 
 if TYPE_CHECKING:

