@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from scipy import special
 
-from unseen.jobs.shift_job import ShiftJob
+from unseen.probes.by_name.classifier import ShiftJob
 from unseen.runs.data import Backbone, Domain, FeatureKey, RunData
 from unseen.runs.job import job_key
 from unseen.runs.record import extend_run

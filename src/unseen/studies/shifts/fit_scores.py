@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from unseen.jobs.shift_job import CLASSIFIER, TOP1
+from unseen.probes.by_name.classifier import Classifier
 from unseen.runs.score import Score
 from unseen.studies.shifts.study import PROTOCOL, STUDY, ShiftStudy
 
@@ -22,5 +22,5 @@ def fit_scores(studies: Iterable[ShiftStudy]) -> list[Score]:
 
 def shift_scores(model: str, ood: str, accuracy: float, rho: float, low: float, high: float) -> tuple[Score, Score]:
     """A model on an OOD test set: accuracy, and effective robustness with the ends of its interval, as shares."""
-    about = STUDY, PROTOCOL, model, ood, CLASSIFIER, None, 0
-    return Score(*about, TOP1, accuracy), Score(*about, RHO, rho, low, high)
+    about = STUDY, PROTOCOL, model, ood, Classifier.name, None, 0
+    return Score(*about, "top1", accuracy), Score(*about, RHO, rho, low, high)
