@@ -29,6 +29,10 @@ from unseen.images.transform import Transform
 
 def pixels():
     return nn.Sequential(nn.AvgPool2d((4, 2)), nn.Flatten()), Transform(size=8, resize=8)
+
+
+def small():
+    return nn.Sequential(nn.Conv2d(3, 4, 3), nn.AdaptiveMaxPool2d(1), nn.Flatten()), Transform(size=8, resize=8)
 """
 
 
@@ -91,6 +95,22 @@ def test_features(unseen: Unseen, tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(run.scores(), Run(tmp_path / "python").scores())
 
 
+def test_fine_tuning(tmp_path: Path, backbone: str) -> None:
+    small = load_backbone(backbone.replace(":pixels", ":small"))
+    asked: dict[str, Any] = {"datasets": "digits", "finetune": True, "trials": 1, "steps": 1}
+    plan = package.tasks(small, out=tmp_path / "run", dry_run=True, **asked)
+    assert isinstance(plan, Plan)
+    assert (plan.jobs, plan.jobs_left) == (2, 2)
+    run = package.tasks(small, out=tmp_path / "run", progress=False, **asked)
+    assert isinstance(run, Run)
+    assert set(run.scores()["probe"]) == {"fine-tuned"}
+    again = package.tasks(small, out=tmp_path / "again", progress=False, **asked)
+    assert isinstance(again, Run)
+    assert again.scores()["value"].tolist() == run.scores()["value"].tolist()
+    page = run.report(tmp_path / "page.html")
+    assert "ericsson-2021-short" in page.read_text()
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
@@ -100,6 +120,10 @@ def test_features(unseen: Unseen, tmp_path: Path) -> None:
         ({"features": "x", "images": "y"}, "leave out images and limit"),
         ({"features": "nowhere"}, "no such folder"),
         ({"backbone": "x", "images": "nowhere"}, "nowhere: no such folder"),
+        ({"finetune": True, "datasets": "digits"}, "say which backbone to fine-tune"),
+        ({"finetune": True, "features": "x"}, "leave out features, limit and imagenet_top1"),
+        ({"finetune": True, "backbone": "x", "datasets": "digits", "seed": -1}, "seed is from 0 to"),
+        ({"finetune": True, "backbone": "x", "datasets": "digits", "trials": 41}, "try 1 to 40 of them"),
         ({"backbone": "x", "device": "gpu"}, "there is no device called gpu"),
     ],
 )
