@@ -81,7 +81,7 @@ def test_in_python_and_on_the_command_line(majority: None, features: Path, unsee
 
 
 def test_in_a_concept_study(majority: None, features: Path, unseen: Command, tmp_path: Path) -> None:
-    """With others that no study had before, and a second time without work."""
+    """With others that no study had before, by the command, and again from Python, which has nothing left to do."""
     rows = [f"1,{rank},{wnid},{name},0.5,n02123045,12" for rank, (wnid, name) in enumerate(LEVELS[1].items())]
     levels, out = tmp_path / "levels.csv", tmp_path / "run"
     levels.write_text("\n".join(["level,rank,wnid,name,similarity,nearest,images", *rows, ""]))
@@ -106,5 +106,17 @@ def test_in_a_concept_study(majority: None, features: Path, unseen: Command, tmp
     mine = [s for s in scores if s.probe == "linear" and s.metric == "top1"]
     assert [(s.seed, s.value, s.protocol) for s in mine] == [(s.seed, s.value, "ericsson-2021") for s in linear]
     before = {path.name: path.stat().st_mtime_ns for path in (out / RESULTS).iterdir()}
-    assert unseen(*words).code == 0
+    probes = ["majority", "ridge", "knn", "linear"]
+    package.concepts(
+        "mine",
+        features=features.parent,
+        levels=levels,
+        domains=["l1"],
+        shots="all",
+        seeds=2,
+        protocol="cog-v2-short",
+        extended=probes,
+        out=out,
+        progress=False,
+    )
     assert {path.name: path.stat().st_mtime_ns for path in (out / RESULTS).iterdir()} == before
