@@ -50,7 +50,7 @@ def made(images: int, dimension: int, classes: int, device: torch.device) -> tup
 def plain_linear(
     X: Tensor, Y: Tensor, settings: tuple[Setting, ...], protocol: PatchLinearProtocol, steps: int
 ) -> None:
-    """What a user would write: a batch norm, a linear layer and AdamW with mixed precision, for each setting in turn."""
+    """What a user would write: batch norm, a linear layer and AdamW in mixed precision, one setting after the other."""
     device = X.device
     for rate, decay in settings:
         model = nn.Sequential(nn.BatchNorm1d(X.shape[1], affine=False), nn.Linear(X.shape[1], Y.shape[1])).to(device)
