@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from unseen.api.backbones import loaded_backbones, names_of
 from unseen.api.features import extraction_settings
@@ -15,9 +15,7 @@ from unseen.extras import naming_extras
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
     from unseen.features.settings import Precision, Settings
-    from unseen.studies.study import Plan
-    from unseen.studies.tasks.finetune_request import FinetuneRequest
-    from unseen.studies.tasks.request import TaskRequest
+    from unseen.studies.study import Plan, Request
 
     Backbones = Backbone | str | Sequence[Backbone | str]
 
@@ -90,7 +88,6 @@ def tasks(
     named = {get_dataset(name).name for name in asked}
     names = [name for name in DATASETS if name in named]
     percents = [imagenet_top1] if isinstance(imagenet_top1, int | float) else imagenet_top1 or ()
-    request: FinetuneRequest | TaskRequest
     if finetune:
         if features is not None or limit is not None or percents:
             raise UserError("fine-tuning is of whole data sets: leave out features, limit and imagenet_top1")
@@ -114,7 +111,7 @@ def _finetuning(
     trials: int,
     steps: int,
     seed: int,
-) -> "FinetuneRequest":
+) -> "Request[Any]":
     from unseen.probes.finetuning.grid import finetune_grid
     from unseen.studies.tasks.finetune_request import FinetuneRequest, training_device
     from unseen.studies.tasks.opened import open_datasets
@@ -137,7 +134,7 @@ def _probing(
     settings: "Settings",
     protocol: str,
     percents: Sequence[float],
-) -> "TaskRequest":
+) -> "Request[Any]":
     from unseen.errors import did_you_mean
     from unseen.probes.many_shot import PROTOCOLS
     from unseen.studies.tasks.features import find_task_features
