@@ -18,7 +18,7 @@ from unseen.runs.data import RunData
 from unseen.runs.job import job_key
 from unseen.runs.lock import folder_lock
 from unseen.runs.notices import Notice
-from unseen.runs.record import extend_run, read_record, with_scores
+from unseen.runs.record import extend_run, read_record, with_scores, write_run
 from unseen.runs.results import RESULTS, missing, read_all
 
 if TYPE_CHECKING:
@@ -134,6 +134,7 @@ class Prepared(Generic[J]):
         write_beside: writes further files of the run into its folder, which is locked meanwhile.
         tentative: whether the run is written only when its first job has a result. Where that may fail for the way it
             was asked for, as a training that diverges, the run is not bound to that way.
+        replaces: whether the run takes the place of one that its folder has, instead of adding to it.
     """
 
     run: RunData
@@ -142,6 +143,7 @@ class Prepared(Generic[J]):
     seconds: Callable[[Sequence[J], Path, int], float]
     write_beside: Callable[[Path], None] = lambda folder: None
     tentative: bool = False
+    replaces: bool = False
 
 
 class Request(Protocol[J]):
@@ -212,7 +214,10 @@ def run_prepared(
 
 
 def _written(found: Prepared[J], out: Path) -> tuple[RunData, list[str]]:
+    keys = [job_key(job) for job in found.jobs]
     with folder_lock(out):
-        written = extend_run(out, found.run, [job_key(job) for job in found.jobs])
+        if found.replaces:
+            write_run(out, found.run, keys)
+        data, every = (found.run, keys) if found.replaces else extend_run(out, found.run, keys)
         found.write_beside(out)
-    return written
+    return data, every
