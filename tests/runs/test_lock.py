@@ -15,6 +15,7 @@ from unseen.errors import UserError
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.lock import UnlockedWarning, folder_lock
 from unseen.runs.record import add_jobs, extend_run, read_run
+from unseen.runs.setup import ProtocolUsed, Setup
 from unseen.studies.shifts.accuracies import Column, Scored, add_row
 from unseen.studies.shifts.plans import ModelPlan
 from unseen.studies.shifts.predictions import LABELS, add_predictions, read_predictions
@@ -31,7 +32,7 @@ def part(name: str) -> RunData:
         domains=[Domain(f"domain of {name}", name)],
         backbones=[Backbone(name, "yours")],
         baseline=name,
-        provenance={f"backbone {name}": name},
+        remarks={f"backbone {name}": name},
     )
 
 
@@ -41,7 +42,7 @@ def add_parts(folder: Path, process: int, barrier: Barrier) -> None:
     for number in range(ROUNDS):
         name = f"{process}-{number}"
         extend_run(folder, part(name), [f"key {name}"])
-        add_jobs(folder, [f"more {name}"], {f"about {name}": name})
+        add_jobs(folder, [f"more {name}"], Setup(protocols=[ProtocolUsed(name, name)]))
         add_predictions(folder / "predictions", name, {"val": (TRUTH, TRUTH)})
         add_row(folder, Scored(ModelPlan(name, "timm:x"), {"val": 0.5}, {"val": 3}, name), [COLUMN])
 
@@ -60,7 +61,7 @@ def test_three_processes_that_extend_one_folder_lose_nothing(tmp_path: Path) -> 
     data = read_run(tmp_path)
     assert {backbone.name for backbone in data.backbones} == names
     assert {domain.title for domain in data.domains} == names
-    assert set(data.provenance.values()) == names
+    assert set(data.remarks.values()) == {each.probe for each in data.protocols} == names
     assert f"{2 * len(names)} of {2 * len(names)} jobs" in data.notice
     assert set(read_predictions(tmp_path / "predictions" / "val.npz")) == {LABELS, *names}
     rows = (tmp_path / "accuracies.csv").read_text().splitlines()[1:]

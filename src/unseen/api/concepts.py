@@ -73,7 +73,7 @@ def concepts(
     asked = replace(asked, concepts={**class_names(next(iter(places.values()))), **asked.concepts})
     pairs = [pair for name, at in places.items() for pair in feature_pairs(name, at, asked.concepts)]
     jobs = study_jobs(asked, pairs)
-    extend_run(folder, study_run(asked, pairs, places, {}, ()), job_keys(jobs))
+    extend_run(folder, study_run(asked, pairs, places), job_keys(jobs))
     loaded.write(folder / LEVELS)
     results = folder / RESULTS
     left = len(missing(jobs, results))

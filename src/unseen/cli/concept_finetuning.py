@@ -1,7 +1,7 @@
 """`unseen concepts --finetune`: what features of a concept study are set against, the whole backbone trained."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from unseen.images.source import ImageSource
     from unseen.jobs.finetune_job import FinetuneJob
     from unseen.runs.data import RunData
+    from unseen.runs.setup import Setting
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,13 @@ def finetune_concepts(
     plan = [training for domain in opened for training in _plan(domain, loaded, epochs, batch, rate, range(seeds))]
     _show(plan, run)
     if not dry_run:
-        about = f"{epochs} epochs in batches of {batch}, learning rate {rate}, {plan[0].job.arithmetic}"
-        done = _train(plan, run, about, workers)
+        settings: dict[str, Setting] = {
+            "epochs": epochs,
+            "batch": batch,
+            "rate": rate,
+            "arithmetic": plan[0].job.arithmetic,
+        }
+        done = _train(plan, run, settings, workers)
         finish(run, done, open_=False)
         _show_relative(done)
 
@@ -205,7 +211,7 @@ def _show(plan: Sequence[Training], run: Path) -> None:
         console().print(f"\nAbout {duration(seconds)} of training on {device}, beside decoding.")
 
 
-def _train(plan: Sequence[Training], run: Path, about: str, workers: int) -> "RunData":
+def _train(plan: Sequence[Training], run: Path, settings: Mapping[str, "Setting"], workers: int) -> "RunData":
     """Train what is missing, and return the run with the trainings and their scores.
 
     They are written into the run when the first of them has a result: from then on another rate or number of epochs
@@ -214,18 +220,23 @@ def _train(plan: Sequence[Training], run: Path, about: str, workers: int) -> "Ru
     from copy import deepcopy
     from dataclasses import replace
 
+    from unseen.features.about import BackboneAbout
     from unseen.runs.job import job_key
     from unseen.runs.record import add_jobs, refuse_other_run, with_scores
     from unseen.runs.results import RESULTS
+    from unseen.runs.setup import ProtocolUsed, Setup
     from unseen.studies.concepts.finetune import run_reference
 
-    provenance = {"fine-tuning": about}
-    refuse_other_run(run, provenance)
+    setup = Setup(
+        protocols=[ProtocolUsed("fine-tuned", plan[0].job.protocol.name, settings)],
+        finetunings={each.job.backbone: BackboneAbout.of(each.backbone.spec) for each in plan},
+    )
+    refuse_other_run(run, setup)
     for training in plan:
         job, backbone = training.job, training.backbone
         fresh = replace(backbone, module=deepcopy(backbone.module))
         run_reference(job, fresh, training.source, training.manifest, run / RESULTS, workers=workers, watch=_watch(job))
-        data, keys = add_jobs(run, [job_key(each.job) for each in plan], provenance)
+        data, keys = add_jobs(run, [job_key(each.job) for each in plan], setup)
     return with_scores(run, data, keys)
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from unseen.papers.comparability import Draw
     from unseen.runs.data import RunData
     from unseen.runs.notices import Notice
+    from unseen.runs.setup import ImagesUsed, SplitsUsed
     from unseen.studies.concepts.features import Places
     from unseen.studies.concepts.plan import Asked, Costs
     from unseen.studies.probing import FeaturePair
@@ -31,13 +32,14 @@ class Study:
     """A study whose features are there.
 
     Attributes:
-        images: what is known of the images, label → text.
+        images: where they come from, and `splits` how those of the levels were drawn, where that is known.
         notices: what a reader must be told.
     """
 
     asked: "Asked"
     places: "Places"
-    images: dict[str, str]
+    images: "Sequence[ImagesUsed]" = ()
+    splits: "SplitsUsed | None" = None
     notices: "Sequence[Notice]" = ()
 
 
@@ -87,7 +89,7 @@ def study_of_features(asked: "Asked", folder: Path, backbones: Sequence[str], dr
 
     places = find_features(folder, asked.domains, backbones)
     named = class_names(next(iter(places.values())))
-    study = Study(replace(asked, concepts={**named, **asked.concepts}), places, {})
+    study = Study(replace(asked, concepts={**named, **asked.concepts}), places)
     if not dry_run:
         return study
     pairs = _pairs(study)
@@ -100,6 +102,7 @@ def study_of_features(asked: "Asked", folder: Path, backbones: Sequence[str], dr
 
 def study_of_other_levels(asked: "Asked", folder: Path, backbones: Sequence[str], out: Path) -> Study:
     """A study of features that are regrouped from those of other levels."""
+    from unseen.runs.setup import SplitsUsed
     from unseen.studies.concepts.regroup import regroup
     from unseen.studies.concepts.variants import PLAIN, split_rule
 
@@ -110,8 +113,7 @@ def study_of_other_levels(asked: "Asked", folder: Path, backbones: Sequence[str]
     places = {
         name: regroup(folder, name, asked.concepts, out / FEATURES, most=most, seen=asked.seen) for name in backbones
     }
-    splits = {} if most is None else {"splits": f"regrouped, at most {most} training images a concept"}
-    return Study(asked, places, splits)
+    return Study(asked, places, splits=SplitsUsed(max_train=most) if most is not None else None)
 
 
 def study_of_images(
@@ -135,12 +137,13 @@ def study_of_images(
     from unseen.runs.notices import told
     from unseen.runs.record import refuse_other_run
     from unseen.studies.concepts.features import Place, extract_domains, read_about
-    from unseen.studies.concepts.study import image_notices, images_text, study_provenance
+    from unseen.studies.concepts.study import image_notices, images_used, splits_used, study_setup
 
     checked_device(settings)
     # Before hours of extraction, not after them.
     expected = {each.label: Place(out, settings.decides(each.spec, "", "")) for each in backbones}
-    refuse_other_run(out, study_provenance(asked, expected) | _draw_text(options))
+    splits = splits_used(options.splits, options.variant)
+    refuse_other_run(out, study_setup(asked, expected, splits))
     opened, said = open_domains(chosen, asked.domains, options)
     asked = replace(asked, concepts={domain.name: domain.concepts for domain in opened})
     costs, pairs = _costs(asked, opened, backbones, settings, out, workers)
@@ -159,19 +162,8 @@ def study_of_images(
         name: {domain: (sides["train"], sides["test"]) for domain, sides in domains.items()}
         for name, domains in found.items()
     }
-    images = images_text(opened, asked.seen)
-    return Study(asked, places, images | _draw_text(options), [*map(told, said), *image_notices(images)])
-
-
-def _draw_text(options: ImageOptions) -> dict[str, str]:
-    """How the images of the levels were drawn, for provenance."""
-    from unseen.images.splits import Splits
-    from unseen.studies.concepts.variants import split_rule
-
-    if options.splits:
-        return {"splits": f"{options.splits.name}, {Splits.read(options.splits).content_hash[:16]}"}
-    rule = split_rule(options.variant)
-    return {"splits": f"drawn with seed 0: {rule.test} test and at most {rule.max_train} training images a concept"}
+    images = images_used(opened, asked.seen)
+    return Study(asked, places, images, splits, [*map(told, said), *image_notices(images)])
 
 
 def _costs(
@@ -215,7 +207,9 @@ def probe_study(study: Study, out: Path, workers: int, *, published: bool = Fals
 
     pairs = _pairs(study)
     jobs = study_jobs(study.asked, pairs)
-    planned = study_run(study.asked, pairs, study.places, study.images, study.notices)
+    planned = study_run(
+        study.asked, pairs, study.places, images=study.images, splits=study.splits, notices=study.notices
+    )
     if published:
         refuse_other_data(out, planned)
     with folder_lock(out):

@@ -62,7 +62,7 @@ def finetune_tasks(
         note(grid.short)
     if dry_run:
         return
-    refuse_other_run(out, finetune_run(loaded, opened).provenance)
+    refuse_other_run(out, finetune_run(loaded, opened).setup)
     progress = _Progress(sum(cost(item.job, item.opened, out).steps for item in plan))
     failed = [line for data in opened for line in _tune(data, plan, out, place, workers, progress)]
     done = [item for item in plan if is_done(item.job, out)]

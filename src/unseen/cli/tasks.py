@@ -160,7 +160,7 @@ def tasks(
     from unseen.runs.record import refuse_other_run
     from unseen.studies.tasks.features import find_task_features
     from unseen.studies.tasks.results import task_page
-    from unseen.studies.tasks.study import task_provenance
+    from unseen.studies.tasks.study import task_setup
 
     chosen = PROTOCOLS[choose("--protocol", protocol, tuple(PROTOCOLS))]
     check_writable(out)
@@ -188,7 +188,7 @@ def tasks(
         )
         top1 = _top1([each.label for each in loaded], imagenet_top1 or [])
         # Before hours of extraction, not after them.
-        refuse_other_run(out, task_provenance(loaded, opened, settings, chosen))
+        refuse_other_run(out, task_setup(loaded, opened, settings, chosen))
         needed = show_plan(opened, loaded, settings, chosen, out, count)
         if dry_run:
             if lacking := lacking_space(out, needed):

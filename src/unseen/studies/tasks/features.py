@@ -6,7 +6,7 @@ backbone or several; or features of the user's own: `train`, `val` and `test` (o
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,7 +41,7 @@ class TaskFeatures:
         rows: images by split.
         classes: how many; where an image has several, the single ones.
         fewest: images, of all splits together, of the class that has the fewest.
-        made: what tells them from features made in another way; empty where they are still to be made.
+        keys: by split, what tells them from features made in another way; empty where they are still to be made.
         size: side of the images that the backbone saw, in pixels; None where features do not say.
         draw: unknown where features do not say which images they are of.
         limit: at most so many images of each class in every split, where the rest was left out for a quick look.
@@ -56,7 +56,7 @@ class TaskFeatures:
     classes: int
     fewest: int
     dimension: int
-    made: str = ""
+    keys: Mapping[str, str] = field(default_factory=dict)
     size: int | None = None
     draw: Draw = "given"
     limit: int | None = None
@@ -175,7 +175,7 @@ def features_at(backbone: str, dataset: Dataset, places: Mapping[str, Path]) -> 
         classes=len(counts),
         fewest=min(counts.values()),
         dimension=aligned[0].dimension,
-        made=", ".join(_made(part) for part in parts.values()),
+        keys={split: _key(part) for split, part in parts.items()},
         size=_size(aligned[0]),
         draw="given" if all(isinstance(part.provenance.get("source"), dict) for part in parts.values()) else "unknown",
         limit=next((limit for part in parts.values() if (limit := part.provenance.get("limit"))), None),
@@ -193,7 +193,7 @@ def _left_out(backbone: str, dataset: Dataset, split: str, features: Features) -
         yield Flaw("damaged-images", backbone, dataset.name, place, len(damaged), total, examples)
 
 
-def _made(features: Features) -> str:
+def _key(features: Features) -> str:
     """The key of what decides features; two machines make them alike but for their last bits."""
     return str(features.provenance.get("key", features.provenance["content_hash"]))[:16]
 

@@ -23,6 +23,7 @@ from unseen.runs.data import RunData
 from unseen.runs.flaws import flaw_sentences
 from unseen.runs.merge import merge_with_names
 from unseen.runs.notices import unfinished
+from unseen.runs.provenance import provenance
 from unseen.runs.record import read_record
 from unseen.runs.results import RESULTS, Result, read_all, read_result
 from unseen.studies.tasks.analysis import averages, correlations, mean_errors, ranks, without_average
@@ -111,7 +112,7 @@ def page_of_results(data: RunData, found: Sequence[Result]) -> TaskPage:
             *short_notices(tuned),
         ],
         notes=without_average([*own, *printed]),
-        provenance=data.provenance,
+        provenance=provenance(data),
         timings=_timings(found),
     )
 
