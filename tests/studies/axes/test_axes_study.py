@@ -408,7 +408,7 @@ def test_what_runs_tell_is_told_with_their_names(tmp_path: Path) -> None:
     next((tasks / "results").glob("*.json")).unlink()
     assert study_axes([concepts, tasks]).notices[:3] == [
         "levels: A short form.",
-        "levels, a: web data; mean pooling.",
+        "levels, a: trained with web data; features of the layer x.",
         "tasks: This run is not finished: 1 of 4 jobs have no result yet.",
     ]
 
