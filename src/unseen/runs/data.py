@@ -77,6 +77,7 @@ class Backbone:
             None where the run does not say.
         features: what decided its features, and `finetuning` what decided how it was fine-tuned; None where that is
             not known, or not done.
+        classifier: of a model that classifies itself, hash of what decides its outputs.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Backbone:
     training_data: Sequence[str] | None = None
     features: Extraction | None = None
     finetuning: BackboneAbout | None = None
+    classifier: str | None = None
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,8 @@ def limit_text(limit: int | None) -> str:
 
 def _images(images: ImagesUsed) -> tuple[str, str]:
     if images.hash:
-        return f"images of {images.domain}", f"sha256:{images.hash}"
+        pixels = f", pixels {images.fingerprint[:SHORT]}" if images.fingerprint else ""
+        return f"images of {images.domain}", f"sha256:{images.hash}{pixels}"
     names = {release.code: release.name for release in RELEASES}
     count = "an unknown number" if images.images is None else f"{images.images:,}"
     text = names.get(images.release or "", f"{count} images of no release that is known")

@@ -44,6 +44,7 @@ from unseen.device import device_name
 from unseen.errors import UserError
 from unseen.files import atomic_write
 from unseen.jobs.scores import result_scores
+from unseen.jobs.shift_job import images_left_out
 from unseen.jobs.zero_rows import zero_rows
 from unseen.ontology.levels import Levels
 from unseen.runs.cautions import PHRASES
@@ -141,7 +142,7 @@ def with_known(backbone: Backbone, other: Backbone | None) -> Backbone:
     """A backbone with what the other says of it, where it says nothing itself."""
     if other is None:
         return backbone
-    unknown = ("imagenet_top1", "training_data", "features", "finetuning")
+    unknown = ("imagenet_top1", "training_data", "features", "finetuning", "classifier")
     return replace(backbone, **{name: getattr(other, name) for name in unknown if getattr(backbone, name) is None})
 
 
@@ -243,7 +244,7 @@ def with_scores(folder: Path, data: RunData, keys: Sequence[str]) -> RunData:
         told=[*data.told, *unfinished(left, len(keys))],
         concept_accuracy=concept_accuracy(hits, levels) if levels else (),
         concept_hits=hits,
-        flaws=[*data.flaws, *zero_rows(results)],
+        flaws=[*data.flaws, *zero_rows(results), *images_left_out(results)],
     )
 
 

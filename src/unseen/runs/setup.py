@@ -76,7 +76,8 @@ class ImagesUsed:
         images: how many there are in that place, of all domains together.
         release: code of the release of ImageNet that they were recognised as (`unseen.images.releases`).
         blurred: whether faces are blurred in that release; None where none was recognised.
-        hash: of the names of the images and their splits, where that is the data set's own.
+        hash: of the names of the images and their splits, where these are the data set's own.
+        fingerprint: of what some of the images show.
         pool: whether several domains share the place, as levels do.
     """
 
@@ -86,6 +87,7 @@ class ImagesUsed:
     release: str | None = None
     blurred: bool | None = None
     hash: str | None = None
+    fingerprint: str | None = None
     pool: bool = False
 
 
@@ -180,7 +182,7 @@ def _known(setup: Setup) -> Iterator[tuple[str, Value]]:
         yield from _fields(setup.splits, "{} of the splits", ("seed", "test", "max_train", "file", "hash"))
     for images in setup.images:
         of = "the levels" if images.pool else f"{images.domain}, {images.split}"
-        yield from _fields(images, f"{{}} of the images of {of}", ("images", "release", "hash"))
+        yield from _fields(images, f"{{}} of the images of {of}", ("images", "release", "hash", "fingerprint"))
     for name, extraction in setup.extractions.items():
         yield from _extraction(f" of {name}", extraction)
     for name, backbone in setup.finetunings.items():
@@ -212,7 +214,10 @@ def _fields(record: Any, named: str, names: Collection[str]) -> Iterator[tuple[s
     for each in fields(record):
         value = getattr(record, each.name)
         if value is not None and each.name in names:
-            yield named.format(WORDS.get(each.name, each.name)), value[:SHORT] if each.name == "hash" else value
+            yield (
+                named.format(WORDS.get(each.name, each.name)),
+                value[:SHORT] if each.name in {"hash", "fingerprint"} else value,
+            )
 
 
 def _comparable(value: Any) -> Value:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unseen.files import atomic_write
 from unseen.papers import TABLES
-from unseen.papers.transfer import FINETUNED_ECE, FINETUNED_SCALED_ECE, SOURCE
+from unseen.papers.transfer import FINETUNED_ECE, FINETUNED_SCALED_ECE, SOURCE, task_setting
 from unseen.report.concepts.rows import METRICS
 from unseen.report.core.render import render
 from unseen.report.core.sections import Plot, Section, Series
@@ -165,9 +165,11 @@ def finetune_tables(page: FinetunePage) -> list[Table]:
 
 
 def _calibration_table(page: FinetunePage, setting: str, words: str) -> Table:
-    found = {(each.backbone, each.title): s.value for each in page.tuned for s in each.scores if s.setting == setting}
-    own = {s.backbone: s.value for s in page.means if s.setting == setting}
-    printed = [s for s in page.published if s.setting == setting]
+    found = {
+        (each.backbone, each.title): s.value for each in page.tuned for s in each.scores if task_setting(s) == setting
+    }
+    own = {s.backbone: s.value for s in page.means if task_setting(s) == setting}
+    printed = [s for s in page.published if task_setting(s) == setting]
     over_ten = ["mean of the paper's ten"] if own or printed else []
     rows = [
         Row(

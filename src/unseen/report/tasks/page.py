@@ -8,7 +8,7 @@ import numpy as np
 
 from unseen.files import atomic_write
 from unseen.papers import TABLES
-from unseen.papers.transfer import LINEAR, SOURCE
+from unseen.papers.transfer import LINEAR, SOURCE, task_setting
 from unseen.report.core.render import render
 from unseen.report.tasks.imagenet import imagenet_sections, imagenet_tables
 from unseen.report.tasks.sections import COLOURS, PUBLISHED, SELF_SUPERVISED, task_sections
@@ -75,7 +75,7 @@ def findings(page: TaskPage) -> list[str]:
     titles = {dataset.name: dataset.title for dataset in page.datasets}
     sentences = []
     for name in page.backbones:
-        linear = {s.dataset: s.value for s in page.scores if s.backbone == name and s.setting == LINEAR}
+        linear = {s.domain: s.value for s in page.scores if s.backbone == name and task_setting(s) == LINEAR}
         own = {dataset: value for dataset, value in linear.items() if dataset not in others}
         if own:
             best, worst = max(own, key=own.__getitem__), min(own, key=own.__getitem__)

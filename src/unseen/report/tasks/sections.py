@@ -14,10 +14,11 @@ from unseen.papers.transfer import (
     IMAGENET,
     LINEAR,
     SCALED_ECE,
-    TaskScore,
+    task_setting,
 )
 from unseen.report.core.sections import Plot, Section, Series, Ticks
 from unseen.report.tasks.tables import minus
+from unseen.runs.score import Score
 from unseen.studies.tasks.page_data import OTHER, SHOTS, Average, Bins, TaskPage
 
 COLOURS = 8
@@ -73,7 +74,8 @@ def task_sections(page: TaskPage) -> list[Section]:
 
 def many_shot_section(page: TaskPage) -> Section | None:
     """Scores of linear probes and of fine-tuning by data set, and what is to be said of their fits."""
-    scores = {(s.backbone, s.dataset, s.setting): s for s in page.scores if s.setting in MANY_SHOT and not s.published}
+    own_scores = {(s.backbone, s.domain, task_setting(s)): s for s in page.scores if not s.published}
+    scores = {key: score for key, score in own_scores.items() if key[2] in MANY_SHOT}
     own = {name for _, name, _ in scores}
     places = [dataset for dataset in page.datasets if dataset.name in own]
     if not places:
@@ -122,10 +124,10 @@ def fit_sentences(page: TaskPage) -> Iterator[str]:
 
 def few_shot_section(page: TaskPage) -> Section | None:
     """Accuracy by number of shots, a plot for each data set, the paper's models behind."""
-    scores = [score for score in page.scores if score.setting.endswith("-shot")]
+    scores = [score for score in page.scores if score.shots is not None]
     plots = []
     for dataset in page.datasets:
-        here = [score for score in scores if score.dataset == dataset.name]
+        here = [score for score in scores if score.domain == dataset.name]
         own = [_shots_line(here, name, number % COLOURS, "", strong=True) for number, name in enumerate(page.backbones)]
         if not any(own):
             continue
@@ -147,21 +149,21 @@ def few_shot_section(page: TaskPage) -> Section | None:
 
 
 def _shots_line(
-    scores: Sequence[TaskScore], backbone: str, colour: int, group: str, *, strong: bool = False
+    scores: Sequence[Score], backbone: str, colour: int, group: str, *, strong: bool = False
 ) -> Series | None:
-    by_shots = {score.setting: score for score in scores if score.backbone == backbone}
-    known = [
-        (float(place), by_shots[f"{shots}-shot"]) for place, shots in enumerate(SHOTS) if f"{shots}-shot" in by_shots
-    ]
+    by_shots = {score.shots: score for score in scores if score.backbone == backbone}
+    known = [(float(place), by_shots[shots]) for place, shots in enumerate(SHOTS) if shots in by_shots]
     if not known:
         return None
-    ends = [(100 * (s.value - (s.interval or 0)), 100 * (s.value + (s.interval or 0))) for _, s in known]
+    ends = [
+        (100 * (s.value if s.low is None else s.low), 100 * (s.value if s.high is None else s.high)) for _, s in known
+    ]
     return Series(
         backbone, [place for place, _ in known], [100 * score.value for _, score in known], colour, group,
         strong=strong,
         low=[low for low, _ in ends] if strong else (), high=[high for _, high in ends] if strong else (),
         hover=[
-            f"{backbone}, {s.setting}: {100 * s.value:.2f} ± {100 * (s.interval or 0):.2f}%" for _, s in known
+            f"{backbone}, {s.shots}-shot: {100 * s.value:.2f} ± {100 * (s.half_width or 0):.2f}%" for _, s in known
         ],
     )  # fmt: skip
 
@@ -180,7 +182,7 @@ def calibration_section(page: TaskPage) -> Section | None:
             _reliability("scaled", fit.after, 0, "solid"),
         ]
         plots.append(Plot(title, "Confidence (%)", "Accuracy (%)", lines))
-    if not any(s.setting in CALIBRATIONS and s.dataset and not s.published for s in page.scores):
+    if not any(task_setting(s) in CALIBRATIONS and s.domain and not s.published for s in page.scores):
         return None
     note = (
         "Test images in 15 bins by the confidence of their prediction: below the dotted line a classifier is too sure "
@@ -211,7 +213,7 @@ def _calibration_sentences(page: TaskPage) -> Iterator[str]:
         errors = {
             setting: [
                 s.value for s in page.scores
-                if (s.backbone, s.setting) == (name, setting) and s.dataset and (s.dataset in others) == other
+                if (s.backbone, task_setting(s)) == (name, setting) and s.domain and (s.domain in others) == other
             ]
             for setting in (ECE, SCALED_ECE)
         }  # fmt: skip

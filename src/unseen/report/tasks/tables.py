@@ -1,7 +1,7 @@
 """Tables of the task study: a row a backbone, the best and the second best of each column marked, as in the paper."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 from unseen.metrics.catalogue import METRICS
@@ -13,8 +13,9 @@ from unseen.papers.transfer import (
     FINETUNED_SCALED_ECE,
     LINEAR,
     SCALED_ECE,
-    TaskScore,
+    task_setting,
 )
+from unseen.runs.score import Score
 from unseen.studies.tasks.page_data import OTHER, SHOTS, CorrelationTable, Pair, TaskPage
 
 CORRELATION_COLUMNS = ("Pearson", "95% interval", "over draws of models", "Spearman", "95% interval", "models")
@@ -68,6 +69,12 @@ def task_tables(page: TaskPage) -> list[Table]:
     return [table for table in (linear, tuned, *few, *calibration, *correlated) if table.rows]
 
 
+def score_row(score: Score) -> dict[str, object]:
+    """What a table for other programs has of a score."""
+    named = {"backbone": score.backbone, "dataset": score.domain, "setting": task_setting(score)}
+    return {**named, "metric": score.metric, "value": score.value, "low": score.low, "high": score.high}
+
+
 def score_rows(page: TaskPage) -> list[dict[str, object]]:
     """The run's own scores as a table for other programs, and of those of a linear probe what its fit is worth.
 
@@ -81,23 +88,21 @@ def score_rows(page: TaskPage) -> list[dict[str, object]]:
     for score in page.scores:
         if score.published:
             continue
-        fit = fits.get((score.backbone, score.dataset)) if score.setting in {LINEAR, ECE, SCALED_ECE} else None
+        row = score_row(score)
+        fit = fits.get((score.backbone, score.domain)) if row["setting"] in {LINEAR, ECE, SCALED_ECE} else None
         rested = {"penalty": fit.penalty, "edge": fit.edge, "converged": not fit.stopped} if fit else NO_FIT
-        half = score.interval
-        low, high = (None, None) if half is None else (score.value - half, score.value + half)
-        more = {"low": low, "high": high, **rested, "limit": limits.get(score.dataset)}
-        rows.append(asdict(score) | more)
+        rows.append({**row, **rested, "limit": limits.get(score.domain)})
     return rows
 
 
 def _by_dataset(page: TaskPage, titles: Mapping[str, str], setting: str, section: str, caption: str) -> Table:
     """The run's data sets as columns; with one of the paper's among them, also the means over the paper's ten."""
-    scores = {(s.backbone, s.dataset): s for s in page.scores if s.setting == setting}
+    scores = {(s.backbone, s.domain): s for s in page.scores if task_setting(s) == setting}
     own = [name for name in page.backbones if any((name, dataset) in scores for dataset in titles)]
     columns = [name for name in titles if any((backbone, name) in scores for backbone in own)]
     in_paper = {dataset.name for dataset in page.datasets if dataset.family != OTHER}
-    columns += [""] if in_paper.intersection(columns) and any(dataset == "" for _, dataset in scores) else []
-    others = dict.fromkeys(score.backbone for score in scores.values() if score.published and score.dataset in columns)
+    columns += [""] if in_paper.intersection(columns) and any(not domain for _, domain in scores) else []
+    others = dict.fromkeys(score.backbone for score in scores.values() if score.published and score.domain in columns)
     rows = [*own, *others] if own else []
     better = METRICS["ece" if setting.endswith("ece") else "top1"].higher_is_better
     found = {}
@@ -129,10 +134,10 @@ def best_two(values: Mapping[str, float], *, higher_is_better: bool = True) -> d
     return {name: words[value] for name, value in values.items() if value in words}
 
 
-def _cell(score: TaskScore | None, mark: str) -> Cell:
+def _cell(score: Score | None, mark: str) -> Cell:
     if score is None:
         return Cell()
-    spread = f" ± {100 * score.interval:.2f}" if score.interval is not None else ""
+    spread = "" if score.half_width is None else f" ± {100 * score.half_width:.2f}"
     return Cell(f"{100 * score.value:.2f}{spread}", mark)
 
 

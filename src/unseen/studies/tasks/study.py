@@ -25,8 +25,9 @@ from unseen.runs.execute import Means, OneByOne, execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.notices import Notice, notice
 from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed, Setup
-from unseen.studies.concepts.features import Place, read_about
+from unseen.studies.concepts.features import Place
 from unseen.studies.concepts.study import extraction_of, training_data
+from unseen.studies.features import read_about
 from unseen.studies.tasks.comparisons import dataset_title, is_of_dataset, scored_data
 from unseen.studies.tasks.features import TaskFeatures
 from unseen.studies.tasks.plan import STUDY, by_size
