@@ -5,16 +5,18 @@ there must be no other keys. Bytes are kept in base64.
 """
 
 import json
+import re
 from base64 import b64decode, b64encode
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import MISSING, asdict, fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from unseen.errors import UserError, did_you_mean
 
-T = TypeVar("T")
+HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 NAMES = {
     str: "text",
     bool: "true or false",
@@ -28,8 +30,10 @@ NAMES = {
 def read_json(path: Path) -> dict[str, Any]:
     """The object in a JSON file; a file that is cut off, is no JSON or is nested too deeply is an error."""
     try:
-        record = json.loads(path.read_bytes())
-        json_bytes({"": record})  # half of a character in a text, which JSON lets through, is damage too
+        content = path.read_bytes()
+        record = json.loads(content)
+        if HALF.search(content):  # of a character, which JSON lets through and no file can be written with
+            json.dumps(record, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: damaged ({_cause(error)}); restore it from a copy, or make the run again") from None
     except OSError as error:
@@ -55,7 +59,7 @@ def plain(record: Any, without: Collection[str] = ()) -> dict[str, Any]:
 
 
 def typed_fields(
-    record: Mapping[str, Any], cls: type[Any], where: str, *, without: Collection[str] = (), defaults: bool = False
+    record: Mapping[str, Any], cls: Any, where: str, *, without: Collection[str] = (), defaults: bool = False
 ) -> dict[str, Any]:
     """The fields of a dataclass, each with the type that it must have.
 
@@ -64,7 +68,7 @@ def typed_fields(
         without: fields that are not in the record.
         defaults: whether a field that has a default may be missing, as in records of earlier versions.
     """
-    hints = get_type_hints(cls)
+    hints = _hints(cls)
     wanted = {field.name: field for field in fields(cls) if field.name not in without}
     for key in record:
         if key not in wanted:
@@ -76,6 +80,11 @@ def typed_fields(
         elif not defaults or field.default is field.default_factory is MISSING:
             raise UserError(f"{where}: the key '{name}' is missing")
     return found
+
+
+@cache
+def _hints(cls: Hashable) -> dict[str, Any]:
+    return get_type_hints(cls)
 
 
 def typed(value: Any, hint: Any, where: str, *, defaults: bool = False) -> Any:

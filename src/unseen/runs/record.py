@@ -98,8 +98,8 @@ def extend_run(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunDat
     """
     with folder_lock(folder):
         if (folder / RUN).is_file():
-            refuse_other_run(folder, data.setup)
             old, old_keys = read_record(folder)
+            _refuse_difference(folder, old, data.setup)
             if old.study != data.study:
                 raise UserError(f"{folder}: the folder of a run of unseen {old.study}; give another folder (--out)")
             data, keys = _together(old, data), [*dict.fromkeys([*old_keys, *keys])]
@@ -154,8 +154,8 @@ def add_jobs(folder: Path, keys: Sequence[str], setup: Setup) -> tuple[RunData, 
             says otherwise of it, the folder stays as it is.
     """
     with folder_lock(folder):
-        refuse_other_run(folder, setup)
         data, before = read_record(folder)
+        _refuse_difference(folder, data, setup)
         backbones = [
             replace(each, finetuning=setup.finetunings.get(each.name, each.finetuning)) for each in data.backbones
         ]
@@ -166,9 +166,12 @@ def add_jobs(folder: Path, keys: Sequence[str], setup: Setup) -> tuple[RunData, 
 
 def refuse_other_run(folder: Path, planned: Setup) -> None:
     """Refuse to go on in the folder of a run that differs in what both know; the first such field is named."""
-    if not (folder / RUN).is_file():
-        return
-    for each in differences(read_record(folder)[0].setup, planned):
+    if (folder / RUN).is_file():
+        _refuse_difference(folder, read_record(folder)[0], planned)
+
+
+def _refuse_difference(folder: Path, data: RunData, planned: Setup) -> None:
+    for each in differences(data.setup, planned):
         differ = f"the {each.field} ({each.first}, not {each.second})"
         raise UserError(f"{folder}: a run that differs in {differ}; give another folder (--out)")
 

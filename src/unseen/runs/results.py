@@ -17,6 +17,7 @@ processes may share a folder: a job that two of them start is computed twice and
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
@@ -77,6 +78,7 @@ def write_result(folder: Path, job: Any, values: dict[str, Any], seconds: float)
         file.write(json.dumps(record, sort_keys=True).encode())
 
 
+@cache
 def versions() -> dict[str, str]:
     """Versions of this package and of those that numbers depend on."""
     found = {"unseen": __version__}
