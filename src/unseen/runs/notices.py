@@ -10,7 +10,7 @@ from dataclasses import dataclass
 Argument = str | int | float
 SENTENCES = {
     "told": "{text}",
-    "left-out": "{text}.",
+    "left-out": "Left out: {text}.",
     "unfinished": "This run is not finished: {left} of {jobs} jobs have no result yet.",
     "short-protocol": "A short form of the protocol ({protocol}): {trials} trials of {epochs} epochs.",
     "few-images": (
@@ -56,9 +56,9 @@ class Notice:
         return SENTENCES[self.code].format(**dict(self.arguments))
 
     @property
-    def clause(self) -> str:
-        """The sentence without its full stop, to go on with."""
-        return self.sentence.removesuffix(".")
+    def text(self) -> str:
+        """What somebody else said, where the notice is that."""
+        return str(dict(self.arguments).get("text", ""))
 
 
 def notice(code: str, domain: str = "", **arguments: Argument) -> Notice:

@@ -43,9 +43,6 @@ from shlex import join
 from unseen.device import device_name
 from unseen.errors import UserError
 from unseen.files import atomic_write
-from unseen.jobs.scores import result_scores
-from unseen.jobs.shift_job import images_left_out
-from unseen.jobs.zero_rows import zero_rows
 from unseen.ontology.levels import Levels
 from unseen.runs.cautions import PHRASES
 from unseen.runs.concept_accuracy import concept_accuracy, concept_hits
@@ -55,8 +52,10 @@ from unseen.runs.lock import folder_lock
 from unseen.runs.notices import SENTENCES, extended, unfinished
 from unseen.runs.parsing import json_bytes, plain, read_json, typed, typed_fields
 from unseen.runs.random_draws import pooled_draws
+from unseen.runs.result_flaws import images_left_out, zero_rows
 from unseen.runs.results import RESULTS, Result, read_all, versions
 from unseen.runs.score import Score
+from unseen.runs.scores import result_scores
 from unseen.runs.setup import ProtocolUsed, Setup, differences
 
 FORMAT = 3

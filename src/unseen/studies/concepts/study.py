@@ -18,11 +18,11 @@ from unseen.images.domains import DRAWN_BY, SEEN, SOMEBODY_ELSE, US, DomainImage
 from unseen.images.releases import release_of
 from unseen.images.splits import Splits
 from unseen.images.transform import Transform
-from unseen.jobs.work import Job
 from unseen.ontology.levels import Levels, spoken
 from unseen.ontology.wordnet import wordnet
 from unseen.papers.comparability import Draw, ScoredData
 from unseen.papers.leaderboard import other_size
+from unseen.probes.probe import FeatureJob
 from unseen.probes.protocol import COG_V2
 from unseen.runs.cautions import Caution, caution
 from unseen.runs.data import Backbone as ReportBackbone
@@ -58,9 +58,9 @@ def as_published(backbone: Backbone) -> Backbone:
     return replace(backbone, spec=replace(backbone.spec, transform=changed))
 
 
-def study_jobs(asked: Asked, pairs: Sequence[FeaturePair]) -> list[Job]:
+def study_jobs(asked: Asked, pairs: Sequence[FeaturePair]) -> list[FeatureJob]:
     """Every job of a study."""
-    jobs: list[Job] = [*plan(STUDY, pairs, asked.protocol, asked.shots, range(asked.seeds))]
+    jobs: list[FeatureJob] = [*plan(STUDY, pairs, asked.protocol, asked.shots, range(asked.seeds))]
     further = plan_extended(STUDY, pairs, seeds=range(asked.seeds), protocol=asked.protocol, kinds=asked.extended)
     return [*jobs, *further]
 

@@ -10,7 +10,7 @@ from unseen.features.disk import free_disk
 from unseen.features.settings import Settings
 from unseen.images.shift_sets.registry import get_sets, sets_below
 from unseen.images.shift_sets.shift_set import OpenSet, open_set
-from unseen.jobs.shift_job import ShiftJob
+from unseen.probes.by_name.classifier import ShiftJob
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.execute import Means, execute
 from unseen.runs.executors import choose_executor

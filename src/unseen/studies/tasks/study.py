@@ -17,20 +17,20 @@ from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.datasets.registry import DATASETS
-from unseen.jobs.fit_progress import FitProgress
-from unseen.jobs.task_work import TaskJob, kept_folder, run_task_job
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.execute import Means, OneByOne, execute
 from unseen.runs.executors import choose_executor
+from unseen.runs.fit_progress import FitProgress
 from unseen.runs.notices import Notice, notice
 from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed, Setup
+from unseen.runs.task_work import TaskJob, kept_folder, run_task_job
 from unseen.studies.concepts.features import Place
 from unseen.studies.concepts.study import extraction_of, training_data
 from unseen.studies.features import read_about
 from unseen.studies.tasks.comparisons import dataset_title, is_of_dataset, scored_data
-from unseen.studies.tasks.features import TaskFeatures
-from unseen.studies.tasks.plan import STUDY, by_size
+from unseen.studies.tasks.features import STUDY, TaskFeatures
+from unseen.studies.tasks.plan import by_size
 
 TITLE = "Transfer to other tasks"
 PROBE = "many-shot"
