@@ -49,7 +49,11 @@ def _cause(error: ValueError | RecursionError) -> str:
 
 def json_bytes(record: Mapping[str, Any]) -> bytes:
     """A record in JSON, as `typed` reads it back."""
-    return json.dumps(record, indent=1, ensure_ascii=False, default=lambda value: b64encode(value).decode()).encode()
+    return json.dumps(record, indent=1, ensure_ascii=False, default=_encoded).encode()
+
+
+def _encoded(value: bytes | range) -> str | list[int]:
+    return b64encode(value).decode() if isinstance(value, bytes) else list(value)
 
 
 def plain(record: Any, without: Collection[str] = ()) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def test_runs_of_other_images_are_refused_with_the_reason(
 def test_a_run_that_does_not_say_what_it_is_of_is_refused(tmp_path: Path) -> None:
     folder = write_concept_run(tmp_path / "run", [MINE], flat)
     record = json.loads((folder / "run.json").read_text())
-    del record["scored"]  # as before runs had it
+    record["scored"] = []  # as before runs had it
     (folder / "run.json").write_text(json.dumps(record))
     with pytest.raises(UserError, match="does not record how many images IN1K had; run its command again"):
         leaderboard_with_runs([folder])
