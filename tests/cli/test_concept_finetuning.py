@@ -82,7 +82,8 @@ def test_it_joins_the_run_and_its_page(tiny: TinyImageNet, run: Path, unseen: Un
     kept = results(run)
     again = unseen(*words)
     assert again.code == 0, again.err
-    assert "to do" not in again.out
+    assert "0 of 3 to do" in again.out
+    assert "jobs to do" not in again.err
     assert results(run) == kept
 
 
@@ -168,10 +169,10 @@ def test_a_rate_that_diverges_can_be_followed_by_another(tiny: TinyImageNet, run
 
 def test_mistakes_are_named(tiny: TinyImageNet, run: Path, tmp_path: Path, unseen: Unseen) -> None:
     command = (*FINETUNE, run, *QUICK)
-    assert "--domains takes some of in1k, l1, l2" in unseen(*command, "--domains", "l3").err
+    assert "domains are some of in1k, l1, l2" in unseen(*command, "--domains", "l3").err
     assert "did you mean" in unseen(*command, "--backbone", tiny.backbone[:-1]).err.lower()
     assert "give the images of the levels" in unseen(*command, "--domains", "l1").err
-    assert "--seeds is from 1" in unseen(*command, "--seeds", 0).err
+    assert "seeds is from 1" in unseen(*command, "--seeds", 0).err
     assert "at least one epoch" in unseen(*command, *place(tiny), "--epochs", 0).err
     assert "not the folder of a run" in unseen(*FINETUNE, tmp_path).err
     (run / "levels.csv").unlink()
@@ -183,4 +184,4 @@ def test_without_features_to_check_it_says_so(tiny: TinyImageNet, run: Path, uns
     answer = unseen(*FINETUNE, run, *place(tiny), *QUICK, "--domains", "l2", "--dry-run")
     assert answer.code == 0, answer.err
     assert "no features of" in answer.err
-    assert "fine-tuning" not in json.loads((run / RUN).read_text())["provenance"]
+    assert [each["probe"] for each in json.loads((run / RUN).read_text())["protocols"]] == ["logistic"]

@@ -116,7 +116,7 @@ def test_mistakes_are_named(study: Path, tmp_path: Path, unseen: Unseen) -> None
     run, features = study / "run", ("--features", study / "features")
     out = ("--page", tmp_path / "noise.html")
     assert "say where the features" in unseen(*NOISE, run, *out).err
-    assert "--threshold is a probability" in unseen(*NOISE, run, *features, *out, "--threshold", 1).err
+    assert "threshold is a probability" in unseen(*NOISE, run, *features, *out, "--threshold", 1).err
     assert "two with regressions" in unseen(*NOISE, run, *features, *out, "--domains", "l1").err
     assert "(seed 3); there are none" in unseen(*NOISE, run, *features, *out, "--seed", 3).err
     assert "it has yours" in unseen(*NOISE, run, *features, *out, "--backbone", "resnet").err

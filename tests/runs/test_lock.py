@@ -4,6 +4,7 @@ import errno
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from multiprocessing import get_context
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -16,9 +17,9 @@ from unseen.probes.by_name.classifier import ShiftJob
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.job import job_key
 from unseen.runs.lock import UnlockedWarning, folder_lock
-from unseen.runs.record import add_jobs, extend_run, read_run
+from unseen.runs.record import extend_run, read_run
 from unseen.runs.results import RESULTS, write_result
-from unseen.runs.setup import FeatureKey, ProtocolUsed, Setup
+from unseen.runs.setup import FeatureKey, ProtocolUsed
 from unseen.studies.shifts.evaluate import write_tables
 from unseen.studies.shifts.predictions import LABELS, add_predictions, read_predictions
 from unseen.studies.study import Silent
@@ -50,7 +51,7 @@ def add_parts(folder: Path, process: int, barrier: Barrier) -> None:
     for number in range(ROUNDS):
         name = f"{process}-{number}"
         extend_run(folder, part(name), [job_key(shift_job(name))])
-        add_jobs(folder, [f"more {name}"], Setup(protocols=[ProtocolUsed(name, name)]))
+        extend_run(folder, replace(part(name), protocols=[ProtocolUsed(name, name)]), [f"more {name}"])
         add_predictions(folder / "predictions", name, {"val": (TRUTH, TRUTH)})
         write_result(folder / RESULTS, shift_job(name), {"correct": 2, "images": 3, "classes": 2, "damaged": 0}, 0.1)
         write_tables(folder, Silent(), name)

@@ -145,24 +145,6 @@ def with_known(backbone: Backbone, other: Backbone | None) -> Backbone:
     return replace(backbone, **{name: getattr(other, name) for name in unknown if getattr(backbone, name) is None})
 
 
-def add_jobs(folder: Path, keys: Sequence[str], setup: Setup) -> tuple[RunData, list[str]]:
-    """Add jobs to a run that is there, and return all of it.
-
-    Args:
-        setup: what decides these jobs: their protocols, and of backbones what decided their fine-tuning. If the run
-            says otherwise of it, the folder stays as it is.
-    """
-    with folder_lock(folder):
-        data, before = read_record(folder)
-        _refuse_difference(folder, data, setup)
-        backbones = [
-            replace(each, finetuning=setup.finetunings.get(each.name, each.finetuning)) for each in data.backbones
-        ]
-        data = replace(data, backbones=backbones, protocols=with_protocols(data.protocols, setup.protocols))
-        write_run(folder, data, [*dict.fromkeys([*before, *keys])])
-        return read_record(folder)
-
-
 def refuse_other_run(folder: Path, planned: Setup) -> None:
     """Refuse to go on in the folder of a run that differs in what both know; the first such field is named."""
     if (folder / RUN).is_file():
