@@ -93,7 +93,7 @@ class FinetuneRequest:
                 for each in self.run.backbones
             ],
         )
-        return Prepared(run, self.jobs, work, self.seconds, tentative=True)
+        return Prepared(run, self.jobs, work, self.seconds, recorded="begun")
 
     def train(self, jobs: Sequence[FinetuneJob], results: Path, workers: int, watch: Watch) -> Iterator[FinetuneJob]:
         """Train, one after the other, and pass on each as it is done.
