@@ -71,7 +71,9 @@ def test_it_joins_the_run_and_its_page(tiny: TinyImageNet, run: Path, unseen: Un
         assert value > 0.6  # three colours under noise; chance is a third
     after = read_run(run)
     assert (after.notice, after.domains) == (before.notice, before.domains)
-    assert all(each.finetuning and each.features and each.finetuning == each.features.backbone for each in after.backbones)
+    assert all(
+        each.finetuning and each.features and each.finetuning == each.features.backbone for each in after.backbones
+    )
     assert [replace(each, finetuning=None) for each in after.backbones] == before.backbones
     assert [score for score in after.scores if score.probe == "logistic"] == list(before.scores)
     features = {s.domain: s.value for s in before.scores if s.metric == "top1"}
