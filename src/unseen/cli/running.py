@@ -1,20 +1,16 @@
 """What the commands that run studies share: running the jobs that are missing, and the page at the end."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unseen.cli.output import console, print_table
-from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
-    from unseen.probes.probe import FeatureJob
     from unseen.runs.data import RunData
-    from unseen.studies.probing import FeaturePair
 
 WorkersOption = Annotated[int | None, typer.Option(help="Processes to run jobs in; by default one per core.")]
 REPORT = "report.html"
@@ -27,19 +23,6 @@ def processes(workers: int | None) -> int:
     if workers is not None:
         return workers
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def run_missing(jobs: "Sequence[FeatureJob]", pairs: "Sequence[FeaturePair]", folder: Path, workers: int) -> None:
-    """Say how long it will take, then run what is missing."""
-    from unseen.runs.results import RESULTS, missing
-    from unseen.studies.probing import estimate, run
-
-    results, watch = folder / RESULTS, CommandWatch(workers)
-    left = len(missing(jobs, results))
-    if left:
-        watch.started(left, len(jobs), estimate(jobs, pairs, results, workers))
-    for _ in watch.track(run(jobs, pairs, results, workers=workers), "jobs done", left):
-        pass
 
 
 def finish(folder: Path, data: "RunData", open_: bool) -> None:
