@@ -10,9 +10,10 @@ from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.probes.protocol import protocol_named as protocol_named  # noqa: PLC0414 - commands take it from here
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.notices import notice
-from unseen.runs.record import write_run
 from unseen.runs.setup import FeatureKey, ProtocolUsed
-from unseen.studies.probing import FeaturePair, job_keys, plan, possible_shots
+from unseen.studies.prepared import prepared_probes
+from unseen.studies.probing import FeaturePair, plan, possible_shots
+from unseen.studies.study import Prepared
 
 Shots = int | str | None | Sequence[int | str | None]
 """As callers in Python give them: 8, "all", None for all, or a list of such."""
@@ -66,14 +67,13 @@ def seeds_in_python(seeds: int | Iterable[int]) -> tuple[int, ...]:
 
 
 def plan_own(
-    folder: Path,
     pair: FeaturePair,
     concepts: Sequence[str],
     protocol: LogisticProtocol,
     shots: Sequence[int | None],
     seeds: int,
-) -> tuple[RunData, list[LogisticJob]]:
-    """Write down a run over one pair of features; returns it and its jobs."""
+) -> Prepared[LogisticJob]:
+    """A run over one pair of features, which takes the place of one that its folder has."""
     if seeds < 1:
         raise UserError(f"--seeds is at least 1, not {seeds}")
     if pair.classes < 2:
@@ -110,5 +110,4 @@ def plan_own(
         flaws=pair.flaws,
         study="probe",
     )
-    write_run(folder, data, job_keys(jobs))
-    return data, jobs
+    return prepared_probes(data, jobs, [pair], replaces=True)
