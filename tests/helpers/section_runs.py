@@ -7,7 +7,7 @@ import pandas as pd
 
 from unseen.papers import published
 from unseen.papers.comparability import ScoredData, published_domain
-from unseen.report.core.sections import Section
+from unseen.report.core.model import Section
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.score import Score
 from unseen.runs.tables import score_table, summarise

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from unseen.errors import UserError
-from unseen.report.concepts.page import _styles, write_report
+from unseen.report.concepts.page import write_report
 from unseen.report.core.render import TEMPLATES
 from unseen.runs.data import Backbone, ConceptHits, Domain, Example, RunData, Step
 from unseen.runs.notices import told
