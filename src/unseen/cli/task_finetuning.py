@@ -210,7 +210,8 @@ def _finish(done: "Sequence[Planned]", out: Path, absent: "Sequence[Notice]", fa
 
     import pandas as pd
 
-    from unseen.report.tasks.finetune_page import findings, finetune_tables, write_finetune_page
+    from unseen.report.finetuning.page import findings, write_finetune_page
+    from unseen.report.finetuning.tables import finetune_tables
     from unseen.runs.lock import folder_lock
     from unseen.runs.tables import write_table
     from unseen.studies.tasks.finetune import finetune_page, finetune_run, finetuned_results, record_finetunings

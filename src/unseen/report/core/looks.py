@@ -58,4 +58,6 @@ def _series(series: Series, looks: Mapping[str, Look]) -> Series:
     if own is None:
         return series
     dash = DASHES[(DASHES.index(own.dash) + series.variant) % len(DASHES)]
-    return replace(series, colour=own.colour, symbol=own.symbol, dash=dash)
+    # Points without lines have no dashes to tell variants by.
+    symbol = f"{own.symbol}-open" if series.mode == "markers" and series.variant else own.symbol
+    return replace(series, colour=own.colour, symbol=symbol, dash=dash)

@@ -137,6 +137,7 @@ class Cell:
         span: ends and middle of a small bar beside the text, in percent of its width.
         meter: a share that is drawn as a bar.
         look: whether the mark of the row's backbone stands before the text.
+        dot: number of the colour of a dot before the text.
         shows: two numbers that a press on it sets the choices `across` and `up` to.
     """
 
@@ -151,6 +152,7 @@ class Cell:
     span: tuple[float, float, float] | None = None
     meter: float | None = None
     look: bool = False
+    dot: int | None = None
     shows: tuple[int, int] | None = None
 
 
@@ -233,6 +235,7 @@ class Section:
         menu: its title in the menu, where that is shorter.
         facts: label → text; `by_backbone` where labels are backbones.
         legend: whether readers hide and show backbones here.
+        row_groups: groups of the rows of its tables, each with its colour and symbol, where no figure has them.
         exported: figures that are written to files only, where a reader's choice leads to each of them on the page.
     """
 
@@ -248,6 +251,7 @@ class Section:
     choices: Sequence[Choice] = ()
     legend: bool = False
     menu: str = ""
+    row_groups: Sequence[tuple[str, int | str | None, str]] = ()
     exported: Sequence[Figure] = ()
 
     @property
@@ -257,7 +261,7 @@ class Section:
             series.group: (series.group, series.colour, series.symbol)
             for figure in self.figures for series in figure.series if series.group
         }  # fmt: skip
-        return tuple(found.values())
+        return tuple(found.values()) or tuple(self.row_groups)
 
     @property
     def names(self) -> tuple[tuple[str, int | str | None, str, str], ...]:

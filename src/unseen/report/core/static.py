@@ -90,7 +90,8 @@ def _draw(axes: Any, series: Series, figure: Figure, deep: bool) -> None:
     axes.plot(
         x, y, color=colour, label=named, lw=2.2 if series.strong else 1.1, alpha=1 if series.strong else 0.6,
         ls=DASHES[series.dash] if "lines" in series.mode else "none",
-        marker=MARKERS[series.symbol] if "markers" in series.mode else "",
+        marker=MARKERS[series.symbol.removesuffix("-open")] if "markers" in series.mode else "",
+        mfc="none" if series.symbol.endswith("-open") else colour,
         ms=3 if len(x) > 60 else 6 if series.strong else 4,
     )  # fmt: skip
     for at, height, text in zip(x, y, series.labels, strict=False):
