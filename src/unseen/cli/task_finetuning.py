@@ -226,8 +226,9 @@ def _finish(done: "Sequence[Planned]", out: Path, absent: "Sequence[Notice]", fa
         scores = pd.DataFrame([asdict(score) for each in page.tuned for score in each.scores])
         write_table(scores.drop(columns="published"), out / TABLE)
     for table in finetune_tables(page):
-        rows = [(row.name, *(cell.text for cell in row.cells)) for row in table.rows if not row.published]
-        print_table(table.caption, ("backbone", *table.columns), rows, table.columns)
+        rows = [[cell.text for cell in row.cells] for row in table.rows if row.style != "published"]
+        titles = [column.title for column in table.columns[1:]]
+        print_table(table.caption, ("backbone", *titles), rows, titles)
         console().print()
     for sentence in (*page.notices, *findings(page)):
         console().print(sentence)

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from unseen.report.shifts.page import GroupLine, Line, OodPanel, ShiftPage, write_shift_page
+from unseen.report.shifts.page import write_shift_page
+from unseen.report.shifts.page_data import GroupLine, Line, OodPanel, ShiftPage
 from unseen.studies.shifts.model_score import ModelScore
 
 HOSTILE = '<img src=x onerror=alert(1)></script><b>"bold"'

@@ -9,6 +9,9 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b8578f", "#6b7280", "#e69f00", "#5
 """For light pages and files; --c0 to --c7 in page.css are these, with others for dark pages."""
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+LEVELS = ("#440154", "#3b528b", "#21918c", "#5ec962", "#d9b310")
+"""Steps of the viridis map, dark to light: ordered, and told apart by colour-blind readers."""
+GREY = "#8a8f98"
 YOURS = 5
 """The first colour of a page's own backbones where published models are beside them, whose categories have those
 before."""
@@ -30,6 +33,11 @@ def look(number: int, *, beside_published: bool = False) -> Look:
     return Look(
         colours[number % len(COLOURS)], SYMBOLS[(number + turn) % len(SYMBOLS)], DASHES[turn % len(DASHES)]
     )  # fmt: skip
+
+
+def level_colour(level: int) -> str:
+    """The colour of a level, counted from 1; more than five start over."""
+    return LEVELS[(level - 1) % len(LEVELS)]
 
 
 def page_looks(page: Page) -> dict[str, Look]:

@@ -12,8 +12,8 @@ def without_single_points(section: Section) -> Section:
         return section
     left = [figure for figure in section.figures if not figure.is_single_points]
     tables = [_table(figure, f"{section.name}-values-{number}") for number, figure in enumerate(single, 1)]
-    more = {} if left else {"choices": (), "legend": False}
-    return replace(section, figures=left, tables=[*tables, *section.tables], **more)
+    shown = replace(section, figures=left, tables=[*tables, *section.tables])
+    return shown if left else replace(shown, choices=(), legend=False)
 
 
 def _table(figure: Figure, name: str) -> Table:

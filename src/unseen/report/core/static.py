@@ -8,10 +8,9 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure as Canvas
 
-from unseen.report.core.looks import COLOURS
+from unseen.report.core.looks import COLOURS, GREY
 from unseen.report.core.model import Figure, Series
 
-GREY = "#8a8f98"
 INK = "#1f2430"
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",

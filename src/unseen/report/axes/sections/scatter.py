@@ -33,9 +33,9 @@ def _figures(axes: Axes) -> Iterator[Figure]:
             _series(first, second, name) for name in axes.backbones if name in first.values and name in second.values
         ]
         if first.axis != second.axis and series:
-            ticks = (tuple(measure_ticks(each, axes.backbones)) for each in (first, second))
+            x_ticks, y_ticks = (tuple(measure_ticks(each, axes.backbones)) for each in (first, second))
             yield Figure(
-                f"{second.title} over {first.title}", axis_label(first), axis_label(second), series, *ticks,
+                f"{second.title} over {first.title}", axis_label(first), axis_label(second), series, x_ticks, y_ticks,
                 top_is_low=not second.higher_is_better,
             )  # fmt: skip
 

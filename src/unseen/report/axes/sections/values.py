@@ -44,8 +44,8 @@ def _cells(axes: Axes, name: str) -> list[Cell]:
         cells.append(
             Cell(
                 short_value(measure, name), (measure.values[name], standing.rank), small=str(standing.rank),
-                about=about, shade=2 * standing.ahead - 1 if standing.of > 1 else None, style=f"{strong} {start}".strip(),
-                below=from_seen(measure, name),
+                about=about, shade=2 * standing.ahead - 1 if standing.of > 1 else None,
+                style=f"{strong} {start}".strip(), below=from_seen(measure, name),
             )
         )  # fmt: skip
     return cells
