@@ -22,15 +22,14 @@ from unseen.images.manifest import Manifest
 from unseen.images.transform import Transform
 from unseen.jobs.finetune_images import TaskImages, epoch_order, load_task_images, task_labels
 from unseen.jobs.finetune_task_job import (
-    FINETUNED,
     FinetuneTaskJob,
     FinetuneTrialJob,
     finetune_task_scores,
-    finetuned_task_scores,
     trial_jobs,
 )
 from unseen.jobs.finetune_task_work import run_task, run_trial
 from unseen.metrics.average_precision import average_precision_11_point
+from unseen.papers.transfer import FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE, task_setting
 from unseen.probes.finetuning.grid import FinetuneGrid, finetune_grid
 from unseen.probes.finetuning.train import FinetuneProtocol
 from unseen.probes.many_shot import Metric
@@ -242,13 +241,10 @@ def test_scores_are_those_of_the_task_study() -> None:
     assert [(s.study, s.probe, s.domain, s.metric, s.value, s.seed) for s in scores] == [
         ("tasks", "fine-tuned", "pets", "mean-per-class", 0.5, 3),
         ("tasks", "fine-tuned", "pets", "ece", 0.1, 3),
+        ("tasks", "fine-tuned", "pets", "scaled-ece", 0.05, 3),
     ]
     assert {s.protocol for s in scores} == {"ericsson-2021-short"}
-    assert [(s.setting, s.metric, s.value) for s in finetuned_task_scores(result)] == [
-        (FINETUNED, "mean-per-class", 0.5),
-        ("finetuned-ece", "ece", 0.1),
-        ("finetuned-scaled-ece", "ece", 0.05),
-    ]
+    assert [task_setting(s) for s in scores] == [FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE]
     with pytest.raises(UserError, match="no sound ece"):
         [*finetune_task_scores(replace(result, values=values | {"ece": 1.5}))]
 

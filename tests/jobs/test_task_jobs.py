@@ -54,7 +54,7 @@ def test_many_shot_job_and_its_scores(tmp_path: Path) -> None:
     result = read_result(tmp_path / "results", job_key(job))
     assert result is not None
     scores = {score.metric: score for score in many_shot_scores(result)}
-    assert set(scores) == {"mean-per-class", "ece"}
+    assert set(scores) == {"mean-per-class", "ece", "scaled-ece"}
     assert scores["mean-per-class"].value > 0.9
     assert (scores["ece"].probe, scores["ece"].domain, scores["ece"].shots) == ("many-shot", "pets", None)
     assert len(result.values["validation"]) == 3

@@ -34,6 +34,8 @@ def measured(quality: float) -> dict[str, float]:
         "alignment": alignment(X, y),
         "uniformity": uniformity(X - (1 - quality) * 4),  # an offset that all share crowds them on the sphere
         "ece": expected_calibration_error((4 * scores).softmax(dim=1), y),
+        "scaled-ece": expected_calibration_error((4 * scores / 2).softmax(dim=1), y),
+        "effective-robustness": float(top_k_accuracy(scores, y)) - 0.5,
     }
 
 
@@ -47,7 +49,7 @@ def test_every_metric_improves_in_its_direction_and_within_its_bounds() -> None:
 
 
 def test_only_metrics_with_two_bounds_go_on_a_logit_scale() -> None:
-    assert {name for name, metric in METRICS.items() if not metric.bounded} == {"ami"}
+    assert {name for name, metric in METRICS.items() if not metric.bounded} == {"ami", "effective-robustness"}
     assert METRICS["top1"].bounded
 
 

@@ -5,7 +5,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unseen.api.progress import tracked
+from unseen.api.progress import bars
 from unseen.api.run import Run
 from unseen.errors import UserError
 from unseen.files import check_writable
@@ -77,8 +77,9 @@ def concepts(
     loaded.write(folder / LEVELS)
     results = folder / RESULTS
     left = len(missing(jobs, results))
-    for _ in tracked(run_jobs(jobs, pairs, results, workers=workers), "probes", left, show=progress):
-        pass
+    with bars(show=progress) as watch:
+        for _ in watch.track(run_jobs(jobs, pairs, results, workers=workers), "probes", left):
+            pass
     return Run(folder)
 
 

@@ -3,14 +3,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from unseen.api.progress import progress_bar
+from unseen.api.progress import bars
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from unseen.backbones.backbone import Backbone, Pool
     from unseen.features.features import Features
-    from unseen.features.one_pass import Progress
     from unseen.features.settings import Precision
     from unseen.images.datasets.open_dataset import OpenDataset
 
@@ -138,14 +135,11 @@ def extract(
         source = open_images(data)
         manifest, name = whole(source, "all"), Path(data).name
     features = {}
-    for split in dict.fromkeys(manifest.splits):
-        with progress_bar(f"{name}, {split}: images", show=progress) as advance:
-
-            def watch(state: "Progress", advance: "Callable[[int, int], None]" = advance) -> None:
-                advance(state.done, state.total)
-
-            [store] = extract_split(source, manifest, split, [net], Path(out), settings, watch=watch)
-        features[split] = read_store(store)
+    with bars(show=progress) as watch:
+        for split in dict.fromkeys(manifest.splits):
+            shown = watch.extracting(name, split)
+            [store] = extract_split(source, manifest, split, [net], Path(out), settings, watch=shown)
+            features[split] = read_store(store)
     return features
 
 

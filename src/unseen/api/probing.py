@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.api.probe_result import ProbeResult
-from unseen.api.progress import tracked
+from unseen.api.progress import bars
 from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.probes.by_name import get_probe
@@ -68,8 +68,9 @@ def probe(
     data, classes = probe_data(X_train, y_train, X_test, y_test, device)
     place = {setting: number for number, setting in enumerate(settings)}
     total = len(settings) * chosen.variants(data)
-    found = tracked(chosen.fit(data, settings), f"{chosen.name}: fits", total, show=progress)
-    fits = sorted(found, key=lambda fit: place[Setting(fit.shots, fit.seed)])
+    with bars(show=progress) as watch:
+        found = watch.track(chosen.fit(data, settings), f"{chosen.name}: fits", total)
+        fits = sorted(found, key=lambda fit: place[Setting(fit.shots, fit.seed)])
     scores = (
         Score("probe", chosen.protocol_name, "yours", "yours", fit.variant, fit.shots, fit.seed, metric, value)
         for fit in fits

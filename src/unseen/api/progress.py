@@ -1,31 +1,72 @@
-"""Progress of long calls, in a notebook or a terminal."""
+"""Progress of long calls in Python: bars, in a notebook or a terminal only."""
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from unseen.features.one_pass import Progress as Extraction
+    from unseen.studies.study import Plan
 
 T = TypeVar("T")
 
 
-def tracked(items: Iterable[T], what: str, total: int, *, show: bool) -> Iterator[T]:
-    """Pass items on, with a bar of how many have gone by."""
-    with progress_bar(what, show=show) as advance:
-        for done, item in enumerate(items, start=1):
-            advance(done, total)
-            yield item
-
-
 @contextmanager
-def progress_bar(what: str, *, show: bool) -> Iterator[Callable[[int, int], None]]:
-    """A function to call with what is done and what there is; it draws a bar in a terminal or a notebook only."""
+def bars(*, show: bool = True) -> "Iterator[Bars]":
+    """A `Watch` whose bars are gone at the end; nobody sees any outside a terminal or notebook, or without `show`."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
     if not show or not (console.is_terminal or console.is_jupyter):
-        yield lambda done, total: None
+        yield Bars()
         return
-    columns: tuple[Any, ...] = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        yield Bars(progress)
+
+
+class Bars:
+    """A `Watch` that shows bars; its remarks go to the log of the package (`unseen`)."""
+
+    def __init__(self, progress: "Progress | None" = None) -> None:
+        self._progress = progress
+
+    def planned(self, plan: "Plan") -> None:
+        """Nothing: a caller who wants the plan asks for it (`dry_run=True`)."""
+
+    def tell(self, sentence: str) -> None:
+        logging.getLogger("unseen").warning(sentence)
+
+    def extracting(self, domain: str, split: str) -> "Callable[[Extraction], None]":
+        advance = self._bar(f"{domain}, {split}: images")
+        return lambda progress: advance(progress.done, progress.total)
+
+    def stepping(self, what: str, total: int) -> Callable[[int], None]:
+        advance = self._bar(f"{what}: steps")
+        return lambda step: advance(step, total)
+
+    def started(self, left: int, jobs: int, seconds: float) -> None:
+        """Nothing: the bar says it."""
+
+    def track(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
+        advance = self._bar(what)
+        for done, item in enumerate(items, start=1):
+            advance(done, total)
+            yield item
+
+    def _bar(self, what: str) -> Callable[[int, int | None], None]:
+        """A bar from the first call to the one that says that all is done."""
+        if self._progress is None:
+            return lambda done, total: None
+        progress, task = self._progress, None
+
+        def show(done: int, total: int | None) -> None:
+            nonlocal task
+            task = progress.add_task(what, total=total) if task is None else task
+            progress.update(task, completed=done, total=total, visible=done != total)
+
+        return show

@@ -184,7 +184,7 @@ def _show(plan: Sequence[Training], run: Path) -> None:
     """The trainings, and how long those that are not done will take, checkpoints not counted."""
     from unseen.device import default_device
     from unseen.runs.results import RESULTS, missing
-    from unseen.studies.tasks.finetune import step_seconds
+    from unseen.studies.finetuning import step_seconds
 
     device = default_device()
     left = missing([training.job for training in plan], run / RESULTS)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from unseen.cli.concept_tables import jobs_text, show_costs
 from unseen.cli.domains import Chosen, ImageOptions, open_domains
-from unseen.cli.extract import say_damaged, watch_domain
+from unseen.cli.extract import say_damaged
 from unseen.cli.output import console, note, print_table
 from unseen.cli.running import run_missing
+from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
@@ -134,8 +135,9 @@ def study_of_images(
     from unseen.features.settings import checked_device
     from unseen.runs.notices import told
     from unseen.runs.record import refuse_other_run
-    from unseen.studies.concepts.features import Place, extract_domains, read_about
+    from unseen.studies.concepts.features import Place, extract_domains
     from unseen.studies.concepts.study import image_notices, images_text, study_provenance
+    from unseen.studies.features import read_about
 
     checked_device(settings)
     # Before hours of extraction, not after them.
@@ -151,7 +153,7 @@ def study_of_images(
         return None
     refuse_full_disk(out, costs.disk, ignore=ignore_disk)
     found: dict[str, dict[str, dict[str, Place]]] = {backbone.label: {} for backbone in backbones}
-    for name, split, stores in extract_domains(opened, backbones, out / FEATURES, settings, watch_domain):
+    for name, split, stores in extract_domains(opened, backbones, out / FEATURES, settings, CommandWatch().extracting):
         for backbone, store in zip(backbones, stores, strict=True):
             found[backbone.label].setdefault(name, {})[split] = Place(store, read_about(store))
             say_damaged(f"{name}, {split}", store)

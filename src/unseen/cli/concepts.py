@@ -19,10 +19,11 @@ from unseen.cli.concept_steps import (
     study_request,
 )
 from unseen.cli.domains import ImageOptions, choose_levels
-from unseen.cli.extract import decoders, extraction_settings
+from unseen.cli.extract import decoders
 from unseen.cli.label_noise import look_for_noise
 from unseen.cli.loading import load_backbones
 from unseen.cli.modes import chosen_mode, given_options, option_name, refuse_options
+from unseen.cli.option_groups import extraction_settings
 from unseen.cli.options import (
     BACKBONES,
     EXTRACTION,

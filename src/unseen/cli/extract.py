@@ -1,55 +1,42 @@
 """`unseen extract`: from backbones and images to features on disk."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unseen.cli.choices import choose, one_of
 from unseen.cli.domains import ImageOptions, choose_levels, open_domains
-from unseen.cli.loading import load_backbones
+from unseen.cli.groups import with_groups
+from unseen.cli.option_groups import BackboneOptions, ExtractionOptions
 from unseen.cli.options import (
     BACKBONES,
-    BatchOption,
-    CheckpointOption,
     DecodersOption,
-    DeviceOption,
     DomainsOption,
-    ExifOption,
-    FastOption,
-    IgnoreDiskOption,
     ImageNet1kOption,
-    LayerOption,
     MissingOption,
-    NamesOption,
-    NormalizeOption,
-    OnErrorOption,
-    PoolOption,
-    PrecisionOption,
     SeenOption,
-    SizeOption,
     SplitsOption,
     TruthOption,
     VariantOption,
     VectorsOption,
-    WeightsOption,
 )
-from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, rate, track
+from unseen.cli.output import console, note, track
 from unseen.cli.running import processes
+from unseen.cli.watching import CommandWatch, extraction_lines
 from unseen.errors import UserError
 from unseen.files import check_writable
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
-    from unseen.features.one_pass import Progress
     from unseen.features.settings import Settings
     from unseen.images.manifest import Manifest
     from unseen.images.source import ImageSource
 
 
+@with_groups
 def extract(
+    *,
     backbone: Annotated[list[str], typer.Option(help="Its id; several share one pass over the images.")],
     out: Annotated[Path, typer.Option(help="Folder that feature stores are written to.")],
     images: Annotated[
@@ -72,13 +59,7 @@ def extract(
         str | None, typer.Option(help="Where classes are: a column (Hugging Face), cls or a JSON field (WebDataset).")
     ] = None,
     image: Annotated[str | None, typer.Option(help="Column of the images (Hugging Face).")] = None,
-    checkpoint: CheckpointOption = None,
-    pool: PoolOption = None,
-    layer: LayerOption = None,
-    size: SizeOption = None,
-    weights: WeightsOption = "pretrained",
-    name: NamesOption = None,
-    normalize: NormalizeOption = None,
+    chosen: BackboneOptions,
     preprocessing: Annotated[
         str | None,
         one_of(
@@ -88,14 +69,8 @@ def extract(
             rich_help_panel=BACKBONES,
         ),
     ] = None,
-    device: DeviceOption = None,
-    precision: PrecisionOption = None,
-    batch: BatchOption = 128,
+    extraction: ExtractionOptions,
     workers: DecodersOption = None,
-    on_error: OnErrorOption = "fail",
-    fast: FastOption = False,
-    exif: ExifOption = False,
-    ignore_disk: IgnoreDiskOption = False,
     part: Annotated[str, typer.Option(help="2/4: do the second of four parts, and leave the rest to others.")] = "1/1",
 ) -> None:
     """Extract features; stopped, the same command goes on, and run again it does nothing.
@@ -108,66 +83,27 @@ def extract(
     from unseen.studies.concepts.plan import chosen_domains, missing_bytes
 
     check_writable(out)
-    settings = extraction_settings(device, precision, batch, decoders(workers), on_error, fast, exif, part)
+    settings = extraction.settings(decoders(workers), part)
     if levels is None:
         _refuse_without_levels(domains=domains, imagenet_1k=imagenet_1k, vectors=vectors, seen=seen)
         if images is None:
             raise UserError("say where the images are: --images")
         source = _open(images, split=split, root=root, truth=truth, label=label, image=image)
         manifest = _manifest(source, splits)
-        loaded = load_backbones(
-            backbone, preprocessing or "own", settings.device, checkpoint, pool, layer, size, weights, name, normalize
-        )
-        _extract_plain(source, manifest, loaded, out, settings, ignore_disk)
+        loaded = chosen.load(backbone, preprocessing or "own", settings.device)
+        _extract_plain(source, manifest, loaded, out, settings, extraction.ignore_disk)
         return
     _refuse_with_levels(split=split, root=root, label=label, image=image)
-    chosen = choose_levels(levels, vectors, seen)
-    wanted = chosen_domains(domains, chosen.names)
+    known = choose_levels(levels, vectors, seen)
+    wanted = chosen_domains(domains, known.names)
     missing = choose("--on-missing", on_missing, ("fail", "report"))
     options = ImageOptions(images, imagenet_1k, truth, splits, variant, "report" if missing == "report" else "fail")
-    opened, _ = open_domains(chosen, wanted, options)
-    loaded = load_backbones(
-        backbone, preprocessing or "published", settings.device, checkpoint, pool, layer, size, weights, name, normalize
-    )
-    refuse_full_disk(out, missing_bytes(opened, loaded, out, settings), ignore=ignore_disk)
-    for domain, word, stores in extract_domains(opened, loaded, out, settings, watch_domain):
+    opened, _ = open_domains(known, wanted, options)
+    loaded = chosen.load(backbone, preprocessing or "published", settings.device)
+    refuse_full_disk(out, missing_bytes(opened, loaded, out, settings), ignore=extraction.ignore_disk)
+    for domain, word, stores in extract_domains(opened, loaded, out, settings, CommandWatch().extracting):
         for store in stores:
             say_store(f"{domain}, {word}", store)
-
-
-def extraction_settings(
-    device: str | None,
-    precision: str | None,
-    batch: int,
-    workers: int,
-    on_error: str,
-    fast: bool = False,
-    exif: bool = False,
-    part: str = "1/1",
-) -> "Settings":
-    """How to extract, from options: on a GPU and in half precision where there is one."""
-    from unseen.device import default_device
-    from unseen.features.settings import Precision, Settings, checked_device
-
-    place = device or default_device().type
-    kind = precision or ("half" if place.startswith("cuda") else "single")
-    settings = Settings(
-        device=place,
-        precision=cast("Precision", choose("--precision", kind, get_args(Precision))),
-        batch=batch,
-        workers=workers,
-        on_error="report" if choose("--on-error", on_error, ("fail", "report")) == "report" else "fail",
-        fast=fast,
-        exif=exif,
-        part=_part(part),
-    )
-    checked_device(settings)  # before a backbone is moved to it
-    return settings
-
-
-def watch_domain(domain: str, split: str) -> "Callable[[Progress], None]":
-    """Prints how far the extraction of a domain's split is."""
-    return _watch(f"{domain}, {split}: ")
 
 
 def _extract_plain(
@@ -188,7 +124,7 @@ def _extract_plain(
     )
     refuse_full_disk(out, needed, ignore=ignore_disk)
     for word in words:
-        for store in run(source, manifest, word, loaded, out, settings, watch=_watch()):
+        for store in run(source, manifest, word, loaded, out, settings, watch=extraction_lines()):
             say_store(word, store)
 
 
@@ -205,14 +141,10 @@ def say_store(what: str, store: Path) -> None:
 
 def say_damaged(what: str, store: Path) -> None:
     """Print how many images a finished store had to leave out, if any."""
-    from unseen.features.store import MANIFEST
-    from unseen.studies.concepts.features import read_about
+    from unseen.studies.features import damaged_images
 
-    damaged = read_about(store).get("damaged", ())
-    if damaged:
-        first = f"{damaged[0]['id']}: {damaged[0]['reason']}"
-        are = "damaged image was" if len(damaged) == 1 else "damaged images were"
-        note(f"{what}: {len(damaged):,} {are} left out, first {first}; all are listed in {store / MANIFEST}")
+    if sentence := damaged_images(what, store):
+        note(sentence)
 
 
 def decoders(workers: int | None) -> int:
@@ -244,28 +176,3 @@ def _refuse_with_levels(**options: object) -> None:
     for name, value in options.items():
         if value is not None:
             raise UserError(f"--{name} is about images without levels: leave it out, or --levels")
-
-
-def _part(text: str) -> tuple[int, int]:
-    number, slash, parts = text.partition("/")
-    if not (slash and number.isdigit() and parts.isdigit()):
-        raise UserError(f"--part is two numbers, for instance 2/4 for the second of four, not '{text}'")
-    return int(number), int(parts)
-
-
-def _watch(what: str = "") -> "Callable[[Progress], None]":
-    """Prints how far it is, every few seconds and at the end."""
-    last = time.monotonic()
-
-    def show(progress: "Progress") -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last > SECONDS_BETWEEN_LINES or progress.done == progress.total:
-            last = now
-            waited = progress.idle / progress.seconds if progress.seconds else 0.0
-            note(
-                f"{what}{progress.done:,} of {progress.total:,} images, {rate(progress.rate)}, "
-                f"{duration(progress.left)} left; the device waited {waited:.0%} of the time"
-            )
-
-    return show

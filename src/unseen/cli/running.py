@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.output import console, counted, duration, note, print_table, track
+from unseen.cli.output import console, print_table
+from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
@@ -30,17 +31,14 @@ def processes(workers: int | None) -> int:
 
 def run_missing(jobs: "Sequence[Job]", pairs: "Sequence[FeaturePair]", folder: Path, workers: int) -> None:
     """Say how long it will take, then run what is missing."""
-    from unseen.device import on_gpu
     from unseen.runs.results import RESULTS, missing
     from unseen.studies.probing import estimate, run
 
-    results = folder / RESULTS
+    results, watch = folder / RESULTS, CommandWatch(workers)
     left = len(missing(jobs, results))
     if left:
-        seconds = duration(estimate(jobs, pairs, results, workers))
-        place = "the GPU" if on_gpu() else counted(workers, "core")
-        note(f"{left} of {len(jobs)} jobs to do, about {seconds} on {place}; stopped, the same command goes on.")
-    for _ in track(run(jobs, pairs, results, workers=workers), "jobs done", left):
+        watch.started(left, len(jobs), estimate(jobs, pairs, results, workers))
+    for _ in watch.track(run(jobs, pairs, results, workers=workers), "jobs done", left):
         pass
 
 

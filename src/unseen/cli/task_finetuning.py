@@ -96,22 +96,21 @@ def _device(name: str | None) -> "torch.device":
 
 def _show_plan(plan: "Sequence[Planned]", device: "torch.device", out: Path) -> None:
     from unseen.features.disk import free_disk
-    from unseen.studies.tasks.finetune import cost, step_seconds
+    from unseen.studies.finetuning import Steps, training_seconds
+    from unseen.studies.tasks.finetune import cost
 
-    rows, seconds, most = [], 0.0, 0
-    measured: dict[str, float] = {}
+    rows, most = [], 0
+    todo: list[Steps] = []
     for item in plan:
         job, left = item.job, cost(item.job, item.opened, out)
-        if left.steps and job.backbone not in measured:
-            measured[job.backbone] = step_seconds(item.backbone, job.protocol.batch, device)
-        seconds += left.steps * measured.get(job.backbone, 0.0)
+        todo.append(Steps(item.backbone, job.protocol.batch, left.steps))
         most = max(most, left.bytes)
         parts = item.opened.manifest.splits
         counts = (f"{sum(part == split for part in parts):,}" for split in ("train", "val", "test"))
         rows.append((job.domain, job.backbone, *counts, job.metric, left.trainings, f"{left.steps:,}"))
     columns = ("data set", "backbone", "train", "val", "test", "metric", "trainings left", "steps left")
     print_table("Fine-tuning", columns, rows, (*columns[2:5], *columns[6:]))
-    free = free_disk(out)
+    free, seconds = free_disk(out), training_seconds(todo, device)
     console().print(
         f"\nAbout {duration(seconds)} of training on {device}, beside decoding, and for the time of a data set up to "
         f"{byte_size(most)} of disk for its decoded images, of which {byte_size(free)} are free."
@@ -206,12 +205,11 @@ def _finish(done: "Sequence[Planned]", out: Path, absent: "Sequence[Notice]", fa
         absent: on data sets that were left out, which the run keeps.
         failed: lines on what failed, for the page alone: the next time it may not.
     """
-    from dataclasses import asdict
-
     import pandas as pd
 
     from unseen.report.finetuning.page import findings, write_finetune_page
     from unseen.report.finetuning.tables import finetune_tables
+    from unseen.report.tasks.tables import score_row
     from unseen.runs.lock import folder_lock
     from unseen.runs.tables import write_table
     from unseen.studies.tasks.finetune import finetune_page, finetune_run, finetuned_results, record_finetunings
@@ -223,8 +221,8 @@ def _finish(done: "Sequence[Planned]", out: Path, absent: "Sequence[Notice]", fa
         said = [*(each.sentence for each in absent), *(f"Failed: {line}." for line in failed)]
         page = finetune_page(data, finetuned_results(out, keys), said)
         write_finetune_page(page, out / PAGE)
-        scores = pd.DataFrame([asdict(score) for each in page.tuned for score in each.scores])
-        write_table(scores.drop(columns="published"), out / TABLE)
+        scores = [score_row(score) for each in page.tuned for score in each.scores]
+        write_table(pd.DataFrame(scores), out / TABLE)
     for table in finetune_tables(page):
         rows = [[cell.text for cell in row.cells] for row in table.rows if row.style != "published"]
         titles = [column.title for column in table.columns[1:]]

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unseen.cli.extract import say_damaged, watch_domain
+from unseen.cli.extract import say_damaged
 from unseen.cli.output import console, duration, note, print_table, track
+from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
 from unseen.files import byte_size
 
@@ -87,7 +88,7 @@ def extract_features(
     """Extract what is missing; all features of the study, and what is wrong with those that cannot be used."""
     from unseen.studies.tasks.features import Found, extract_dataset
 
-    parts = [extract_dataset(each, backbones, out / FEATURES, settings, watch_domain) for each in opened]
+    parts = [extract_dataset(each, backbones, out / FEATURES, settings, CommandWatch().extracting) for each in opened]
     faults = [fault for part in parts for fault in part.faults]
     features = [each for part in parts for each in part.features]
     for each in features:

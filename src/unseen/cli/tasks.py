@@ -9,9 +9,9 @@ import typer
 
 from unseen.cli.choices import choose, one_of
 from unseen.cli.datasets import dataset_names
-from unseen.cli.extract import extraction_settings
 from unseen.cli.loading import load_backbones
 from unseen.cli.modes import chosen_mode, refuse_options
+from unseen.cli.option_groups import extraction_settings
 from unseen.cli.options import (
     BACKBONES,
     IMAGES,

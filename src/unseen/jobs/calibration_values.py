@@ -1,11 +1,20 @@
-"""What is kept of a calibration in a result, as JSON."""
+"""What is kept of a calibration in a result, as JSON, and the metrics it gives."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from math import isnan
 from typing import Any
 
 from unseen.metrics.calibration import ReliabilityBins
 from unseen.probes.many_shot import Calibration
+
+METRICS = ("ece", "scaled-ece")
+"""Calibration error of a classifier as it is, and after temperature scaling."""
+
+
+def calibration_metrics(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Those that a result has."""
+    return METRICS if "ece" in values else ()
 
 
 def calibration_values(found: Calibration | None) -> dict[str, Any]:

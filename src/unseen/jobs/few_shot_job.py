@@ -5,7 +5,7 @@ together, classified by the nearest centroid.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,6 +69,8 @@ def few_shot_flops(job: FewShotJob, rows: int, dimension: int, classes: int) -> 
 
 
 def few_shot_scores(result: Result) -> Iterator[Score]:
-    """The scores in a result of such a job."""
+    """The score in a result of such a job, with its interval over episodes."""
     job = result.job
-    return measured(result, probe="centroids", protocol=job["protocol"], metrics=("top1",), seed=job["seed"])
+    for score in measured(result, probe="centroids", protocol=job["protocol"], metrics=("top1",), seed=job["seed"]):
+        half = result.values["interval"]
+        yield replace(score, low=score.value - half, high=score.value + half)

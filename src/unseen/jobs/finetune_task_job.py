@@ -9,9 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from unseen.backbones.backbone import Spec
-from unseen.jobs.calibration_values import calibration_values
+from unseen.jobs.calibration_values import calibration_metrics, calibration_values
 from unseen.jobs.measured import measured
-from unseen.papers.transfer import FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE, TaskScore
 from unseen.probes.finetuning.grid import FinetuneGrid, at_edges
 from unseen.probes.finetuning.train import Finetuned, FinetuneProtocol
 from unseen.probes.many_shot import Calibration, Metric
@@ -107,20 +106,8 @@ def task_values(
 def finetune_task_scores(result: Result) -> Iterator[Score]:
     """The scores in a result of a task."""
     job = result.job
-    metrics = (job["metric"], "ece") if "ece" in result.values else (job["metric"],)
+    metrics = (job["metric"], *calibration_metrics(result.values))
     return measured(result, probe="fine-tuned", protocol=job["protocol"]["name"], metrics=metrics, seed=job["seed"])
-
-
-def finetuned_task_scores(result: Result) -> list[TaskScore]:
-    """The same in the form of the task study's numbers, with the calibration error after temperature scaling."""
-    of = (result.job["backbone"], result.job["domain"])
-    found = [
-        TaskScore(*of, FINETUNED_ECE if score.metric == "ece" else FINETUNED, score.metric, score.value)
-        for score in finetune_task_scores(result)
-    ]
-    if "scaled_ece" in result.values:
-        found.append(TaskScore(*of, FINETUNED_SCALED_ECE, "ece", float(result.values["scaled_ece"])))
-    return found
 
 
 def short_notices(results: Iterable[Result]) -> list[str]:

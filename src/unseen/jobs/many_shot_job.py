@@ -9,7 +9,7 @@ from unseen.features.features import Features
 from unseen.images.datasets.listing import SPLITS
 from unseen.images.datasets.multi_label import class_names, targets
 from unseen.images.datasets.open_dataset import check_classes
-from unseen.jobs.calibration_values import calibration_values
+from unseen.jobs.calibration_values import calibration_metrics, calibration_values
 from unseen.jobs.feature_pair import on_device
 from unseen.jobs.fit_progress import FitProgress
 from unseen.jobs.measured import measured
@@ -118,5 +118,5 @@ def many_shot_flops(job: ManyShotJob, rows: int, dimension: int, classes: int) -
 def many_shot_scores(result: Result) -> Iterator[Score]:
     """The scores in a result of such a job."""
     job = result.job
-    metrics = (job["metric"], "ece") if "ece" in result.values else (job["metric"],)
+    metrics = (job["metric"], *calibration_metrics(result.values))
     return measured(result, probe="many-shot", protocol=job["protocol"]["name"], metrics=metrics, seed=0)

@@ -8,6 +8,8 @@ from unseen.runs.results import Result
 from unseen.runs.score import Score
 
 ROUNDING = 1e-9
+KEYS = {"scaled-ece": "scaled_ece"}
+"""Metric → what results call its value, where that is not its name."""
 
 
 def measured(result: Result, *, probe: str, protocol: str, metrics: Sequence[str], seed: int) -> Iterator[Score]:
@@ -19,7 +21,7 @@ def measured(result: Result, *, probe: str, protocol: str, metrics: Sequence[str
     """
     job = result.job
     for metric in metrics:
-        value, facts = result.values.get(metric), METRICS[metric]
+        value, facts = result.values.get(KEYS.get(metric, metric)), METRICS[metric]
         if not isinstance(value, float) or not facts.lower - ROUNDING <= value <= facts.upper + ROUNDING:
             raise UserError(f"the result {result.key}.json has no sound {metric}; delete the file and run again")
         yield Score(

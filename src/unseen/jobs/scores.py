@@ -12,6 +12,7 @@ from unseen.jobs.many_shot_job import many_shot_scores
 from unseen.jobs.mlp_job import mlp_scores
 from unseen.jobs.pca_job import pca_scores
 from unseen.jobs.probe_job import logistic_scores
+from unseen.jobs.shift_job import shift_scores
 from unseen.runs.results import Result
 from unseen.runs.score import Score
 
@@ -25,6 +26,7 @@ _READERS: dict[str, Callable[[Result], Iterator[Score]]] = {
     "ManyShotJob": many_shot_scores,
     "FewShotJob": few_shot_scores,
     "FinetuneTaskJob": finetune_task_scores,
+    "ShiftJob": shift_scores,
 }
 """By kind of job, which is the name of its class (`unseen.runs.job.describe`)."""
 

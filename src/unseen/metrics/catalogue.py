@@ -47,6 +47,10 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             # uniformity (t = 2) by 4n/(n − 1): 8 for two opposite points, 4 for many.
             Metric("uniformity", higher_is_better=True, lower=0, upper=8, unit="score"),
             Metric("ece", higher_is_better=False, lower=0, upper=1, unit="share"),
+            # After temperature scaling.
+            Metric("scaled-ece", higher_is_better=False, lower=0, upper=1, unit="share"),
+            # A difference of accuracies, which has no place on a logit scale.
+            Metric("effective-robustness", higher_is_better=True, lower=-inf, upper=inf, unit="share"),
         )
     }
 )

@@ -13,7 +13,7 @@ from unseen.runs.score import Score
 if TYPE_CHECKING:
     from unseen.metrics.resampling import Interval
 
-Study = Literal["concepts", "tasks", "probe"]
+Study = Literal["concepts", "tasks", "shifts", "probe"]
 """Which study a run is of; it decides what its page looks like, and which runs share a page."""
 
 

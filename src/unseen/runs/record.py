@@ -8,7 +8,7 @@ The schema of `run.json`; the types are in `unseen.runs.data`:
 | key | meaning |
 | --- | --- |
 | format | the version of this schema, `FORMAT` |
-| study | `concepts`, `tasks` or `probe` |
+| study | `concepts`, `tasks`, `shifts` or `probe` |
 | keys | the content keys of its jobs, which name their results |
 | title, baseline | of the page: its heading, and the backbone that differences are first taken from |
 | backbones | name, category, description, cautions, accuracy on ImageNet, what decided features and fine-tuning |
@@ -33,6 +33,7 @@ from typing import Any, get_args
 from unseen.errors import UserError
 from unseen.files import atomic_write
 from unseen.jobs.scores import result_scores
+from unseen.jobs.shift_job import images_left_out
 from unseen.jobs.zero_rows import zero_rows
 from unseen.ontology.levels import Levels
 from unseen.papers.comparability import ScoredData
@@ -203,7 +204,7 @@ def with_scores(folder: Path, data: RunData, keys: Sequence[str]) -> RunData:
         told=[*data.told, *unfinished(left, len(keys))],
         concept_accuracy=concept_accuracy(hits, levels) if levels else (),
         concept_hits=hits,
-        flaws=[*data.flaws, *zero_rows(results)],
+        flaws=[*data.flaws, *zero_rows(results), *images_left_out(results)],
     )
 
 

@@ -1,33 +1,36 @@
-"""A score: one number that a job measured, with everything needed to read it.
+"""A score: one number, measured by a job or printed in a paper, with everything needed to read it.
 
 The schema of a score, in JSON and as columns of a table:
 
 | key | meaning |
 | --- | --- |
-| study | what was asked: `concepts`, `tasks`, `probe` |
+| study | what was asked: `concepts`, `tasks`, `shifts`, `probe` |
 | protocol | the protocol and its version, `cog-v2`; a shortened form is a protocol of its own, `cog-v2-short` |
 | backbone | whose features, as named in the study |
-| domain | which concepts: `in1k` or `seen`, `l1` … `l5`, or a data set's name |
-| probe | `logistic`, `pca-32` …, `mlp`, `linear-twin`, `k-means`, `geometry`, `fine-tuned`, `many-shot`, `centroids` |
+| domain | which concepts: `in1k` or `seen`, `l1` … `l5`; or a data set, a test set; empty for a mean over several |
+| probe | `logistic`, `pca-32` …, `many-shot`, `fine-tuned` …; `own-head` for the classifier that a network came with |
 | shots | training samples per class, null for all |
 | seed | of the split, the draws and the search |
 | metric | `top1`, `purity` …: `unseen.metrics.catalogue` has what each means |
 | value | the number |
+| low, high | the ends of its 95% interval, null where none is known |
+| source | `measured`, or the paper that printed it: `ericsson-2021` … |
 | seconds | what the job that measured it took |
 | versions | package → version |
 | key | the job's content key, the name of its result file |
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Self
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
-from unseen.errors import UserError
+MEASURED = "measured"
+"""The source of a score that is a run's own."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """One measured number; the module's docstring explains each field."""
+    """One number; the module's docstring explains each field."""
 
     study: str
     protocol: str
@@ -38,21 +41,25 @@ class Score:
     seed: int
     metric: str
     value: float
+    low: float | None = None
+    high: float | None = None
+    source: str = MEASURED
     seconds: float = 0.0
     versions: Mapping[str, str] = field(default_factory=dict)
     key: str = ""
 
+    @property
+    def published(self) -> bool:
+        """Whether a paper printed it."""
+        return self.source != MEASURED
+
+    @property
+    def half_width(self) -> float | None:
+        """Half of the width of its interval."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
-
-    @classmethod
-    def from_dict(cls, record: Mapping[str, Any], where: str = "a score") -> Self:
-        """A score from its JSON form; missing or unknown keys are an error that names them."""
-        known = {item.name for item in fields(cls)}
-        wrong = sorted(known ^ set(record))
-        if wrong:
-            raise UserError(f"{where}: a score has the keys {', '.join(sorted(known))}; check {', '.join(wrong)}")
-        return cls(**record)
 
 
 def shots_name(shots: int | None) -> str:

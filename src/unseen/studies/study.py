@@ -6,12 +6,13 @@ The command line and the Python API call the same functions and differ in how th
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
 from unseen.features.disk import refuse_full_disk
 from unseen.files import check_writable
+from unseen.notebook import table_html
 from unseen.runs.data import RunData
 from unseen.runs.job import job_key
 from unseen.runs.lock import folder_lock
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 J = TypeVar("J")
 T = TypeVar("T")
 Cell = str | int | float
+Unit = Literal["bytes", "share"]
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,11 @@ class Plan:
     Attributes:
         title: of the study.
         parts: one for each domain, data set or training: column → name or number. All have the same columns.
+        units: of columns whose numbers are bytes, or shares of 1.
+        counting: how the jobs come about, such as "2 backbones × 3 domains = 6 regressions".
         jobs: all of the study, and `jobs_left` those without a result.
         extraction: seconds that the features that are missing should take, and `probing` the jobs that are missing.
-        disk: bytes that are still to be written, and `free` those that the disk has.
+        disk: bytes that are still to be written, and `free` those that the disk has; 0 where nothing is extracted.
         memory: bytes while the largest part is worked on; 0 where that was not estimated.
         notices: what cannot be done as asked.
     """
@@ -47,6 +51,8 @@ class Plan:
     parts: Sequence[Mapping[str, Cell]]
     jobs: int
     jobs_left: int
+    units: Mapping[str, Unit] = field(default_factory=dict)
+    counting: str = ""
     extraction: float = 0.0
     probing: float = 0.0
     disk: int = 0
@@ -64,7 +70,7 @@ class Plan:
         return f"Plan({self.title!r}: {len(self.parts)} parts, {self.jobs_left} of {self.jobs} jobs to do)"
 
     def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False))
+        return table_html(repr(self), self.to_frame())
 
 
 class Watch(Protocol):
@@ -79,11 +85,14 @@ class Watch(Protocol):
     def extracting(self, domain: str, split: str) -> "Callable[[Progress], None]":
         """Called as the features of a split are extracted."""
 
+    def stepping(self, what: str, total: int) -> Callable[[int], None]:
+        """Called with the number of every step of a long piece of work, such as a training."""
+
     def started(self, left: int, jobs: int, seconds: float) -> None:
         """So many of all jobs are to do, and should take so long."""
 
-    def track(self, items: Iterable[T], what: str, total: int) -> Iterator[T]:
-        """Passes items on as they are done."""
+    def track(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
+        """Passes items on as they are done; `total` is how many there are, where that is known."""
 
 
 class Silent:
@@ -98,10 +107,13 @@ class Silent:
     def extracting(self, domain: str, split: str) -> "Callable[[Progress], None]":
         return lambda progress: None
 
+    def stepping(self, what: str, total: int) -> Callable[[int], None]:
+        return lambda step: None
+
     def started(self, left: int, jobs: int, seconds: float) -> None:
         pass
 
-    def track(self, items: Iterable[T], what: str, total: int) -> Iterator[T]:
+    def track(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
         yield from items
 
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from task_scores import task_score
 
-from unseen.papers.transfer import TaskScore, imagenet_top1, published_task_scores
+from unseen.papers.transfer import imagenet_top1, published_task_scores
 from unseen.report.tasks.page import findings, rank_radars, write_task_page
 from unseen.report.tasks.sections import task_sections
 from unseen.report.tasks.tables import best_two, score_rows, task_tables
@@ -20,13 +21,13 @@ PRINTED = [*published_task_scores(), *imagenet_top1()]
 
 def page(name: str = "mine", stopped: int = 0, edge: str | None = None) -> TaskPage:
     own = [
-        TaskScore(name, "cifar10", "linear", "top1", 0.812),
-        TaskScore(name, "digits", "linear", "top1", 0.95),
-        TaskScore(name, "cifar10", "5-shot", "top1", 0.775, 0.004),
-        TaskScore(name, "cifar10", "50-shot", "top1", 0.85, 0.003),
-        TaskScore(name, "cifar10", "ece", "ece", 0.06),
-        TaskScore(name, "cifar10", "scaled-ece", "ece", 0.02),
-        TaskScore(name, "", "imagenet", "top1", 0.7),
+        task_score(name, "cifar10", "linear", 0.812),
+        task_score(name, "digits", "linear", 0.95),
+        task_score(name, "cifar10", "5-shot", 0.775, 0.004),
+        task_score(name, "cifar10", "50-shot", 0.85, 0.003),
+        task_score(name, "cifar10", "ece", 0.06),
+        task_score(name, "cifar10", "scaled-ece", 0.02),
+        task_score(name, "", "imagenet", 0.7),
     ]
     bins = Bins([3, 0, 7], [0.2, None, 0.9], [0.25, None, 0.8])
     together, printed = averages([*own, *PRINTED]), averages(PRINTED)
@@ -72,7 +73,7 @@ def test_published_calibration_stands_only_beside_data_sets_of_the_paper() -> No
     assert [row.name for row in with_one.rows] == ["mine", *(row.name for row in with_one.rows if row.published)]
     assert len(with_one.columns) == 2
     whole = page()
-    scores = [replace(score, dataset="digits") if score.dataset == "cifar10" else score for score in whole.scores]
+    scores = [replace(score, domain="digits") if score.domain == "cifar10" else score for score in whole.scores]
     [none, *_] = [t for t in task_tables(replace(whole, scores=scores)) if t.section == "calibration"]
     assert (list(none.columns), [row.name for row in none.rows]) == (["digits"], ["mine"])
 
@@ -144,14 +145,14 @@ def test_the_table_of_scores_says_what_a_fit_is_worth() -> None:
     for setting in ("linear", "ece", "scaled-ece"):
         row = rows["cifar10", setting]
         assert (row["penalty"], row["edge"], row["converged"]) == (1.0, "weakest", False)
-    for key in (("cifar10", "5-shot"), ("digits", "linear"), ("", "imagenet")):
+    for key in (("cifar10", "5-shot"), ("digits", "linear"), ("imagenet", "imagenet")):
         assert (rows[key]["penalty"], rows[key]["edge"], rows[key]["converged"]) == (None, None, None)
     assert all(row["converged"] in {True, None} for row in score_rows(page()))
 
 
 def test_notes_are_on_the_page_without_few_shot_scores_too() -> None:
     whole = replace(page(), notes=["Left out for a reason."])
-    linear = replace(whole, scores=[score for score in whole.scores if not score.setting.endswith("-shot")])
+    linear = replace(whole, scores=[score for score in whole.scores if score.shots is None])
     for each, name in ((whole, "few-shot"), (linear, "many-shot")):
         assert [part.name for part in task_sections(each) if "Left out for a reason." in part.sentences] == [name]
 

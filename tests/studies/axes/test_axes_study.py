@@ -11,6 +11,7 @@ import scipy.special
 import scipy.stats
 from axis_folders import finetune_job, write_shift_fit, write_task_run
 from run_folders import write_concept_run
+from task_scores import task_score as one_score
 
 from unseen.backbones.backbone import Spec
 from unseen.errors import UserError
@@ -20,7 +21,6 @@ from unseen.images.transform import Transform
 from unseen.papers import published
 from unseen.papers.comparability import ScoredData
 from unseen.papers.concept_generalization import DOMAINS, published_accuracies
-from unseen.papers.transfer import TaskScore
 from unseen.probes.finetuning.grid import finetune_grid
 from unseen.probes.many_shot import ERICSSON_2021
 from unseen.runs.data import Backbone, Domain, RunData
@@ -370,7 +370,7 @@ def test_calibration_is_over_the_data_sets_and_not_their_mean_too(tmp_path: Path
 
 def test_errors_of_shots_add_up_and_those_of_data_sets_do_not() -> None:
     shares = {("dtd", "5-shot"): 0.6, ("dtd", "50-shot"): 0.8, ("pets", "5-shot"): 0.7, ("pets", "50-shot"): 0.9}
-    scores = [TaskScore("a", *key, "top1", share, 0.01) for key, share in shares.items()]
+    scores = [one_score("a", *key, share, 0.01) for key, share in shares.items()]
     [measure], _ = task_measures(scores)
     errors = {key: 0.01 / scipy.stats.norm.ppf(0.975) / (share * (1 - share)) for key, share in shares.items()}
     by_dataset = [sum(error for (name, _), error in errors.items() if name == dataset) for dataset in ("dtd", "pets")]

@@ -34,7 +34,6 @@ from unseen.studies.tasks.finetune import (
     plan_finetuning,
     record_finetunings,
     run_finetuning,
-    step_seconds,
 )
 
 CPU = torch.device("cpu")
@@ -153,7 +152,7 @@ def test_more_settings_keep_those_that_were_tried(opened: OpenDataset, images: T
     # A search that was cut short does not stand beside the paper's.
     assert [(row.name, row.published) for row in errors[0].rows] == [("tiny", False)]
     assert "mean of the paper's ten" not in errors[0].columns
-    ten = [replace(score, dataset="", value=0.07) for score in page.tuned[0].scores if score.metric == "ece"]
+    ten = [replace(score, domain="", value=0.07) for score in page.tuned[0].scores if score.metric.endswith("ece")]
     errors = finetune_tables(replace(page, published=published_task_scores(), means=ten))[1:]
     assert [row.cells[-1].text for row in errors[0].rows[:3]] == ["7.00", "8.15", "8.21"]  # the paper's Table 9
     grid, calibration = finetune_sections(page)
@@ -236,10 +235,3 @@ def test_damaged_results_are_named(opened: OpenDataset, images: TaskImages, tmp_
     for change in ({"chosen": "first"}, {"chosen": 1}, {"validation": []}, {"top1": 2.0}, {"trial_seconds": None}):
         with pytest.raises(UserError, match=result.key):
             finetune_page(finetune_run([backbone()], [opened]), [replace(result, values=result.values | change)])
-
-
-def test_a_step_is_measured_without_changing_the_backbone() -> None:
-    model = backbone()
-    before = {name: value.clone() for name, value in model.module.state_dict().items()}
-    assert 0 < step_seconds(model, 64, CPU) < 60
-    assert all(torch.equal(value, before[name]) for name, value in model.module.state_dict().items())

@@ -4,18 +4,20 @@ import pandas as pd
 import pytest
 import scipy.special
 import scipy.stats
+from task_scores import task_score
 
 from unseen.images.datasets.registry import DATASETS
 from unseen.papers import published
-from unseen.papers.transfer import TaskScore, imagenet_top1, published_task_scores
+from unseen.papers.transfer import imagenet_top1, published_task_scores
 from unseen.report.tasks.imagenet import imagenet_sections, imagenet_tables
+from unseen.runs.score import Score
 from unseen.studies.tasks.imagenet import against_imagenet
 from unseen.studies.tasks.page_data import TaskPage
 
 PRINTED = [*published_task_scores(), *imagenet_top1()]
 
 
-def page(own: list[TaskScore], backbones: list[str]) -> TaskPage:
+def page(own: list[Score], backbones: list[str]) -> TaskPage:
     found = against_imagenet([*own, *PRINTED], {})
     return TaskPage("t", "p", backbones, [], [*own, *PRINTED], [], [], [], {}, against_imagenet=found)
 
@@ -37,10 +39,10 @@ def test_every_printed_data_set_has_its_correlation_with_5_and_50_shots() -> Non
 
 def test_a_backbone_needs_one_data_set_and_not_a_family() -> None:
     own = [
-        TaskScore("mine", "cifar10", "5-shot", "top1", 0.7),
-        TaskScore("mine", "cifar10", "linear", "top1", 0.9),
-        TaskScore("mine", "", "imagenet", "top1", 0.75),
-        TaskScore("unknown", "cifar10", "linear", "top1", 0.9),
+        task_score("mine", "cifar10", "5-shot", 0.7),
+        task_score("mine", "cifar10", "linear", 0.9),
+        task_score("mine", "", "imagenet", 0.75),
+        task_score("unknown", "cifar10", "linear", 0.9),
     ]
     shown = {
         section.name: [series for plot in section.plots for series in plot.series if series.strong]
@@ -61,8 +63,8 @@ def test_own_backbones_have_their_own_correlations() -> None:
         score
         for name, (top1, value) in linear.items()
         for score in (
-            TaskScore(name, "", "imagenet", "top1", top1),
-            TaskScore(name, "dtd", "linear", "top1", value),
+            task_score(name, "", "imagenet", top1),
+            task_score(name, "dtd", "linear", value),
         )
     ]
     [table] = [each for each in imagenet_tables(page(own, list(linear))) if each.section == "imagenet-linear"]
@@ -74,7 +76,7 @@ def test_own_backbones_have_their_own_correlations() -> None:
 
 
 def test_axes_have_percents_whatever_is_shown() -> None:
-    own = [TaskScore("mine", "digits", "linear", "top1", 0.944), TaskScore("mine", "", "imagenet", "top1", 0.0333)]
+    own = [task_score("mine", "digits", "linear", 0.944), task_score("mine", "", "imagenet", 0.0333)]
     [linear] = [section for section in imagenet_sections(page(own, ["mine"])) if section.name == "imagenet-linear"]
     [plot] = linear.plots
     assert [[text for _, text in ticks] for ticks in (plot.x_ticks, plot.y_ticks)] == [["3.3"], ["94.4"]]
@@ -82,8 +84,8 @@ def test_axes_have_percents_whatever_is_shown() -> None:
 
 def test_a_part_of_a_data_set_has_a_plot_without_published_models() -> None:
     own = [
-        TaskScore("mine", "cifar10 (part: 3)", "5-shot", "top1", 0.7),
-        TaskScore("mine", "", "imagenet", "top1", 0.75),
+        task_score("mine", "cifar10 (part: 3)", "5-shot", 0.7),
+        task_score("mine", "", "imagenet", 0.75),
     ]
     [part] = against_imagenet(own, {"cifar10 (part: 3)": "CIFAR-10 (part: 3 images per class)"})
     assert (part.setting, part.title) == ("5-shot", "CIFAR-10 (part: 3 images per class)")

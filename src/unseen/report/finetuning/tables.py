@@ -1,6 +1,6 @@
 """Tables of fine-tuning: test scores by data set; calibration errors, with the published means beside them."""
 
-from unseen.papers.transfer import FINETUNED_ECE, FINETUNED_SCALED_ECE
+from unseen.papers.transfer import FINETUNED_ECE, FINETUNED_SCALED_ECE, task_setting
 from unseen.report.core.model import Cell, Column, Table
 from unseen.report.tasks.tables import OVER_TEN, backbone_row, best_two, score_column
 from unseen.studies.tasks.finetune_data import FinetunePage
@@ -36,9 +36,11 @@ def calibration_tables(page: FinetunePage) -> list[Table]:
 
 
 def _calibration_table(page: FinetunePage, setting: str, words: str) -> Table:
-    found = {(each.backbone, each.title): s.value for each in page.tuned for s in each.scores if s.setting == setting}
-    own = {s.backbone: s.value for s in page.means if s.setting == setting}
-    printed = [s for s in page.published if s.setting == setting]
+    found = {
+        (each.backbone, each.title): s.value for each in page.tuned for s in each.scores if task_setting(s) == setting
+    }
+    own = {s.backbone: s.value for s in page.means if task_setting(s) == setting}
+    printed = [s for s in page.published if task_setting(s) == setting]
     over_ten = [OVER_TEN] if own or printed else []
     rows = [
         backbone_row(

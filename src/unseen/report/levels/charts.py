@@ -99,7 +99,8 @@ def examples_chart(space: Space, concept: str, among: Sequence[str], measure: st
     ]
     line = Series("", list(range(1, len(rows) + 1)), values.tolist(), GREY, mode="lines", hover=hover)
     marks = Series(
-        "", [place + 1 for place in places], [float(values[place]) for place in places], level_colour(2), mode="markers",
+        "", [place + 1 for place in places], [float(values[place]) for place in places], level_colour(2),
+        mode="markers",
         labels=[spoken(taxonomy.names[rows[place]]) for place in places], hover=[hover[place] for place in places],
     )  # fmt: skip
     return Figure(

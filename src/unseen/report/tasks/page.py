@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unseen.papers.transfer import LINEAR
+from unseen.papers.transfer import LINEAR, task_setting
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Backbone, Page
 from unseen.report.core.render import write_page
@@ -39,7 +39,7 @@ def findings(page: TaskPage) -> list[str]:
     titles = {dataset.name: dataset.title for dataset in page.datasets}
     sentences = []
     for name in page.backbones:
-        linear = {s.dataset: s.value for s in page.scores if s.backbone == name and s.setting == LINEAR}
+        linear = {s.domain: s.value for s in page.scores if s.backbone == name and task_setting(s) == LINEAR}
         own = {dataset: value for dataset, value in linear.items() if dataset not in others}
         if own:
             best, worst = max(own, key=own.__getitem__), min(own, key=own.__getitem__)

@@ -1,7 +1,6 @@
 """Tables of the task study: one row per backbone, the best two of each column marked as in the paper."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict
 
 from unseen.metrics.catalogue import METRICS
 from unseen.metrics.correlation import Correlation
@@ -12,9 +11,10 @@ from unseen.papers.transfer import (
     FINETUNED_SCALED_ECE,
     LINEAR,
     SCALED_ECE,
-    TaskScore,
+    task_setting,
 )
 from unseen.report.core.model import Cell, Column, Row, Table
+from unseen.runs.score import Score
 from unseen.studies.tasks.page_data import OTHER, SHOTS, CorrelationTable, Pair, TaskPage
 
 NO_FIT: dict[str, object] = {"penalty": None, "edge": None, "converged": None}
@@ -48,6 +48,12 @@ def text_of(cell: Cell) -> str:
     return f"{cell.text} {cell.small}".strip()
 
 
+def score_row(score: Score) -> dict[str, object]:
+    """What a table for other programs has of a score."""
+    named = {"backbone": score.backbone, "dataset": score.domain, "setting": task_setting(score)}
+    return {**named, "metric": score.metric, "value": score.value, "low": score.low, "high": score.high}
+
+
 def score_rows(page: TaskPage) -> list[dict[str, object]]:
     """The run's own scores as a table for other programs, and of those of a linear probe what its fit is worth.
 
@@ -61,24 +67,22 @@ def score_rows(page: TaskPage) -> list[dict[str, object]]:
     for score in page.scores:
         if score.published:
             continue
-        fit = fits.get((score.backbone, score.dataset)) if score.setting in {LINEAR, ECE, SCALED_ECE} else None
+        row = score_row(score)
+        fit = fits.get((score.backbone, score.domain)) if row["setting"] in {LINEAR, ECE, SCALED_ECE} else None
         rested = {"penalty": fit.penalty, "edge": fit.edge, "converged": not fit.stopped} if fit else NO_FIT
-        half = score.interval
-        low, high = (None, None) if half is None else (score.value - half, score.value + half)
-        more = {"low": low, "high": high, **rested, "limit": limits.get(score.dataset)}
-        rows.append(asdict(score) | more)
+        rows.append({**row, **rested, "limit": limits.get(score.domain)})
     return rows
 
 
 def _by_dataset(page: TaskPage, setting: str) -> Table:
     """The run's data sets as columns; with one of the paper's among them, also the means over the paper's ten."""
     titles = {dataset.name: dataset.title for dataset in page.datasets}
-    scores = {(s.backbone, s.dataset): s for s in page.scores if s.setting == setting}
+    scores = {(s.backbone, s.domain): s for s in page.scores if task_setting(s) == setting}
     own = [name for name in page.backbones if any((name, dataset) in scores for dataset in titles)]
     names = [name for name in titles if any((backbone, name) in scores for backbone in own)]
     in_paper = {dataset.name for dataset in page.datasets if dataset.family != OTHER}
-    names += [""] if in_paper.intersection(names) and any(dataset == "" for _, dataset in scores) else []
-    others = dict.fromkeys(score.backbone for score in scores.values() if score.published and score.dataset in names)
+    names += [""] if in_paper.intersection(names) and any(not domain for _, domain in scores) else []
+    others = dict.fromkeys(score.backbone for score in scores.values() if score.published and score.domain in names)
     rows = [*own, *others] if own else []
     better = METRICS["ece" if setting.endswith("ece") else "top1"].higher_is_better
     marks = {}
@@ -121,11 +125,11 @@ def best_two(values: Mapping[str, float], *, higher_is_better: bool = True) -> d
     return {name: words[value] for name, value in values.items() if value in words}
 
 
-def _cell(score: TaskScore | None, mark: str) -> Cell:
+def _cell(score: Score | None, mark: str) -> Cell:
     if score is None:
         return Cell()
-    half = score.interval
-    spread = f"± {100 * half:.2f}" if half is not None else ""
+    half = score.half_width
+    spread = "" if half is None else f"± {100 * half:.2f}"
     return Cell(f"{100 * score.value:.2f}", (score.value, half), style=mark, small=spread)
 
 

@@ -19,8 +19,9 @@ from unseen.papers.transfer import (
     FINETUNED_SCALED_ECE,
     LINEAR,
     SCALED_ECE,
-    TaskScore,
+    task_setting,
 )
+from unseen.runs.score import Score
 from unseen.studies.axes.together import CONCEPTS, SEEN, SHIFTS, TASKS, Measure
 from unseen.studies.tasks.analysis import FAMILIES, LEAST_SHARE, averages, in_paper, scaled
 from unseen.studies.tasks.page_data import OTHER
@@ -92,7 +93,7 @@ def concept_measures(accuracies: Accuracies, *, published: bool) -> list[Measure
     return found
 
 
-def task_measures(scores: Iterable[TaskScore]) -> tuple[list[Measure], list[str]]:
+def task_measures(scores: Iterable[Score]) -> tuple[list[Measure], list[str]]:
     """Linear probes, fine-tuning, few-shot episodes by family of data sets, and calibration: means of logits.
 
     A mean is over the data sets (and numbers of shots) that every backbone has, of those that have any. How sure it is
@@ -101,10 +102,12 @@ def task_measures(scores: Iterable[TaskScore]) -> tuple[list[Measure], list[str]
     Returns:
         The measures, and a sentence on each that backbones share no data set of, or that some are not in.
     """
-    groups: dict[str, dict[str, dict[tuple[str, str], TaskScore]]] = {}
+    groups: dict[str, dict[str, dict[tuple[str, str], Score]]] = {}
     for score in scores:
         if has_measure(score):
-            groups.setdefault(_group(score), {}).setdefault(score.backbone, {})[score.setting, score.dataset] = score
+            groups.setdefault(_group(score), {}).setdefault(score.backbone, {})[task_setting(score), score.domain] = (
+                score
+            )
     found = {name: _task_measure(name, groups[name]) for name in TITLES if name in groups}
     apart = [name for name, measure in found.items() if measure is None]
     notes = [f"{TITLES[name]} is not here: no data set and number of shots is one that all have." for name in apart]
@@ -125,20 +128,20 @@ def _without_means(found: Mapping[str, Measure | None], groups: Mapping[str, Col
     ]
 
 
-def has_measure(score: TaskScore) -> bool:
+def has_measure(score: Score) -> bool:
     """Whether a score goes into a measure of tasks; accuracy on ImageNet does not."""
     return _group(score) in TITLES
 
 
-def _group(score: TaskScore) -> str:
-    few = score.setting.endswith("-shot")
-    setting = FEW_SHOT if few else score.setting
-    if not in_paper(score.dataset):
+def _group(score: Score) -> str:
+    few = score.shots is not None
+    setting = FEW_SHOT if few else task_setting(score)
+    if not in_paper(score.domain):
         return f"{setting} {OTHER}"
-    return f"{setting} {DATASETS[score.dataset].few_shot}" if few else setting
+    return f"{setting} {DATASETS[score.domain].few_shot}" if few else setting
 
 
-def _task_measure(name: str, cells: Mapping[str, Mapping[tuple[str, str], TaskScore]]) -> Measure | None:
+def _task_measure(name: str, cells: Mapping[str, Mapping[tuple[str, str], Score]]) -> Measure | None:
     shared = [key for key in next(iter(cells.values())) if all(key in of for of in cells.values())]
     # A mean over data sets is not one more of them: it counts where there is nothing else.
     shared = [key for key in shared if key[1]] or shared
@@ -174,7 +177,7 @@ def _about(name: str, shared: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def _error_of_mean(scores: Sequence[TaskScore]) -> float | None:
+def _error_of_mean(scores: Sequence[Score]) -> float | None:
     """Standard error of the mean of scores' logits; None where one has no interval.
 
     Episodes of one data set with different shots are of the same classes, so that their errors go together: they add
@@ -185,16 +188,16 @@ def _error_of_mean(scores: Sequence[TaskScore]) -> float | None:
         error = _error(score)
         if error is None:
             return None
-        by_dataset[score.dataset] = by_dataset.get(score.dataset, 0.0) + error
+        by_dataset[score.domain] = by_dataset.get(score.domain, 0.0) + error
     return float(np.sqrt(np.square(list(by_dataset.values())).sum())) / len(scores)
 
 
-def _error(score: TaskScore) -> float | None:
+def _error(score: Score) -> float | None:
     """Standard error of a score's logit from its 95% interval, to first order."""
-    if score.interval is None:
+    if score.half_width is None:
         return None
     share = min(max(score.value, LEAST_SHARE), 1 - LEAST_SHARE)
-    return score.interval / NORMAL_975 / (share * (1 - share))
+    return score.half_width / NORMAL_975 / (share * (1 - share))
 
 
 def shift_measures(scores: Iterable[ShiftScore]) -> tuple[list[Measure], list[str]]:

@@ -11,9 +11,10 @@ import numpy as np
 from unseen.errors import UserError
 from unseen.files import read_table
 from unseen.papers.concept_generalization import DOMAINS, SEEN, Accuracies, measured_accuracies
-from unseen.papers.transfer import TaskScore
+from unseen.papers.transfer import task_setting
 from unseen.runs.comparability_words import comparison_notices, refusal
 from unseen.runs.data import RunData
+from unseen.runs.score import Score
 from unseen.runs.tables import score_table, summarise
 from unseen.studies.axes.measures import ShiftScore, has_measure
 from unseen.studies.tasks.analysis import mean_errors
@@ -148,7 +149,7 @@ def _what_to_do(data: RunData, scores: "pd.DataFrame", absent: Sequence[str]) ->
     return "finish the run"
 
 
-def own_task_scores(runs: Sequence[Run]) -> list[TaskScore]:
+def own_task_scores(runs: Sequence[Run]) -> list[Score]:
     """The scores of runs that go into measures, with the means of calibration errors over the paper's ten data sets."""
     if not runs:
         return []
@@ -156,15 +157,16 @@ def own_task_scores(runs: Sequence[Run]) -> list[TaskScore]:
     from unseen.studies.tasks.results import task_scores
 
     _refuse_other_protocols(runs)
-    found: dict[tuple[str, str, str], tuple[TaskScore, Run]] = {}
+    found: dict[tuple[str, str, str], tuple[Score, Run]] = {}
     for run in runs:
         names = data_names(task_verdicts(run.data, run.results))
         for score in filter(has_measure, task_scores(run.results, names)):
-            before, other = found.setdefault((score.backbone, score.dataset, score.setting), (score, run))
+            before, other = found.setdefault((score.backbone, score.domain, task_setting(score)), (score, run))
             if not isclose(before.value, score.value, rel_tol=0, abs_tol=ALIKE):
+                of = f"{task_setting(score)} on {score.domain}"
                 raise UserError(
                     f"{other.folder} and {run.folder}: {score.backbone} has {before.value:.4f} in the one and "
-                    f"{score.value:.4f} in the other ({score.setting} on {score.dataset}); give the one that you mean"
+                    f"{score.value:.4f} in the other ({of}); give the one that you mean"
                 )
     measured = [score for score, _ in found.values()]
     return [*measured, *mean_errors(measured)]

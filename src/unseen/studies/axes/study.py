@@ -13,9 +13,10 @@ from unseen.papers.transfer import (
     FINETUNED,
     FINETUNED_ECE,
     FINETUNED_SCALED_ECE,
-    TaskScore,
     published_task_scores,
+    task_setting,
 )
+from unseen.runs.score import Score
 from unseen.studies.axes.measures import concept_measures, has_measure, shift_measures, task_measures
 from unseen.studies.axes.page_data import AxesPage, SharedModel
 from unseen.studies.axes.sources import (
@@ -149,7 +150,7 @@ def _own_name(name: str, taken: Collection[str]) -> str:
     return f"{name} (yours)" if name in taken else name
 
 
-def _printed(models: Sequence[SharedModel]) -> list[TaskScore]:
+def _printed(models: Sequence[SharedModel]) -> list[Score]:
     """The paper's scores of the shared models, under the names that they have here."""
     names = {model.other: model.name for model in models}
     return [
@@ -157,9 +158,11 @@ def _printed(models: Sequence[SharedModel]) -> list[TaskScore]:
     ]
 
 
-def _beside_own(printed: Sequence[TaskScore], *, whole_search: bool) -> list[TaskScore]:
+def _beside_own(printed: Sequence[Score], *, whole_search: bool) -> list[Score]:
     """The printed scores that go into measures; those of fine-tuning where a run's own are of the whole search too."""
-    return [score for score in printed if has_measure(score) and (whole_search or score.setting not in FINE_TUNED)]
+    return [
+        score for score in printed if has_measure(score) and (whole_search or task_setting(score) not in FINE_TUNED)
+    ]
 
 
 def _shown(runs: Sequence[Run], taken: Collection[str], axes: Axes) -> dict[str, str]:

@@ -4,7 +4,6 @@ Below the folder there is one for each domain, and in it stores as `unseen extra
 several, or features of the user's own: `train` and `test`, as a store or as a file.
 """
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,9 +17,10 @@ from unseen.features.features import Features, align
 from unseen.features.one_pass import Progress
 from unseen.features.readers import read_features
 from unseen.features.settings import Settings
-from unseen.features.store import MANIFEST, read_store
+from unseen.features.store import read_store
 from unseen.images.domains import DomainImages
 from unseen.images.releases import WNID
+from unseen.studies.features import about_finished
 from unseen.studies.probing import FeaturePair, pair_from_features
 
 SIDES = ("train", "test")
@@ -136,7 +136,7 @@ def stores_in(folder: Path) -> list[Place]:
     """The finished stores in a folder."""
     if not folder.is_dir():
         return []
-    found = [(entry, _about(entry)) for entry in sorted(folder.iterdir()) if entry.is_dir()]
+    found = [(entry, about_finished(entry)) for entry in sorted(folder.iterdir()) if entry.is_dir()]
     return [Place(path, about) for path, about in found if about is not None]
 
 
@@ -158,14 +158,6 @@ def class_names(places: Mapping[str, tuple[Place, Place]]) -> dict[str, tuple[st
 def test_images(places: Mapping[str, tuple[Place, Place]]) -> dict[str, int]:
     """How many images of each domain are tested on."""
     return {domain: len(read_for_planning(test.path)) for domain, (_, test) in places.items()}
-
-
-def read_about(store: Path) -> dict[str, Any]:
-    """What a store says of itself; one that is not finished is an error."""
-    about = _about(store)
-    if about is None:
-        raise UserError(f"{store}: its extraction is not finished; run it again, it goes on where it stopped")
-    return about
 
 
 def own_features(folder: Path) -> tuple[Place, Place] | None:
@@ -195,7 +187,7 @@ def _in_domain(folder: Path, backbones: Collection[str]) -> dict[str, tuple[Plac
 
 def _own(folder: Path, split: str) -> Place | None:
     if (folder / split).is_dir():
-        return Place(folder / split, _about(folder / split) or {})
+        return Place(folder / split, about_finished(folder / split) or {})
     file = next((folder / f"{split}{suffix}" for suffix in SUFFIXES if (folder / f"{split}{suffix}").is_file()), None)
     return Place(file) if file else None
 
@@ -208,23 +200,12 @@ def _one(folder: Path, stores: Sequence[Place], backbone: str, split: str) -> Pl
     if fitting:
         names = ", ".join(store.path.name for store in fitting)
         raise UserError(f"{folder}: {split} features of {backbone} made in several ways ({names}); keep those you mean")
-    stopped = [entry for entry in sorted(folder.iterdir()) if entry.is_dir() and _about(entry) is None]
+    stopped = [entry for entry in sorted(folder.iterdir()) if entry.is_dir() and about_finished(entry) is None]
     if stopped:
         raise UserError(f"{stopped[0]}: its extraction was not finished; run it again, it goes on where it stopped")
     there = sorted({store.backbone for store in stores if store.backbone})
     hint = did_you_mean(backbone, there) or (f"; there are those of {', '.join(there)}" if there else "")
     raise UserError(f"{folder}: no {split} features of {backbone}{hint}")
-
-
-def _about(store: Path) -> dict[str, Any] | None:
-    """What a finished store says of itself; None for one that is not finished."""
-    try:
-        about: dict[str, Any] = json.loads((store / MANIFEST).read_text(encoding="utf-8"))["provenance"]
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{store / MANIFEST}: damaged ({error}); extract these features again") from None
-    return about
 
 
 def read_for_planning(path: Path) -> Features:

@@ -27,10 +27,10 @@ from unseen.studies.concepts.features import (
     Place,
     check_alike,
     own_features,
-    read_about,
     read_for_planning,
     stores_in,
 )
+from unseen.studies.features import read_about
 
 BLOCK = 16_384
 Opened = dict[tuple[Path, bool], Features]

@@ -23,8 +23,9 @@ from unseen.papers.transfer import (
     IMAGENET,
     LINEAR,
     SCALED_ECE,
-    TaskScore,
+    task_setting,
 )
+from unseen.runs.score import Score
 from unseen.studies.tasks.page_data import OTHER, Average, Pair
 
 SETTINGS = {
@@ -41,6 +42,8 @@ CALIBRATED = tuple(
     name for name, dataset in DATASETS.items() if dataset.few_shot == "kornblith" and not dataset.multi_label
 )
 """The data sets that the paper's calibration errors are means over."""
+ERRORS = (ECE, SCALED_ECE)
+"""The metrics of calibration."""
 EQUAL = 9
 """Decimals to which means that count as equal agree: the order of a sum must not break ties."""
 LEAST_SHARE = 1e-4
@@ -50,7 +53,7 @@ It is the last digit that the paper prints, so no number is read as better than 
 """
 
 
-def scaled(score: TaskScore) -> float:
+def scaled(score: Score) -> float:
     """A number on the scale that it is averaged and correlated on: the logit where its metric is bounded."""
     metric = METRICS[score.metric]
     if not metric.bounded:
@@ -59,7 +62,7 @@ def scaled(score: TaskScore) -> float:
     return float(logit(min(max(share, LEAST_SHARE), 1 - LEAST_SHARE)))
 
 
-def averages(scores: Iterable[TaskScore]) -> list[Average]:
+def averages(scores: Iterable[Score]) -> list[Average]:
     """The mean of each setting over data sets, few-shot settings by family of data sets, as far as they compare.
 
     Data sets that are not the paper's have means of their own.
@@ -79,12 +82,12 @@ def averages(scores: Iterable[TaskScore]) -> list[Average]:
                 name: float(np.mean([of[dataset].value for dataset in shared])) for name, of in by_backbone.items()
             }
             metric = METRICS[next(iter(by_backbone.values()))[shared[0]].metric]
-            datasets = list(filter(None, shared))
+            datasets = [name for name in shared if is_dataset(name)]
             found.append(Average(setting, setting_title(setting), datasets, values, means, metric.higher_is_better))
     return found
 
 
-def without_average(scores: Iterable[TaskScore]) -> list[str]:
+def without_average(scores: Iterable[Score]) -> list[str]:
     """A sentence on each setting that `averages` has nothing to say of, with the run's backbones that are why."""
     return [
         f"{setting_title(setting)}: neither averaged nor ranked, as {_why_apart(by_backbone)}."
@@ -93,7 +96,7 @@ def without_average(scores: Iterable[TaskScore]) -> list[str]:
     ]
 
 
-def _why_apart(by_backbone: Mapping[str, Mapping[str, TaskScore]]) -> str:
+def _why_apart(by_backbone: Mapping[str, Mapping[str, Score]]) -> str:
     """Which of the run's own backbones the others would share a data set without; all of its own where no one does."""
     own = [name for name, of in by_backbone.items() if not any(score.published for score in of.values())]
     alone = [name for name in own if _shared({other: of for other, of in by_backbone.items() if other != name})]
@@ -105,44 +108,50 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def _by_setting(scores: Iterable[TaskScore]) -> dict[str, dict[str, dict[str, TaskScore]]]:
+def _by_setting(scores: Iterable[Score]) -> dict[str, dict[str, dict[str, Score]]]:
     """Setting, in the order of pages → backbone → data set → score."""
-    cells: dict[str, dict[str, dict[str, TaskScore]]] = {}
+    cells: dict[str, dict[str, dict[str, Score]]] = {}
     for score in scores:
-        if score.metric != "ece" or not score.dataset:
-            cells.setdefault(_setting(score), {}).setdefault(score.backbone, {})[score.dataset] = score
+        if score.metric not in ERRORS or not score.domain:
+            cells.setdefault(_setting(score), {}).setdefault(score.backbone, {})[score.domain] = score
     return {setting: cells[setting] for setting in sorted(cells, key=_order)}
 
 
-def _shared(by_backbone: Mapping[str, Mapping[str, TaskScore]]) -> list[str]:
+def _shared(by_backbone: Mapping[str, Mapping[str, Score]]) -> list[str]:
     """The data sets that every backbone has a score of, those of a user's own last."""
-    known = dict.fromkeys(["", *DATASETS, *(name for of in by_backbone.values() for name in of)])
+    known = dict.fromkeys(["", IMAGENET, *DATASETS, *(name for of in by_backbone.values() for name in of)])
     return [name for name in known if all(name in of for of in by_backbone.values())]
 
 
-def mean_errors(scores: Iterable[TaskScore]) -> list[TaskScore]:
+def mean_errors(scores: Iterable[Score]) -> list[Score]:
     """Calibration errors as the paper prints them, means over its ten data sets, of backbones that have all ten."""
-    errors: dict[tuple[str, str], dict[str, TaskScore]] = {}
+    errors: dict[tuple[str, str], dict[str, Score]] = {}
     for score in scores:
-        if score.metric == "ece" and score.dataset:
-            errors.setdefault((score.backbone, score.setting), {})[score.dataset] = score
+        if score.metric in ERRORS and score.domain:
+            errors.setdefault((score.backbone, task_setting(score)), {})[score.domain] = score
     return [
-        replace(of[CALIBRATED[0]], dataset="", value=float(np.mean([of[name].value for name in CALIBRATED])))
+        replace(of[CALIBRATED[0]], domain="", value=float(np.mean([of[name].value for name in CALIBRATED])))
         for of in errors.values()
         if all(name in of for name in CALIBRATED)
     ]
 
 
-def _setting(score: TaskScore) -> str:
+def _setting(score: Score) -> str:
     """The setting, with the family of its data sets where it is a few-shot one, or where they are not the paper's."""
-    if not in_paper(score.dataset):
-        return f"{score.setting} {OTHER}"
-    return f"{score.setting} {DATASETS[score.dataset].few_shot}" if score.setting.endswith("-shot") else score.setting
+    setting = task_setting(score)
+    if not in_paper(score.domain):
+        return f"{setting} {OTHER}"
+    return f"{setting} {DATASETS[score.domain].few_shot}" if score.shots is not None else setting
 
 
-def in_paper(dataset: str) -> bool:
+def is_dataset(domain: str) -> bool:
+    """Whether scores of a domain are of a data set of the study: neither means nor accuracies on ImageNet are."""
+    return domain not in {"", IMAGENET}
+
+
+def in_paper(domain: str) -> bool:
     """Whether a number is of one of the paper's data sets, or of none; own data under a name of theirs are not."""
-    return not dataset or (dataset in DATASETS and DATASETS[dataset].in_paper)
+    return not is_dataset(domain) or (domain in DATASETS and DATASETS[domain].in_paper)
 
 
 def setting_title(setting: str) -> str:

@@ -29,7 +29,8 @@ from unseen.jobs.task_features import align_splits, split_labels
 from unseen.papers.comparability import Draw
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.notices import Notice, left_out
-from unseen.studies.concepts.features import OWN, SUFFIXES, Place, read_about
+from unseen.studies.concepts.features import OWN, SUFFIXES, Place
+from unseen.studies.features import read_about
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,10 @@ Every setting of the grid is a job with a result of its own and a checkpoint whi
 goes on in the middle of a training, and one with more settings keeps the results of those that were tried before.
 """
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
-from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +21,7 @@ from unseen.jobs.finetune_images import TaskImages, whole_transform
 from unseen.jobs.finetune_task_job import (
     FinetuneTaskJob,
     FinetuneTrialJob,
-    finetuned_task_scores,
+    finetune_task_scores,
     short_notices,
     trial_jobs,
 )
@@ -52,8 +49,6 @@ if TYPE_CHECKING:
 
 CHECKPOINTS = "checkpoints"
 PIXELS = "pixels"
-SAMPLE = 8
-"""Images that a step is measured with on a CPU."""
 ARITHMETIC = {"float16": "Products in 16 bits, weights and updates in 32", "float32": "All numbers in 32 bits"}
 DEVICES = {"cuda": "GPU", "cpu": "CPU"}
 Watch = Callable[[str, int], None]
@@ -112,40 +107,6 @@ def cost(job: FinetuneTaskJob, opened: OpenDataset, out: Path) -> Cost:
     trained = sum(split in {"train", "val"} for split in opened.manifest.splits)
     pixels = len(opened.manifest) * transform.size**2 + trained * whole_transform(transform).size ** 2
     return Cost(trainings, trainings * job.protocol.steps, 3 * pixels)
-
-
-def step_seconds(backbone: Backbone, batch: int, device: "torch.device") -> float:
-    """Seconds that a step of so many images takes, measured on a few; on a CPU of one thread, as trainings are."""
-    import torch
-
-    from unseen.probes.finetuning.train import FinetuneProtocol, finetune, with_head
-
-    on_gpu = device.type == "cuda"
-    images = batch if on_gpu else min(batch, SAMPLE)
-    size = backbone.spec.transform.size
-    inputs = torch.zeros(images, size, size, 3, device=device).permute(0, 3, 1, 2)  # as training images are in memory
-    labels = torch.arange(images) % 2
-    model = with_head(deepcopy(backbone.module), backbone.spec.dimension, 2, seed=0)
-    steps, every = (60, 20) if on_gpu else (3, 1)
-    times: list[float] = []
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        protocol = FinetuneProtocol("measured", steps, images, rate=1e-4, decay=0.0)
-        finetune(
-            model,
-            lambda _: repeat((inputs, labels)),
-            protocol,
-            device=device,
-            every=every,
-            watch=lambda _: times.append(time.perf_counter()),
-        )
-    finally:
-        torch.set_num_threads(threads)
-    if len(times) == 1:
-        raise UserError(f"{backbone.spec.id}: its loss is not finite on an empty image; look at its preprocessing")
-    seconds = (times[-1] - times[0]) / (every * (len(times) - 1))  # in the first stretch a device sets itself up
-    return seconds * batch / images
 
 
 def run_finetuning(
@@ -287,7 +248,7 @@ def _tuned(result: Result) -> Tuned:
             dataset=job["domain"],
             title=DATASETS[job["domain"]].title,
             metric=job["metric"],
-            scores=finetuned_task_scores(result),
+            scores=list(finetune_task_scores(result)),
             tried=[
                 Tried(setting.rate, setting.decay * setting.rate, setting.augment, value)
                 for setting, value in zip(grid.settings, values["validation"], strict=True)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from unseen.papers.transfer import TaskScore
+from unseen.runs.score import Score
 from unseen.studies.tasks.page_data import Bins
 
 
@@ -42,7 +42,7 @@ class Tuned:
     dataset: str
     title: str
     metric: str
-    scores: Sequence[TaskScore]
+    scores: Sequence[Score]
     tried: Sequence[Tried]
     chosen: int
     edges: Sequence[str]
@@ -68,8 +68,8 @@ class FinetunePage:
     title: str
     protocol: str
     tuned: Sequence[Tuned]
-    published: Sequence[TaskScore] = ()
-    means: Sequence[TaskScore] = ()
+    published: Sequence[Score] = ()
+    means: Sequence[Score] = ()
     notices: Sequence[str] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
 

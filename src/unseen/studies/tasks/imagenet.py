@@ -6,14 +6,15 @@ import numpy as np
 
 from unseen.images.datasets.registry import DATASETS
 from unseen.metrics.correlation import LEAST, Correlation, correlation
-from unseen.papers.transfer import FINETUNED, IMAGENET, LINEAR, TaskScore
-from unseen.studies.tasks.analysis import scaled
+from unseen.papers.transfer import FINETUNED, IMAGENET, LINEAR, task_setting
+from unseen.runs.score import Score
+from unseen.studies.tasks.analysis import is_dataset, scaled
 from unseen.studies.tasks.page_data import SHOTS, AgainstImagenet, ImagenetPoint
 
 SETTINGS = (LINEAR, FINETUNED, *(f"{shots}-shot" for shots in SHOTS))
 
 
-def against_imagenet(scores: Sequence[TaskScore], titles: Mapping[str, str]) -> list[AgainstImagenet]:
+def against_imagenet(scores: Sequence[Score], titles: Mapping[str, str]) -> list[AgainstImagenet]:
     """By setting and data set, the backbones whose accuracy on ImageNet is known; where there are none, nothing.
 
     A backbone needs the data set at hand and no other of its family.
@@ -23,12 +24,12 @@ def against_imagenet(scores: Sequence[TaskScore], titles: Mapping[str, str]) -> 
     """
     shown = {name: dataset.title for name, dataset in DATASETS.items()}
     shown |= {name: title for name, title in titles.items() if name not in shown}
-    top1 = {(score.backbone, score.published): score for score in scores if score.setting == IMAGENET}
+    top1 = {(score.backbone, score.published): score for score in scores if score.domain == IMAGENET}
     points: dict[tuple[str, str], list[ImagenetPoint]] = {}
     for score in scores:
         known = top1.get((score.backbone, score.published))
-        if known and score.dataset:
-            points.setdefault((score.setting, score.dataset), []).append(_point(known, score))
+        if known and is_dataset(score.domain):
+            points.setdefault((task_setting(score), score.domain), []).append(_point(known, score))
     return [
         AgainstImagenet(
             setting,
@@ -44,7 +45,7 @@ def against_imagenet(scores: Sequence[TaskScore], titles: Mapping[str, str]) -> 
     ]
 
 
-def _point(top1: TaskScore, score: TaskScore) -> ImagenetPoint:
+def _point(top1: Score, score: Score) -> ImagenetPoint:
     return ImagenetPoint(score.backbone, top1.value, score.value, scaled(top1), scaled(score), score.published)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from unseen.metrics.correlation import Correlation
-from unseen.papers.transfer import TaskScore
+from unseen.runs.score import Score
 
 SHOTS = (5, 20, 50)
 """Images of a class to learn from, by setting of the few-shot episodes."""
@@ -145,7 +145,7 @@ class TaskPage:
     protocol: str
     backbones: Sequence[str]
     datasets: Sequence[TaskDataset]
-    scores: Sequence[TaskScore]
+    scores: Sequence[Score]
     fits: Sequence[Fit]
     averages: Sequence[Average]
     correlations: Sequence[CorrelationTable]

@@ -5,26 +5,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from unseen.errors import UserError
-from unseen.jobs.few_shot_job import FewShotJob, few_shot_scores
-from unseen.jobs.finetune_task_job import FinetuneTaskJob, finetuned_task_scores, short_notices
-from unseen.jobs.many_shot_job import ManyShotJob, many_shot_scores
+from unseen.jobs.finetune_task_job import FinetuneTaskJob, short_notices
+from unseen.jobs.many_shot_job import ManyShotJob
+from unseen.jobs.scores import result_scores
 from unseen.jobs.zero_rows import zero_rows
 from unseen.metrics.correlation import LEAST
-from unseen.papers.transfer import (
-    ECE,
-    IMAGENET,
-    LINEAR,
-    SCALED_ECE,
-    TaskScore,
-    imagenet_top1,
-    published_task_scores,
-)
+from unseen.papers.transfer import imagenet_score, imagenet_top1, published_task_scores
 from unseen.runs.data import RunData
 from unseen.runs.flaws import flaw_sentences
 from unseen.runs.merge import merge_with_names
 from unseen.runs.notices import unfinished
 from unseen.runs.record import read_record
 from unseen.runs.results import RESULTS, Result, read_all, read_result
+from unseen.runs.score import Score
 from unseen.studies.tasks.analysis import averages, correlations, mean_errors, ranks, without_average
 from unseen.studies.tasks.comparisons import (
     Names,
@@ -82,7 +75,7 @@ def page_of_results(data: RunData, found: Sequence[Result]) -> TaskPage:
     measured = task_scores(found, names)
     own = [*measured, *mean_errors(measured)]
     own += [
-        TaskScore(backbone.name, "", IMAGENET, "top1", backbone.imagenet_top1)
+        imagenet_score(backbone.name, backbone.imagenet_top1)
         for backbone in data.backbones
         if backbone.imagenet_top1 is not None
     ]
@@ -137,46 +130,22 @@ def _protocol_name(result: Result) -> str:
     return str(protocol["name"] if isinstance(protocol, dict) else protocol)
 
 
-def _correlated(scores: Sequence[TaskScore]) -> tuple[list[Average], list[Pair]]:
+def _correlated(scores: Sequence[Score]) -> tuple[list[Average], list[Pair]]:
     found = averages(scores)
     return found, correlations(found)
 
 
-def task_scores(results: Iterable[Result], names: Names) -> list[TaskScore]:
-    """What results say, in the form of the published numbers; a damaged one is an error.
+def task_scores(results: Iterable[Result], names: Names) -> list[Score]:
+    """The scores in results, under the names of their data; a damaged result is an error.
 
     Args:
         names: of the data that results are of.
     """
-    return [replace(score, dataset=_data_name(result, names)) for result in results for score in _checked(result)]
+    return [replace(score, domain=_data_name(result, names)) for result in results for score in result_scores(result)]
 
 
 def _data_name(result: Result, names: Names) -> str:
     return names[result.job["backbone"], result.job["domain"]]
-
-
-def _checked(result: Result) -> list[TaskScore]:
-    try:
-        return _scores(result)
-    except (KeyError, TypeError):
-        raise UserError(f"the result {result.key}.json is damaged; delete the file and run again") from None
-
-
-def _scores(result: Result) -> list[TaskScore]:
-    job = result.job
-    if job["job"] == FinetuneTaskJob.__name__:
-        return finetuned_task_scores(result)
-    of = (job["backbone"], job["domain"])
-    if job["job"] == FewShotJob.__name__:
-        [score] = few_shot_scores(result)
-        return [TaskScore(*of, f"{job['shots']}-shot", score.metric, score.value, result.values["interval"])]
-    found = [
-        TaskScore(*of, ECE if score.metric == "ece" else LINEAR, score.metric, score.value)
-        for score in many_shot_scores(result)
-    ]
-    if "scaled_ece" in result.values:
-        found.append(TaskScore(*of, SCALED_ECE, "ece", float(result.values["scaled_ece"])))
-    return found
 
 
 def _fit(result: Result, names: Names) -> Fit:

@@ -24,8 +24,9 @@ from unseen.runs.execute import Means, OneByOne, execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.notices import Notice, notice
 from unseen.runs.record import VERSION
-from unseen.studies.concepts.features import Place, read_about
+from unseen.studies.concepts.features import Place
 from unseen.studies.concepts.study import backbone_text
+from unseen.studies.features import read_about
 from unseen.studies.tasks.comparisons import dataset_title, is_of_dataset, limit_text, scored_data
 from unseen.studies.tasks.features import TaskFeatures
 from unseen.studies.tasks.plan import STUDY, by_size

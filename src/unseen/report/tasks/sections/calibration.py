@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import product
 
-from unseen.papers.transfer import ECE, FINETUNED_ECE, FINETUNED_SCALED_ECE, SCALED_ECE
+from unseen.papers.transfer import ECE, FINETUNED_ECE, FINETUNED_SCALED_ECE, SCALED_ECE, task_setting
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section
 from unseen.report.tasks.section_parts import BEST, reliability_lines, temperature_sentences
@@ -23,7 +23,7 @@ def build(page: TaskPage) -> Section | None:
         title = titles[fit.dataset] if len(page.backbones) == 1 else f"{titles[fit.dataset]}, {fit.backbone}"
         lines = reliability_lines(fit.before, fit.after, "as fitted")
         figures.append(Figure(title, "Confidence (%)", "Accuracy (%)", lines))
-    if not any(s.setting in CALIBRATIONS and s.dataset and not s.published for s in page.scores):
+    if not any(task_setting(s) in CALIBRATIONS and s.domain and not s.published for s in page.scores):
         return None
     note = (
         "Test images in 15 bins by the confidence of their prediction: below the dotted line a classifier is too sure "
@@ -42,7 +42,7 @@ def _calibration_sentences(page: TaskPage) -> Iterator[str]:
         errors = {
             setting: [
                 s.value for s in page.scores
-                if (s.backbone, s.setting) == (name, setting) and s.dataset and (s.dataset in others) == other
+                if (s.backbone, task_setting(s)) == (name, setting) and s.domain and (s.domain in others) == other
             ]
             for setting in (ECE, SCALED_ECE)
         }  # fmt: skip

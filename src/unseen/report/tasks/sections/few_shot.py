@@ -2,20 +2,20 @@
 
 from collections.abc import Sequence
 
-from unseen.papers.transfer import TaskScore
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
 from unseen.report.tasks.section_parts import BEST, PUBLISHED, SELF_SUPERVISED
 from unseen.report.tasks.tables import score_tables
+from unseen.runs.score import Score
 from unseen.studies.tasks.page_data import SHOTS, TaskPage
 
 
 def build(page: TaskPage) -> Section | None:
     """Accuracy by number of shots, a plot for each data set, the paper's models behind."""
-    scores = [score for score in page.scores if score.setting.endswith("-shot")]
+    scores = [score for score in page.scores if score.shots is not None]
     figures = []
     for dataset in page.datasets:
-        here = [score for score in scores if score.dataset == dataset.name]
+        here = [score for score in scores if score.domain == dataset.name]
         own = [_shots_line(here, name) for name in page.backbones]
         if not any(own):
             continue
@@ -37,24 +37,22 @@ def build(page: TaskPage) -> Section | None:
     return Section("few-shot", "Few-shot", list(page.notes), figures, f"{note} {BEST}", tables)
 
 
-def _shots_line(
-    scores: Sequence[TaskScore], backbone: str, colour: int | None = None, group: str = ""
-) -> Series | None:
+def _shots_line(scores: Sequence[Score], backbone: str, colour: int | None = None, group: str = "") -> Series | None:
     """The line of a published model, in its group, or of one of the run's backbones, which has bars."""
     strong = not group
-    by_shots = {score.setting: score for score in scores if score.backbone == backbone}
-    known = [
-        (float(place), by_shots[f"{shots}-shot"]) for place, shots in enumerate(SHOTS) if f"{shots}-shot" in by_shots
-    ]
+    by_shots = {score.shots: score for score in scores if score.backbone == backbone}
+    known = [(float(place), by_shots[shots]) for place, shots in enumerate(SHOTS) if shots in by_shots]
     if not known:
         return None
-    ends = [(100 * (s.value - (s.interval or 0)), 100 * (s.value + (s.interval or 0))) for _, s in known]
+    ends = [
+        (100 * (s.value if s.low is None else s.low), 100 * (s.value if s.high is None else s.high)) for _, s in known
+    ]
     return Series(
         backbone, [place for place, _ in known], [100 * score.value for _, score in known], colour, group,
         strong=strong, backbone=backbone if strong else "",
         low=[low for low, _ in ends] if strong else (), high=[high for _, high in ends] if strong else (),
         hover=[
-            f"{backbone}, {s.setting}: {100 * s.value:.2f} ± {100 * (s.interval or 0):.2f}%" for _, s in known
+            f"{backbone}, {s.shots}-shot: {100 * s.value:.2f} ± {100 * (s.half_width or 0):.2f}%" for _, s in known
         ],
     )  # fmt: skip
 

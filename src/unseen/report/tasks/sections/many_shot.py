@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from unseen.papers.transfer import FINETUNED, LINEAR
+from unseen.papers.transfer import FINETUNED, LINEAR, task_setting
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
 from unseen.report.tasks.section_parts import BEST
@@ -15,7 +15,8 @@ MANY_SHOT = {LINEAR: "", FINETUNED: ", fine-tuned"}
 
 def build(page: TaskPage) -> Section | None:
     """Scores of linear probes and of fine-tuning by data set, and what is to be said of their fits."""
-    scores = {(s.backbone, s.dataset, s.setting): s for s in page.scores if s.setting in MANY_SHOT and not s.published}
+    own_scores = {(s.backbone, s.domain, task_setting(s)): s for s in page.scores if not s.published}
+    scores = {key: score for key, score in own_scores.items() if key[2] in MANY_SHOT}
     own = {name for _, name, _ in scores}
     places = [dataset for dataset in page.datasets if dataset.name in own]
     if not places:
@@ -44,7 +45,7 @@ def build(page: TaskPage) -> Section | None:
         "data, and the fit that is scored is on training and validation data. Fine-tuned: the whole network, trained "
         "with the best setting of a grid on validation data. The paper's appendix prints no such scores."
     )
-    alone = () if any(score.setting.endswith("-shot") for score in page.scores) else page.notes
+    alone = () if any(score.shots is not None for score in page.scores) else page.notes
     sentences = [*fit_sentences(page), *alone]
     tables = score_tables(page, (LINEAR, FINETUNED))
     return Section("many-shot", "Many-shot", sentences, [figure], f"{note} {BEST}", tables)

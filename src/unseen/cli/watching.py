@@ -1,0 +1,118 @@
+"""What commands print while a study goes on: its plan as a table, remarks, and how far it is."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from unseen.cli.output import SECONDS_BETWEEN_LINES, console, counted, duration, note, print_table, rate, track
+from unseen.files import byte_size
+
+if TYPE_CHECKING:
+    from unseen.features.one_pass import Progress
+    from unseen.studies.study import Cell, Plan, Unit
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class CommandWatch:
+    """A `Watch` of the command line: the plan on standard output, everything else on standard error.
+
+    Attributes:
+        workers: processes that jobs run in, where there is no GPU.
+    """
+
+    workers: int = 1
+
+    def planned(self, plan: "Plan") -> None:
+        show_plan(plan, self.workers)
+
+    def tell(self, sentence: str) -> None:
+        note(sentence)
+
+    def extracting(self, domain: str, split: str) -> "Callable[[Progress], None]":
+        return extraction_lines(f"{domain}, {split}: ")
+
+    def stepping(self, what: str, total: int) -> Callable[[int], None]:
+        return _step_lines(what, total)
+
+    def started(self, left: int, jobs: int, seconds: float) -> None:
+        from unseen.device import on_gpu
+
+        place = "the GPU" if on_gpu() else counted(self.workers, "core")
+        note(f"{left} of {jobs} jobs to do, about {duration(seconds)} on {place}; stopped, the same command goes on.")
+
+    def track(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
+        return track(items, what, total)
+
+
+def show_plan(plan: "Plan", workers: int) -> None:
+    """Print what a study will do, and what that takes."""
+    columns = list(plan.parts[0]) if plan.parts else []
+    numbers = [column for column in columns if not isinstance(plan.parts[0][column], str)]
+    rows = [[_text(part[column], plan.units.get(column)) for column in columns] for part in plan.parts]
+    print_table(plan.title, columns, rows, numbers)
+    console().print()
+    if plan.free:
+        console().print(
+            f"Features: about {duration(plan.extraction)} to extract those that are missing, "
+            f"{byte_size(plan.disk)} of disk, of which {byte_size(plan.free)} are free."
+        )
+    how = f"{plan.counting}; " if plan.counting else ""
+    takes = [f"about {duration(plan.probing)}"] if plan.jobs_left else []
+    takes += [_memory(plan.memory, workers)] if plan.memory else []
+    console().print(f"Jobs: {how}{', '.join([f'{plan.jobs_left:,} of {plan.jobs:,} to do', *takes])}.\n")
+    for notice in plan.notices:
+        note(notice.sentence)
+
+
+def _memory(size: int, workers: int) -> str:
+    from unseen.device import on_gpu
+
+    where = "of GPU memory" if on_gpu() else f"of memory per process ({workers} at a time)"
+    return f"{byte_size(size)} {where}"
+
+
+def _text(cell: "Cell", unit: "Unit | None") -> str:
+    if isinstance(cell, str):
+        return cell
+    if unit == "share":
+        return f"{cell:.0%}"
+    return byte_size(int(cell)) if unit == "bytes" else f"{cell:,}"
+
+
+def extraction_lines(what: str = "") -> "Callable[[Progress], None]":
+    """Prints how far an extraction is, every few seconds and at the end."""
+    last = time.monotonic()
+
+    def show(progress: "Progress") -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last > SECONDS_BETWEEN_LINES or progress.done == progress.total:
+            last = now
+            waited = progress.idle / progress.seconds if progress.seconds else 0.0
+            note(
+                f"{what}{progress.done:,} of {progress.total:,} images, {rate(progress.rate)}, "
+                f"{duration(progress.left)} left; the device waited {waited:.0%} of the time"
+            )
+
+    return show
+
+
+def _step_lines(what: str, total: int) -> Callable[[int], None]:
+    """Prints the step that a training is at, every few seconds."""
+    begun = last = time.monotonic()
+    first: int | None = None
+
+    def show(step: int) -> None:
+        nonlocal last, first
+        now = time.monotonic()
+        if first is None:  # a training that was stopped begins at its checkpoint
+            first = step
+        elif now - last > SECONDS_BETWEEN_LINES and step > first:
+            left = duration((total - step) * (now - begun) / (step - first))
+            note(f"{what}: step {step:,} of {total:,}, {left} left")
+            last = now
+
+    return show

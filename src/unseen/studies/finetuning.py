@@ -1,0 +1,73 @@
+"""What fine-tuning a backbone takes, for every study that does it."""
+
+import time
+from collections.abc import Iterable
+from copy import deepcopy
+from dataclasses import dataclass
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+from unseen.backbones.backbone import Backbone
+from unseen.errors import UserError
+
+if TYPE_CHECKING:
+    import torch
+
+SAMPLE = 8
+"""Images that a step is measured with on a CPU."""
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """So many steps of a backbone's training that are still to be done, of so many images each."""
+
+    backbone: Backbone
+    batch: int
+    count: int
+
+
+def training_seconds(trainings: Iterable[Steps], device: "torch.device") -> float:
+    """Seconds that trainings should take, beside decoding; a step of each backbone is measured once."""
+    measured: dict[tuple[str, int], float] = {}
+    seconds = 0.0
+    for each in trainings:
+        if each.count:
+            what = (each.backbone.label, each.batch)
+            if what not in measured:
+                measured[what] = step_seconds(each.backbone, each.batch, device)
+            seconds += each.count * measured[what]
+    return seconds
+
+
+def step_seconds(backbone: Backbone, batch: int, device: "torch.device") -> float:
+    """Seconds that a step of so many images takes, measured on a few; on a CPU of one thread, as trainings are."""
+    import torch
+
+    from unseen.probes.finetuning.train import FinetuneProtocol, finetune, with_head
+
+    on_gpu = device.type == "cuda"
+    images = batch if on_gpu else min(batch, SAMPLE)
+    size = backbone.spec.transform.size
+    inputs = torch.zeros(images, size, size, 3, device=device).permute(0, 3, 1, 2)  # as training images are in memory
+    labels = torch.arange(images) % 2
+    model = with_head(deepcopy(backbone.module), backbone.spec.dimension, 2, seed=0)
+    steps, every = (60, 20) if on_gpu else (3, 1)
+    times: list[float] = []
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        protocol = FinetuneProtocol("measured", steps, images, rate=1e-4, decay=0.0)
+        finetune(
+            model,
+            lambda _: repeat((inputs, labels)),
+            protocol,
+            device=device,
+            every=every,
+            watch=lambda _: times.append(time.perf_counter()),
+        )
+    finally:
+        torch.set_num_threads(threads)
+    if len(times) == 1:
+        raise UserError(f"{backbone.spec.id}: its loss is not finite on an empty image; look at its preprocessing")
+    seconds = (times[-1] - times[0]) / (every * (len(times) - 1))  # in the first stretch a device sets itself up
+    return seconds * batch / images

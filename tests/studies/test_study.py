@@ -1,0 +1,103 @@
+"""The one shape of a study: what is written, what is run, and what a second call leaves alone."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from unseen.errors import UserError
+from unseen.jobs.probe_job import LogisticJob
+from unseen.probes.protocol import COG_V2_SHORT
+from unseen.runs.data import Backbone, Domain, RunData
+from unseen.runs.executors.here import run_here
+from unseen.runs.record import read_run
+from unseen.runs.results import missing
+from unseen.studies.study import Plan, Prepared, Silent, Watch, plan_study, run_study
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A study whose jobs give 0.5, on features that take no time."""
+
+    seeds: int
+    fails: bool = False
+
+    def jobs(self) -> list[LogisticJob]:
+        return [LogisticJob("concepts", COG_V2_SHORT, "a", "l1", "x", "y", 1, seed) for seed in range(self.seeds)]
+
+    def plan(self, out: Path, workers: int) -> Plan:
+        return Plan("constant", [{"domain": "l1"}], self.seeds, len(missing(self.jobs(), out / "results")))
+
+    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[LogisticJob]:
+        run = RunData("constant", (), [Domain("l1", "L1")], [Backbone("a", "yours")], "a", provenance={"p": "1"})
+        watch.tell("prepared")
+        return Prepared(run, self.jobs(), self.work, lambda *_: 1.0, lambda folder: (folder / "beside").touch())
+
+    def work(self, jobs: Sequence[LogisticJob], folder: Path, workers: int) -> Iterator[LogisticJob]:
+        def half(job: LogisticJob) -> dict[str, float]:
+            if self.fails and job.seed == 1:
+                raise KeyboardInterrupt
+            return {"top1": 0.5, "top5": 1.0}
+
+        yield from run_here(jobs, folder, half)
+
+
+class Notes(Silent):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.said: list[object] = []
+
+    def planned(self, plan: Plan) -> None:
+        self.said.append(plan.jobs_left)
+
+    def tell(self, sentence: str) -> None:
+        self.said.append(sentence)
+
+    def started(self, left: int, jobs: int, seconds: float) -> None:
+        self.said.append((left, jobs, seconds))
+
+
+def test_a_plan_does_nothing(tmp_path: Path) -> None:
+    plan = plan_study(Constant(2), tmp_path / "run")
+    assert (plan.jobs, plan.jobs_left) == (2, 2)
+    assert not (tmp_path / "run").exists()
+    assert "2 of 2" in repr(plan)
+    assert plan.to_frame()["domain"].tolist() == ["l1"]
+    assert "<table" in plan._repr_html_()
+
+
+def test_a_run_is_told_written_and_scored(tmp_path: Path) -> None:
+    notes = Notes()
+    data = run_study(Constant(2), tmp_path, watch=notes)
+    assert notes.said == [2, "prepared", (2, 2, 1.0)]
+    assert [score.value for score in data.scores if score.metric == "top1"] == [0.5, 0.5]
+    assert read_run(tmp_path).scores == data.scores
+    assert (tmp_path / "beside").exists()
+
+
+def test_stopped_it_goes_on_and_more_is_added(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_study(Constant(3, fails=True), tmp_path)
+    assert [notice.code for notice in read_run(tmp_path).told] == ["unfinished"]
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("results/*.json")}
+    notes = Notes()
+    run_study(Constant(3), tmp_path, watch=notes)
+    assert (2, 3, 1.0) in notes.said
+    assert kept.items() <= {path: path.stat().st_mtime_ns for path in tmp_path.glob("results/*.json")}.items()
+    assert len(run_study(Constant(4), tmp_path).scores) == 8
+    assert len(run_study(Constant(1), tmp_path, watch=notes).scores) == 8  # a part of it: nothing to do, nothing lost
+    assert notes.said[-2:] == [0, "prepared"]
+
+
+def test_a_full_disk_stops_it_before_it_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Constant, out: Path, workers: int) -> Plan:
+        return replace(plan(self, out, workers), disk=2**60)
+
+    plan = Constant.plan
+    monkeypatch.setattr(Constant, "plan", full)
+    with pytest.raises(UserError, match="--ignore-disk"):
+        run_study(Constant(1), tmp_path)
+    assert not list(tmp_path.iterdir())
+    assert run_study(Constant(1), tmp_path, ignore_disk=True).scores
