@@ -90,7 +90,9 @@ def _plotly() -> str:
 
 
 def _source(name: str) -> str:
-    return (TEMPLATES / name).read_text(encoding="utf-8")
+    """A script or sheet without indentation and whole lines of comments, which readers of the page need not load."""
+    lines = (line.strip() for line in (TEMPLATES / name).read_text(encoding="utf-8").splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith(("//", "/*"))) + "\n"
 
 
 def _hash(script: str) -> str:
