@@ -90,7 +90,7 @@ def test_the_plan_and_what_is_left_out(unseen: Unseen, tmp_path: Path, backbone:
     assert code == 0
     assert "41" in said  # 40 settings, and the best again
     assert "205,000" in said
-    assert "left out: dtd: not there" in notes
+    assert "Left out: dtd: not there" in notes
     assert "cut short" not in notes
     assert not (tmp_path / "run").exists()
 
@@ -135,7 +135,7 @@ def test_data_that_nobody_split(unseen: Unseen, tmp_path: Path, backbone: str, m
     monkeypatch.setitem(registry.DATASETS, "digits", unsplit)
     code, _, error = unseen(*FINETUNE, "--backbone", backbone, "--out", tmp_path / "run", "--datasets", "digits")
     assert code == 2
-    assert "left out: digits: its images are not split" in error
+    assert "Left out: digits: its images are not split" in error
     assert "nothing to fine-tune on" in error
 
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from unseen.jobs.work import Job
     from unseen.runs.data import RunData
     from unseen.studies.probing import FeaturePair
+    from unseen.studies.study import Request
 
+J = TypeVar("J")
 WorkersOption = Annotated[int | None, typer.Option(help="Processes to run jobs in; by default one per core.")]
 REPORT = "report.html"
 
@@ -27,6 +29,22 @@ def processes(workers: int | None) -> int:
     if workers is not None:
         return workers
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def carry_out(request: "Request[J]", out: Path, workers: int, *, dry_run: bool, ignore_disk: bool = False) -> bool:
+    """Show the plan of a study and do what is missing of it; False where only the plan was wanted."""
+    from unseen.features.disk import lacking_space
+    from unseen.studies.study import plan_study, run_study
+
+    watch = CommandWatch(workers)
+    if not dry_run:
+        run_study(request, out, workers=workers, watch=watch, ignore_disk=ignore_disk)
+        return True
+    plan = plan_study(request, out, workers=workers)
+    watch.planned(plan)
+    if lacking := lacking_space(out, plan.disk):
+        watch.tell(lacking)
+    return False
 
 
 def run_missing(jobs: "Sequence[Job]", pairs: "Sequence[FeaturePair]", folder: Path, workers: int) -> None:

@@ -57,6 +57,7 @@ class Dataset:
         layouts: in the order of preference; see `open_dataset` for which of several copies is read.
         column: its place in the paper's table of its family; those with the same place go by name.
         get: the site and the files to take from it, or the package to install.
+        kind: of task, the name of a file in `unseen.studies.tasks.kinds`.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Dataset:
     licence: str
     citation: str
     column: int = 0
+    kind: str = "classification"
 
     @property
     def multi_label(self) -> bool:

@@ -38,9 +38,9 @@ from unseen.runs.notices import Notice
 from unseen.runs.record import VERSION, extend_run, write_run
 from unseen.runs.results import RESULTS, Result, missing, read_all, read_result
 from unseen.studies.tasks.analysis import mean_errors
+from unseen.studies.tasks.features import STUDY
 from unseen.studies.tasks.finetune_data import FinetunePage, Tried, Tuned
 from unseen.studies.tasks.page_data import Bins
-from unseen.studies.tasks.plan import STUDY
 from unseen.studies.tasks.study import TITLE
 from unseen.version import __version__
 

@@ -28,8 +28,8 @@ from unseen.studies.concepts.features import Place
 from unseen.studies.concepts.study import backbone_text
 from unseen.studies.features import read_about
 from unseen.studies.tasks.comparisons import dataset_title, is_of_dataset, limit_text, scored_data
-from unseen.studies.tasks.features import TaskFeatures
-from unseen.studies.tasks.plan import STUDY, by_size
+from unseen.studies.tasks.features import STUDY, TaskFeatures
+from unseen.studies.tasks.plan import by_size
 from unseen.version import __version__
 
 TITLE = "Transfer to other tasks"
