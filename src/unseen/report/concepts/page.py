@@ -37,7 +37,7 @@ def concept_page(data: RunData, pairs: Sequence[PairComparison] = ()) -> Page:
             f"shots {', '.join(shots)}", counted(len({score.seed for score in data.scores}), "seed"),
         ],
         notices=[*filter(None, [data.notice]), *comparison_notices(data), *filter(None, [flaws])],
-        findings=findings(context.main, context.plotted),
+        findings=findings(context.main, context.plotted) if context.plotted else [],
         backbones=[Backbone(b.name, b.category, b.description) for b in data.backbones],
         beside_published=bool(data.published),
         scripts=["levels.js"],

@@ -11,10 +11,11 @@ from unseen.report.core.model import Figure, Section
 
 def build(context: ConceptContext) -> Section | None:
     """Where there are several numbers of shots."""
-    rows, chosen = context.plotted, main_row(context.plotted)
+    rows = context.plotted
     shots = sorted({row.shots for row in rows}, key=shots_order)
     if len(shots) < 2:
         return None
+    chosen = main_row(rows)
     places = [log2(int(name)) if name != "all" else log2(int(shots[-2])) + 1.5 for name in shots]
     ticks = tuple(zip(places, shots, strict=True))
     cells = {

@@ -6,8 +6,10 @@ from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Choice, Figure, Section, Series
 
 
-def build(context: ConceptContext) -> Section:
+def build(context: ConceptContext) -> Section | None:
     """The first section: what it shows first is the main row's metric, setting and shots."""
+    if not context.plotted:
+        return None
     data, rows, chosen = context.data, context.plotted, main_row(context.plotted)
     seeds = max(len(row.values) for row in rows)
     seen = any(domain.seen for domain in data.domains)

@@ -9,6 +9,9 @@ from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
 from unseen.runs.data import Domain, RunData
 
+RANDOM_VARIANT = 2
+"""Dots, which no way of making levels has."""
+
 
 def build(context: ConceptContext) -> Section | None:
     """Accuracy by level, a line for each way of making levels; the mean of random sets is a flat line."""
@@ -64,7 +67,7 @@ def _way_line(
         y=list(values.values()),
         strong=True,
         backbone=data.backbones[number].name,
-        variant=place,
+        variant=place + (place >= RANDOM_VARIANT),
         hover=[
             f"{data.backbones[number].name}, {title} of {way.name}: {value:.1f}%" for title, value in values.items()
         ],
@@ -81,7 +84,7 @@ def _flat_line(data: RunData, number: int, domain: Domain, value: float, start: 
         strong=True,
         mode="lines",
         backbone=data.backbones[number].name,
-        variant=2,
+        variant=RANDOM_VARIANT,
         hover=[f"{data.backbones[number].name}, {domain.title}: {value:.1f}%"] * len(places),
     )
 

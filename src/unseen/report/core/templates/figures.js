@@ -139,7 +139,7 @@ function drawFigure(place, look) {
   const named = place.closest("section").querySelector(".names, [data-backbone]") !== null;
   const own = { ...look, small, named, width: place.clientWidth };
   const { traces, layout: shape, bar } = (drawings[figure.drawing] ?? seriesPlot)(figure, own, place);
-  const options = { ...plotOptions, displayModeBar: small || bar === false ? false : undefined };
+  const options = small || bar === false ? { ...plotOptions, displayModeBar: false } : plotOptions;
   return Plotly.react(place, traces, shape, options).then((plot) => afterDrawing[figure.drawing]?.(plot));
 }
 

@@ -21,7 +21,8 @@ def build(page: TaskPage) -> list[Section]:
 def _by_setting(page: TaskPage) -> dict[str, list[AgainstImagenet]]:
     found: dict[str, list[AgainstImagenet]] = {}
     for part in page.against_imagenet:
-        if len(part.points) < 2:  # one point says nothing of how two things go together
+        # One point says nothing of how two things go together, nor the paper's alone anything of the run.
+        if len(part.points) < 2 or all(point.published for point in part.points):
             continue
         found.setdefault(part.setting, []).append(part)
     return found
