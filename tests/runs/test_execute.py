@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from unseen.errors import UserError
-from unseen.jobs.probe_job import LogisticJob
+from unseen.probes.by_name.logistic import LogisticJob
 from unseen.probes.protocol import COG_V2
 from unseen.runs.execute import Executor, Means, OneByOne, execute
 from unseen.runs.executors import choose_executor

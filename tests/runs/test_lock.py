@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from unseen.errors import UserError
-from unseen.jobs.shift_job import ShiftJob
+from unseen.probes.by_name.classifier import ShiftJob
 from unseen.runs.data import Backbone, Domain, FeatureKey, RunData
 from unseen.runs.job import job_key
 from unseen.runs.lock import UnlockedWarning, folder_lock

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from unseen.api.progress import bars
+from unseen.extras import naming_extras
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone, Pool
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from unseen.images.datasets.open_dataset import OpenDataset
 
 
+@naming_extras()
 def load_backbone(
     id: str,  # noqa: A002  (what the commands call it)
     *,
@@ -57,6 +59,7 @@ def load_backbone(
     )
 
 
+@naming_extras()
 def open_dataset(name: str, root: str | Path | None = None, *, seed: int = 0, partial: bool = False) -> "OpenDataset":
     """A data set of the task study: its images, and which of them train, validate and test.
 
@@ -75,6 +78,7 @@ def open_dataset(name: str, root: str | Path | None = None, *, seed: int = 0, pa
     return find(get_dataset(name), None if root is None else Path(root), seed=seed, partial=partial)
 
 
+@naming_extras()
 def extract(
     net: "Backbone",
     data: "OpenDataset | str | Path",

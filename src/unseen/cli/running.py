@@ -12,7 +12,7 @@ from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
-    from unseen.jobs.work import Job
+    from unseen.probes.probe import FeatureJob
     from unseen.runs.data import RunData
     from unseen.studies.probing import FeaturePair
     from unseen.studies.study import Request
@@ -47,7 +47,7 @@ def carry_out(request: "Request[J]", out: Path, workers: int, *, dry_run: bool, 
     return False
 
 
-def run_missing(jobs: "Sequence[Job]", pairs: "Sequence[FeaturePair]", folder: Path, workers: int) -> None:
+def run_missing(jobs: "Sequence[FeatureJob]", pairs: "Sequence[FeaturePair]", folder: Path, workers: int) -> None:
     """Say how long it will take, then run what is missing."""
     from unseen.runs.results import RESULTS, missing
     from unseen.studies.probing import estimate, run

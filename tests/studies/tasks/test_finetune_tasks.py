@@ -17,10 +17,10 @@ from unseen.images.datasets.digits import DATASET
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.manifest import Manifest
 from unseen.images.transform import Transform
-from unseen.jobs.finetune_images import TaskImages, load_task_images
-from unseen.jobs.finetune_task_job import FinetuneTaskJob, short_notices, trial_jobs
 from unseen.papers.transfer import published_task_scores
 from unseen.probes.finetuning.grid import FinetuneGrid, finetune_grid, ranked_trials
+from unseen.probes.finetuning.images import TaskImages, load_task_images
+from unseen.probes.finetuning.jobs import FinetuneTaskJob, short_notices, trial_jobs
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Section
 from unseen.report.finetuning.page import write_finetune_page
@@ -94,8 +94,7 @@ def test_it_is_done_once_and_the_backbone_is_left_alone(
     before = {name: value.clone() for name, value in model.module.state_dict().items()}
     assert cost(job, opened, tmp_path).trainings == 5
     assert cost(job, opened, tmp_path).bytes == 3 * (120 * 7**2 + 90 * 10**2)
-    names = list(run_finetuning(job, model, images, tmp_path, device=CPU))
-    assert names == [*(f"setting {number} of 4" for number in (1, 2, 3, 4)), "the best"]
+    assert list(run_finetuning(job, model, images, tmp_path, device=CPU)) == [*trial_jobs(job), job]
     assert all(torch.equal(value, before[name]) for name, value in model.module.state_dict().items())
     assert not [*(tmp_path / CHECKPOINTS).iterdir()]
     result = result_of(job, tmp_path)
@@ -145,13 +144,14 @@ def test_more_settings_keep_those_that_were_tried(opened: OpenDataset, images: T
     _, keys = record_finetunings(tmp_path, data, [short])
     assert keys == [job_key(short)]
     assert cost(longer, opened, tmp_path).trainings == 2
-    assert list(run_finetuning(longer, backbone(), images, tmp_path, device=CPU)) == ["setting 3 of 3", "the best"]
+    left = list(run_finetuning(longer, backbone(), images, tmp_path, device=CPU))
+    assert left == [trial_jobs(longer)[2], longer]
     data, keys = record_finetunings(tmp_path, data, [longer])
     assert keys == [job_key(longer)]
     assert json.loads((tmp_path / "run.json").read_text())["keys"] == keys
 
     results = finetuned_results(tmp_path, keys)
-    assert short_notices(results) == [finetune_grid(trials=3, steps=20).short]
+    assert short_notices(result.job for result in results) == [finetune_grid(trials=3, steps=20).short]
     page = finetune_page(data, results, ["dtd: not there."])
     assert page.protocol == "ericsson-2021-short"
     assert page.timings["tiny"][0] == 4

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from unseen.images.datasets.registry import DATASETS
-from unseen.jobs.task_work import TaskJob
 from unseen.probes.many_shot import ERICSSON_2021
 from unseen.runs.results import missing
+from unseen.runs.task_work import TaskJob
 from unseen.studies.tasks import plan as task_plan
 from unseen.studies.tasks import study as tasks
 from unseen.studies.tasks.features import TaskFeatures

@@ -23,9 +23,8 @@ def first_version(data: RunData) -> pd.DataFrame:
     shared = {domain.name for domain in data.domains} & set(PRINTED.get(data.published, ())) - other
     table = table[table["domain"].isin(shared) & (table["shots"] == "all")]
     reduced = PCA + table["components"].astype("string")
-    probes = table["probe"].replace({"kmeans": "k-means", "mlp-linear": "linear-twin"})
     return table.assign(
-        probe=probes.where(table["components"].isna(), reduced),
+        probe=table["probe"].where(table["components"].isna(), reduced),
         mean=table["value"].where(table["metric"].isin(CLUSTERING), table["value"] / 100),
     ).drop_duplicates(["model", "domain", "probe", "metric"])  # its tables repeat each other
 

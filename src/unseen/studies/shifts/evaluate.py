@@ -14,7 +14,7 @@ from unseen.errors import UserError
 from unseen.features.logits import Logits, read_logits, store_logits
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
-from unseen.jobs.shift_job import ShiftJob
+from unseen.probes.by_name.classifier import ShiftJob
 from unseen.runs.flaws import MOST_EXAMPLES
 from unseen.runs.lock import folder_lock
 from unseen.runs.record import read_record

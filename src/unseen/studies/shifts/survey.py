@@ -20,8 +20,8 @@ from unseen.features.plan import plan
 from unseen.features.settings import Settings
 from unseen.features.speed import seconds_per_image
 from unseen.images.shift_sets.shift_set import OpenSet
-from unseen.jobs.shift_job import ShiftJob
 from unseen.metrics.class_subset import lacking_classes
+from unseen.probes.by_name.classifier import ShiftJob
 from unseen.runs.results import RESULTS, missing
 from unseen.studies.shifts.columns import Column
 from unseen.studies.shifts.plans import ModelPlan, load_model

@@ -17,18 +17,16 @@ from unseen.features.fingerprint import names_and_pixels
 from unseen.images.datasets.listing import SPLITS
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.datasets.registry import DATASETS
-from unseen.jobs.finetune_images import TaskImages, whole_transform
-from unseen.jobs.finetune_task_job import (
-    FinetuneTaskJob,
-    FinetuneTrialJob,
-    finetune_task_scores,
-    short_notices,
-    trial_jobs,
-)
-from unseen.jobs.finetune_task_work import run_task, run_trial
 from unseen.papers.comparability import ScoredData
 from unseen.papers.transfer import SOURCE, published_task_scores
 from unseen.probes.finetuning.grid import FinetuneGrid
+from unseen.probes.finetuning.images import TaskImages, whole_transform
+from unseen.probes.finetuning.jobs import (
+    FinetuneTaskJob,
+    FinetuneTrialJob,
+    short_notices,
+    trial_jobs,
+)
 from unseen.runs.data import Backbone as Row
 from unseen.runs.data import Domain, RunData
 from unseen.runs.executors.here import run_here
@@ -37,9 +35,11 @@ from unseen.runs.lock import folder_lock
 from unseen.runs.notices import Notice
 from unseen.runs.record import VERSION, extend_run, write_run
 from unseen.runs.results import RESULTS, Result, missing, read_all, read_result
+from unseen.runs.scores import result_scores
 from unseen.studies.tasks.analysis import mean_errors
 from unseen.studies.tasks.features import STUDY
 from unseen.studies.tasks.finetune_data import FinetunePage, Tried, Tuned
+from unseen.studies.tasks.finetune_work import run_task, run_trial
 from unseen.studies.tasks.page_data import Bins
 from unseen.studies.tasks.study import TITLE
 from unseen.version import __version__
@@ -51,17 +51,9 @@ CHECKPOINTS = "checkpoints"
 PIXELS = "pixels"
 ARITHMETIC = {"float16": "Products in 16 bits, weights and updates in 32", "float32": "All numbers in 32 bits"}
 DEVICES = {"cuda": "GPU", "cpu": "CPU"}
+TrainingJob = FinetuneTrialJob | FinetuneTaskJob
 Watch = Callable[[str, int], None]
 """Called with the name of a training and the steps of it that are done."""
-
-
-@dataclass(frozen=True, eq=False)
-class Planned:
-    """A job, and what it is about."""
-
-    job: FinetuneTaskJob
-    backbone: Backbone
-    opened: OpenDataset
 
 
 @dataclass(frozen=True)
@@ -117,8 +109,8 @@ def run_finetuning(
     *,
     device: "torch.device",
     watch: Watch = lambda _, __: None,
-) -> Iterator[str]:
-    """Train what has no result yet, from its last checkpoint on, and pass on the name of each training that is done.
+) -> Iterator[TrainingJob]:
+    """Train what has no result yet, from its last checkpoint on, and pass on each training that is done.
 
     Args:
         backbone: what the job was planned with; its module is left as it is.
@@ -142,14 +134,14 @@ def run_finetuning(
 
     for trial in run_here(trials, results, trial_values):
         checkpoint_path(out, trial).unlink(missing_ok=True)
-        yield names[job_key(trial)]
+        yield trial
     for task in run_here([job], results, values):
         for path in (out / CHECKPOINTS).glob(f"{checkpoint_path(out, task).stem}*"):
             path.unlink(missing_ok=True)
-        yield "the best"
+        yield task
 
 
-def checkpoint_path(out: Path, job: FinetuneTrialJob | FinetuneTaskJob) -> Path:
+def checkpoint_path(out: Path, job: TrainingJob) -> Path:
     """Where a trial saves how far it is; of a task, what the names of such files begin with."""
     return out / CHECKPOINTS / f"{job_key(job)}.pt"
 
@@ -216,7 +208,7 @@ def finetuned_results(out: Path, keys: Sequence[str]) -> list[Result]:
 
 def finetune_page(data: RunData, results: Sequence[Result], notices: Sequence[str] = ()) -> FinetunePage:
     """The page of fine-tuning; beside the published calibration errors, unless a search was cut short."""
-    tuned, short = [_tuned(result) for result in results], short_notices(results)
+    tuned, short = [_tuned(result) for result in results], short_notices(result.job for result in results)
     return FinetunePage(
         title=f"{data.title}: fine-tuning",
         protocol=", ".join(dict.fromkeys(result.job["protocol"]["name"] for result in results)),
@@ -248,7 +240,7 @@ def _tuned(result: Result) -> Tuned:
             dataset=job["domain"],
             title=DATASETS[job["domain"]].title,
             metric=job["metric"],
-            scores=list(finetune_task_scores(result)),
+            scores=list(result_scores(result)),
             tried=[
                 Tried(setting.rate, setting.decay * setting.rate, setting.augment, value)
                 for setting, value in zip(grid.settings, values["validation"], strict=True)

@@ -13,9 +13,9 @@ from unseen.backbones.backbone import Spec
 from unseen.features.settings import Settings
 from unseen.images.datasets.dataset import Dataset
 from unseen.images.datasets.open_dataset import OpenDataset
-from unseen.jobs.task_work import TaskJob
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.runs.notices import Notice
+from unseen.runs.task_work import TaskJob
 
 if TYPE_CHECKING:
     from unseen.studies.tasks.features import TaskFeatures

@@ -11,10 +11,10 @@ from unseen.features.disk import feature_bytes, remaining_rows
 from unseen.features.settings import Settings
 from unseen.features.speed import seconds_per_image
 from unseen.images.datasets.open_dataset import OpenDataset
-from unseen.jobs.task_work import TaskJob
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.runs.notices import Notice
 from unseen.runs.results import missing
+from unseen.runs.task_work import TaskJob
 from unseen.studies.probing import product_rate
 from unseen.studies.tasks.features import TaskFeatures, features_in, splits_of
 from unseen.studies.tasks.kinds import kind_of

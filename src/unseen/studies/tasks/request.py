@@ -9,13 +9,13 @@ from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
 from unseen.features.disk import free_disk
 from unseen.features.settings import Settings, checked_device
-from unseen.jobs.fit_progress import FitProgress
-from unseen.jobs.task_work import TaskJob
 from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol
 from unseen.runs.data import RunData
+from unseen.runs.fit_progress import FitProgress
 from unseen.runs.notices import Notice
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS
+from unseen.runs.task_work import TaskJob
 from unseen.studies.features import FEATURES, damaged_images
 from unseen.studies.study import Cell, Plan, Prepared, Watch
 from unseen.studies.tasks.features import Found, TaskFeatures, extract_dataset

@@ -14,8 +14,8 @@ from unseen.images.datasets.registry import DATASETS
 from unseen.images.manifest import Manifest
 from unseen.images.source import Entry
 from unseen.images.transform import Transform
-from unseen.jobs.few_shot_job import FewShotJob
-from unseen.jobs.many_shot_job import ManyShotJob
+from unseen.probes.by_name.centroids import FewShotJob
+from unseen.probes.by_name.linear import ManyShotJob
 from unseen.probes.many_shot import ERICSSON_2021
 from unseen.studies.tasks.features import TaskFeatures, find_task_features
 from unseen.studies.tasks.kinds.classification import expected_features, possible_shots, skipped_episodes, task_jobs

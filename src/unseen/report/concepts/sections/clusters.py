@@ -11,7 +11,7 @@ from unseen.report.core.model import Figure, Section
 def build(context: ConceptContext) -> Section | None:
     """Agreement of k-means clusters with concepts, without training on labels."""
     data, summary = context.main, context.summary
-    table = summary[summary["probe"] == "k-means"]
+    table = summary[summary["probe"] == "kmeans"]
     metrics = [name for name in CLUSTERING if name in set(table["metric"])]
     if not metrics:
         return None
@@ -21,7 +21,7 @@ def build(context: ConceptContext) -> Section | None:
     for name in metrics:
         scale = 100 if name == "purity" else 1
         own = own_series(table[table["metric"] == name], data.backbones, places, column="domain", scale=scale)
-        behind = published_lines(printed_rows(printed, "k-means", name), places, "domain", scale=scale)
+        behind = published_lines(printed_rows(printed, "kmeans", name), places, "domain", scale=scale)
         label = CLUSTERING[name]
         figures.append(Figure(label.removesuffix(" (%)"), "Domain", label, [*behind, *own], domain_ticks(data.domains)))
     cells = table[table["metric"] == metrics[0]].set_index(["backbone", "domain"])["mean"]

@@ -13,8 +13,8 @@ from unseen.report.core.model import Figure, Section, Series
 from unseen.runs.data import RunData
 from unseen.words import signed
 
-NETWORKS = {"mlp": "two hidden layers", "linear-twin": "the same layers without activations"}
-DASHES = {"mlp": "solid", "linear-twin": "dash"}
+NETWORKS = {"mlp": "two hidden layers", "mlp-linear": "the same layers without activations"}
+DASHES = {"mlp": "solid", "mlp-linear": "dash"}
 
 
 def build(context: ConceptContext) -> Section | None:
@@ -27,7 +27,7 @@ def build(context: ConceptContext) -> Section | None:
     mean = table.pivot_table(index=["backbone", "domain"], columns="probe", values="mean")
     mean = mean.reindex(columns=[*NETWORKS, "logistic"])
     gains = 100 * mean.div(mean["logistic"].where(mean["logistic"] > 0), axis=0) - 100
-    less = 100 * (mean["mlp"] - mean["linear-twin"])
+    less = 100 * (mean["mlp"] - mean["mlp-linear"])
     printed = first_version(data)
     relative, differences, sentences = list[Series](), list[Series](), list[str]()
     for backbone in data.backbones:

@@ -8,21 +8,21 @@ import numpy as np
 
 from unseen.backbones.backbone import Spec
 from unseen.errors import UserError
+from unseen.features.by_hash import align_splits, split_labels
 from unseen.features.features import Features
 from unseen.features.readers import read_features
 from unseen.features.store import read_store
 from unseen.images.datasets.dataset import Dataset
 from unseen.images.datasets.multi_label import class_names, shown_classes
 from unseen.images.datasets.open_dataset import SPLIT_WORDS, OpenDataset, check_classes
-from unseen.jobs.few_shot_job import QUERIES, WAYS, FewShotJob
-from unseen.jobs.many_shot_job import ManyShotJob
-from unseen.jobs.task_features import align_splits, split_labels
-from unseen.jobs.task_work import TaskJob, task_flops
 from unseen.papers.transfer import SOURCE
+from unseen.probes.by_name.centroids import QUERIES, WAYS, FewShotJob
+from unseen.probes.by_name.linear import ManyShotJob
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.runs.comparability_words import listed
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.notices import Notice, notice
+from unseen.runs.task_work import TaskJob
 from unseen.studies.tasks.comparisons import dataset_title, scored_data
 from unseen.studies.tasks.features import STUDY, TaskFeatures, splits_of
 from unseen.studies.tasks.kind import TaskKind
@@ -143,8 +143,7 @@ def _size(features: Features) -> int | None:
 
 
 def _flops(job: TaskJob, task: TaskFeatures) -> float:
-    rows = task.rows["train"] if isinstance(job, ManyShotJob) else sum(task.rows.values())
-    return task_flops(job, rows, task.dimension, task.classes)
+    return job.flops(task.rows, task.dimension, task.classes)
 
 
 def _product(task: TaskFeatures) -> tuple[int, int, int]:
