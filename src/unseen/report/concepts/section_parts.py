@@ -19,6 +19,12 @@ def title_of(data: RunData, name: str) -> str:
     return next(domain.title for domain in data.domains if domain.name == name)
 
 
+def by_domain(data: RunData, column: "pd.Series[float]", backbone: str) -> dict[str, float]:
+    """Domain → value of a backbone, for the domains that have one, in order; `column` is by backbone and domain."""
+    known = column.dropna()
+    return {d.name: float(known[backbone, d.name]) for d in data.domains if (backbone, d.name) in known.index}
+
+
 def own_series(
     table: pd.DataFrame,
     backbones: Sequence[Backbone],

@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping
 
-import pandas as pd
-
 from unseen.report.concepts.context import ConceptContext
 from unseen.report.concepts.first_version import first_version, printed_note, printed_rows
 from unseen.report.concepts.published_parts import published_lines
-from unseen.report.concepts.section_parts import domain_ticks, title_of
+from unseen.report.concepts.section_parts import by_domain, domain_ticks, title_of
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
 from unseen.runs.data import RunData
@@ -31,7 +29,7 @@ def build(context: ConceptContext) -> Section | None:
     printed = first_version(data)
     relative, differences, sentences = list[Series](), list[Series](), list[str]()
     for backbone in data.backbones:
-        lines = {name: line for name in NETWORKS if (line := _by_domain(data, gains[name], backbone.name))}
+        lines = {name: line for name in NETWORKS if (line := by_domain(data, gains[name], backbone.name))}
         for name, line in lines.items():
             relative.append(_network_line(data, backbone.name, line, "%", name))
         if lines:
@@ -39,7 +37,7 @@ def build(context: ConceptContext) -> Section | None:
             sentences.append(
                 f"In percent of the accuracy of the regression, {backbone.name} gains with {'; with '.join(parts)}."
             )
-        elif line := _by_domain(data, less, backbone.name):
+        elif line := by_domain(data, less, backbone.name):
             differences.append(_network_line(data, backbone.name, line, " points"))
             sentences.append(
                 f"For {backbone.name}, two hidden layers add {_ends(data, line, ' points')} over the same layers "
@@ -62,12 +60,6 @@ def build(context: ConceptContext) -> Section | None:
         title = "Without the regression" if relative else ""
         figures.append(Figure(title, "Domain", label, differences, ticks, zero=True))
     return Section("networks", "With a network instead of a line", sentences, figures, note) if figures else None
-
-
-def _by_domain(data: RunData, column: "pd.Series[float]", backbone: str) -> dict[str, float]:
-    """Domain → value of a backbone, for the domains that have one, in order; `column` is by backbone and domain."""
-    known = column.dropna()
-    return {d.name: float(known[backbone, d.name]) for d in data.domains if (backbone, d.name) in known.index}
 
 
 def _network_line(data: RunData, backbone: str, line: Mapping[str, float], unit: str, network: str = "") -> Series:
