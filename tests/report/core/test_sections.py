@@ -11,6 +11,7 @@ from unseen.report.concepts.published_parts import CATEGORY_COLOURS
 from unseen.report.concepts.sections.concept_by_concept import SHOWN
 from unseen.report.concepts.sections.effective import USUALLY_OFF
 from unseen.report.core.looks import YOURS, dressed
+from unseen.runs.cautions import caution
 from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits
 
 
@@ -51,9 +52,10 @@ def test_shots_that_the_paper_has_not_are_left_out() -> None:
 
 
 def test_what_is_not_fair_is_said() -> None:
-    backbones = [Backbone("mine", "yours", cautions=("web data", "384 pixels"))]
+    backbones = [Backbone("mine", "yours", cautions=(caution("trained-with-web"), caution("image-size", size=384)))]
     data = run(like("d-CLIP"), published="cog-v2", backbones=backbones)
-    assert "Not a fair comparison: mine (web data, 384 pixels)." in published_sections(data)[0].sentences
+    told = "Not a fair comparison: mine (trained with web data, images of 384 pixels)."
+    assert told in published_sections(data)[0].sentences
 
 
 def test_other_concepts_are_not_set_beside_imagenet() -> None:

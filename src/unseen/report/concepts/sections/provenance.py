@@ -5,11 +5,12 @@ from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Section
 from unseen.report.core.provenance import provenance_section
 from unseen.runs.data import RunData
+from unseen.runs.provenance import provenance
 
 
 def build(context: ConceptContext) -> Section:
     """The last section."""
-    return provenance_section(context.data.provenance, _timings(context.data))
+    return provenance_section(provenance(context.data), _timings(context.data))
 
 
 def _timings(data: RunData) -> dict[str, tuple[int, float]]:
