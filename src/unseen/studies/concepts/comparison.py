@@ -1,6 +1,6 @@
 """Two backbones on the same test images of each domain, from the results of runs: paired differences."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
