@@ -12,7 +12,7 @@ from unseen.cli.modes import chosen_mode, refuse_options
 from unseen.cli.option_groups import BackboneOptions, ExtractionOptions
 from unseen.cli.options import BACKBONES, IMAGES, STUDY, DryRunOption
 from unseen.cli.running import WorkersOption, processes
-from unseen.cli.task_results import finetune_tasks, probe_tasks
+from unseen.cli.task_results import carry_out
 from unseen.cli.watching import dry_run
 from unseen.errors import UserError
 from unseen.files import check_writable
@@ -121,12 +121,12 @@ def tasks(
         if not backbone or not names:
             raise UserError("--finetune needs --backbone and --datasets: say what to train, and on which data sets")
         trainings = _finetuning(names, images, backbone, loading, extraction.device, trials, steps, seed)
-        return dry_run(trainings, out, count) if only_plan else finetune_tasks(trainings, out, count)
+        return dry_run(trainings, out, count) if only_plan else carry_out(trainings, out, count)
     chosen, percents = choose("--protocol", protocol, PROTOCOLS), imagenet_top1 or []
     request = _probing(names, images, features, limit, backbone or [], loading, extraction, count, chosen, percents)
     if only_plan:
         return dry_run(request, out, count)
-    return probe_tasks(request, out, count, ignore_disk=extraction.ignore_disk)
+    return carry_out(request, out, count, ignore_disk=extraction.ignore_disk)
 
 
 def _finetuning(
