@@ -12,7 +12,7 @@ from unseen.extras import naming_extras
 from unseen.files import check_writable
 from unseen.images.domains import SEEN
 from unseen.ontology.levels import Levels, load_levels
-from unseen.studies.own_features import Shots, shots_in_python
+from unseen.runs.shots import Shots, shots_in_python
 
 if TYPE_CHECKING:
     from unseen.studies.concepts.plan import Asked

@@ -53,8 +53,9 @@ def study_request(
     draw: "Draw" = "unknown",
     extended: tuple[str, ...] = (),
 ) -> "Asked":
+    from unseen.probes.protocol import protocol_named
+    from unseen.runs.shots import parse_shots
     from unseen.studies.concepts.plan import Asked, chosen_domains
-    from unseen.studies.own_features import parse_shots, protocol_named
     from unseen.studies.probing import SHOTS
 
     if not 1 <= seeds < 1000:

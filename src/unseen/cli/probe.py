@@ -39,10 +39,12 @@ def probe(
         return probe_by_name(kind, (train, test), protocol, shots, seeds, (backbone, domain), out, as_json)
     from unseen.features.features import align
     from unseen.features.readers import read_features
+    from unseen.probes.protocol import protocol_named
     from unseen.runs.record import with_scores
     from unseen.runs.results import RESULTS
+    from unseen.runs.shots import parse_shots
     from unseen.studies.final_classifier import keep_probe
-    from unseen.studies.own_features import parse_shots, plan_own, protocol_named
+    from unseen.studies.own_features import plan_own
     from unseen.studies.probing import job_keys, pair_from_features
 
     chosen = protocol_named(protocol or "cog-v2", sequential=sequential)
