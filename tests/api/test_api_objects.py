@@ -171,7 +171,7 @@ def test_a_study_of_features(tmp_path: Path) -> None:
     unseen.concepts(**options, levels=tmp_path / "levels.csv", **quick)  # type: ignore[arg-type]
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "run/results").iterdir()} == before
     assert run.compare("yours", "yours")["difference"].tolist() == [0, 0]
-    for wrong, message in (({"domains": ["l3"]}, "no domain 'l3'"), ({"seeds": 0}, "from 1"), ({"shots": 0}, "shots")):
+    for wrong, message in (({"domains": ["l3"]}, "not 'l3'"), ({"seeds": 0}, "from 1"), ({"shots": 0}, "shots")):
         with pytest.raises(UserError, match=message):
             unseen.concepts(**options | wrong, levels=tmp_path / "levels.csv")  # type: ignore[arg-type]
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from unseen.runs.data import RunData
+    from unseen.studies.study import Plan
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,6 +57,12 @@ class Run:
         if len(numbers) > 1:
             raise UserError(f"shots is one number here, or 'all', not {shots!r}; compare each alone")
         return comparison_table(compare_backbones([self.folder], first, second, shots=numbers[0]))
+
+    def plan(self) -> "Plan":
+        """What the run has and what is left: one row per backbone, domain and probe, with the jobs that are done."""
+        from unseen.studies.study import plan_of_run
+
+        return plan_of_run(self.folder)
 
     def report(self, out: str | Path) -> Path:
         """Write the page of the run and return where it is."""

@@ -175,9 +175,9 @@ def rerank(
 
     For levels of WordNet concepts; this is how the paper compares word vectors with Lin.
     """
-    from unseen.cli.build_levels import reranked
+    from unseen.ontology.reranking import reranked
 
-    _present(reranked(levels, measure, vectors, seen), out, as_json)
+    _present(reranked(levels, measure, vectors, seen, tell=note), out, as_json)
 
 
 @app.command()

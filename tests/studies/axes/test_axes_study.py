@@ -34,7 +34,7 @@ from unseen.studies.axes.sources import read_shift_scores
 from unseen.studies.axes.study import shared_models, study_axes
 from unseen.studies.concepts.features import Place
 from unseen.studies.concepts.study import backbone_text
-from unseen.studies.tasks.features import features_at
+from unseen.studies.tasks.kinds.classification import features_at
 from unseen.studies.tasks.study import task_run
 
 NAMES = ("a", "b", "c", "d", "e")

@@ -27,7 +27,7 @@ from unseen.runs.score import Score
 from unseen.runs.tables import score_table, summarise
 from unseen.studies.concepts import plan as concept_plan
 from unseen.studies.concepts.features import Place, feature_pairs, find_features
-from unseen.studies.concepts.plan import Asked, chosen_domains, chosen_probes, levels_hash, probing_memory
+from unseen.studies.concepts.plan import Asked, levels_hash, probing_memory
 from unseen.studies.concepts.study import as_published, backbone_text, image_notices, images_text, study_run
 from unseen.studies.concepts.variants import random_sets, split_rule
 from unseen.studies.probing import FeaturePair
@@ -46,31 +46,6 @@ def test_levels_are_known_by_their_concepts() -> None:
     assert asked(v1).published == "cog-v1"
     assert asked(replace(v1, name="cog-v2")).published == "cog-v1"
     assert asked(replace(v2, concepts=v2.concepts[:-1])).published == ""
-
-
-def test_domains_are_chosen_in_the_order_of_the_study() -> None:
-    known = ("in1k", "l1", "l2", "l5")
-    assert chosen_domains(None, known) == known
-    assert chosen_domains("L5, in1k,l5", known) == ("in1k", "l5")
-    with pytest.raises(UserError, match="not 'in1l'; did you mean in1k"):
-        chosen_domains("in1l", known)
-    with pytest.raises(UserError, match="--domains takes some of"):
-        chosen_domains(",", known)
-
-
-def test_probes_are_chosen_by_name() -> None:
-    assert chosen_probes(None) == ()
-    assert chosen_probes("all") == EXTENDED
-    assert chosen_probes("ridge, all") == ("geometry", "kmeans", "mlp", "pca", "ridge")
-    assert chosen_probes("KMeans, pca") == ("kmeans", "pca")
-    with pytest.raises(UserError, match="not 'kmean'; did you mean kmeans"):
-        chosen_probes("kmean")
-    with pytest.raises(UserError, match="--extended takes some of"):
-        chosen_probes(",")
-
-
-def test_the_names_of_domains_may_have_capitals() -> None:
-    assert chosen_domains("birds,l1", ("Birds", "l1", "l2")) == ("Birds", "l1")
 
 
 def test_a_model_takes_28_gb_of_training_features() -> None:

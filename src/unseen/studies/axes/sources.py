@@ -16,7 +16,8 @@ from unseen.runs.comparability_words import comparison_notices, refusal
 from unseen.runs.data import RunData
 from unseen.runs.score import Score
 from unseen.runs.tables import score_table, summarise
-from unseen.studies.axes.measures import ShiftScore, has_measure
+from unseen.studies.axes.measures import has_measure
+from unseen.studies.shifts.fit_scores import shift_scores
 from unseen.studies.tasks.analysis import mean_errors
 
 if TYPE_CHECKING:
@@ -53,22 +54,22 @@ def refuse_fit(folder: Path) -> None:
         raise UserError(f"{folder}: a fit of shifts goes behind --shifts")
 
 
-def read_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Run]]:
-    """Runs of concepts, and runs of tasks."""
+def read_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Run], list[Run]]:
+    """Runs of concepts, runs of tasks, and runs of shifts."""
     if not folders:
-        return [], []
+        return [], [], []
     # Reading runs imports the probes, which the published models alone can do without.
     from unseen.runs.record import read_results, read_run
 
-    concepts, tasks = list[Run](), list[Run]()
+    concepts, tasks, shifts = list[Run](), list[Run](), list[Run]()
     for folder in folders:
         refuse_fit(folder)
         results = read_results(folder)
         if not results:
             raise UserError(f"{folder}: no results yet; finish the run")
         run = Run(folder, read_run(folder), results)
-        (tasks if run.data.study == "tasks" else concepts).append(run)
-    return concepts, tasks
+        {"tasks": tasks, "shifts": shifts}.get(run.data.study, concepts).append(run)
+    return concepts, tasks, shifts
 
 
 @dataclass(frozen=True)
@@ -254,7 +255,16 @@ def what_runs_say(runs: Sequence[Run], shown: Mapping[str, str]) -> list[str]:
     return told
 
 
-def read_shift_scores(path: Path) -> Iterator[ShiftScore]:
+def own_shift_scores(runs: Sequence[Run]) -> tuple[list[Score], Sequence[str]]:
+    """Scores of runs of shifts on OOD test sets, and what is to be told of their fits."""
+    if not runs:
+        return [], []
+    from unseen.studies.shifts.of_runs import scores_of_runs, table_of_runs
+
+    return scores_of_runs(table_of_runs([(run.name, run.data, run.results) for run in runs]))
+
+
+def read_shift_scores(path: Path) -> Iterator[Score]:
     """What `unseen shifts fit` wrote of each model, from its folder or its table."""
     table = path / MODELS if path.is_dir() else path
     numbers = ["accuracy", "rho", "low", "high"]
@@ -262,7 +272,7 @@ def read_shift_scores(path: Path) -> Iterator[ShiftScore]:
         accuracy, rho, low, high = (_number(row[column], table, line, column) for column in numbers)
         if not 0 <= accuracy <= 1 or not -1 <= low <= high <= 1:
             raise UserError(f"{table}, line {line}: accuracies and ρ are shares, as unseen shifts fit writes them")
-        yield ShiftScore(row["model"], row["ood"], accuracy, rho, low, high)
+        yield from shift_scores(row["model"], row["ood"], accuracy, rho, low, high)
 
 
 def _number(text: str, path: Path, line: int, column: str) -> float:

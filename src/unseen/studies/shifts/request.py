@@ -22,7 +22,7 @@ from unseen.runs.results import RESULTS, missing
 from unseen.studies.shifts.accuracies import check_columns
 from unseen.studies.shifts.columns import OWN, Column, table_columns, unmapped
 from unseen.studies.shifts.evaluate import Evaluation, by_model, write_tables
-from unseen.studies.shifts.plans import ModelPlan, check_plan
+from unseen.studies.shifts.plans import ModelPlan, check_plans
 from unseen.studies.shifts.study import STUDY
 from unseen.studies.shifts.survey import Survey, Surveyed, TestImages, survey_models
 from unseen.studies.study import Plan, Prepared, Watch
@@ -69,8 +69,7 @@ class ShiftRequest:
         return self._surveys[out]
 
     def plan(self, out: Path, workers: int) -> Plan:
-        for each in self.plans:
-            check_plan(each)
+        check_plans(self.plans)
         _refuse_other_study(out)
         check_columns(out, self.columns)
         refuse_other_run(out, self._provenance())
