@@ -160,6 +160,8 @@ calls = {{
     "example": lambda: unseen.example("l5"),
     "extract": lambda: unseen.extract(None, None, out="features"),
     "concepts": lambda: unseen.concepts(features="features", levels=unseen.levels("cog-v2"), out="run"),
+    "tasks": lambda: unseen.tasks("timm:resnet50", images=".", datasets="digits", out="run"),
+    "shifts": lambda: unseen.shifts("timm:resnet50", sets=".", only="val", out="run"),
 }}
 answers = {{}}
 for name, call in calls.items():
@@ -171,7 +173,8 @@ print(json.dumps(answers))
 """
     answer = subprocess.run([sys.executable, "-c", calls], cwd=tmp_path, check=True, capture_output=True, text=True)
     found = json.loads(answer.stdout)
-    assert found == dict.fromkeys(("probe", "load_backbone", "example", "extract", "concepts"), "MissingExtraError")
+    names = ("probe", "load_backbone", "example", "extract", "concepts", "tasks", "shifts")
+    assert found == dict.fromkeys(names, "MissingExtraError")
 
 
 def test_python_gets_an_import_error_that_is_a_users_error() -> None:
