@@ -33,7 +33,7 @@ class Constant:
         return Plan("constant", [{"domain": "l1"}], self.seeds, left, probing=left / 2)
 
     def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[LogisticJob]:
-        run = RunData("constant", (), [Domain("l1", "L1")], [Backbone("a", "yours")], "a", provenance={"p": "1"})
+        run = RunData("constant", (), [Domain("l1", "L1")], [Backbone("a", "yours")], "a", remarks={"p": "1"})
         watch.tell("prepared")
         return Prepared(run, self.jobs(), self.work, lambda *_: 7.0, lambda folder: (folder / "beside").touch())
 

@@ -9,8 +9,8 @@ from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.notices import notice
 from unseen.runs.record import write_run
+from unseen.runs.setup import FeatureKey, ProtocolUsed
 from unseen.studies.probing import FeaturePair, job_keys, plan, possible_shots
-from unseen.version import __version__
 
 
 def plan_own(
@@ -44,14 +44,17 @@ def plan_own(
         backbones=[Backbone(pair.backbone, "yours")],
         baseline=pair.backbone,
         told=said,
-        provenance={
-            "protocol": f"{protocol.name}: {protocol.trials} trials of {protocol.epochs} epochs, {seeds} seeds, "
-            f"{'one trial at a time' if protocol.round_size == 1 else f'rounds of {protocol.round_size} trials'}",
-            "features": f"{pair.classes} classes, {pair.dimension} dimensions",
-            "training features": f"{Path(pair.train_place).name}, {pair.train}",
-            "test features": f"{Path(pair.test_place).name}, {pair.test}",
-            "unseen": __version__,
-        },
+        protocols=[ProtocolUsed.of("logistic", protocol)],
+        seeds=range(seeds),
+        features=[
+            FeatureKey(
+                pair.backbone,
+                pair.domain,
+                {"train": pair.train, "test": pair.test},
+                {"train": Path(pair.train_place).name, "test": Path(pair.test_place).name},
+            )
+        ],
+        remarks={"dimensions": f"{pair.classes} classes, {pair.dimension} dimensions"},
         flaws=pair.flaws,
         study="probe",
     )
