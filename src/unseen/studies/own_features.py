@@ -8,20 +8,20 @@ from unseen.probes.by_name.logistic import LogisticJob
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.notices import notice
-from unseen.runs.record import write_run
 from unseen.runs.setup import FeatureKey, ProtocolUsed
-from unseen.studies.probing import FeaturePair, job_keys, plan, possible_shots
+from unseen.studies.prepared import prepared_probes
+from unseen.studies.probing import FeaturePair, plan, possible_shots
+from unseen.studies.study import Prepared
 
 
 def plan_own(
-    folder: Path,
     pair: FeaturePair,
     concepts: Sequence[str],
     protocol: LogisticProtocol,
     shots: Sequence[int | None],
     seeds: int,
-) -> tuple[RunData, list[LogisticJob]]:
-    """Write down a run over one pair of features; returns it and its jobs."""
+) -> Prepared[LogisticJob]:
+    """A run over one pair of features, which takes the place of one that its folder has."""
     if seeds < 1:
         raise UserError(f"--seeds is at least 1, not {seeds}")
     if pair.classes < 2:
@@ -58,5 +58,4 @@ def plan_own(
         flaws=pair.flaws,
         study="probe",
     )
-    write_run(folder, data, job_keys(jobs))
-    return data, jobs
+    return prepared_probes(data, jobs, [pair], replaces=True)
