@@ -1,6 +1,6 @@
 """The request of a concept study: what is asked, and where its features come from."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from unseen.studies.concepts.leaderboard import refuse_other_data
 from unseen.studies.concepts.plan import Asked
 from unseen.studies.concepts.sources import GivenFeatures, ImageFeatures, RegroupedFeatures, Source
 from unseen.studies.concepts.study import splits_used, study_jobs, study_run
-from unseen.studies.probing import estimate, run
+from unseen.studies.prepared import prepared_probes
 from unseen.studies.study import Plan, Prepared, Watch
 
 
@@ -45,17 +45,8 @@ class ConceptRequest:
         )
         if self.published:
             refuse_other_data(out, planned)
-
-        def work(jobs: Sequence[FeatureJob], results: Path, count: int) -> Iterator[FeatureJob]:
-            return run(jobs, found.pairs, results, workers=count)
-
-        def seconds(jobs: Sequence[FeatureJob], results: Path, count: int) -> float:
-            return estimate(jobs, found.pairs, results, count)
-
-        def write_levels(folder: Path) -> None:
-            self.asked.levels.write(folder / LEVELS)
-
-        return Prepared(planned, study_jobs(self.asked, found.pairs), work, seconds, write_levels)
+        jobs, levels = study_jobs(self.asked, found.pairs), self.asked.levels
+        return prepared_probes(planned, jobs, found.pairs, write_beside=lambda folder: levels.write(folder / LEVELS))
 
 
 def request_of_features(
