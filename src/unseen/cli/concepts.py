@@ -96,7 +96,7 @@ def concepts(
         str | None,
         typer.Option(
             metavar="[PROBES]",
-            help="Also further probes: some of pca, mlp, kmeans and geometry (alignment and uniformity), or all.",
+            help="Also further probes, as unseen ls probes has them: knn,ridge; all for pca, mlp, kmeans and geometry.",
             rich_help_panel=STUDY,
         ),
     ] = None,
@@ -212,7 +212,7 @@ def _finetune(request: "FinetuneRequest", out: Path, workers: int, *, only_plan:
 
     if only_plan:
         return dry_run(request, out, workers)
-    data = run_study(request, out, workers=workers, watch=CommandWatch(workers))
+    data = run_study(request, out, workers=workers, watch=CommandWatch())  # training is of one thread
     finish(out, data, open_=False)
     return show_relative(data)
 

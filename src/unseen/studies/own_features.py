@@ -10,9 +10,10 @@ from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.probes.protocol import protocol_named as protocol_named  # noqa: PLC0414 - commands take it from here
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.notices import notice
-from unseen.runs.record import write_run
-from unseen.studies.probing import FeaturePair, job_keys, plan, possible_shots
-from unseen.version import __version__
+from unseen.runs.setup import FeatureKey, ProtocolUsed
+from unseen.studies.prepared import prepared_probes
+from unseen.studies.probing import FeaturePair, plan, possible_shots
+from unseen.studies.study import Prepared
 
 Shots = int | str | None | Sequence[int | str | None]
 """As callers in Python give them: 8, "all", None for all, or a list of such."""
@@ -66,14 +67,13 @@ def seeds_in_python(seeds: int | Iterable[int]) -> tuple[int, ...]:
 
 
 def plan_own(
-    folder: Path,
     pair: FeaturePair,
     concepts: Sequence[str],
     protocol: LogisticProtocol,
     shots: Sequence[int | None],
     seeds: int,
-) -> tuple[RunData, list[LogisticJob]]:
-    """Write down a run over one pair of features; returns it and its jobs."""
+) -> Prepared[LogisticJob]:
+    """A run over one pair of features, which takes the place of one that its folder has."""
     if seeds < 1:
         raise UserError(f"--seeds is at least 1, not {seeds}")
     if pair.classes < 2:
@@ -96,16 +96,18 @@ def plan_own(
         backbones=[Backbone(pair.backbone, "yours")],
         baseline=pair.backbone,
         told=said,
-        provenance={
-            "protocol": f"{protocol.name}: {protocol.trials} trials of {protocol.epochs} epochs, {seeds} seeds, "
-            f"{'one trial at a time' if protocol.round_size == 1 else f'rounds of {protocol.round_size} trials'}",
-            "features": f"{pair.classes} classes, {pair.dimension} dimensions",
-            "training features": f"{Path(pair.train_place).name}, {pair.train}",
-            "test features": f"{Path(pair.test_place).name}, {pair.test}",
-            "unseen": __version__,
-        },
+        protocols=[ProtocolUsed.of("logistic", protocol)],
+        seeds=range(seeds),
+        features=[
+            FeatureKey(
+                pair.backbone,
+                pair.domain,
+                {"train": pair.train, "test": pair.test},
+                {"train": Path(pair.train_place).name, "test": Path(pair.test_place).name},
+            )
+        ],
+        remarks={"dimensions": f"{pair.classes} classes, {pair.dimension} dimensions"},
         flaws=pair.flaws,
         study="probe",
     )
-    write_run(folder, data, job_keys(jobs))
-    return data, jobs
+    return prepared_probes(data, jobs, [pair], replaces=True)

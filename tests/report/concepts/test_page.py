@@ -74,7 +74,7 @@ def usual() -> RunData:
     first = replace(data.domains[0], concepts=["cat", "dog"], examples=[example, Example(png(100, 20), "a dog")])
     domains = [first, *(replace(domain, similarity=0.5) for domain in data.domains[1:])]
     steps = [Step("has images", 1200, 3400)]
-    return replace(data, domains=domains, steps=steps, told=[told("Only a part.")], provenance={"Machine": "2 cores"})
+    return replace(data, domains=domains, steps=steps, told=[told("Only a part.")], remarks={"Machine": "2 cores"})
 
 
 def hostile() -> RunData:

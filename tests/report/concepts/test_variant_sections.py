@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from unseen.features.about import BackboneAbout
 from unseen.report.concepts.page import write_report
 from unseen.report.concepts.variant_sections import main_part, variant_sections
 from unseen.report.core.sections import Section
-from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits, Domain, FeatureKey, RunData
+from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits, Domain, RunData
 from unseen.runs.merge import merge_runs
 from unseen.runs.score import Score
+from unseen.runs.setup import Extraction, FeatureKey, LevelsUsed
 from unseen.runs.tables import score_table, summarise
 
 LIN = {"in1k": 0.758, "l1": 0.679, "l2": 0.631, "l3": 0.590, "l4": 0.581, "l5": 0.520}
@@ -40,14 +42,13 @@ def run(
         for place, name in enumerate(accuracy)
     ]
     features = [
-        FeatureKey(name, domain, f"{domain}{'' if domain == 'in1k' else levels}")
+        FeatureKey(name, domain, {"train": f"{domain}{'' if domain == 'in1k' else levels}"})
         for name in backbones
         for domain in accuracy
     ]
-    kinds = [Backbone(name, "yours", made={"features": f"weights of {name}"}) for name in backbones]
-    about = {"levels": f"{levels}, 0123", **{f"features of {f.domain} by {f.backbone}": f.key for f in features}}
+    kinds = [Backbone(name, "yours", features=Extraction(BackboneAbout(weights=name))) for name in backbones]
     every = [*scores, *more]
-    return RunData("A run", every, domains, kinds, backbones[0], provenance=about, features=features)
+    return RunData("A run", every, domains, kinds, backbones[0], levels=LevelsUsed(levels, "0123"), features=features)
 
 
 def tuned(domain: str, value: float, backbone: str = "b") -> Score:
@@ -132,7 +133,7 @@ def test_other_levels_of_the_same_name_are_told_apart_by_their_hashes() -> None:
 def other_concepts(data: RunData) -> RunData:
     """The same run with other concepts in its levels, and another hash of them."""
     domains = [d if d.seen else replace(d, concepts=["another"]) for d in data.domains]
-    return replace(data, domains=domains, provenance={**data.provenance, "levels": "mine, 4567"})
+    return replace(data, domains=domains, levels=LevelsUsed("mine", "4567"))
 
 
 def test_parts_of_a_study_and_single_domains_are_no_variants() -> None:

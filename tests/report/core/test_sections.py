@@ -10,6 +10,7 @@ from unseen.report.concepts.extended_sections import extended_sections
 from unseen.report.concepts.level_sections import SHOWN, concept_section, sample_section
 from unseen.report.concepts.published_sections import CATEGORY_COLOURS, USUALLY_OFF, published_sections
 from unseen.report.leaderboard.page import YOURS_COLOUR
+from unseen.runs.cautions import caution
 from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits
 
 
@@ -53,9 +54,12 @@ def test_shots_that_the_paper_has_not_are_left_out() -> None:
 
 
 def test_what_is_not_fair_is_said() -> None:
-    backbones = [Backbone("mine", "yours", cautions=("web data", "384 pixels"))]
+    backbones = [Backbone("mine", "yours", cautions=(caution("trained-with-web"), caution("image-size", size=384)))]
     data = run(like("d-CLIP"), published="cog-v2", backbones=backbones)
-    assert "Not a fair comparison: mine (web data, 384 pixels)." in published_sections(data, summary(data))[0].sentences
+    assert (
+        "Not a fair comparison: mine (trained with web data, images of 384 pixels)."
+        in published_sections(data, summary(data))[0].sentences
+    )
 
 
 def test_other_concepts_are_not_set_beside_imagenet() -> None:

@@ -30,6 +30,7 @@ from unseen.report.core.render import render
 from unseen.report.core.sections import Section
 from unseen.runs.comparability_words import comparison_notices
 from unseen.runs.data import Backbone, Domain, Example, RunData
+from unseen.runs.provenance import provenance
 from unseen.runs.tables import score_table, summarise, with_concept_intervals
 from unseen.words import duration, signed
 
@@ -88,7 +89,7 @@ def _render(data: RunData) -> str:
         "shots": sorted({row.shots for row in rows}, key=shots_order), "shots_order": shots_order,
         "seeds": len({score.seed for score in data.scores}), "chosen": main_row(plotted),
         "findings": findings(main, plotted), "comparisons": comparison_notices(data),
-        "timings": _timings(data), "image": _image,
+        "timings": _timings(data), "image": _image, "provenance": provenance(data),
     }  # fmt: skip
     filters: dict[str, Callable[..., str]] = {
         "in_unit": _in_unit,

@@ -173,7 +173,7 @@ def _neighbours(table: pd.DataFrame, mine: pd.DataFrame, backbone: str, domain: 
 
 def _cautions(data: RunData) -> list[str]:
     """Why a comparison is not fair, as the paper warns about its models with web data."""
-    own = [f"{b.name} ({', '.join(b.cautions)})" for b in data.backbones if b.cautions]
+    own = [f"{b.name} ({', '.join(each.text for each in b.cautions)})" for b in data.backbones if b.cautions]
     return [f"Not a fair comparison: {'; '.join(own)}."] if own else []
 
 

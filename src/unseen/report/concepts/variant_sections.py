@@ -13,6 +13,8 @@ from unseen.report.concepts.rows import shots_order
 from unseen.report.concepts.section_parts import COLOURS, domain_ticks
 from unseen.report.core.sections import Plot, Section, Series
 from unseen.runs.data import Domain, RunData
+from unseen.runs.provenance import levels_text
+from unseen.runs.setup import LevelsUsed
 from unseen.words import signed
 
 FINE_TUNED = "fine-tuned"
@@ -68,7 +70,7 @@ def level_ways(data: RunData) -> list[Way]:
 
     One level alone is none: a run of two or more is what may have its like.
     """
-    found: dict[str, dict[str, Domain]] = {"": {}}
+    found: dict[LevelsUsed | str, dict[str, Domain]] = {"": {}}
     levels = [domain for domain in data.domains if not domain.seen and domain not in random_domains(data)]
     for domain in levels:
         name, origin = _own_name(domain), domain.origin
@@ -80,11 +82,15 @@ def level_ways(data: RunData) -> list[Way]:
         return []
     first = next(iter(ways[""].values())).origin
     made_by = [made or (first and first.levels) or "the first run" for made in ways]
-    often = Counter(text.partition(", ")[0] for text in made_by)
-    return [
-        Way(text.partition(", ")[0] if often[text.partition(", ")[0]] == 1 else text, domains)
-        for text, domains in zip(made_by, ways.values(), strict=True)
-    ]
+    often = Counter(made.name for made in made_by if isinstance(made, LevelsUsed))
+    return [Way(_way_name(made, often), domains) for made, domains in zip(made_by, ways.values(), strict=True)]
+
+
+def _way_name(made: LevelsUsed | str, often: Mapping[str, int]) -> str:
+    """The name of levels, with their hash where others have that name too; the name of a run that does not say."""
+    if isinstance(made, str):
+        return made
+    return made.name if often[made.name] == 1 else levels_text(made)
 
 
 def _own_name(domain: Domain) -> str:

@@ -12,6 +12,7 @@ from unseen.images.datasets.registry import DATASETS
 from unseen.papers.comparability import Comparability, ScoredData, compare, published_dataset
 from unseen.runs.comparability_words import ERICSSON, refusal_clauses, verdict_sentences
 from unseen.runs.data import RunData
+from unseen.runs.provenance import limit_text
 from unseen.runs.results import Result
 from unseen.studies.tasks.features import TaskFeatures
 from unseen.studies.tasks.page_data import OTHER, TaskDataset
@@ -47,11 +48,6 @@ def dataset_title(scored: ScoredData) -> str:
     if scored.limit is not None:
         return _part_title(dataset, scored.limit)
     return dataset.title if _verdict(scored).allowed else own_name(scored.domain)
-
-
-def limit_text(limit: int | None) -> str:
-    """How much of a data set was taken."""
-    return f"at most {limit} images of each class in every split" if limit else "all images"
 
 
 def _part_title(dataset: Dataset, limit: int) -> str:
