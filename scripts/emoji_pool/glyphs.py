@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from npm_folders import npm_folders
 from unseen.errors import UserError
 from unseen.files import atomic_write
-from unseen.images.npm import npm_folders
 
 SIDE = 32
 SETS: Mapping[str, tuple[str, ...]] = {

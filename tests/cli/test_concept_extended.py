@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tiny_imagenet import LEVELS
-from unseen.jobs import mlp_job
+from unseen.probes.by_name import mlp
 from unseen.runs.record import read_run
 
 Unseen = Callable[..., tuple[int, str, str]]
@@ -39,7 +39,7 @@ def write_features(folder: Path) -> None:
 
 def test_the_extended_probes_come_to_the_page(tmp_path: Path, unseen: Unseen, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("COG_V1_MLP", "COG_V1_MLP_LINEAR"):  # the paper's 2048 and 2048 hidden units take half a minute
-        monkeypatch.setattr(mlp_job, name, replace(getattr(mlp_job, name), hidden=(64, 64)))
+        monkeypatch.setattr(mlp, name, replace(getattr(mlp, name), hidden=(64, 64)))
     write_levels(tmp_path / "levels.csv")
     write_features(tmp_path / "features")
     words = (
@@ -49,11 +49,11 @@ def test_the_extended_probes_come_to_the_page(tmp_path: Path, unseen: Unseen, mo
     run = tmp_path / "run"
     some = unseen("concepts", *words, "--extended", "kmeans,geometry", "--out", run)
     assert some.code == 0, some.err
-    assert {score.probe for score in read_run(run).scores} == {"logistic", "k-means", "geometry"}
+    assert {score.probe for score in read_run(run).scores} == {"logistic", "kmeans", "geometry"}
     answer = unseen("concepts", *words, "--extended", "--out", run)
     assert answer.code == 0, answer.err
     measured = {score.probe for score in read_run(run).scores}
-    assert {"logistic", "pca-32", "mlp", "linear-twin", "k-means", "geometry"} <= measured
+    assert {"logistic", "pca-32", "mlp", "mlp-linear", "kmeans", "geometry"} <= measured
     page = (run / "report.html").read_text()
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     assert found
@@ -65,6 +65,6 @@ def test_the_extended_probes_come_to_the_page(tmp_path: Path, unseen: Unseen, mo
         assert {series["name"].partition(", ")[0] for series in strong} == {"mine"}
     # The regression is there with all samples, so networks are relative to it.
     accuracy = {(s.domain, s.probe): s.value for s in read_run(run).scores if s.metric == "top1" and s.shots is None}
-    line = next(s for s in sections["networks"]["plots"][0]["series"] if s["name"] == "mine, linear-twin")
-    expected = [100 * accuracy[d, "linear-twin"] / accuracy[d, "logistic"] - 100 for d in ("l1", "l2")]
+    line = next(s for s in sections["networks"]["plots"][0]["series"] if s["name"] == "mine, mlp-linear")
+    expected = [100 * accuracy[d, "mlp-linear"] / accuracy[d, "logistic"] - 100 for d in ("l1", "l2")]
     assert np.allclose(line["y"], expected)

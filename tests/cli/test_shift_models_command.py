@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 from unseen.cli import shift_models
 from unseen.cli.ls import shift_sets
 from unseen.errors import UserError
-from unseen.studies.shifts.models import Evaluated
+from unseen.studies.study import Plan
 
-NOTHING = Evaluated((), {})
+PLAN = Plan("t", [], 0, 0)
 app = typer.Typer()
 app.command("evaluate")(shift_models.evaluate)
 app.command("sets")(shift_sets)
@@ -87,16 +87,26 @@ def test_evaluate_adds_models_and_names_those_it_cannot_load(sets: Path, tmp_pat
 def test_evaluate_decodes_on_every_core_unless_told(
     sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from unseen.studies.shifts import models as study
+    from unseen.studies import study
 
     seen = []
-    monkeypatch.setattr(study, "evaluate_models", lambda *given, **_: seen.append(given[3].workers) or NOTHING)
+    monkeypatch.setattr(study, "plan_study", lambda request, out: seen.append(request.settings.workers) or PLAN)
     common = ("evaluate", "--backbone", "timm:test_vit", "--sets", sets, "--out", tmp_path / "out", "--partial")
-    run(*common)
-    run(*common, "--workers", 0)
-    run(*common, "--workers", 3)
+    run(*common, "--dry-run")
+    run(*common, "--workers", 0, "--dry-run")
+    run(*common, "--workers", 3, "--dry-run")
     assert seen == [len(os.sched_getaffinity(0)), 0, 3]
     assert "--workers is at least 1" in refused(*common, "--workers", -1)
+
+
+def test_a_dry_run_says_what_is_to_do_and_writes_nothing(sets: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    common = ("--sets", sets, "--out", out, "--weights", "random", "--partial", "--workers", 0, "--device", "cpu")
+    said = run("evaluate", "--backbone", "timm:test_vit", *common, "--dry-run")
+    assert "2 of 2 to do" in said
+    assert not out.exists()
+    run("evaluate", "--backbone", "timm:test_vit", *common, "--only", "val")
+    assert "1 of 2 to do" in run("evaluate", "--backbone", "timm:test_vit", *common, "--dry-run")
 
 
 def test_sets(sets: Path) -> None:

@@ -90,7 +90,7 @@ def test_the_plan_and_what_is_left_out(unseen: Unseen, tmp_path: Path, backbone:
     assert code == 0
     assert "41" in said  # 40 settings, and the best again
     assert "205,000" in said
-    assert "left out: dtd: not there" in notes
+    assert "Left out: dtd: not there" in notes
     assert "cut short" not in notes
     assert not (tmp_path / "run").exists()
 
@@ -135,7 +135,7 @@ def test_data_that_nobody_split(unseen: Unseen, tmp_path: Path, backbone: str, m
     monkeypatch.setitem(registry.DATASETS, "digits", unsplit)
     code, _, error = unseen(*FINETUNE, "--backbone", backbone, "--out", tmp_path / "run", "--datasets", "digits")
     assert code == 2
-    assert "left out: digits: its images are not split" in error
+    assert "Left out: digits: its images are not split" in error
     assert "nothing to fine-tune on" in error
 
 
@@ -199,7 +199,7 @@ def test_images_of_one_backbone_are_gone_before_those_of_the_next_are_there(
     """A GPU may have room for the images of one geometry and not for two."""
     import weakref
 
-    from unseen.jobs import finetune_images
+    from unseen.probes.finetuning import images as finetune_images
 
     loaded: list[weakref.ref[object]] = []
     load = finetune_images.load_task_images
@@ -235,7 +235,7 @@ def test_a_gpu_without_memory_is_a_sentence(
 ) -> None:
     import torch
 
-    from unseen.jobs import finetune_images
+    from unseen.probes.finetuning import images as finetune_images
 
     def failing(error: Exception) -> Callable[..., None]:
         def load(*_: object, **__: object) -> None:

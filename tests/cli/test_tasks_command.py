@@ -12,20 +12,15 @@ import pytest
 import torch
 from PIL import Image
 
-import unseen.cli.tasks as tasks_module
-from unseen.cli.main import app
-from unseen.cli.tasks import tasks
 from unseen.images.arrays import array_images
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.datasets.registry import DATASETS
 from unseen.images.manifest import Manifest
 from unseen.probes.many_shot import ERICSSON_2021
+from unseen.studies.tasks import opened, request
 from unseen.studies.tasks.features import find_task_features
 from unseen.studies.tasks.plan import task_jobs
 from unseen.studies.tasks.study import run_tasks
-
-if not any(command.name == "tasks" for command in app.registered_commands):
-    app.command("tasks")(tasks)
 
 Unseen = Callable[..., tuple[int, str, str]]
 CODE = """
@@ -70,12 +65,12 @@ def test_from_images_to_the_page(unseen: Unseen, tmp_path: Path, backbone: str) 
     code, said, notes = unseen(*options, "--datasets", "digits", "--dry-run")
     assert code == 0
     assert "1,151" in said
-    assert "4 jobs" in said
+    assert "4 of 4 to do" in said
     assert not (out / "run.json").exists()
 
     code, said, notes = unseen(*options, "--datasets", "digits,dtd", "--images", tmp_path, "--imagenet-top1", 20)
     assert code == 0
-    assert "left out: dtd: not there; expected dtd/dtd below" in notes
+    assert "Left out: dtd: not there; expected dtd/dtd below" in notes
     assert "to get it: Oxford VGG" in notes
     scores = pd.read_csv(out / "scores.csv").set_index("setting")["value"]
     assert scores["linear"] > 0.5  # eight greys of a picture of a digit; chance is 0.1
@@ -90,8 +85,9 @@ def test_from_images_to_the_page(unseen: Unseen, tmp_path: Path, backbone: str) 
 
     before = results(out)
     assert len(before) == 4
-    code, _, notes = unseen(*options, "--datasets", "digits")
+    code, said, notes = unseen(*options, "--datasets", "digits")
     assert code == 0
+    assert "0 of 4 to do" in said
     assert "jobs to do" not in notes
     assert results(out) == before
 
@@ -123,7 +119,7 @@ def test_own_features(unseen: Unseen, tmp_path: Path) -> None:
     options = ("tasks", "--features", tmp_path / "features", "--out", out, "--workers", 1, "--backbone", "mine")
     code, said, _ = unseen(*options, "--dry-run")
     assert code == 0
-    assert "4 jobs" in said
+    assert "4 of 4 to do" in said
 
     # Stopped after the first of its jobs, a run goes on with the others.
     found = find_task_features(tmp_path / "features", [], ["mine"]).features
@@ -172,10 +168,10 @@ def test_one_bad_data_set_stops_no_other(unseen: Unseen, tmp_path: Path) -> None
     options = ("tasks", "--features", folder, "--out", out, "--workers", 1, "--backbone", "mine", "--datasets")
     code, _, notes = unseen(*options, "dtd,pets", "--dry-run")
     assert code == 0
-    assert "left out: dtd: features by mine: no validation image of 1 and 4 more classes" in notes
+    assert "Left out: dtd: features by mine: no validation image of 1 and 4 more classes" in notes
     code, _, notes = unseen(*options, "dtd,pets")
     assert code == 0
-    assert "left out: dtd: features by mine: no validation image of 1 and 4 more classes" in notes
+    assert "Left out: dtd: features by mine: no validation image of 1 and 4 more classes" in notes
     assert set(pd.read_csv(out / "scores.csv")["dataset"]) == {"pets (yours)"}
     assert "no validation image of 1" in (out / "report.html").read_text()
 
@@ -220,7 +216,7 @@ def test_images_left_out_that_a_class_needs(
     options = ("tasks", "--backbone", backbone, "--images", tmp_path / "data", "--workers", 1, "--on-error", "report")
     code, _, notes = unseen(*options, "--datasets", "dtd,pets", "--out", tmp_path / "run")
     assert code == 0
-    assert "left out: dtd: features by" in notes
+    assert "Left out: dtd: features by" in notes
     assert "no validation image of zigzagged; every class needs one" in notes
     assert set(pd.read_csv(tmp_path / "run/scores.csv")["dataset"]) == {"pets"}
     code, _, error = unseen(*options, "--datasets", "dtd", "--out", tmp_path / "other")
@@ -285,7 +281,7 @@ def test_two_checkpoints_of_one_architecture(unseen: Unseen, tmp_path: Path, mon
     for seed, name in enumerate(("moco", "simclr")):
         torch.manual_seed(seed)
         torch.save(timm.create_model("test_resnet", num_classes=0).state_dict(), tmp_path / f"{name}.pth")
-    monkeypatch.setattr(tasks_module, "open_datasets", lambda names, images: ([few_digits()], []))
+    monkeypatch.setattr(opened, "open_dataset", lambda dataset, root: few_digits())
     ids = [f"timm:test_resnet@{tmp_path / name}.pth" for name in ("moco", "simclr")]
     options = ("tasks", "--size", 8, "--workers", 1, "--datasets", "digits", "--out", tmp_path / "run")
     both = [word for each in ids for word in ("--backbone", each)]
@@ -308,7 +304,7 @@ def test_two_checkpoints_of_one_architecture(unseen: Unseen, tmp_path: Path, mon
         raise AssertionError("nothing may be extracted")
 
     # What cannot be is refused before anything is extracted.
-    monkeypatch.setattr(tasks_module, "extract_features", no_extraction)
+    monkeypatch.setattr(request, "extract_dataset", no_extraction)
     for words, message in (
         (("--backbone", ids[1], "--name", "MoCo-v2"), "a run with other features by MoCo-v2"),
         ((*both, "--name", "a"), "1 name, 2 backbones"),
@@ -333,7 +329,7 @@ def test_a_damaged_image_leaves_out_its_data_set_alone(
     options = ("tasks", "--backbone", backbone, "--images", tmp_path / "data", "--workers", 1, "--datasets", "dtd,pets")
     code, _, notes = unseen(*options, "--out", tmp_path / "run")
     assert code == 0
-    [line] = [line for line in notes.splitlines() if line.startswith("left out: dtd: ")]
+    [line] = [line for line in notes.splitlines() if line.startswith("Left out: dtd: ")]
     assert "zigzagged/val.jpg" in line
     assert "--on-error report" in line
     assert set(pd.read_csv(tmp_path / "run/scores.csv")["dataset"]) == {"pets"}

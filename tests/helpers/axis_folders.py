@@ -9,10 +9,10 @@ import pandas as pd
 from unseen.backbones.backbone import Spec
 from unseen.images.datasets.registry import DATASETS
 from unseen.images.transform import Transform
-from unseen.jobs.few_shot_job import FewShotJob
-from unseen.jobs.finetune_task_job import FinetuneTaskJob
-from unseen.jobs.many_shot_job import ManyShotJob
+from unseen.probes.by_name.centroids import FewShotJob
+from unseen.probes.by_name.linear import ManyShotJob
 from unseen.probes.finetuning.grid import FinetuneGrid
+from unseen.probes.finetuning.jobs import FinetuneTaskJob
 from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol
 from unseen.report.shifts.files import write_study
 from unseen.runs.executors.here import run_here

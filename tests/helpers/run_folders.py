@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from unseen.jobs.probe_job import LogisticJob
 from unseen.papers.comparability import ScoredData, published_domain
 from unseen.papers.concept_generalization import DOMAINS
+from unseen.probes.by_name.logistic import LogisticJob
 from unseen.probes.protocol import COG_V2
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.executors.here import run_here

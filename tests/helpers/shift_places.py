@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +12,15 @@ import timm
 import torch
 from PIL import Image
 
+from unseen.features.one_pass import Progress
 from unseen.features.settings import Settings
 from unseen.images.shift_sets.labels import imagenet_classes
 from unseen.images.shift_sets.registry import get_sets
 from unseen.images.shift_sets.shift_set import OpenSet, open_set
+from unseen.runs.record import read_results
 from unseen.studies.shifts.plans import ModelPlan
+from unseen.studies.shifts.request import ShiftRequest
+from unseen.studies.study import Silent, Watch, run_study
 
 SETTINGS = Settings(workers=0, batch=16)
 CATS, DOGS = ("n02123045", "n02123159"), ("n02085620", "n02085782")
@@ -61,6 +67,52 @@ def opened(root: Path, *names: str) -> list[OpenSet]:
 
 def table(folder: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO((folder / "accuracies.csv").read_text())))
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A model's accuracies by column, and the images that they are of."""
+
+    model: str
+    accuracy: dict[str, float]
+    images: dict[str, int]
+
+
+class Telling(Silent):
+    """A watch that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self.extracted: list[tuple[str, str]] = []
+
+    def tell(self, sentence: str) -> None:
+        self.told.append(sentence)
+
+    def extracting(self, domain: str, split: str) -> Callable[[Progress], None]:
+        self.extracted.append((domain, split))
+        return super().extracting(domain, split)
+
+
+def evaluate(
+    plans: Sequence[ModelPlan],
+    sets: Sequence[OpenSet],
+    folder: Path,
+    settings: Settings = SETTINGS,
+    *,
+    scopes: Sequence[str] = ("own",),
+    mapping: Mapping[str, str] | None = None,
+    watch: Watch | None = None,
+) -> list[Evaluated]:
+    """Run the study, and return what was asked of it."""
+    request = ShiftRequest(plans, sets, settings, scopes, mapping)
+    data = run_study(request, folder, watch=watch)
+    asked = {column.name for column in request.columns}
+    images = {(r.job["backbone"], r.job["domain"]): r.values["images"] for r in read_results(folder)}
+    found = []
+    for plan in plans:
+        own = {s.domain: s.value for s in data.scores if s.backbone == plan.model and s.domain in asked}
+        found.append(Evaluated(plan.model, own, {name: images[plan.model, name] for name in own}))
+    return found
 
 
 PLAN = ModelPlan("tiny", "timm:test_vit", group="untrained", weights="random")

@@ -9,7 +9,7 @@ def task_score(backbone: str, dataset: str, setting: str, value: float, half: fl
     if setting == IMAGENET:
         return imagenet_score(backbone, value)
     shots = int(setting.removesuffix("-shot")) if setting.endswith("-shot") else None
-    probe = "centroids" if shots else "fine-tuned" if setting.startswith("finetuned") else "many-shot"
+    probe = "centroids" if shots else "fine-tuned" if setting.startswith("finetuned") else "linear"
     metric = next((name for name in (SCALED_ECE, ECE) if setting.endswith(name)), "top1")
     low, high = (None, None) if half is None else (value - half, value + half)
     score = Score("tasks", "ericsson-2021", backbone, dataset, probe, shots, 0, metric, value, low, high)

@@ -16,7 +16,6 @@ from unseen.metrics.robustness import (
     Method,
     bootstrap_fits,
     bootstrap_robustness,
-    effective_robustness,
     fit_accuracies,
     fit_logits,
     interval,
@@ -44,7 +43,7 @@ def test_matches_scikit_learn(n: int, k: int) -> None:
     expected = special.expit(reference.predict(special.logit(x)))
     assert np.allclose(fit.predict(x), expected)
     assert fit.mae == pytest.approx(100 * np.abs(y - expected).mean())
-    assert np.allclose(effective_robustness(fit, x[:3], y[:3]), y[:3] - expected[:3])
+    assert np.allclose(fit.rho(x[:3], y[:3]), y[:3] - expected[:3])
 
 
 def test_a_single_id_set_may_be_one_column() -> None:
@@ -75,7 +74,7 @@ def test_exact_data_give_exact_coefficients_and_models_outside_are_scored() -> N
     assert np.allclose(fit.coefficients, [0.5, 0.25, -1])
     assert (fit.r2, fit.mae) == (pytest.approx(1), pytest.approx(0, abs=1e-10))
     # expit(-1) = 0.2689… is expected of a model at 50% on both.
-    assert effective_robustness(fit, [[0.5, 0.5]], [0.4]) == pytest.approx(0.4 - 1 / (1 + np.e))
+    assert fit.rho([[0.5, 0.5]], [0.4]) == pytest.approx(0.4 - 1 / (1 + np.e))
 
 
 @given(st.integers(0, 10**6), st.floats(0.2, 3), st.floats(-2, 2))

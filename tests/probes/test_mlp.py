@@ -11,16 +11,14 @@ from torch import Generator, Tensor, nn
 
 from unseen.errors import UserError
 from unseen.probes.mlp import (
-    COG_V1_MLP,
-    COG_V1_MLP_LINEAR,
     Layer,
-    MlpProtocol,
     MlpStack,
     initial_layers,
     mlp_accuracies,
     probe_mlp,
     train_mlps,
 )
+from unseen.probes.protocol import COG_V1_MLP, COG_V1_MLP_LINEAR, MlpProtocol
 from unseen.probes.sampling import split_validation
 
 QUICK = MlpProtocol(

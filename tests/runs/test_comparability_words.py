@@ -72,7 +72,7 @@ def test_of_several_backbones_those_that_differ_are_named() -> None:
 
 
 def test_the_first_versions_numbers_are_not_behind_other_images() -> None:
-    values = {("in1k", "k-means", None, "purity"): 0.5, ("in1k", "logistic", None, "top1"): 0.7}
+    values = {("in1k", "kmeans", None, "purity"): 0.5, ("in1k", "logistic", None, "top1"): 0.7}
     data = run(values, published="cog-v2")
     few = changed(data, ("in1k",), images=FEW)
     lines = [len(named(extended_sections(d, summary(d)), "clusters").plots[0].series) for d in (data, few)]

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from unseen.jobs.kept_labels import labelled
 from unseen.metrics.resampling import accuracy_per_concept, interval_over_concepts
 from unseen.runs.data import ConceptHits, RunData
+from unseen.runs.kept_labels import labelled
 from unseen.runs.merge import merge_runs
 from unseen.runs.record import read_results, read_run
 from unseen.runs.results import RESULTS

@@ -61,7 +61,7 @@ def test_jobs_run_once_and_only_what_is_missing(tmp_path: Path, workers: int) ->
 
 def logistic_jobs() -> list[Any]:
     """A job, and others that differ from it in one field each. Here, as most workers can do without PyTorch."""
-    from unseen.jobs.probe_job import LogisticJob
+    from unseen.probes.by_name.logistic import LogisticJob
     from unseen.probes.protocol import COG_V2
 
     job = LogisticJob("concepts", COG_V2, "b", "l1", "train", "test", 8, 0)

@@ -12,26 +12,34 @@ import numpy as np
 import pytest
 
 from unseen.errors import UserError
-from unseen.runs.data import Backbone, Domain, RunData
+from unseen.probes.by_name.classifier import ShiftJob
+from unseen.runs.data import Backbone, Domain, FeatureKey, RunData
+from unseen.runs.job import job_key
 from unseen.runs.lock import UnlockedWarning, folder_lock
 from unseen.runs.record import add_jobs, extend_run, read_run
-from unseen.studies.shifts.accuracies import Column, Scored, add_row
-from unseen.studies.shifts.plans import ModelPlan
+from unseen.runs.results import RESULTS, write_result
+from unseen.studies.shifts.evaluate import write_tables
 from unseen.studies.shifts.predictions import LABELS, add_predictions, read_predictions
+from unseen.studies.study import Silent
 
 ROUNDS, PROCESSES = 8, 3
-COLUMN = Column("val", "val", ("a", "b"), {"a": "a", "b": "b"})
 TRUTH = np.array([0, 1, 1], dtype=np.int32)
+
+
+def shift_job(name: str) -> ShiftJob:
+    return ShiftJob("shifts", "shi-2023", name, "val", "val", name, "logits", "classes", "fail")
 
 
 def part(name: str) -> RunData:
     return RunData(
         title="t",
         scores=(),
-        domains=[Domain(f"domain of {name}", name)],
+        domains=[Domain("val", "val"), Domain(f"domain of {name}", name)],
         backbones=[Backbone(name, "yours")],
         baseline=name,
         provenance={f"backbone {name}": name},
+        features=[FeatureKey(name, "val", job_key(shift_job(name)))],
+        study="shifts",
     )
 
 
@@ -40,10 +48,11 @@ def add_parts(folder: Path, process: int, barrier: Barrier) -> None:
     barrier.wait()
     for number in range(ROUNDS):
         name = f"{process}-{number}"
-        extend_run(folder, part(name), [f"key {name}"])
+        extend_run(folder, part(name), [job_key(shift_job(name))])
         add_jobs(folder, [f"more {name}"], {f"about {name}": name})
         add_predictions(folder / "predictions", name, {"val": (TRUTH, TRUTH)})
-        add_row(folder, Scored(ModelPlan(name, "timm:x"), {"val": 0.5}, {"val": 3}, name), [COLUMN])
+        write_result(folder / RESULTS, shift_job(name), {"correct": 2, "images": 3, "classes": 2, "damaged": 0}, 0.1)
+        write_tables(folder, Silent(), name)
 
 
 def test_three_processes_that_extend_one_folder_lose_nothing(tmp_path: Path) -> None:
@@ -59,9 +68,10 @@ def test_three_processes_that_extend_one_folder_lose_nothing(tmp_path: Path) -> 
     names = {f"{process}-{number}" for process in range(PROCESSES) for number in range(ROUNDS)}
     data = read_run(tmp_path)
     assert {backbone.name for backbone in data.backbones} == names
-    assert {domain.title for domain in data.domains} == names
+    assert {domain.title for domain in data.domains} == names | {"val"}
+    assert {score.backbone for score in data.scores} == names
     assert set(data.provenance.values()) == names
-    assert f"{2 * len(names)} of {2 * len(names)} jobs" in data.notice
+    assert f"{len(names)} of {2 * len(names)} jobs" in data.notice
     assert set(read_predictions(tmp_path / "predictions" / "val.npz")) == {LABELS, *names}
     rows = (tmp_path / "accuracies.csv").read_text().splitlines()[1:]
     assert {row.partition(",")[0] for row in rows} == names

@@ -2,7 +2,7 @@ from unseen.runs.score import MEASURED, Score, shots_name
 
 
 def test_a_score_knows_where_it_is_from_and_how_wide_its_interval_is() -> None:
-    own = Score("tasks", "ericsson-2021", "mine", "dtd", "many-shot", None, 0, "mean-per-class", 0.75)
+    own = Score("tasks", "ericsson-2021", "mine", "dtd", "linear", None, 0, "mean-per-class", 0.75)
     assert (own.source, own.published, own.half_width) == (MEASURED, False, None)
     printed = Score(
         "shifts", "shi-2023", "rn50", "imagenet-a", "own-head", None, 0, "top1", 0.5, 0.25, 0.625, "shi-2023"

@@ -21,20 +21,20 @@ from sklearn.preprocessing import normalize
 
 from unseen.errors import UserError
 from unseen.features.readers import read_features
-from unseen.jobs.correctness import correct_of
-from unseen.jobs.geometry_job import GeometryJob
-from unseen.jobs.kept_labels import labelled, labels_place
-from unseen.jobs.kmeans_job import KMeansJob
-from unseen.jobs.mlp_job import MlpJob
-from unseen.jobs.pca_job import PcaJob
-from unseen.jobs.probe_job import LogisticJob
-from unseen.jobs.scores import result_scores
-from unseen.jobs.work import Job, alike
+from unseen.probes.by_name.geometry import GeometryJob
+from unseen.probes.by_name.kmeans import KMeansJob
+from unseen.probes.by_name.logistic import LogisticJob
+from unseen.probes.by_name.mlp import MlpJob
+from unseen.probes.by_name.pca import PcaJob
 from unseen.probes.logistic import probe_logistic
-from unseen.probes.mlp import MlpProtocol, probe_mlp
-from unseen.probes.protocol import COG_V2, LogisticProtocol
+from unseen.probes.mlp import probe_mlp
+from unseen.probes.probe import FeatureJob
+from unseen.probes.protocol import COG_V2, LogisticProtocol, MlpProtocol
 from unseen.runs.job import job_key
+from unseen.runs.kept_labels import correct_of, labelled, labels_place
 from unseen.runs.results import Result, missing, read_result
+from unseen.runs.scores import result_scores
+from unseen.runs.work import alike
 from unseen.studies import probing
 from unseen.studies.probing import FeaturePair, estimate, job_keys, pair_from_features, plan, plan_extended, run
 
@@ -65,7 +65,7 @@ def pair(features: Path) -> FeaturePair:
     return pair_from_features("b", "l1", *map(read_features, places), places)
 
 
-def all_jobs(pair: FeaturePair) -> list[Job]:
+def all_jobs(pair: FeaturePair) -> list[FeatureJob]:
     return [
         *plan("concepts", [pair], QUICK, [2, None], [0, 1]),
         *plan_extended("concepts", [pair], seeds=[0], protocol=QUICK),
@@ -130,8 +130,8 @@ def test_scores_have_the_names_of_their_probes(results: Path, pair: FeaturePair)
         "logistic": accuracies,
         "pca-32": accuracies,
         "mlp": accuracies,
-        "linear-twin": accuracies,
-        "k-means": {"purity", "ami", "nmi", "ari"},
+        "mlp-linear": accuracies,
+        "kmeans": {"purity", "ami", "nmi", "ari"},
         "geometry": {"alignment", "uniformity"},
     }
 
@@ -349,6 +349,7 @@ STUDY = """
 import sys
 from pathlib import Path
 from unseen.features.readers import read_features
+from unseen.probes.probe import FeatureJob
 from unseen.probes.protocol import LogisticProtocol
 from unseen.studies.probing import pair_from_features, plan, plan_extended, run
 features, results = Path(sys.argv[1]), Path(sys.argv[2])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from unseen.errors import UserError
-from unseen.jobs.probe_job import LogisticJob
+from unseen.probes.by_name.logistic import LogisticJob
 from unseen.probes.protocol import COG_V2_SHORT
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.executors.here import run_here

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from unseen.api.progress import bars
 from unseen.api.run import Run
 from unseen.errors import UserError
+from unseen.extras import naming_extras
 from unseen.files import check_writable
 from unseen.images.domains import SEEN
 from unseen.ontology.levels import Levels, load_levels
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from unseen.studies.concepts.plan import Asked
 
 
+@naming_extras()
 def concepts(
     *,
     features: str | PathLike[str],

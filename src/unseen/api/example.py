@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError, did_you_mean
+from unseen.extras import naming_extras
 
 Domain = Literal["seen", "l1", "l2", "l3", "l4", "l5"]
 BackboneName = Literal["supervised", "mixup", "simclr", "untrained", "pixels"]
@@ -21,6 +22,7 @@ class Example(NamedTuple):
     y_test: NDArray[np.str_]
 
 
+@naming_extras()
 def example(domain: Domain = "l5", *, backbone: BackboneName = "supervised") -> Example:
     """Features of drawings that ship with the package, by one of the demo's small backbones.
 

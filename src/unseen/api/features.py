@@ -4,14 +4,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from unseen.api.progress import bars
+from unseen.extras import naming_extras
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone, Pool
     from unseen.features.features import Features
-    from unseen.features.settings import Precision
+    from unseen.features.settings import Precision, Settings
     from unseen.images.datasets.open_dataset import OpenDataset
 
 
+@naming_extras()
 def load_backbone(
     id: str,  # noqa: A002  (what the commands call it)
     *,
@@ -57,6 +59,7 @@ def load_backbone(
     )
 
 
+@naming_extras()
 def open_dataset(name: str, root: str | Path | None = None, *, seed: int = 0, partial: bool = False) -> "OpenDataset":
     """A data set of the task study: its images, and which of them train, validate and test.
 
@@ -75,6 +78,7 @@ def open_dataset(name: str, root: str | Path | None = None, *, seed: int = 0, pa
     return find(get_dataset(name), None if root is None else Path(root), seed=seed, partial=partial)
 
 
+@naming_extras()
 def extract(
     net: "Backbone",
     data: "OpenDataset | str | Path",
@@ -113,22 +117,12 @@ def extract(
         >>> features["train"].X.shape
     """
     from unseen.features.extract import extract as extract_split
-    from unseen.features.settings import Settings
     from unseen.features.store import read_store
     from unseen.images.datasets.open_dataset import OpenDataset
     from unseen.images.manifest import whole
     from unseen.images.open_source import open_images
 
-    place = _device(device)
-    settings = Settings(
-        device=place,
-        precision=precision or ("half" if place.startswith("cuda") else "single"),
-        batch=batch,
-        workers=workers,
-        on_error=on_error,
-        fast=fast,
-        exif=exif,
-    )
+    settings = extraction_settings(device, precision, batch, workers, on_error, fast, exif)
     if isinstance(data, OpenDataset):
         source, manifest, name = data.source, data.manifest, data.dataset.name
     else:
@@ -141,6 +135,32 @@ def extract(
             [store] = extract_split(source, manifest, split, [net], Path(out), settings, watch=shown)
             features[split] = read_store(store)
     return features
+
+
+def extraction_settings(
+    device: str | None,
+    precision: "Precision | None",
+    batch: int,
+    workers: int,
+    on_error: Literal["fail", "report"],
+    fast: bool,
+    exif: bool,
+) -> "Settings":
+    """How to extract: on a GPU and in half precision where there is one."""
+    from unseen.features.settings import Settings, checked_device
+
+    place = _device(device)
+    settings = Settings(
+        device=place,
+        precision=precision or ("half" if place.startswith("cuda") else "single"),
+        batch=batch,
+        workers=workers,
+        on_error=on_error,
+        fast=fast,
+        exif=exif,
+    )
+    checked_device(settings)  # before a backbone is moved to it
+    return settings
 
 
 def _device(device: str | None) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from unseen.errors import UserError, did_you_mean
+from unseen.extras import naming_extras
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +28,7 @@ def published(name: str) -> "pd.DataFrame":
     return numbers(name)
 
 
+@naming_extras()
 def leaderboard(
     run: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     *,

@@ -10,6 +10,7 @@ from unseen.api.probe_result import ProbeResult
 from unseen.api.progress import bars
 from unseen.device import default_device
 from unseen.errors import UserError
+from unseen.extras import naming_extras
 from unseen.probes.by_name import get_probe
 from unseen.probes.probe import Probe, ProbeData
 from unseen.probes.protocol import LogisticProtocol, Setting
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from unseen.probes.many_shot import ManyShotProtocol
 
 
+@naming_extras()
 def probe(
     X_train: "ArrayLike | torch.Tensor",
     y_train: "ArrayLike | torch.Tensor",

@@ -35,6 +35,10 @@ class Bars:
     def __init__(self, progress: "Progress | None" = None) -> None:
         self._progress = progress
 
+    def __reduce__(self) -> "tuple[type[Bars], tuple[()]]":
+        """Sent to a process that runs jobs, it has no bars, and still tells."""
+        return Bars, ()
+
     def planned(self, plan: "Plan") -> None:
         """Nothing: a caller who wants the plan asks for it (`dry_run=True`)."""
 

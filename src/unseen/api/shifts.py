@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unseen.errors import UserError, did_you_mean
-from unseen.studies.shifts.study import ShiftSettings, ShiftStudy
-from unseen.studies.shifts.study import effective_robustness as fit_and_score
-from unseen.studies.shifts.table import FitOn
+from unseen.metrics.robustness import PAPER
+from unseen.studies.shifts.study import ShiftSettings, ShiftStudy, study_shifts
+from unseen.studies.shifts.table import FitOn, shift_table
 from unseen.studies.shifts.units import Unit
 
 if TYPE_CHECKING:
@@ -105,7 +105,8 @@ def effective_robustness(
         >>> study = unseen.effective_robustness(table, id=["imagenet", "yfcc"], ood="imagenet-v2")
         >>> study.to_frame().sort_values("rho", ascending=False).head()
     """
-    defaults = ShiftSettings()
-    settings = ShiftSettings(method or defaults.method, minimum or {}, sizes or {}, resamples, seed, level)
-    study = fit_and_score(table, id, ood, fit_on=fit_on, group=group, model=model, unit=unit, settings=settings)
+    id_sets, ood_sets = ([names] if isinstance(names, str) else list(names) for names in (id, ood))
+    checked = shift_table(table, id_sets, ood_sets, model=model, group=group, fit_on=fit_on, unit=unit)
+    settings = ShiftSettings(method or PAPER, minimum or {}, sizes or {}, resamples, seed, level)
+    study = study_shifts(checked, settings)
     return Robustness(study.table, study.settings, study.fits)

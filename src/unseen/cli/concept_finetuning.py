@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from unseen.images.domains import DomainImages
     from unseen.images.manifest import Manifest
     from unseen.images.source import ImageSource
-    from unseen.jobs.finetune_job import FinetuneJob
+    from unseen.probes.finetuning.jobs import FinetuneJob
     from unseen.runs.data import RunData
 
 

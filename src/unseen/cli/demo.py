@@ -11,8 +11,8 @@ from unseen.cli.running import WorkersOption, finish, processes, run_missing
 
 if TYPE_CHECKING:
     from unseen.demo.form import Form
-    from unseen.jobs.probe_job import LogisticJob
     from unseen.ontology.levels import Levels
+    from unseen.probes.by_name.logistic import LogisticJob
     from unseen.runs.data import RunData
     from unseen.studies.probing import FeaturePair
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,20 +13,12 @@ from unseen.cli.moved import Tree
 from unseen.cli.options import CheckpointOption, LayerOption, NormalizeOption, PoolOption, SizeOption, WeightsOption
 from unseen.cli.output import Json, note, print_json, print_rows, print_table
 
+if TYPE_CHECKING:
+    from unseen.probes.probe import Probe
+
 app = typer.Typer(help="List what can be named in other commands.", no_args_is_help=True, cls=Tree)
 
 LOADING = ("pool", "layer", "size", "checkpoint", "weights", "normalize")
-STUDIES = {
-    "logistic": "unseen concepts",
-    "linear": "unseen tasks",
-    "centroids": "unseen tasks",
-    "pca": "unseen concepts --extended pca",
-    "mlp": "unseen concepts --extended mlp",
-    "kmeans": "unseen concepts --extended kmeans",
-    "geometry": "unseen concepts --extended geometry",
-}
-"""Probe → the study that runs it."""
-FINETUNED = ("fine-tuned", "the whole backbone trained", "unseen concepts --finetune, unseen tasks --finetune")
 PROTOCOLS = (
     ("cog-v2", "concepts", "ImageNet-CoG: 30 trials of 100 epochs for each classifier"),
     ("cog-v2-short", "concepts", "a quick look: fewer and shorter trials"),
@@ -104,11 +96,16 @@ def probes(as_json: Json = False) -> None:
     """What is fitted to features or computed from them."""
     from unseen.probes.by_name import all_probes
 
-    rows = [
-        (name, probe.title, ", ".join(filter(None, [f"unseen probe --probe {name}", STUDIES.get(name)])))
-        for name, probe in all_probes().items()
-    ]
-    print_rows(("probe", "what it is", "command"), [*rows, FINETUNED], as_json=as_json)
+    rows = [(name, probe.title, ", ".join(_commands(probe))) for name, probe in all_probes().items()]
+    print_rows(("probe", "what it is", "command"), rows, as_json=as_json)
+
+
+def _commands(probe: "type[Probe]") -> Sequence[str]:
+    """Those that run a probe."""
+    if probe.input != "vectors":
+        return probe.commands
+    further = () if "unseen concepts" in probe.commands else (f"unseen concepts --extended {probe.name}",)
+    return (f"unseen probe --probe {probe.name}", *probe.commands, *further)
 
 
 @app.command()

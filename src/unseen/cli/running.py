@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -12,10 +12,12 @@ from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
-    from unseen.jobs.work import Job
+    from unseen.probes.probe import FeatureJob
     from unseen.runs.data import RunData
     from unseen.studies.probing import FeaturePair
+    from unseen.studies.study import Request
 
+J = TypeVar("J")
 WorkersOption = Annotated[int | None, typer.Option(help="Processes to run jobs in; by default one per core.")]
 REPORT = "report.html"
 
@@ -29,7 +31,23 @@ def processes(workers: int | None) -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_missing(jobs: "Sequence[Job]", pairs: "Sequence[FeaturePair]", folder: Path, workers: int) -> None:
+def carry_out(request: "Request[J]", out: Path, workers: int, *, dry_run: bool, ignore_disk: bool = False) -> bool:
+    """Show the plan of a study and do what is missing of it; False where only the plan was wanted."""
+    from unseen.features.disk import lacking_space
+    from unseen.studies.study import plan_study, run_study
+
+    watch = CommandWatch(workers)
+    if not dry_run:
+        run_study(request, out, workers=workers, watch=watch, ignore_disk=ignore_disk)
+        return True
+    plan = plan_study(request, out, workers=workers)
+    watch.planned(plan)
+    if lacking := lacking_space(out, plan.disk):
+        watch.tell(lacking)
+    return False
+
+
+def run_missing(jobs: "Sequence[FeatureJob]", pairs: "Sequence[FeaturePair]", folder: Path, workers: int) -> None:
     """Say how long it will take, then run what is missing."""
     from unseen.runs.results import RESULTS, missing
     from unseen.studies.probing import estimate, run

@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unseen.cli.choices import split_names
+from unseen.cli.extract import decoders
 from unseen.cli.option_groups import extraction_settings
 from unseen.cli.options import (
     BatchOption,
     CheckpointOption,
     DeviceOption,
+    DryRunOption,
+    IgnoreDiskOption,
     OnErrorOption,
     PrecisionOption,
     WeightsOption,
 )
 from unseen.cli.output import Json, console, note, print_json, print_table
-from unseen.cli.running import processes
 from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
-    from unseen.ontology.class_mapping import ClassMapping
-    from unseen.studies.shifts.accuracies import Scored
+    from unseen.runs.data import RunData
     from unseen.studies.shifts.plans import ModelPlan
 
-CIFAR = "cifar-10"
 MappingOption = Annotated[
     str | None, typer.Option(help="Classes to compare by: cifar-10 (from ImageNet's, by WordNet), or a CSV wnid,class.")
 ]
@@ -60,48 +60,41 @@ def evaluate(
     batch: BatchOption = 128,
     workers: Annotated[int | None, typer.Option(help="Processes that decode, or 0; by default one a core.")] = None,
     on_error: OnErrorOption = "fail",
+    dry_run: DryRunOption = False,
+    ignore_disk: IgnoreDiskOption = False,
 ) -> None:
     """Accuracies of models on test sets, for `unseen shifts fit`; stopped, the same command goes on."""
-    from unseen.images.shift_sets.registry import get_sets, sets_below
-    from unseen.images.shift_sets.shift_set import open_set
-    from unseen.studies.shifts.models import evaluate_models
+    from unseen.ontology.class_mapping import choose_mapping
     from unseen.studies.shifts.plans import ModelPlan
+    from unseen.studies.shifts.request import ShiftRequest, open_sets
+    from unseen.studies.study import plan_study, run_study
 
-    count = 0 if workers == 0 else processes(workers)
-    settings = extraction_settings(device, precision, batch, count, on_error)
+    settings = extraction_settings(device, precision, batch, decoders(workers), on_error)
     common = ModelPlan("", "", head=head, checkpoint=checkpoint, classes=outputs, templates=templates, weights=weights)
-    plans = _plans(backbone or [], models, common)
-    chosen = get_sets(split_names("--only", only)) if only else sets_below(sets)
-    if not chosen:
-        raise UserError(f"{sets}: no test set below it; see unseen ls shift-sets for where they are expected")
-    found = evaluate_models(
-        plans,
-        [open_set(one, sets, partial=partial) for one in chosen],
-        out,
+    request = ShiftRequest(
+        _plans(backbone or [], models, common),
+        open_sets(sets, split_names("--only", only) if only else (), partial=partial),
         settings,
-        scopes=split_names("--classes", classes),
-        mapping=choose_mapping(mapping).of if mapping else None,
-        watch=CommandWatch().extracting,
-        tell=note,
+        split_names("--classes", classes),
+        choose_mapping(mapping).of if mapping else None,
     )
-    _print(found.rows)
+    watch = CommandWatch(settings.workers)
+    if dry_run:
+        watch.planned(plan_study(request, out))
+        return
+    data = run_study(request, out, watch=watch, ignore_disk=ignore_disk)
+    _print(data, [plan.model for plan in request.plans], [column.name for column in request.columns])
     note(f"written to {out}")
-    for model, why in found.passed_over.items():
-        note(f"passed over, {model}: {why}")
-    if found.passed_over:
-        raise UserError(
-            f"{len(found.passed_over)} of {len(plans)} models could not be loaded, and the others are in {out}; "
-            "the same command, mended, adds them"
-        )
+    request.refuse_passed_over(out)
 
 
 def show_mapping(
-    mapping: Annotated[str, typer.Argument(help="cifar-10, or a CSV wnid,class.")] = CIFAR,
+    mapping: Annotated[str, typer.Argument(help="cifar-10, or a CSV wnid,class.")] = "cifar-10",
     out: Annotated[Path | None, typer.Option(help="CSV file to write it to.")] = None,
     json: Json = False,
 ) -> None:
     """Which classes of ImageNet are of which class of another data set."""
-    from unseen.ontology.class_mapping import mapping_rows
+    from unseen.ontology.class_mapping import choose_mapping, mapping_rows
     from unseen.ontology.wordnet import wordnet
 
     found = choose_mapping(mapping)
@@ -135,13 +128,6 @@ def interpolate(
         console().print(str(file))
 
 
-def choose_mapping(text: str) -> "ClassMapping":
-    """A mapping by name or from a file."""
-    from unseen.ontology.class_mapping import imagenet_to_cifar10, read_mapping
-
-    return imagenet_to_cifar10() if text == CIFAR else read_mapping(Path(text))
-
-
 def _plans(backbones: list[str], models: Path | None, common: "ModelPlan") -> "list[ModelPlan]":
     from dataclasses import replace
 
@@ -158,10 +144,9 @@ def _plans(backbones: list[str], models: Path | None, common: "ModelPlan") -> "l
     return [replace(common, model=name, backbone=name) for name in backbones]
 
 
-def _print(rows: "Sequence[Scored]") -> None:
-    columns = list(dict.fromkeys(name for row in rows for name in row.accuracy))
-    lines = [
-        [row.plan.model, *(f"{100 * row.accuracy[name]:.2f}" if name in row.accuracy else "" for name in columns)]
-        for row in rows
-    ]
-    print_table("Accuracies, percent", ["model", *columns], lines, right=columns)
+def _print(data: "RunData", models: Sequence[str], columns: Sequence[str]) -> None:
+    """The accuracies of these models on these columns."""
+    cells = {(score.backbone, score.domain): f"{100 * score.value:.2f}" for score in data.scores}
+    shown = [name for name in columns if any((model, name) in cells for model in models)]
+    rows = [[model, *(cells.get((model, name), "") for name in shown)] for model in models]
+    print_table("Accuracies, percent", ["model", *shown], [row for row in rows if any(row[1:])], right=shown)

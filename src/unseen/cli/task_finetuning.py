@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.cli.output import SECONDS_BETWEEN_LINES, console, duration, note, print_table, rate
-from unseen.cli.task_steps import leave_out, open_datasets
 from unseen.errors import UserError
 from unseen.files import byte_size
 
@@ -75,16 +74,18 @@ def finetune_tasks(
 def _open(names: Sequence[str], images: Path | None) -> "tuple[list[OpenDataset], list[Notice]]":
     """The data sets that are there and split, and a notice on each of the others, which is printed too."""
     from unseen.runs.notices import left_out
+    from unseen.studies.tasks.opened import open_datasets
 
-    opened, absent = open_datasets(names, images)
-    unsplit = [each.dataset.name for each in opened if each.dataset.test is None]
+    found = open_datasets(names, images)
+    unsplit = [each.dataset.name for each in found.datasets if each.dataset.test is None]
     why = "its images are not split, so it serves few-shot episodes only"
-    lines = [left_out(name, f"{name}: {why}") for name in unsplit]
-    leave_out(lines)
-    split = [each for each in opened if each.dataset.test is not None]
+    absent = [*found.absent, *(left_out(name, f"{name}: {why}") for name in unsplit)]
+    for each in absent:
+        note(each.sentence)
+    split = [each for each in found.datasets if each.dataset.test is not None]
     if not split:
         raise UserError(f"{', '.join(unsplit)}: not split, so there is nothing to fine-tune on; name another data set")
-    return split, [*absent, *lines]
+    return split, absent
 
 
 def _device(name: str | None) -> "torch.device":
@@ -188,7 +189,7 @@ def _tune_one(
     """Fine-tune one backbone; its images leave the device's memory at the end."""
     from functools import partial
 
-    from unseen.jobs.finetune_images import load_task_images
+    from unseen.probes.finetuning.images import load_task_images
     from unseen.studies.tasks.finetune import run_finetuning
 
     task, transform = f"{item.job.domain}, {item.job.backbone}", item.job.spec.transform

@@ -1,6 +1,5 @@
 """`unseen tasks`: the study of transfer to other tasks."""
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -32,16 +31,14 @@ from unseen.cli.options import (
     StudyDeviceOption,
     WeightsOption,
 )
-from unseen.cli.output import note
-from unseen.cli.running import REPORT, WorkersOption, processes
+from unseen.cli.running import REPORT, WorkersOption, carry_out, processes
 from unseen.cli.task_finetuning import finetune_tasks
 from unseen.cli.task_results import write_task_results
-from unseen.cli.task_steps import extract_features, leave_out, open_datasets, probe_tasks, show_features, show_plan
 from unseen.errors import UserError
 from unseen.files import check_writable
 
 if TYPE_CHECKING:
-    from unseen.runs.notices import Notice
+    from unseen.studies.tasks.features import Found
 
 FINETUNING = "With --finetune"
 BOTH = (
@@ -149,66 +146,39 @@ def tasks(
         load = partial(
             load_backbones, backbone, "published", "cpu", checkpoint, pool, layer, size, weights, name, normalize
         )
-        return finetune_tasks(
+        finetune_tasks(
             out, load, dataset_names(datasets), images, trials=trials, steps=steps, seed=seed, device=device,
             workers=processes(workers), dry_run=dry_run,
         )  # fmt: skip
-    from unseen.features.disk import lacking_space, refuse_full_disk
-    from unseen.images.datasets.limit import limited
+        return
     from unseen.probes.many_shot import PROTOCOLS
     from unseen.runs.lock import folder_lock
-    from unseen.runs.record import refuse_other_run
     from unseen.studies.tasks.features import find_task_features
+    from unseen.studies.tasks.opened import open_datasets
+    from unseen.studies.tasks.request import FromImages, TaskRequest, top1_shares
     from unseen.studies.tasks.results import task_page
-    from unseen.studies.tasks.study import task_provenance
 
     chosen = PROTOCOLS[choose("--protocol", protocol, tuple(PROTOCOLS))]
     check_writable(out)
-    names, count = dataset_names(datasets), processes(workers)
-    top1 = _top1(backbone or [], imagenet_top1 or [])
-    missing: list[Notice] = []
+    names, count, percents = dataset_names(datasets), processes(workers), imagenet_top1 or []
+    top1_shares(backbone or [], percents)  # a mistake is told before anything is opened
+    source: FromImages | Found
     if features is not None:
         if images is not None:
             raise UserError("give images (--images) or features (--features), not both")
         if limit is not None:
             raise UserError("--limit takes a part of images; features (--features) are taken as they are")
-        found, faults = find_task_features(features, names, backbone or [])
-        missing = leave_out(faults)
-        if dry_run:
-            return show_features(found, chosen)
+        source, called = find_task_features(features, names, backbone or []), backbone or []
     else:
         if not backbone:
             raise UserError("say which backbone: --backbone, or give its features: --features")
         settings = extraction_settings(device, precision, batch, count, on_error, fast, exif)
-        opened, missing = open_datasets(names, images)
-        if limit is not None:
-            opened = [limited(each, limit) for each in opened]
+        opened = open_datasets(names, images, limit=limit)
         loaded = load_backbones(
             backbone, "published", settings.device, checkpoint, pool, layer, size, weights, name, normalize
         )
-        top1 = _top1([each.label for each in loaded], imagenet_top1 or [])
-        # Before hours of extraction, not after them.
-        refuse_other_run(out, task_provenance(loaded, opened, settings, chosen))
-        needed = show_plan(opened, loaded, settings, chosen, out, count)
-        if dry_run:
-            if lacking := lacking_space(out, needed):
-                note(lacking)
-            return None
-        refuse_full_disk(out, needed, ignore=ignore_disk)
-        found, faults = extract_features(opened, loaded, settings, out)
-        missing += leave_out(faults)
-    probe_tasks(found, chosen, top1, missing, out, count)
-    with folder_lock(out):
-        return write_task_results(task_page(out), out / REPORT, out / "scores.csv")
-
-
-def _top1(backbones: Sequence[str], percents: Sequence[float]) -> dict[str, float]:
-    if percents and len(percents) != len(backbones):
-        raise UserError(
-            f"--imagenet-top1 is one number for each --backbone: {len(percents)} numbers, {len(backbones)} backbones"
-        )
-    wrong = next((percent for percent in percents if not 1 < percent < 100), None)
-    if wrong is not None:
-        meant = f"; did you mean {100 * wrong:g}?" if 0 < wrong < 1 else ""
-        raise UserError(f"--imagenet-top1 is in percent, between 1 and 100, not {wrong:g}{meant}")
-    return {name: percent / 100 for name, percent in zip(backbones, percents, strict=False)}
+        source, called = FromImages(opened, loaded, settings), [each.label for each in loaded]
+    request = TaskRequest(source, chosen, top1_shares(called, percents))
+    if carry_out(request, out, count, dry_run=dry_run, ignore_disk=ignore_disk):
+        with folder_lock(out):
+            write_task_results(task_page(out), out / REPORT, out / "scores.csv")

@@ -31,7 +31,7 @@ from unseen.features.store import MANIFEST, read_store
 from unseen.images.arrays import array_images
 from unseen.images.manifest import whole
 from unseen.images.transform import Transform
-from unseen.jobs.probe_job import LogisticJob
+from unseen.probes.by_name.logistic import LogisticJob
 from unseen.runs.data import Backbone as ShownBackbone
 from unseen.runs.data import RunData, Step
 from unseen.runs.executors.processes import each

@@ -14,7 +14,7 @@ from unseen.demo.form import Form
 from unseen.demo.page_data import provenance, shown_domains, shown_steps
 from unseen.features.readers import read_features
 from unseen.features.store import MANIFEST, write_store
-from unseen.jobs.probe_job import LogisticJob
+from unseen.probes.by_name.logistic import LogisticJob
 from unseen.runs.data import Backbone, RunData
 from unseen.runs.executors.processes import each
 from unseen.runs.notices import told

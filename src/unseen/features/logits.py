@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.classifier import LAYER
 from unseen.errors import UserError
+from unseen.features.about import StoreAbout
 from unseen.features.extract import extract
 from unseen.features.features import Rows
 from unseen.features.one_pass import Progress
@@ -56,7 +57,7 @@ class Logits:
         columns: (c,) names of the model's classes.
         labels: names of the test set's classes.
         y: (n,) indices into `labels`.
-        damaged: images that were left out.
+        damaged: images that were left out, and `examples` of them with what is wrong.
     """
 
     values: Rows
@@ -64,6 +65,7 @@ class Logits:
     labels: tuple[str, ...]
     y: NDArray[np.int64]
     damaged: int
+    examples: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.y)
@@ -72,6 +74,11 @@ class Logits:
     def image_labels(self) -> list[str]:
         """(n,) the label of each image."""
         return [self.labels[number] for number in self.y]
+
+
+def logit_settings(settings: Settings) -> LogitSettings:
+    """How logits are computed where features are extracted with some settings."""
+    return LogitSettings(**{field.name: getattr(settings, field.name) for field in fields(settings)})
 
 
 def store_logits(
@@ -87,9 +94,8 @@ def store_logits(
     """Compute the logits of a split into a store below `folder`; what is there already is not computed again."""
     if classifier.spec.layer != LAYER:
         raise UserError(f"{classifier.spec.id}: gives features, not logits; it needs a classifier")
-    kept = LogitSettings(**{field.name: getattr(settings, field.name) for field in fields(settings)})
     below = replace(classifier, module=BelowGreatest(classifier.module))
-    return extract(source, manifest, split, [below], folder, kept, watch=watch)[0]
+    return extract(source, manifest, split, [below], folder, logit_settings(settings), watch=watch)[0]
 
 
 def read_logits(folder: Path) -> Logits:
@@ -99,5 +105,6 @@ def read_logits(folder: Path) -> Logits:
     columns = tuple(spec.get("classes", ()))
     if spec.get("layer") != LAYER or len(columns) != features.dimension:
         raise UserError(f"{folder}: holds features, not logits")
-    damaged = int(features.provenance.get("damaged_count", 0))
-    return Logits(features.X, columns, features.classes, features.y, damaged)
+    damaged = StoreAbout.of(features.provenance).damaged
+    examples = tuple(f"{image.id}: {image.reason}" for image in damaged)
+    return Logits(features.X, columns, features.classes, features.y, len(damaged), examples)

@@ -97,6 +97,15 @@ class LogitFit:
         columns = scale.forward(id_columns(id_accuracy, len(self.weights)))
         return scale.back(columns @ self.weights + self.intercept)
 
+    def rho(self, id_accuracy: ArrayLike, ood_accuracy: ArrayLike) -> Array:
+        """ρ of m models, in the fit or not, as (m,) fractions: above 0 where a model beats what its ID accuracies say.
+
+        Args:
+            id_accuracy: (m, k) fractions within (0, 1), the ID test sets in the order of the fit.
+            ood_accuracy: (m,) fractions.
+        """
+        return ood_column(ood_accuracy) - self.predict(id_accuracy)
+
 
 def fit_logits(id_accuracy: ArrayLike, ood_accuracy: ArrayLike, names: Sequence[str] = ()) -> LogitFit:
     """The paper's baseline of n models: ordinary least squares on logits.
@@ -124,16 +133,6 @@ def fit_accuracies(
     r2 = 1 - float(((target - predicted) ** 2).sum() / ((target - target.mean()) ** 2).sum())
     mae = mean_error(method.scale.back(predicted), y)
     return LogitFit(names, coefficients[:-1], float(coefficients[-1]), len(y), r2, mae, method)
-
-
-def effective_robustness(fit: LogitFit, id_accuracy: ArrayLike, ood_accuracy: ArrayLike) -> Array:
-    """ρ of m models, in the fit or not, as (m,) fractions: above 0 where a model beats what its ID accuracies say.
-
-    Args:
-        id_accuracy: (m, k) fractions within (0, 1), the ID test sets in the order of the fit.
-        ood_accuracy: (m,) fractions.
-    """
-    return ood_column(ood_accuracy) - fit.predict(id_accuracy)
 
 
 def mean_error(predicted: Array, accuracy: Array) -> float:

@@ -12,6 +12,7 @@ from unseen.errors import UserError
 from unseen.files import read_table, write_table
 from unseen.ontology.wordnet import wordnet
 
+CIFAR_10 = "cifar-10"
 CIFAR_10_SYNSETS: Mapping[str, tuple[str, ...]] = {
     "airplane": ("airplane.n.01",),
     "automobile": ("car.n.01",),
@@ -73,6 +74,11 @@ def map_by_wordnet(concepts: Sequence[str], targets: Mapping[str, Sequence[str]]
 def imagenet_to_cifar10() -> ClassMapping:
     """The classes of ImageNet-1K that are of a class of CIFAR-10."""
     return map_by_wordnet(wordnet().members("imagenet-1k"), CIFAR_10_SYNSETS)
+
+
+def choose_mapping(name: str | Path) -> ClassMapping:
+    """A mapping by its name, `cifar-10`, or from a CSV file."""
+    return imagenet_to_cifar10() if name == CIFAR_10 else read_mapping(Path(name))
 
 
 def read_mapping(path: Path) -> ClassMapping:

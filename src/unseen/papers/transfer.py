@@ -12,11 +12,10 @@ SOURCE = "ericsson-2021"
 LINEAR, ECE, SCALED_ECE, IMAGENET = "linear", "ece", "scaled-ece", "imagenet"
 FINETUNED = "finetuned"
 FINETUNED_ECE, FINETUNED_SCALED_ECE = f"{FINETUNED}-{ECE}", f"{FINETUNED}-{SCALED_ECE}"
-_PROBES = {"many-shot": LINEAR, "fine-tuned": FINETUNED}
-_MANY_SHOT, _FINE_TUNED = _PROBES
+_FINE_TUNED = "fine-tuned"
 _CALIBRATION = {
-    "linear-unscaled": (_MANY_SHOT, ECE),
-    "linear-scaled": (_MANY_SHOT, SCALED_ECE),
+    "linear-unscaled": (LINEAR, ECE),
+    "linear-scaled": (LINEAR, SCALED_ECE),
     "finetune-unscaled": (_FINE_TUNED, ECE),
     "finetune-scaled": (_FINE_TUNED, SCALED_ECE),
 }
@@ -35,7 +34,7 @@ def task_setting(score: Score) -> str:
         return IMAGENET
     if score.shots is not None:
         return f"{score.shots}-shot"
-    base = _PROBES.get(score.probe, score.probe)
+    base = FINETUNED if score.probe == _FINE_TUNED else score.probe
     if score.metric in {ECE, SCALED_ECE}:
         return score.metric if base == LINEAR else f"{base}-{score.metric}"
     return base

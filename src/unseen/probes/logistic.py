@@ -22,9 +22,6 @@ from unseen.probes.sgd.scoring import accuracies
 from unseen.probes.sgd.search import Search, Trial, best_trial, rounds
 from unseen.probes.sgd.trainer import Trainer
 
-REVISION = 2
-"""Raised when this code gives other numbers for the same input, so that older results are not taken for its own."""
-
 
 @dataclass(frozen=True)
 class LogisticResult:

@@ -20,8 +20,6 @@ from unseen.metrics.average_precision import average_precision_11_point
 from unseen.metrics.calibration import ReliabilityBins, fit_temperature, reliability_bins
 from unseen.probes.newton.path import LogisticPath, Solved, logistic_path
 
-REVISION = 4
-"""Raised when the probe gives other numbers for the same input."""
 Metric = Literal["top1", "mean-per-class", "map-11-point"]
 Stage = Literal["grid", "refit"]
 """The two paths of a probe: of all penalties on training data, and down to the one that was chosen."""

@@ -7,7 +7,7 @@ many weights as the other: what ReLU adds is seen by comparing the two. On a sup
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from math import sqrt
 
@@ -17,49 +17,11 @@ from torch import Generator, Tensor
 from unseen.errors import UserError
 from unseen.metrics.accuracy import top_k_correct
 from unseen.probes.arrays import common_classes
+from unseen.probes.protocol import COG_V1_MLP, MlpProtocol
 from unseen.probes.sampling import split_validation, stream
 from unseen.probes.sgd.schedule import learning_rate
 from unseen.probes.sgd.search import Trial, best_trial, search
 from unseen.probes.sgd.stacked import tiny_numbers_as_zero
-
-REVISION = 1
-"""Raised when this code gives other numbers for the same input, so that older results are not taken for its own."""
-
-
-@dataclass(frozen=True)
-class MlpProtocol:
-    """What is done with features; everything here can change a number.
-
-    Attributes:
-        hidden: units of each hidden layer.
-        relu: whether max(0, ·) follows each hidden layer; nothing does otherwise.
-        round_size: trials evaluated together; 1 is the paper's one-at-a-time order (`sequential`).
-        validation: share of each class's training samples that trials are scored on.
-        starts: how many first trials are spread evenly over the range of rates; 0 draws ten at random, as TPE does.
-    """
-
-    name: str = "cog-v1-mlp"
-    hidden: tuple[int, ...] = (2048, 2048)
-    relu: bool = True
-    epochs: int = 100
-    trials: int = 30
-    round_size: int = 10
-    batch: int = 1024
-    momentum: float = 0.9
-    rates: tuple[float, float] = (1e-1, 1e2)
-    decays: tuple[float, float] = (1e-8, 1e-4)
-    validation: float = 0.2
-    starts: int = 0
-
-    @property
-    def sequential(self) -> "MlpProtocol":
-        """The same with trials one at a time."""
-        return replace(self, round_size=1)
-
-
-COG_V1_MLP = MlpProtocol()
-COG_V1_MLP_LINEAR = MlpProtocol(name="cog-v1-mlp-linear", relu=False, rates=(1e-2, 1e1))
-"""Without activations: it diverges at lower rates, so the paper searches lower ones."""
 
 
 @dataclass(frozen=True)

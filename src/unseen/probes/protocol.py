@@ -1,4 +1,4 @@
-"""The versions of the logistic protocol of ImageNet-CoG."""
+"""The protocols of ImageNet-CoG: of its logistic regression, and of the networks of its first version."""
 
 from dataclasses import dataclass, replace
 
@@ -52,3 +52,39 @@ def protocol_named(name: str, *, sequential: bool = False) -> LogisticProtocol:
         hint = did_you_mean(name, PROTOCOLS) or f"; there are {', '.join(PROTOCOLS)}"
         raise UserError(f"no protocol '{name}'{hint}")
     return PROTOCOLS[name].sequential if sequential else PROTOCOLS[name]
+
+
+@dataclass(frozen=True)
+class MlpProtocol:
+    """What is done with features; everything here can change a number.
+
+    Attributes:
+        hidden: units of each hidden layer.
+        relu: whether max(0, ·) follows each hidden layer; nothing does otherwise.
+        round_size: trials evaluated together; 1 is the paper's one-at-a-time order (`sequential`).
+        validation: share of each class's training samples that trials are scored on.
+        starts: how many first trials are spread evenly over the range of rates; 0 draws ten at random, as TPE does.
+    """
+
+    name: str = "cog-v1-mlp"
+    hidden: tuple[int, ...] = (2048, 2048)
+    relu: bool = True
+    epochs: int = 100
+    trials: int = 30
+    round_size: int = 10
+    batch: int = 1024
+    momentum: float = 0.9
+    rates: tuple[float, float] = (1e-1, 1e2)
+    decays: tuple[float, float] = (1e-8, 1e-4)
+    validation: float = 0.2
+    starts: int = 0
+
+    @property
+    def sequential(self) -> "MlpProtocol":
+        """The same with trials one at a time."""
+        return replace(self, round_size=1)
+
+
+COG_V1_MLP = MlpProtocol()
+COG_V1_MLP_LINEAR = MlpProtocol(name="cog-v1-mlp-linear", relu=False, rates=(1e-2, 1e1))
+"""Without activations: it diverges at lower rates, so the paper searches lower ones."""

@@ -5,8 +5,10 @@ from os import PathLike
 from pathlib import Path
 
 from unseen.errors import UserError
+from unseen.extras import naming_extras
 
 
+@naming_extras()
 def report(runs: str | PathLike[str] | Sequence[str | PathLike[str]], out: str | PathLike[str]) -> Path:
     """Write the page of one run or several: several of one study are compared, and those of different studies share
     the page across axes.

@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from unseen.errors import UserError
-from unseen.jobs.correctness import correct_of
-from unseen.jobs.kept_labels import labels_place, read_labels
 from unseen.ontology.levels import Levels
 from unseen.runs.data import ConceptAccuracy, ConceptHits
+from unseen.runs.kept_labels import correct_of, labels_place, read_labels
 from unseen.runs.random_draws import DRAW, RANDOM, SEEDS_A_DRAW
 from unseen.runs.results import Result
 from unseen.runs.score import shots_name

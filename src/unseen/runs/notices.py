@@ -13,7 +13,7 @@ from unseen.errors import UserError
 Argument = str | int | float
 SENTENCES = {
     "told": "{text}",
-    "left-out": "{text}.",
+    "left-out": "Left out: {text}.",
     "unfinished": "This run is not finished: {left} of {jobs} jobs have no result yet.",
     "short-protocol": "A short form of the protocol ({protocol}): {trials} trials of {epochs} epochs.",
     "few-images": (
@@ -59,9 +59,9 @@ class Notice:
         return SENTENCES[self.code].format(**dict(self.arguments))
 
     @property
-    def clause(self) -> str:
-        """The sentence without its full stop, to go on with."""
-        return self.sentence.removesuffix(".")
+    def text(self) -> str:
+        """What somebody else said, where the notice is that."""
+        return str(dict(self.arguments).get("text", ""))
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any], where: str) -> Self:

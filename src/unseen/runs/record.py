@@ -32,8 +32,6 @@ from typing import Any, get_args
 
 from unseen.errors import UserError
 from unseen.files import atomic_write
-from unseen.jobs.scores import result_scores
-from unseen.jobs.zero_rows import zero_rows
 from unseen.ontology.levels import Levels
 from unseen.papers.comparability import ScoredData
 from unseen.runs.concept_accuracy import concept_accuracy, concept_hits
@@ -43,8 +41,10 @@ from unseen.runs.format_1 import upgraded
 from unseen.runs.lock import folder_lock
 from unseen.runs.notices import Notice, extended, unfinished
 from unseen.runs.random_draws import pooled_draws
+from unseen.runs.result_flaws import images_left_out, zero_rows
 from unseen.runs.results import RESULTS, Result, read_all
 from unseen.runs.score import Score
+from unseen.runs.scores import result_scores
 
 FORMAT = 2
 """Of `run.json`; runs of format 1 are read too (`unseen.runs.format_1`)."""
@@ -203,7 +203,7 @@ def with_scores(folder: Path, data: RunData, keys: Sequence[str]) -> RunData:
         told=[*data.told, *unfinished(left, len(keys))],
         concept_accuracy=concept_accuracy(hits, levels) if levels else (),
         concept_hits=hits,
-        flaws=[*data.flaws, *zero_rows(results)],
+        flaws=[*data.flaws, *zero_rows(results), *images_left_out(results)],
     )
 
 

@@ -8,7 +8,7 @@ The schema of a score, in JSON and as columns of a table:
 | protocol | the protocol and its version, `cog-v2`; a shortened form is a protocol of its own, `cog-v2-short` |
 | backbone | whose features, as named in the study |
 | domain | which concepts: `in1k` or `seen`, `l1` … `l5`; or a data set, a test set; empty for a mean over several |
-| probe | `logistic`, `pca-32` …, `many-shot`, `fine-tuned` …; `own-head` for the classifier that a network came with |
+| probe | as `unseen ls probes` has it, or a variant (`pca-32`); `own-head` for the one a network came with |
 | shots | training samples per class, null for all |
 | seed | of the split, the draws and the search |
 | metric | `top1`, `purity` …: `unseen.metrics.catalogue` has what each means |

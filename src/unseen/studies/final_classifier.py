@@ -10,7 +10,7 @@ import numpy as np
 from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.features.features import Features
-from unseen.jobs.probe_job import LogisticJob
+from unseen.probes.by_name.logistic import LogisticJob
 from unseen.probes.protocol import LogisticProtocol
 from unseen.runs.job import job_key
 from unseen.runs.results import Result, read_result

@@ -5,7 +5,7 @@ from numbers import Integral
 from pathlib import Path
 
 from unseen.errors import UserError
-from unseen.jobs.probe_job import LogisticJob
+from unseen.probes.by_name.logistic import LogisticJob
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.probes.protocol import protocol_named as protocol_named  # noqa: PLC0414 - commands take it from here
 from unseen.runs.data import Backbone, Domain, RunData

@@ -5,30 +5,28 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from unseen.device import default_device, on_gpu
 from unseen.features.about import StoreAbout
 from unseen.features.features import Features
 from unseen.features.readers import read_features
-from unseen.jobs.geometry_job import GeometryJob
-from unseen.jobs.kept_labels import keep_labels
-from unseen.jobs.kmeans_job import KMeansJob
-from unseen.jobs.mlp_job import MlpJob, perceptrons_beside
-from unseen.jobs.pca_job import DIMENSIONS, PcaJob
-from unseen.jobs.probe_job import LogisticJob
-from unseen.jobs.work import Job, alike, flops, run_alike
+from unseen.probes.by_name import feature_probes
+from unseen.probes.by_name.logistic import Logistic, LogisticJob, usual_products
+from unseen.probes.probe import FeatureJob, Size, StudyPart
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.probes.sgd.trainer import Trainer
 from unseen.runs.execute import Means, execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.job import job_key
+from unseen.runs.kept_labels import keep_labels
 from unseen.runs.results import missing
+from unseen.runs.work import alike, run_alike
 
+J = TypeVar("J", bound=FeatureJob)
 SHOTS = (1, 2, 4, 8, 16, 32, 64, 128, None)
 """The settings of ImageNet-CoG: samples per concept, None for all."""
-EXTENDED = ("pca", "mlp", "kmeans", "geometry")
-"""The further kinds of probes: principal components, perceptrons, clusters, alignment and uniformity."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +50,15 @@ class FeaturePair:
     test_rows: int = 0
     flaws: tuple[Flaw, ...] = ()
 
+    @property
+    def size(self) -> Size:
+        return Size(self.rows, self.test_rows, self.classes, (self.dimension,))
+
+    def part(self, study: str, protocol: LogisticProtocol) -> StudyPart:
+        """As probes plan their jobs on it."""
+        features = (self.backbone, self.domain, self.train, self.test)
+        return StudyPart(study, protocol, *features, self.size, on_gpu())
+
 
 def plan(
     study: str,
@@ -61,13 +68,7 @@ def plan(
     seeds: Sequence[int],
 ) -> list[LogisticJob]:
     """A job for every pair of features, seed and number of shots, those that share features together."""
-    products = _products()
-    return [
-        LogisticJob(study, protocol, pair.backbone, pair.domain, pair.train, pair.test, number, seed, products)
-        for pair in pairs
-        for seed in seeds
-        for number in shots
-    ]
+    return [job for pair in pairs for job in Logistic.jobs(pair.part(study, protocol), seeds, shots)]
 
 
 def plan_extended(
@@ -76,34 +77,15 @@ def plan_extended(
     *,
     seeds: Sequence[int] = range(5),
     protocol: LogisticProtocol = COG_V2,
-    kinds: Collection[str] = EXTENDED,
-) -> list[Job]:
-    """The further jobs of ImageNet-CoG's first version for every pair of features.
-
-    Regressions on the first principal components (as many as the paper's, where features have more dimensions and there
-    are as many samples), a perceptron and its twin without activations, k-means, alignment and uniformity. The first
-    three are repeated for every seed; k-means tries three of its own, and the last draws nothing.
+    kinds: Collection[str] | None = None,
+) -> list[FeatureJob]:
+    """The jobs of further probes for every pair of features, as each probe plans them.
 
     Args:
-        kinds: which of `EXTENDED`.
+        kinds: names of probes; by default those of ImageNet-CoG's first version.
     """
-    return [job for pair in pairs for job in _extended(study, pair, seeds, protocol, kinds)]
-
-
-def _extended(
-    study: str, pair: FeaturePair, seeds: Sequence[int], protocol: LogisticProtocol, kinds: Collection[str]
-) -> Iterator[Job]:
-    name, features = protocol.name, (pair.backbone, pair.domain, pair.train, pair.test)
-    arithmetic = "tf32" if on_gpu() else "float32"
-    for dimensions in DIMENSIONS if "pca" in kinds else ():
-        if dimensions < pair.dimension and dimensions <= pair.rows:
-            yield from (PcaJob(study, protocol, *features, dimensions, seed, _products()) for seed in seeds)
-    for perceptron in perceptrons_beside(protocol) if "mlp" in kinds else ():
-        yield from (MlpJob(study, perceptron, *features, seed, arithmetic) for seed in seeds)
-    if "kmeans" in kinds:
-        yield KMeansJob(study, name, *features, half=on_gpu())
-    if "geometry" in kinds:
-        yield GeometryJob(study, name, *features)
+    chosen = [probe for name, probe in feature_probes().items() if (probe.extended if kinds is None else name in kinds)]
+    return [job for pair in pairs for probe in chosen for job in probe.jobs(pair.part(study, protocol), seeds)]
 
 
 def possible_shots(shots: Sequence[int | None], samples: int, validation: float) -> tuple[int | None, ...]:
@@ -112,10 +94,10 @@ def possible_shots(shots: Sequence[int | None], samples: int, validation: float)
     return tuple(number for number in shots if number is None or number <= left)
 
 
-def run(jobs: Sequence[Job], pairs: Sequence[FeaturePair], folder: Path, *, workers: int) -> Iterator[Job]:
+def run(jobs: Sequence[J], pairs: Sequence[FeaturePair], folder: Path, *, workers: int) -> Iterator[J]:
     """Run the jobs that have no result in `folder` yet and pass on each as it is done.
 
-    The labels of their test sets are kept beside the folder (`unseen.jobs.kept_labels`).
+    The labels of their test sets are kept beside the folder (`unseen.runs.kept_labels`).
     """
     tests = {pair.test: pair.test_place for pair in pairs}
     places = {pair.train: pair.train_place for pair in pairs} | tests
@@ -124,12 +106,7 @@ def run(jobs: Sequence[Job], pairs: Sequence[FeaturePair], folder: Path, *, work
     yield from execute(jobs, folder, work, choose_executor(Means(workers, gpu=on_gpu())), grouped=alike)
 
 
-def _products() -> str:
-    """The type of the numbers that regressions multiply here."""
-    return "float16" if on_gpu() else "float32"
-
-
-def estimate(jobs: Sequence[Job], pairs: Sequence[FeaturePair], folder: Path, workers: int) -> float:
+def estimate(jobs: Sequence[FeatureJob], pairs: Sequence[FeaturePair], folder: Path, workers: int) -> float:
     """Seconds that the missing jobs should take on this machine.
 
     Regressions go by the speed of a short one on the largest features. The others are products of large matrices, and
@@ -137,28 +114,23 @@ def estimate(jobs: Sequence[Job], pairs: Sequence[FeaturePair], folder: Path, wo
     """
     table = {(pair.backbone, pair.domain): pair for pair in pairs}
     todo = missing(jobs, folder)
-    seconds = 0.0
-    regressions = [job for job in todo if isinstance(job, LogisticJob | PcaJob)]
-    others = [job for job in todo if not isinstance(job, LogisticJob | PcaJob)]
+    gpu, seconds = on_gpu(), 0.0
+    regressions = list[tuple[float, LogisticProtocol, FeaturePair]]()
+    products = list[tuple[float, str]]()
+    for job in todo:
+        pair, probe = table[job.backbone, job.domain], job.probe
+        flops = probe.flops(pair.size, job.setting)
+        if probe.regression:
+            regressions.append((flops, probe.regression, pair))
+        else:
+            products.append((flops, probe.multiplies(gpu=gpu)))
     if regressions:
-        costs = [_flops(job, table[job.backbone, job.domain]) for job in regressions]
-        biggest = regressions[max(range(len(costs)), key=lambda i: costs[i])]
-        seconds += sum(costs) / _regression_rate(biggest.protocol, table[biggest.backbone, biggest.domain])
-    side = 8192 if on_gpu() else 1024  # a product of less does not keep a GPU busy
-    rates = {numbers: product_rate((side, side, side), numbers) for numbers in {_multiplied(job) for job in others}}
-    seconds += sum(_flops(job, table[job.backbone, job.domain]) / rates[_multiplied(job)] for job in others)
-    return seconds / (1 if on_gpu() else max(workers, 1)) + 0.1 * len(todo)
-
-
-def _multiplied(job: Job) -> str:
-    """What a job that is no regression multiplies most, in the words of `product_rate`."""
-    if isinstance(job, MlpJob):
-        return job.arithmetic
-    return "float16" if isinstance(job, KMeansJob) and job.half else "float32"
-
-
-def _flops(job: Job, pair: FeaturePair) -> float:
-    return flops(job, pair.rows, pair.dimension, pair.classes)
+        _, protocol, pair = max(regressions, key=lambda cost: cost[0])
+        seconds += sum(flops for flops, *_ in regressions) / _regression_rate(protocol, pair)
+    side = 8192 if gpu else 1024  # a product of less does not keep a GPU busy
+    rates = {numbers: product_rate((side, side, side), numbers) for numbers in {numbers for _, numbers in products}}
+    seconds += sum(flops / rates[numbers] for flops, numbers in products)
+    return seconds / (1 if gpu else max(workers, 1)) + 0.1 * len(todo)
 
 
 def _regression_rate(protocol: LogisticProtocol, pair: FeaturePair) -> float:
@@ -174,7 +146,7 @@ def _regression_rate(protocol: LogisticProtocol, pair: FeaturePair) -> float:
         X = torch.randn(rows, pair.dimension, generator=torch.Generator().manual_seed(0))
         short = replace(protocol, epochs=2)
         y = torch.arange(rows) % pair.classes
-        trainer = Trainer.load(X, y, pair.classes, short, device=device, dtype=getattr(torch, _products()))
+        trainer = Trainer.load(X, y, pair.classes, short, device=device, dtype=getattr(torch, usual_products(on_gpu())))
         seconds = 0.0
         for _ in range(2 if device.type == "cuda" else 1):  # the first run on a GPU compiles kernels
             start = time.perf_counter()
@@ -246,5 +218,5 @@ def _left_out(backbone: str, domain: str, side: str, features: Features) -> Iter
         yield Flaw("damaged-images", backbone, domain, f"{side} images", len(damaged), total, examples)
 
 
-def job_keys(jobs: Sequence[Job]) -> list[str]:
+def job_keys(jobs: Sequence[object]) -> list[str]:
     return [job_key(job) for job in jobs]

@@ -74,7 +74,10 @@ class Plan:
 
 
 class Watch(Protocol):
-    """Told how a study goes on: commands print it, notebooks show bars."""
+    """Told how a study goes on: commands print it, notebooks show bars.
+
+    It may be sent to processes that run jobs, where it is only asked to `tell`.
+    """
 
     def planned(self, plan: Plan) -> None:
         """What will be done, before it starts."""

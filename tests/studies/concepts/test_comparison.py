@@ -14,11 +14,11 @@ from axis_folders import write_task_run
 
 from unseen.errors import UserError
 from unseen.features.features import Features
-from unseen.jobs.kept_labels import keep_labels, labels_place, read_labels
-from unseen.jobs.probe_job import LogisticJob
+from unseen.probes.by_name.logistic import LogisticJob
 from unseen.probes.protocol import COG_V2, COG_V2_SHORT
 from unseen.runs.executors.here import run_here
 from unseen.runs.job import job_key
+from unseen.runs.kept_labels import keep_labels, labels_place, read_labels
 from unseen.runs.record import read_results, read_run, write_run
 from unseen.runs.results import RESULTS
 from unseen.studies.concepts.comparison import compare_backbones, comparison_table

@@ -30,7 +30,9 @@ from unseen.studies.concepts.features import Place, feature_pairs, find_features
 from unseen.studies.concepts.plan import Asked, chosen_domains, chosen_probes, levels_hash, probing_memory
 from unseen.studies.concepts.study import as_published, backbone_text, image_notices, images_text, study_run
 from unseen.studies.concepts.variants import random_sets, split_rule
-from unseen.studies.probing import EXTENDED, FeaturePair
+from unseen.studies.probing import FeaturePair
+
+EXTENDED = ("geometry", "kmeans", "mlp", "pca")
 
 
 def asked(levels: Levels, **changes: Any) -> Asked:
@@ -56,10 +58,11 @@ def test_domains_are_chosen_in_the_order_of_the_study() -> None:
         chosen_domains(",", known)
 
 
-def test_probes_are_chosen_in_the_order_of_the_study() -> None:
+def test_probes_are_chosen_by_name() -> None:
     assert chosen_probes(None) == ()
     assert chosen_probes("all") == EXTENDED
-    assert chosen_probes("KMeans, pca") == ("pca", "kmeans")
+    assert chosen_probes("ridge, all") == ("geometry", "kmeans", "mlp", "pca", "ridge")
+    assert chosen_probes("KMeans, pca") == ("kmeans", "pca")
     with pytest.raises(UserError, match="not 'kmean'; did you mean kmeans"):
         chosen_probes("kmean")
     with pytest.raises(UserError, match="--extended takes some of"):

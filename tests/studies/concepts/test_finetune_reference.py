@@ -15,10 +15,10 @@ from unseen.features.fingerprint import names_and_pixels
 from unseen.images.arrays import ArrayImages, array_images
 from unseen.images.manifest import Manifest
 from unseen.images.transform import Transform
-from unseen.jobs.finetune_job import FinetuneJob
-from unseen.jobs.scores import result_scores
+from unseen.probes.finetuning.jobs import FinetuneJob
 from unseen.probes.finetuning.train import FinetuneProtocol
 from unseen.runs.score import Score
+from unseen.runs.scores import result_scores
 from unseen.studies.concepts.finetune import (
     plan_reference,
     reference_protocol,

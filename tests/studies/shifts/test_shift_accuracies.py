@@ -1,4 +1,4 @@
-"""The tables, predictions and sentences that calls of `evaluate_models` with one folder leave there."""
+"""The tables, predictions and sentences that studies of shifts in one folder leave there."""
 
 import csv
 import io
@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shift_places import CATS, PLAN, SETTINGS, make_sets, opened, seeded, table
+from shift_places import CATS, PLAN, SETTINGS, Telling, evaluate, make_sets, opened, seeded, table
 
 from unseen.errors import UserError
 from unseen.files import write_table
 from unseen.studies.shifts.accuracies import ABOUT
-from unseen.studies.shifts.models import evaluate_models
 from unseen.studies.shifts.plans import ModelPlan
 from unseen.studies.shifts.predictions import read_predictions, write_predictions
+from unseen.studies.shifts.request import ShiftRequest
+from unseen.studies.study import run_study
 
 
 @pytest.fixture(scope="module")
@@ -28,11 +29,9 @@ def test_two_calls_fill_one_table(root: Path, tmp_path: Path) -> None:
     """The second call adds a model and a test set, and replaces one of the first's models."""
     one, two, three = seeded(tmp_path, 1, 2, 3)
     sets, out = opened(root, "val", "imagenet-r"), tmp_path / "out"
-    first = evaluate_models([one, two], sets[:1], out, SETTINGS).rows
-    told: list[str] = []
-    second = evaluate_models(
-        [three, replace(two, group="again")], sets, out, SETTINGS, scopes=["own", "imagenet-r"], tell=told.append
-    ).rows
+    first = evaluate([one, two], sets[:1], out)
+    watch = Telling()
+    second = evaluate([three, replace(two, group="again")], sets, out, scopes=["own", "imagenet-r"], watch=watch)
     rows = table(out)
     assert [(row["model"], row["group"]) for row in rows] == [("net-1", ""), ("net-2", "again"), ("net-3", "")]
     for row, scored in zip(rows, (first[0], second[1], second[0]), strict=True):
@@ -44,79 +43,90 @@ def test_two_calls_fill_one_table(root: Path, tmp_path: Path) -> None:
     assert [(line["column"], line["test_set"], line["images"]) for line in facts] == [
         ("val", "val", "24"), ("imagenet-r", "imagenet-r", "15"), ("val-on-imagenet-r-classes", "val", "12"),
     ]  # fmt: skip
-    assert not [sentence for sentence in told if "takes the place" in sentence]  # the same accuracy as before
+    assert not [sentence for sentence in watch.told if "takes the place" in sentence]  # the same accuracy as before
     # Another model under an old name, on fewer test sets: its old accuracies and predictions are not kept beside.
-    evaluate_models([replace(one, model="net-3")], sets[:1], out, SETTINGS, tell=told.append)
+    evaluate([replace(one, model="net-3")], sets[:1], out, watch=watch)
     assert (table(out)[2]["imagenet-r"], table(out)[2]["val"]) == ("", rows[0]["val"])
     assert set(read_predictions(out / "predictions/imagenet-r.npz")) == {"labels", "net-2"}
-    assert "net-3: takes the place of a row of that name, which had other accuracies on" in told[-1]
+    assert "net-3: takes the place of a row of that name, which had other accuracies on" in watch.told[-1]
 
 
 def test_a_test_set_that_is_added_blanks_no_other(root: Path, tmp_path: Path) -> None:
     """The same model on one more test set, without its group: the same table as by one call with both."""
     (plan,) = seeded(tmp_path, 1)
     plan, out = replace(plan, group="untrained"), tmp_path / "out"
-    told: list[str] = []
-    evaluate_models([plan], opened(root, "val"), out, SETTINGS)
-    evaluate_models([replace(plan, group="")], opened(root, "imagenet-r"), out, SETTINGS, tell=told.append)
-    evaluate_models([plan], opened(root, "val", "imagenet-r"), tmp_path / "once", SETTINGS)
+    watch = Telling()
+    evaluate([plan], opened(root, "val"), out)
+    evaluate([replace(plan, group="")], opened(root, "imagenet-r"), out, watch=watch)
+    evaluate([plan], opened(root, "val", "imagenet-r"), tmp_path / "once")
     assert table(out) == table(tmp_path / "once")
     assert table(out)[0]["val"] != ""
-    assert not [sentence for sentence in told if "takes the place" in sentence]
+    assert not [sentence for sentence in watch.told if "takes the place" in sentence]
     assert set(read_predictions(out / "predictions/val.npz")) == {"labels", "net-1"}
     # A table without digests, as of an earlier version: nothing says that its models are these.
     (tmp_path / "old").mkdir()
     lines = [row | {"classifier": ""} for row in table(out)]
     shutil.copy(out / "columns.csv", tmp_path / "old/columns.csv")
     write_table(tmp_path / "old/accuracies.csv", list(lines[0]), (list(line.values()) for line in lines))
-    evaluate_models([plan], opened(root, "imagenet-r"), tmp_path / "old", SETTINGS, tell=told.append)
-    assert (table(tmp_path / "old")[0]["val"], "takes the place" in told[-1]) == ("", True)
+    evaluate([plan], opened(root, "imagenet-r"), tmp_path / "old", watch=watch)
+    assert (table(tmp_path / "old")[0]["val"], "takes the place" in watch.told[-1]) == ("", True)
 
 
 def test_a_column_of_other_classes_or_images_is_refused(root: Path, tmp_path: Path) -> None:
     """The classes that val shares with two sets can be as many and not the same."""
     val, first, other = opened(root, "val", "imagenet-r", "imagenet-a")
-    evaluate_models([PLAN], [val, first], tmp_path, SETTINGS, scopes=["shared"])
+    evaluate([PLAN], [val, first], tmp_path, scopes=["shared"])
     before = {path: path.read_bytes() for path in tmp_path.glob("*.csv")}
     with pytest.raises(UserError, match="'val-on-shared-classes' was val on 3 classes, and now is val on 3 others"):
-        evaluate_models([PLAN], [val, other], tmp_path, SETTINGS, scopes=["shared"])
+        evaluate([PLAN], [val, other], tmp_path, scopes=["shared"])
     facts = (tmp_path / "columns.csv").read_text()
     (tmp_path / "columns.csv").write_text(facts.replace(",12,", ",13,"))
     with pytest.raises(UserError, match="was of 13 images, and now is of 12; give another --out"):
-        evaluate_models([PLAN], [val, first], tmp_path, SETTINGS, scopes=["shared"])
+        evaluate([PLAN], [val, first], tmp_path, scopes=["shared"])
     (tmp_path / "columns.csv").write_text(facts)
     assert {path: path.read_bytes() for path in tmp_path.glob("*.csv")} == before
     (tmp_path / "columns.csv").unlink()
     with pytest.raises(UserError, match=r"columns.csv beside it does not say what 'val-on-shared-classes' is"):
-        evaluate_models([PLAN], [val, first], tmp_path, SETTINGS, scopes=["shared"])
+        evaluate([PLAN], [val, first], tmp_path, scopes=["shared"])
 
 
 def test_a_model_that_cannot_be_loaded_does_not_lose_the_others(root: Path, tmp_path: Path) -> None:
     good = seeded(tmp_path, 1, 2)
     (tmp_path / "bad.pth").write_bytes(b"no checkpoint")
     bad = ModelPlan("bad", "timm:test_vit", checkpoint=tmp_path / "bad.pth")
-    found = evaluate_models([good[0], bad, good[1]], opened(root, "imagenet-r"), tmp_path / "out", SETTINGS)
-    assert [row["model"] for row in table(tmp_path / "out")] == ["net-1", "net-2"]
-    assert list(found.passed_over) == ["bad"]
-    assert "bad.pth" in found.passed_over["bad"]
+    out, request = tmp_path / "out", ShiftRequest([good[0], bad, good[1]], opened(root, "imagenet-r"), SETTINGS)
+    run_study(request, out)
+    assert [row["model"] for row in table(out)] == ["net-1", "net-2"]
+    assert [notice.domain for notice in request.plan(out, 1).notices] == ["bad"]
+    with pytest.raises(UserError, match="1 of 3 models could not be loaded .bad: .*bad.pth"):
+        request.refuse_passed_over(out)
     with pytest.raises(UserError, match="no model is scored; bad: .*bad.pth"):
-        evaluate_models([bad], opened(root, "imagenet-r"), tmp_path / "none", SETTINGS)
+        evaluate([bad], opened(root, "imagenet-r"), tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
 
-def test_models_done_are_written_when_a_later_one_stops_the_run(root: Path, tmp_path: Path) -> None:
-    class StoppedError(Exception):
-        pass
+class StoppedError(Exception):
+    pass
 
-    def stop_at_the_second(model: str, _: str) -> Any:
-        if model == "net-2":
+
+class StopAt(Telling):
+    """A watch that stops the study where a model comes to a test set."""
+
+    def __init__(self, model: str, test_set: str) -> None:
+        super().__init__()
+        self.place = model, test_set
+
+    def extracting(self, domain: str, split: str) -> Any:
+        if (domain, split) == self.place:
             raise StoppedError
-        return lambda progress: None
+        return super().extracting(domain, split)
 
-    plans = seeded(tmp_path, 1, 2)
+
+def test_models_done_are_written_when_a_later_one_stops_the_run(root: Path, tmp_path: Path) -> None:
+    plans, out = seeded(tmp_path, 1, 2), tmp_path / "out"
     with pytest.raises(StoppedError):
-        evaluate_models(plans, opened(root, "imagenet-r"), tmp_path / "out", SETTINGS, watch=stop_at_the_second)
-    assert [row["model"] for row in table(tmp_path / "out")] == ["net-1"]
+        evaluate(plans, opened(root, "imagenet-r"), out, watch=StopAt("net-2", "imagenet-r"))
+    assert [row["model"] for row in table(out)] == ["net-1"]
 
 
 def test_predictions_lead_to_agreement(root: Path, tmp_path: Path) -> None:
@@ -127,12 +137,12 @@ def test_predictions_lead_to_agreement(root: Path, tmp_path: Path) -> None:
     cifar = ModelPlan("cifar", "timm:test_vit", classes="cifar-10", weights="random")
     names = ("file", "a/b", "c")
     plans = [replace(plan, model=name) for plan, name in zip(seeded(tmp_path, 1, 2, 3), names, strict=True)]
-    rows = evaluate_models([*plans, cifar], sets, out, SETTINGS, scopes=["own", "imagenet-r"]).rows
+    rows = evaluate([*plans, cifar], sets, out, scopes=["own", "imagenet-r"])
     for row in rows:
         for column, accuracy in row.accuracy.items():
             made = read_predictions(out / f"predictions/{column}.npz")
             assert len(made["labels"]) == row.images[column]
-            assert (made[row.plan.model] == made["labels"]).mean() == pytest.approx(accuracy)
+            assert (made[row.model] == made["labels"]).mean() == pytest.approx(accuracy)
     assert list(read_predictions(out / "predictions/cifar-10.2.npz")) == ["labels", "cifar"]
     known, shifted = (out / f"predictions/{name}.npz" for name in ("val-on-imagenet-r-classes", "imagenet-r"))
     on_ood = read_predictions(shifted)
@@ -146,17 +156,17 @@ def test_predictions_lead_to_agreement(root: Path, tmp_path: Path) -> None:
     ends = {0.0: 0.5 / 16, 1.0: 15.5 / 16}  # of 15 images
     assert study.line.ood_agreement == pytest.approx([ends.get(share, share) for share in map(float, expected)])
     with pytest.raises(UserError, match="cannot be called 'labels'"):
-        evaluate_models([replace(PLAN, model="labels")], sets, tmp_path / "bad", SETTINGS)
+        evaluate([replace(PLAN, model="labels")], sets, tmp_path / "bad")
 
 
 def test_predictions_of_other_images_are_refused(root: Path, tmp_path: Path) -> None:
-    evaluate_models([PLAN], opened(root, "imagenet-r"), tmp_path, SETTINGS)
+    evaluate([PLAN], opened(root, "imagenet-r"), tmp_path)
     path = tmp_path / "predictions/imagenet-r.npz"
     made = dict(read_predictions(path))
     write_predictions(path, made | {"labels": made["labels"][::-1]})
     before = (tmp_path / "accuracies.csv").read_bytes()
     with pytest.raises(UserError, match=r"imagenet-r.npz: has predictions of other images, or of other classes"):
-        evaluate_models([replace(PLAN, model="new")], opened(root, "imagenet-r"), tmp_path, SETTINGS)
+        evaluate([replace(PLAN, model="new")], opened(root, "imagenet-r"), tmp_path)
     assert (tmp_path / "accuracies.csv").read_bytes() == before
 
 
@@ -164,11 +174,11 @@ def test_images_left_out_are_counted(root: Path, tmp_path: Path) -> None:
     shutil.copytree(root / "imagenet-r", tmp_path / "sets/imagenet-r")
     for number in (1, 3):
         (tmp_path / f"sets/imagenet-r/{CATS[0]}/art_{number}.jpg").write_bytes(b"\xff\xd8 not all of a JPEG")
-    told: list[str] = []
-    rows = evaluate_models(
+    watch = Telling()
+    rows = evaluate(
         seeded(tmp_path, 1, 2), opened(tmp_path / "sets", "imagenet-r"), tmp_path / "out",
-        replace(SETTINGS, on_error="report"), tell=told.append,
-    ).rows  # fmt: skip
+        replace(SETTINGS, on_error="report"), watch=watch,
+    )  # fmt: skip
     assert [row.images for row in rows] == [{"imagenet-r": 13}] * 2
-    said = [sentence for sentence in told if "damaged" in sentence]
+    said = [sentence for sentence in watch.told if "damaged" in sentence]
     assert said == ["imagenet-r: images that are damaged and were left out: 2 of 15"]

@@ -11,13 +11,13 @@ import pytest
 import timm
 import torch
 from PIL import Image
-from shift_places import CATS, DOGS, PLAN, SETTINGS, SYNSETS, make_sets, opened, table
+from shift_places import CATS, DOGS, PLAN, SYNSETS, Telling, evaluate, make_sets, opened, table
 
 from unseen.errors import UserError
 from unseen.images.shift_sets.labels import CIFAR_10, imagenet_classes
 from unseen.metrics.class_subset import subset_accuracy
 from unseen.ontology.class_mapping import imagenet_to_cifar10
-from unseen.studies.shifts.models import evaluate_models, table_columns
+from unseen.studies.shifts.columns import table_columns
 from unseen.studies.shifts.plans import ModelPlan, load_model, read_plans
 
 
@@ -28,9 +28,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_accuracies_are_those_of_the_model_itself(root: Path, tmp_path: Path) -> None:
     """Decoded, normalised and scored by timm and a loop, with none of our code between."""
-    (row,) = evaluate_models(
-        [PLAN], opened(root, "val", "imagenet-r"), tmp_path, SETTINGS, scopes=["own", "imagenet-r"]
-    ).rows
+    (row,) = evaluate([PLAN], opened(root, "val", "imagenet-r"), tmp_path, scopes=["own", "imagenet-r"])
     torch.manual_seed(0)
     network = timm.create_model("test_vit", num_classes=1000).eval()
     config = timm.data.resolve_model_data_config(network)
@@ -55,21 +53,19 @@ def test_accuracies_are_those_of_the_model_itself(root: Path, tmp_path: Path) ->
 
 def test_logits_are_computed_once(root: Path, tmp_path: Path) -> None:
     sets = opened(root, "val", "imagenet-r")
-    evaluate_models([PLAN], sets, tmp_path, SETTINGS)
+    evaluate([PLAN], sets, tmp_path)
     manifests = sorted(tmp_path.glob("logits/*/manifest.json"))
     before = [file.stat().st_mtime_ns for file in manifests]
-    progress = []
-    evaluate_models(
-        [PLAN], sets, tmp_path, SETTINGS, scopes=["shared"], watch=lambda *names: lambda _: progress.append(names)
-    )
+    watch = Telling()
+    evaluate([PLAN], sets, tmp_path, scopes=["shared"], watch=watch)
     assert [file.stat().st_mtime_ns for file in manifests] == before
-    assert progress == []
+    assert watch.extracted == []
     assert len(manifests) == 2
 
 
 def test_objectnet_counts_either_clock(root: Path, tmp_path: Path) -> None:
     sets = opened(root, "val", "objectnet")
-    (row,) = evaluate_models([PLAN], sets, tmp_path, SETTINGS, scopes=["own", "objectnet"]).rows
+    (row,) = evaluate([PLAN], sets, tmp_path, scopes=["own", "objectnet"])
     assert row.accuracy["objectnet"] == 1.0  # one class kept, whose two columns are both right
     assert row.images["val-on-objectnet-classes"] == 8  # analog and digital clocks
 
@@ -78,16 +74,16 @@ def test_models_of_both_worlds_under_a_mapping(root: Path, tmp_path: Path) -> No
     """A mapping changes no column that is called like a test set, and says what it leaves out of the others."""
     mapping = imagenet_to_cifar10().of
     plans = [PLAN, ModelPlan("cifar", "timm:test_vit", classes="cifar-10", weights="random")]
-    sets, told = opened(root, "val", "cifar-10.2"), list[str]()
-    rows = evaluate_models(
-        plans, sets, tmp_path, SETTINGS, scopes=["own", "shared", "cifar-10.2"], mapping=mapping, tell=told.append
-    ).rows
+    sets, watch = opened(root, "val", "cifar-10.2"), Telling()
+    rows = evaluate(plans, sets, tmp_path, scopes=["own", "shared", "cifar-10.2"], mapping=mapping, watch=watch)
     for row in rows:
         assert row.images["val-on-mapped-classes"] == 16  # cats and dogs; clocks are nothing of CIFAR's
         assert row.images["cifar-10.2-on-mapped-classes"] == 18  # no deer: no class of ImageNet is one
         assert row.images["cifar-10.2-on-shared-classes"] == 4
-    assert any(sentence.startswith("cifar-10.2-on-mapped-classes: 1 of 10") and "deer" in sentence for sentence in told)
-    without = evaluate_models(plans, sets, tmp_path / "plain", SETTINGS).rows
+    assert any(
+        sentence.startswith("cifar-10.2-on-mapped-classes: 1 of 10") and "deer" in sentence for sentence in watch.told
+    )
+    without = evaluate(plans, sets, tmp_path / "plain")
     assert [set(row.accuracy) for row in without] == [{"val"}, {"cifar-10.2"}]
     for row, plain in zip(rows, without, strict=True):
         named_like_sets = {name: row.accuracy[name] for name in row.accuracy if name in ("val", "cifar-10.2")}
@@ -97,13 +93,13 @@ def test_models_of_both_worlds_under_a_mapping(root: Path, tmp_path: Path) -> No
 
 def test_a_model_without_the_outputs_costs_no_pass(root: Path, tmp_path: Path) -> None:
     cifar = ModelPlan("cifar", "timm:test_vit", classes="cifar-10", weights="random")
-    told: list[str] = []
-    (row,) = evaluate_models([cifar], opened(root, "val", "cifar-10.2"), tmp_path, SETTINGS, tell=told.append).rows
+    watch = Telling()
+    (row,) = evaluate([cifar], opened(root, "val", "cifar-10.2"), tmp_path, watch=watch)
     assert set(row.accuracy) == {"cifar-10.2"}
     assert len(list(tmp_path.glob("logits/*/manifest.json"))) == 1
-    assert [sentence for sentence in told if "passes val over" in sentence and "--mapping" in sentence] == told[-1:]
+    assert "passes val over" in watch.told[-1]
     with pytest.raises(UserError, match="no model has outputs for all classes of any column.*--outputs"):
-        evaluate_models([cifar], opened(root, "val"), tmp_path / "none", SETTINGS)
+        evaluate([cifar], opened(root, "val"), tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
 
@@ -122,13 +118,13 @@ def test_all_plans_are_checked_before_the_first_model(
 ) -> None:
     second = replace(PLAN, model="second", **change)
     with pytest.raises(UserError, match=message):
-        evaluate_models([PLAN, second], opened(root, "imagenet-r"), tmp_path / "out", SETTINGS)
+        evaluate([PLAN, second], opened(root, "imagenet-r"), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_end_to_end_into_a_fit(root: Path, tmp_path: Path) -> None:
     """Several untrained networks, told apart by checkpoints, and effective robustness of the table they give."""
-    from unseen.studies.shifts.study import ShiftSettings, effective_robustness
+    from unseen.api.shifts import effective_robustness
     from unseen.studies.shifts.table import read_accuracies
 
     lines = ["model,backbone,group,checkpoint"]
@@ -138,7 +134,7 @@ def test_end_to_end_into_a_fit(root: Path, tmp_path: Path) -> None:
         lines.append(f"net-{seed},timm:test_vit,{'even' if seed % 2 == 0 else 'odd'},{seed}.pth")
     (tmp_path / "models.csv").write_text("\n".join(lines) + "\n")
     sets = opened(root, "val", "imagenetv2-matched-frequency-format-val")
-    rows = evaluate_models(read_plans(tmp_path / "models.csv"), sets, tmp_path / "out", SETTINGS).rows
+    rows = evaluate(read_plans(tmp_path / "models.csv"), sets, tmp_path / "out")
     assert len(table(tmp_path / "out")) == 5
     ood = "imagenetv2-matched-frequency-format-val"
     study = effective_robustness(
@@ -146,12 +142,13 @@ def test_end_to_end_into_a_fit(root: Path, tmp_path: Path) -> None:
         "val",
         ood,
         group="group",
-        settings=ShiftSettings(sizes={"val": 24, ood: 24}, resamples=50),
+        sizes={"val": 24, ood: 24},
+        resamples=50,
     )
     assert study.table.unit == "fraction"
     assert [score.model for score in study.fits[0].scores] == [f"net-{seed}" for seed in range(5)]
     found = {score.model: score.accuracy for score in study.fits[0].scores}
-    given = {row.plan.model: row.accuracy[ood] for row in rows}
+    given = {row.model: row.accuracy[ood] for row in rows}
     inside = {model: value for model, value in given.items() if 0 < value < 1}
     assert inside
     assert {model: found[model] for model in inside} == pytest.approx(inside, abs=1e-6)

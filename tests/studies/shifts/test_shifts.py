@@ -8,16 +8,17 @@ import pandas as pd
 import pytest
 from scipy import special
 
+from unseen.api.shifts import effective_robustness
 from unseen.errors import UserError
 from unseen.metrics.accuracy_scales import PROBIT
 from unseen.metrics.robustness import Method, fit_logits
 from unseen.studies.shifts.groups import AVERAGE, group_scores
 from unseen.studies.shifts.notes import notes
-from unseen.studies.shifts.study import LeftOut, ShiftSettings, effective_robustness
+from unseen.studies.shifts.study import LeftOut
 from unseen.studies.shifts.table import read_accuracies, shift_table
 
 TESTBED = Path(__file__).parents[4] / "shared/data/imagenet_testbed_top1.csv"
-QUICK = ShiftSettings(resamples=50)
+QUICK: dict[str, Any] = {"resamples": 50}
 
 
 def a_table(n: int = 24, seed: int = 0) -> pd.DataFrame:
@@ -42,7 +43,7 @@ def plain_rho(table: pd.DataFrame, ids: list[str], ood: str, inside: Any) -> np.
 
 def test_fits_scores_and_intervals() -> None:
     table = a_table()
-    study = effective_robustness(table, id=["photos", "web"], ood="sketch", group="group", settings=QUICK)
+    study = effective_robustness(table, id=["photos", "web"], ood="sketch", group="group", **QUICK)
     (fit,) = study.fits
     expected = plain_rho(table, ["photos", "web"], "sketch", np.full(24, True))
     assert [score.model for score in fit.scores] == list(table.model)
@@ -60,7 +61,7 @@ def test_fits_scores_and_intervals() -> None:
 def test_single_id_misleads_and_multi_id_repairs_it() -> None:
     """What the paper is about, where it holds by construction."""
     table = a_table(60)
-    study = effective_robustness(table, id=["photos", "web"], ood=["sketch", "art"], group="group", settings=QUICK)
+    study = effective_robustness(table, id=["photos", "web"], ood=["sketch", "art"], group="group", **QUICK)
     mean = {
         (score.id_sets, score.group): score.mean for score in group_scores(study) if score.ood == AVERAGE
     }  # fmt: skip
@@ -72,7 +73,7 @@ def test_single_id_misleads_and_multi_id_repairs_it() -> None:
 @pytest.mark.parametrize("fit_on", ["group in {photos}", lambda t: t.group == "photos"])
 def test_models_outside_the_fit_are_only_scored(fit_on: Any) -> None:
     table = a_table()
-    study = effective_robustness(table, id="web", ood="sketch", group="group", fit_on=fit_on, settings=QUICK)
+    study = effective_robustness(table, id="web", ood="sketch", group="group", fit_on=fit_on, **QUICK)
     inside = (table.group == "photos").to_numpy()
     expected = plain_rho(table, ["web"], "sketch", inside)
     (fit,) = study.fits
@@ -89,7 +90,7 @@ def test_models_outside_the_fit_are_only_scored(fit_on: Any) -> None:
 def test_averages_are_over_ood_sets_then_models() -> None:
     table = a_table()
     table.loc[3, "art"] = np.nan
-    study = effective_robustness(table, id=["photos", "web"], ood=["sketch", "art"], group="group", settings=QUICK)
+    study = effective_robustness(table, id=["photos", "web"], ood=["sketch", "art"], group="group", **QUICK)
     kept = table.art.notna().to_numpy()
     sketch = plain_rho(table, ["photos", "web"], "sketch", np.full(24, True))
     art = np.full(24, np.nan)
@@ -110,8 +111,7 @@ def test_percent_fractions_and_text_give_the_same() -> None:
     fractions = table.assign(**{name: table[name] / 100 for name in ("photos", "web", "sketch")})
     text = table.astype(str)
     studies = [
-        effective_robustness(made, id=["photos", "web"], ood="sketch", settings=QUICK)
-        for made in (table, fractions, text)
+        effective_robustness(made, id=["photos", "web"], ood="sketch", **QUICK) for made in (table, fractions, text)
     ]
     assert [study.table.unit for study in studies] == ["percent", "fraction", "percent"]
     first = [score.rho for score in studies[0].fits[0].scores]
@@ -122,12 +122,12 @@ def test_percent_fractions_and_text_give_the_same() -> None:
 def test_accuracies_of_exactly_0_and_100() -> None:
     table = a_table()
     table.loc[0, "sketch"], table.loc[1, "photos"] = 0.0, 100.0
-    (fit,) = effective_robustness(table, id="photos", ood="sketch", settings=QUICK).fits
+    (fit,) = effective_robustness(table, id="photos", ood="sketch", **QUICK).fits
     assert {model: why.text for model, why in fit.left_out.items()} == {
         "m0": "exactly 0% on sketch, of unknown size", "m1": "exactly 100% on photos, of unknown size",
     }  # fmt: skip
-    sized = ShiftSettings(resamples=50, sizes={"sketch": 199, "photos": 999})
-    (fit,) = effective_robustness(table, id="photos", ood="sketch", settings=sized).fits
+    sized = {"sketch": 199, "photos": 999}
+    (fit,) = effective_robustness(table, id="photos", ood="sketch", sizes=sized, **QUICK).fits
     assert fit.left_out == {}
     assert fit.scores[0].accuracy == pytest.approx(0.5 / 200)
     assert fit.scores[1].id_accuracy == (pytest.approx(999.5 / 1000),)
@@ -137,8 +137,9 @@ def test_minimum_gaps_and_another_method() -> None:
     table = a_table()
     table.loc[2, "web"] = np.nan
     low = table.photos.min()
-    chosen = ShiftSettings(resamples=50, minimum={"photos": low + 0.001}, method=Method(PROBIT))
-    (fit,) = effective_robustness(table, id=["photos", "web"], ood="sketch", settings=chosen).fits
+    (fit,) = effective_robustness(
+        table, id=["photos", "web"], ood="sketch", minimum={"photos": low + 0.001}, method=Method(PROBIT), **QUICK
+    ).fits
     worst = table.model[table.photos.idxmin()]
     assert fit.left_out == {
         "m2": LeftOut("gap", "no accuracy on web"),
@@ -146,15 +147,15 @@ def test_minimum_gaps_and_another_method() -> None:
     }
     assert fit.fit.method.scale is PROBIT
     with pytest.raises(UserError, match="no test set 'phots' in this fit.*did you mean photos"):
-        effective_robustness(table, id="photos", ood="sketch", settings=ShiftSettings(sizes={"phots": 5}))
+        effective_robustness(table, id="photos", ood="sketch", sizes={"phots": 5})
     with pytest.raises(UserError, match="'sketch' is OOD"):
-        effective_robustness(table, id="photos", ood="sketch", settings=ShiftSettings(minimum={"sketch": 5}))
+        effective_robustness(table, id="photos", ood="sketch", minimum={"sketch": 5})
 
 
 def test_who_is_left_out_is_said_by_name() -> None:
     table = a_table()
     table.loc[[2, 5], "web"], table.loc[5, "sketch"] = np.nan, 0.0
-    study = effective_robustness(table, id=["photos", "web"], ood=["sketch", "art"], settings=QUICK)
+    study = effective_robustness(table, id=["photos", "web"], ood=["sketch", "art"], **QUICK)
     assert study.fits[0].left_out == dict.fromkeys(("m2", "m5"), LeftOut("gap", "no accuracy on web"))
     told = notes(study)
     assert [sentence.split(":")[0] for sentence in told] == ["sketch", "art"]
@@ -167,7 +168,7 @@ def test_who_is_left_out_is_said_by_name() -> None:
 def test_few_models_for_the_coefficients_are_said(n: int, ids: int, few: bool) -> None:
     table = a_table(n)
     names = ["photos", "web"][:ids]
-    study = effective_robustness(table, id=names, ood="sketch", settings=QUICK)
+    study = effective_robustness(table, id=names, ood="sketch", **QUICK)
     fit = study.fits[0].fit
     assert (fit.few_models, fit.degrees_of_freedom) == (few, n - ids - 1)
     assert fit.adjusted_r2 == pytest.approx(1 - (1 - fit.r2) * (n - 1) / (n - ids - 1))
@@ -184,8 +185,7 @@ def test_r2_by_chance_is_that_of_random_id_accuracies() -> None:
 def test_sizes_widen_intervals() -> None:
     table = a_table()
     plain, noisy = (
-        effective_robustness(table, id="photos", ood="sketch", settings=ShiftSettings(sizes=sizes)).fits[0]
-        for sizes in ({}, {"sketch": 300})
+        effective_robustness(table, id="photos", ood="sketch", sizes=sizes).fits[0] for sizes in ({}, {"sketch": 300})
     )
     widths = [np.mean([score.high - score.low for score in fit.scores]) for fit in (plain, noisy)]
     assert widths[1] > widths[0]
@@ -194,13 +194,13 @@ def test_sizes_widen_intervals() -> None:
 
 def test_groups_are_held_out_where_the_rest_is_enough() -> None:
     table = a_table()
-    (fit,) = effective_robustness(table, id="photos", ood="sketch", group="group", settings=QUICK).fits
+    (fit,) = effective_robustness(table, id="photos", ood="sketch", group="group", **QUICK).fits
     own, other = (plain_rho(table, ["photos"], "sketch", table.group == name) for name in ("web", "photos"))
     errors = np.where(table.group == "photos", np.abs(own), np.abs(other))
     assert fit.by_group[0].held_out == pytest.approx(errors.mean())
     assert fit.by_group[0].held_out > fit.held_out.held_out
     lonely = table.assign(group=["one"] * 23 + ["two"])
-    (fit,) = effective_robustness(lonely, id="photos", ood="sketch", group="group", settings=QUICK).fits
+    (fit,) = effective_robustness(lonely, id="photos", ood="sketch", group="group", **QUICK).fits
     assert fit.by_group == ()
 
 
@@ -257,7 +257,7 @@ def test_natural_shifts_of_the_testbed(ood: str, on: str) -> None:
     if not TESTBED.is_file():
         pytest.skip("needs imagenet_testbed_top1.csv in ../shared/data")
     table = pd.read_csv(TESTBED)
-    (fit,) = effective_robustness(read_accuracies(TESTBED), id=on, ood=ood, unit="percent", settings=QUICK).fits
+    (fit,) = effective_robustness(read_accuracies(TESTBED), id=on, ood=ood, unit="percent", **QUICK).fits
     part = table[[on, ood]].dropna()
     part = part[(part > 0).all(axis=1)]
     expected = plain_rho(part, [on], ood, np.full(len(part), True))
@@ -299,7 +299,7 @@ def cell(row: int, column: str, value: object) -> pd.DataFrame:
 )
 def test_bad_tables_are_one_sentence(table: pd.DataFrame, options: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message) as error:
-        effective_robustness(table, **{"id": "photos", "ood": "sketch", "settings": QUICK} | options)
+        effective_robustness(table, **{"id": "photos", "ood": "sketch", **QUICK} | options)
     assert "\n" not in str(error.value)
 
 

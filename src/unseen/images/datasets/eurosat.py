@@ -16,4 +16,5 @@ DATASET = Dataset(
     get="Hugging Face, torchgeo/eurosat (torchvision's source): EuroSAT.zip, unpacked into the folder eurosat",
     licence="MIT",
     citation="Helber et al. 2019, EuroSAT: A Novel Dataset and Deep Learning Benchmark for Land Use",
+    column=1,
 )

@@ -36,4 +36,5 @@ DATASET = Dataset(
     get="ISIC Archive, challenge 2018: ISIC2018_Task3_Training_Input.zip, ISIC2018_Task3_Training_GroundTruth.zip",
     licence="CC BY-NC 4.0",
     citation="Tschandl et al. 2018, The HAM10000 Dataset; Codella et al. 2019, Skin Lesion Analysis",
+    column=2,
 )

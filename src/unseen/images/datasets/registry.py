@@ -1,34 +1,24 @@
-"""All data sets of the task study, by name."""
+"""All data sets of the task study, by name: a module of this package that defines `DATASET` is one."""
+
+from typing import get_args
 
 from unseen.errors import UserError, did_you_mean
-from unseen.images.datasets import (
-    aircraft,
-    caltech101,
-    cars,
-    chestx,
-    cifar10,
-    cifar100,
-    cropdiseases,
-    digits,
-    drawings,
-    dtd,
-    eurosat,
-    fashion_mnist,
-    flowers,
-    food101,
-    isic,
-    pets,
-    sun397,
-    voc2007,
-)
-from unseen.images.datasets.dataset import Dataset
+from unseen.images.datasets.dataset import Dataset, FewShot
+from unseen.plugins import plugins
 
-KORNBLITH = (aircraft, caltech101, cars, cifar10, cifar100, dtd, flowers, food101, pets, sun397, voc2007)
-CD_FSL = (cropdiseases, eurosat, isic, chestx)
-EVERYWHERE = (digits, drawings, fashion_mnist)
 
-DATASETS: dict[str, Dataset] = {module.DATASET.name: module.DATASET for module in (*KORNBLITH, *CD_FSL, *EVERYWHERE)}
-"""In the order of the paper's tables, then those that come in packages."""
+def find_datasets() -> dict[str, Dataset]:
+    """By name, in the order of the paper's tables, then those that are not in the paper."""
+    found: list[Dataset] = plugins(__package__, "DATASET")
+    return {dataset.name: dataset for dataset in sorted(found, key=_order)}
+
+
+def _order(dataset: Dataset) -> tuple[int, int, str]:
+    family = get_args(FewShot).index(dataset.few_shot) if dataset.few_shot else 0
+    return family, dataset.column, dataset.name
+
+
+DATASETS = find_datasets()
 
 
 def get_dataset(name: str) -> Dataset:

@@ -12,6 +12,7 @@ SETS = (
         images=DATASET.counts["test"],
         layouts=DATASET.layouts,
         part="test",
+        shifted=False,
         get=DATASET.get,
         licence=DATASET.licence,
         citation=DATASET.citation,

@@ -29,5 +29,6 @@ VAL = ShiftSet(
     get="image-net.org: ILSVRC2012_img_val.tar and the development kit",
     licence="research only",
     citation="Russakovsky et al. 2015, ImageNet Large Scale Visual Recognition Challenge",
+    shifted=False,
 )
 SETS = (VAL,)

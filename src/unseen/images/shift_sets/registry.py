@@ -1,30 +1,26 @@
-"""All test sets of the shift study, by name."""
+"""All test sets of the shift study, by name: a module of this package that defines `SETS` has some."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import get_args
 
 from unseen.errors import UserError, did_you_mean
-from unseen.images.shift_sets import (
-    cifar10_1,
-    cifar10_2,
-    cifar10_test,
-    cinic10,
-    imagenet_a,
-    imagenet_c,
-    imagenet_r,
-    imagenet_sketch,
-    imagenet_v2,
-    imagenet_val,
-    objectnet,
-)
-from unseen.images.shift_sets.shift_set import ShiftSet
+from unseen.images.shift_sets.shift_set import LabelSpace, ShiftSet
+from unseen.plugins import plugins
 
-MODULES = (
-    imagenet_val, imagenet_v2, imagenet_r, imagenet_sketch, imagenet_a, objectnet, cifar10_test, cifar10_1, cifar10_2,
-    cinic10, imagenet_c,
-)  # fmt: skip
-SHIFT_SETS: dict[str, ShiftSet] = {found.name: found for module in MODULES for found in module.SETS}
+
+def find_shift_sets() -> dict[str, ShiftSet]:
+    """By name: those of ImageNet's classes, then of others; first what the others are shifts of."""
+    found: list[tuple[ShiftSet, ...]] = plugins(__package__, "SETS")
+    return {each.name: each for sets in sorted(found, key=_order) for each in sets}
+
+
+def _order(sets: Sequence[ShiftSet]) -> tuple[int, bool, str]:
+    return get_args(LabelSpace).index(sets[0].space), sets[0].shifted, sets[0].name
+
+
+SHIFT_SETS = find_shift_sets()
 
 
 def get_sets(names: Sequence[str]) -> tuple[ShiftSet, ...]:

@@ -26,6 +26,7 @@ class ShiftSet:
         layouts: the first that is found is read.
         get: the site and the files to take from it.
         part: of the listing, the images that test.
+        shifted: False for what others of the same labels are shifts of.
         revision: raised when this code comes to give other pixels or labels for the same files.
     """
 
@@ -39,6 +40,7 @@ class ShiftSet:
     licence: str
     citation: str
     part: str = ALL
+    shifted: bool = True
     revision: int = 1
 
     @property

@@ -2,18 +2,17 @@
 
 from collections.abc import Sequence
 from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
 
 from unseen.errors import UserError, did_you_mean
 from unseen.ontology.information import Floats
 from unseen.ontology.space import Measure, Space
+from unseen.plugins import plugins
 
 
 @cache
 def all_measures() -> dict[str, Measure]:
     """Every measure by name, in alphabetical order."""
-    found = [import_module(f"{__name__}.{module.name}").MEASURE for module in iter_modules(__path__)]
+    found: list[Measure] = plugins(__name__, "MEASURE")
     return {measure.name: measure for measure in sorted(found, key=lambda measure: measure.name)}
 
 

@@ -1,18 +1,27 @@
-"""Probes by name, one file each: a module here that defines `PROBE` is a probe, known by its name."""
+"""Probes by name, one file each: a module here that defines `PROBE` is a probe, known by its name.
+
+The kinds of jobs that such a module defines or imports are known by the names of their classes.
+"""
 
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
 
 from unseen.errors import UserError, did_you_mean
-from unseen.probes.probe import Probe
+from unseen.plugins import plugins
+from unseen.probes.job import Job
+from unseen.probes.probe import Probe, ProbeJob
 
 
 @cache
 def all_probes() -> dict[str, type[Probe]]:
     """Every probe by name, in alphabetical order."""
-    found: list[type[Probe]] = [import_module(f"{__name__}.{module.name}").PROBE for module in iter_modules(__path__)]
+    found: list[type[Probe]] = plugins(__name__, "PROBE")
     return {probe.name: probe for probe in sorted(found, key=lambda probe: probe.name)}
+
+
+def feature_probes() -> dict[str, type[Probe]]:
+    """Those for feature vectors."""
+    return {name: probe for name, probe in all_probes().items() if probe.input == "vectors"}
 
 
 def get_probe(name: str) -> Probe:
@@ -21,3 +30,11 @@ def get_probe(name: str) -> Probe:
     if name not in known:
         raise UserError(f"no probe '{name}'{did_you_mean(name, known) or '; there are ' + ', '.join(known)}")
     return known[name]()
+
+
+@cache
+def job_kinds() -> dict[str, type[Job]]:
+    """Every kind of job by the name of its class."""
+    modules = [import_module(probe.__module__) for probe in all_probes().values()]
+    classes = [each for module in modules for each in vars(module).values() if isinstance(each, type)]
+    return {each.__name__: each for each in (ProbeJob, *classes) if issubclass(each, Job) and each is not Job}

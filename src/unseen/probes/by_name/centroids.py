@@ -1,12 +1,25 @@
-"""The probe `centroids`: few-shot episodes as in Ericsson et al. 2021."""
+"""The probe `centroids`: few-shot episodes as in Ericsson et al. 2021.
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+Appendix A.3: 600 episodes of 5 classes with 15 queries each, of the images of all splits together, classified by the
+nearest centroid.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.errors import UserError
-from unseen.probes.probe import Fit, Probe, ProbeData
+from unseen.features.features import Features
+from unseen.probes.job import Fit, Job, read_flat
+from unseen.probes.probe import Probe, ProbeData, Size
 from unseen.probes.protocol import Setting
+
+if TYPE_CHECKING:
+    import torch
+
+WAYS, QUERIES, EPISODES = 5, 15, 600
+READING = 30.0
+"""Products with each row that reading it costs as much as, for estimates of time."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +38,10 @@ class Centroids(Probe):
     title: ClassVar[str] = "few-shot episodes with the nearest centroid (Ericsson et al.)"
     random: ClassVar[bool] = True
     default_shots: ClassVar[tuple[int | None, ...]] = (5,)
-    ways: int = 5
-    queries: int = 15
-    episodes: int = 600
+    commands: ClassVar[tuple[str, ...]] = ("unseen tasks",)
+    ways: int = WAYS
+    queries: int = QUERIES
+    episodes: int = EPISODES
     normalise: bool = False
 
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
@@ -51,7 +65,65 @@ class Centroids(Probe):
                 normalise=self.normalise,
             )
             details = {"interval": result.interval, "ways": self.ways, "episodes": self.episodes}
-            yield Fit(self.name, setting.shots, setting.seed, (("top1", result.accuracy),), details)
+            yield Fit(self.name, setting.shots, setting.seed, (("top1", result.accuracy),), details, result.interval)
+
+    def flops(self, size: Size, setting: Setting) -> float:
+        """Distances of queries to centroids, and reading all rows."""
+        distances = 2.0 * self.episodes * self.ways**2 * self.queries * size.dimension
+        return distances + READING * (size.rows + size.test_rows) * size.dimension
+
+    def memory(self, size: Size, *, gpu: bool = False) -> int:
+        return 4 * 2 * (size.rows + size.test_rows) * size.dimension
+
+
+@dataclass(frozen=True)
+class FewShotJob(Job):
+    """Everything that decides the accuracy over episodes on a data set of the task study.
+
+    Attributes:
+        protocol: the name of the study's.
+        features: content hashes of the features of all splits, in their order.
+    """
+
+    study: str
+    protocol: str
+    backbone: str
+    domain: str
+    features: tuple[str, ...]
+    shots: int
+    ways: int = WAYS
+    queries: int = QUERIES
+    episodes: int = EPISODES
+    seed: int = 0
+    revision: int = Centroids.revision
+
+    def run(self, parts: Sequence[Features], device: "torch.device", _: object) -> dict[str, Any]:
+        """What is measured; the labels of `parts` are indices into one list of classes."""
+        import numpy as np
+        import torch
+
+        from unseen.probes.centroids import centroids
+        from unseen.probes.rows import all_on_device
+
+        result = centroids(
+            all_on_device([part.X for part in parts], device, copies=2),
+            torch.from_numpy(np.concatenate([part.y for part in parts])),
+            shots=self.shots,
+            ways=self.ways,
+            queries=self.queries,
+            episodes=self.episodes,
+            seed=self.seed,
+        )
+        return {"top1": result.accuracy, "interval": result.interval}
+
+    def flops(self, rows: Mapping[str, int], dimension: int, classes: int) -> float:
+        """As of the probe, on the rows of all splits."""
+        probe = Centroids(self.ways, self.queries, self.episodes)
+        return probe.flops(Size(sum(rows.values()), 0, classes, (dimension,)), Setting(self.shots, self.seed))
+
+    @classmethod
+    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
+        yield replace(read_flat(Centroids.name, Centroids.metrics, job, values), interval=values["interval"])
 
 
 PROBE = Centroids

@@ -1,11 +1,12 @@
 """The probe `geometry`: how test features lie on the unit sphere."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from unseen.errors import UserError
-from unseen.probes.probe import Fit, Probe, ProbeData
+from unseen.probes.job import Fit, Job, read_flat
+from unseen.probes.probe import Probe, ProbeData, Size, StudyPart
 from unseen.probes.protocol import Setting
 
 
@@ -20,6 +21,8 @@ class Geometry(Probe):
 
     name: ClassVar[str] = "geometry"
     title: ClassVar[str] = "alignment and uniformity of test features (Wang & Isola)"
+    extended: ClassVar[bool] = True
+    metrics: ClassVar[tuple[str, ...]] = ("alignment", "uniformity")
     alpha: float = 2.0
     t: float = 2.0
 
@@ -28,10 +31,51 @@ class Geometry(Probe):
 
         if any(setting.shots is not None for setting in settings):
             raise UserError("geometry is of the test features, without training samples: leave out shots")
-        _, _, X_test, y_test = data.on_device()
-        values = (("alignment", alignment(X_test, y_test, self.alpha)), ("uniformity", uniformity(X_test, self.t)))
+        X, y = data.test_rows(copies=3), data.y_test
+        values = (("alignment", alignment(X, y, self.alpha)), ("uniformity", uniformity(X, self.t)))
         for setting in settings:
             yield Fit(self.name, setting.shots, setting.seed, values)
+
+    def flops(self, size: Size, setting: Setting) -> float:
+        """Of all pairs of test samples."""
+        return float(size.test_rows) ** 2 * size.dimension
+
+    def memory(self, size: Size, *, gpu: bool = False) -> int:
+        return 4 * 3 * size.test_rows * size.dimension
+
+    @classmethod
+    def jobs(cls, part: StudyPart, seeds: Sequence[int]) -> Iterator["GeometryJob"]:
+        yield GeometryJob(part.study, part.protocol.name, *part.features)
+
+
+@dataclass(frozen=True)
+class GeometryJob(Job):
+    """Everything that decides alignment (α = 2) and uniformity (t = 2) of test features.
+
+    Attributes:
+        protocol: the name of the study's.
+        train, test: content hashes of the features; those to train on only say what the classes are.
+    """
+
+    study: str
+    protocol: str
+    backbone: str
+    domain: str
+    train: str
+    test: str
+    revision: int = Geometry.revision
+
+    @property
+    def probe(self) -> Geometry:
+        return Geometry()
+
+    @property
+    def setting(self) -> Setting:
+        return Setting()
+
+    @classmethod
+    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
+        yield read_flat(Geometry.name, Geometry.metrics, job, values, seed=0)
 
 
 PROBE = Geometry

@@ -1,10 +1,19 @@
-"""The probe `kmeans`: clusters compared with classes."""
+"""The probe `kmeans`: clusters compared with classes.
 
-from collections.abc import Iterator, Mapping
+ImageNet-CoG's first version, section 3.4: k-means on the ℓ2-normalised training features from several starts; the
+clustering of least inertia is kept, and test samples go to its nearest centres and are compared with their concepts.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from unseen.probes.probe import DrawnProbe, Pairs, ProbeData
+from unseen.probes.job import Fit, Job, Pairs, read_flat
+from unseen.probes.probe import DrawnProbe, Numbers, ProbeData, Size, StudyPart
+from unseen.probes.protocol import Setting
+
+ITERATIONS = 60
+"""How many iterations a clustering takes, for estimates of time."""
 
 
 @dataclass(frozen=True)
@@ -16,26 +25,83 @@ class KMeans(DrawnProbe):
     Args:
         starts: how many.
         clusters: how many; by default one per class.
+        half: whether nearest centres are sought by 16-bit products first; by default on a GPU.
     """
 
     name: ClassVar[str] = "kmeans"
     title: ClassVar[str] = "k-means clusters compared with classes (ImageNet-CoG, first version)"
     random: ClassVar[bool] = True
+    extended: ClassVar[bool] = True
+    metrics: ClassVar[tuple[str, ...]] = ("purity", "ami", "nmi", "ari")
     starts: int = 3
     clusters: int | None = None
+    half: bool | None = None
 
     def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[tuple[str, Pairs, Mapping[str, Any]]]:
         from unseen.metrics.clustering import clustering_scores
-        from unseen.metrics.geometry import unit_rows
         from unseen.probes.kmeans import assign, kmeans
 
-        X_train, _, X_test, y_test = data.on_device()
         seeds = range(seed * self.starts, (seed + 1) * self.starts)
-        result = kmeans(unit_rows(X_train), self.clusters or data.classes, seeds=seeds)
-        scores = clustering_scores(y_test.cpu(), assign(unit_rows(X_test), result.centres).cpu())
+        X_train, X_test = data.train_rows(unit=True, copies=3), data.test_rows(unit=True)
+        result = kmeans(X_train, self.clusters or data.classes, seeds=seeds, half=self.half)
+        scores = clustering_scores(data.y_test.cpu(), assign(X_test, result.centres).cpu())
         values = tuple((name, float(value)) for name, value in asdict(scores).items())
-        details = {"inertia": result.inertia, "iterations": result.iterations, "converged": result.converged}
+        details = {
+            "inertias": list(result.inertias),
+            "iterations": result.iterations,
+            "converged": result.converged,
+        }
         yield self.name, values, details
+
+    def flops(self, size: Size, setting: Setting) -> float:
+        """Two a sample, dimension, cluster and iteration, of all starts."""
+        return 2.0 * size.rows * size.dimension * (self.clusters or size.classes) * ITERATIONS * self.starts
+
+    def memory(self, size: Size, *, gpu: bool = False) -> int:
+        """Of the 32-bit features, normalised and then centred, and of what k-means makes of them meanwhile."""
+        return 4 * 3 * size.rows * size.dimension
+
+    def multiplies(self, *, gpu: bool = False) -> Numbers:
+        return "float16" if gpu else "float32"
+
+    @classmethod
+    def jobs(cls, part: StudyPart, seeds: Sequence[int]) -> Iterator["KMeansJob"]:
+        """One, whatever the seeds: it has several starts of its own."""
+        yield KMeansJob(part.study, part.protocol.name, *part.features, half=part.gpu)
+
+
+@dataclass(frozen=True)
+class KMeansJob(Job):
+    """Everything that decides the scores of one clustering.
+
+    Attributes:
+        protocol: the name of the study's.
+        train, test: content hashes of the features.
+        seeds: of the starts.
+        half: whether nearest centres are sought by 16-bit products first, as on a GPU.
+    """
+
+    study: str
+    protocol: str
+    backbone: str
+    domain: str
+    train: str
+    test: str
+    seeds: tuple[int, ...] = tuple(range(KMeans.starts))
+    half: bool = False
+    revision: int = KMeans.revision
+
+    @property
+    def probe(self) -> KMeans:
+        return KMeans(starts=len(self.seeds), half=self.half)
+
+    @property
+    def setting(self) -> Setting:
+        return Setting(None, self.seeds[0] // len(self.seeds))
+
+    @classmethod
+    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
+        yield read_flat(KMeans.name, KMeans.metrics, job, values, seed=job["seeds"][0])
 
 
 PROBE = KMeans

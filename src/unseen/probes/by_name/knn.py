@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from unseen.probes.probe import DrawnProbe, Pairs, ProbeData
+from unseen.probes.job import Pairs
+from unseen.probes.probe import DrawnProbe, ProbeData
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class KNN(DrawnProbe):
 
     name: ClassVar[str] = "knn"
     title: ClassVar[str] = "k nearest neighbours by cosine similarity"
+    metrics: ClassVar[tuple[str, ...]] = ("top1", "top5")
     k: int | tuple[int, ...] = 20
     weights: Literal["exponential", "uniform", "distance"] = "exponential"
     temperature: float = 0.07

@@ -1,17 +1,35 @@
-"""The probe `linear`: the many-shot linear probe of Ericsson et al. 2021."""
+"""The probe `linear`: the many-shot linear probe of Ericsson et al. 2021.
 
-from collections.abc import Iterator, Mapping
+The task study chooses the penalty on the validation split of a data set; elsewhere a part of the training samples is
+drawn for it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from unseen.errors import UserError, did_you_mean
-from unseen.probes.probe import DrawnProbe, Pairs, ProbeData
+from unseen.features.by_hash import split_labels
+from unseen.features.features import Features
+from unseen.images.datasets.listing import SPLITS
+from unseen.images.datasets.multi_label import class_names, targets
+from unseen.images.datasets.open_dataset import check_classes
+from unseen.probes.calibration_values import calibration_values, read_calibrated
+from unseen.probes.job import Fit, Job, Pairs
+from unseen.probes.probe import DrawnProbe, ProbeData, Size
+from unseen.probes.protocol import LogisticProtocol, Setting
 
 if TYPE_CHECKING:
-    from unseen.probes.many_shot import ManyShotProtocol
+    import torch
+
+    from unseen.probes.many_shot import Labels, ManyShot, ManyShotProtocol, Metric, Stage
+    from unseen.probes.newton.path import Solved
 
 VALIDATION = 0.2
 """Share of each class's training samples that penalties are scored on, as where a data set has no validation split."""
+ITERATIONS = 60
+"""How many iterations a fit of the path takes, for estimates of time; the refit takes as many as ten of these fits."""
+REFIT_FITS = 10
 
 
 @dataclass(frozen=True)
@@ -28,6 +46,9 @@ class Linear(DrawnProbe):
     name: ClassVar[str] = "linear"
     title: ClassVar[str] = "logistic regression to its optimum, its penalty chosen on validation data (Ericsson et al.)"
     random: ClassVar[bool] = True
+    metrics: ClassVar[tuple[str, ...]] = ("top1", "mean-per-class", "map-11-point", "ece", "scaled-ece")
+    commands: ClassVar[tuple[str, ...]] = ("unseen tasks",)
+    revision: ClassVar[int] = 4
     metric: Literal["top1", "mean-per-class"] = "top1"
     protocol: "str | ManyShotProtocol" = "ericsson-2021"
 
@@ -45,7 +66,7 @@ class Linear(DrawnProbe):
         kept, held = split_validation(data.y_train, VALIDATION, stream(seed, 0))
         if len(held) == 0:
             raise UserError("every class has a single training sample: nothing is left to choose the penalty on")
-        X_train, y_train, X_test, y_test = data.on_device()
+        X_train, y_train, X_test, y_test = data.on_device(copies=8)
         parts = [
             (X_train[kept.to(data.device)], Labels(y_train[kept.to(data.device)])),
             (X_train[held.to(data.device)], Labels(y_train[held.to(data.device)])),
@@ -62,6 +83,118 @@ class Linear(DrawnProbe):
             "converged": result.refit_converged,
         }
         yield self.name, values, details
+
+    def flops(self, size: Size, setting: Setting) -> float:
+        return _flops(size.rows, size.dimension, size.classes, _resolved(self.protocol).steps)
+
+    def memory(self, size: Size, *, gpu: bool = False) -> int:
+        """Of the features, the fits in their basis, and the products of samples with weights meanwhile."""
+        return 4 * 8 * size.rows * size.dimension
+
+    @classmethod
+    def in_study(cls, protocol: LogisticProtocol) -> "Linear":
+        return cls(protocol=_resolved(cls.protocol))
+
+
+class FitsSoFar(Protocol):
+    """Keeps the stretches of a path that are solved, so that a probe that was killed continues from there."""
+
+    @property
+    def solved(self) -> "Mapping[Stage, Sequence[Solved]]":
+        """What an earlier run has solved."""
+
+    def add(self, stage: "Stage", stretch: "Solved", total: int) -> None:
+        """Take a stretch that was just solved, of a path with `total` penalties."""
+
+
+@dataclass(frozen=True)
+class ManyShotJob(Job):
+    """Everything that decides the scores of one probe on a data set of the task study.
+
+    Attributes:
+        train, val, test: content hashes of the features.
+        metric: the data set's own.
+    """
+
+    study: str
+    protocol: "ManyShotProtocol"
+    backbone: str
+    domain: str
+    train: str
+    val: str
+    test: str
+    metric: "Metric"
+    revision: int = Linear.revision
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        return self.train, self.val, self.test
+
+    def run(self, parts: Sequence[Features], device: "torch.device", fits: FitsSoFar) -> dict[str, Any]:
+        """What is measured.
+
+        Args:
+            parts: training, validation and test features with labels that are indices into one list of classes.
+            fits: what is solved so far, and what is told of further fits.
+        """
+        import torch
+
+        from unseen.probes.many_shot import Labels, many_shot
+        from unseen.probes.rows import on_device
+
+        several = self.metric == "map-11-point"
+        words = split_labels(dict(zip(SPLITS, parts, strict=True)))
+        check_classes(words, f"{self.domain} by {self.backbone}", "every class needs one", several=several)
+        labels = _several_labels(parts) if several else [Labels(torch.from_numpy(part.y)) for part in parts]
+        result = many_shot(
+            [(on_device(part.X, device, copies=8), label) for part, label in zip(parts, labels, strict=True)],
+            self.metric,
+            self.protocol,
+            solved=fits.solved,
+            watch=fits.add,
+        )
+        return _kept(result, self.metric)
+
+    def flops(self, rows: Mapping[str, int], dimension: int, classes: int) -> float:
+        """Of the path on so many rows of each split."""
+        return _flops(rows["train"], dimension, classes, self.protocol.steps)
+
+    @classmethod
+    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
+        yield read_calibrated(Linear.name, job, values, seed=0)
+
+
+def _flops(rows: int, dimension: int, classes: int, steps: int) -> float:
+    """Of the path on so many rows, and of the eigendecompositions of the two sets of features."""
+    fits = 4.0 * rows * dimension * classes * ITERATIONS * (steps + REFIT_FITS)
+    return fits + 2 * (4.0 * rows * dimension * min(rows, dimension) + 10.0 * min(rows, dimension) ** 3)
+
+
+def _kept(found: "ManyShot", metric: "Metric") -> dict[str, Any]:
+    """What is kept of a probe, as JSON; where bins are empty, their means are null."""
+    values: dict[str, Any] = {
+        metric: found.score,
+        "penalty": found.penalty,
+        "edge": found.edge,
+        "validation": list(found.validation),
+        "iterations": list(found.iterations),
+        "converged": list(found.converged),
+        "refit_converged": found.refit_converged,
+    }
+    return values | calibration_values(found.calibration)
+
+
+def _several_labels(parts: Sequence[Features]) -> "list[Labels]":
+    """What images show, where that is several classes."""
+    import torch
+
+    from unseen.probes.many_shot import Labels
+
+    words = parts[0].classes
+    classes = class_names(words)
+    found = [targets([words[index] for index in part.y.tolist()], classes) for part in parts]
+    # In training, what is difficult to recognise counts as not shown; in scoring it counts neither way.
+    return [Labels(torch.from_numpy(part.positives), torch.from_numpy(part.ignored)) for part in found]
 
 
 def _resolved(protocol: "str | ManyShotProtocol") -> "ManyShotProtocol":

@@ -1,11 +1,15 @@
 """The probe `logistic`: the logistic regression of ImageNet-CoG."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from unseen.probes.probe import Fit, Probe, ProbeData
+from unseen.probes.job import Fit, Job, read_flat
+from unseen.probes.probe import Probe, ProbeData, Size, StudyPart
 from unseen.probes.protocol import LogisticProtocol, Setting, protocol_named
+
+if TYPE_CHECKING:
+    from unseen.probes.sgd.search import Trial
 
 
 @dataclass(frozen=True)
@@ -16,12 +20,17 @@ class Logistic(Probe):
 
     Args:
         protocol: "cog-v2", "cog-v2-short" for a quick look, or a `LogisticProtocol`.
+        products: type of the numbers that are multiplied, "float32" or "float16"; by default 16 bits on a GPU.
     """
 
     name: ClassVar[str] = "logistic"
     title: ClassVar[str] = "logistic regression by SGD with searched hyper-parameters (ImageNet-CoG)"
     random: ClassVar[bool] = True
+    metrics: ClassVar[tuple[str, ...]] = ("top1", "top5")
+    commands: ClassVar[tuple[str, ...]] = ("unseen concepts",)
+    revision: ClassVar[int] = 2
     protocol: str | LogisticProtocol = "cog-v2"
+    products: str | None = None
 
     @property
     def protocol_name(self) -> str:
@@ -31,23 +40,124 @@ class Logistic(Probe):
         return replace(self, protocol=resolved(protocol))
 
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
+        import torch
+
+        from unseen.probes.correctness import top1_hits
         from unseen.probes.logistic import probe_settings
 
-        arrays = (data.X_train, data.y_train, data.X_test, data.y_test)
-        for setting, result in probe_settings(*arrays, settings, protocol=resolved(self.protocol), device=data.device):
+        products = getattr(torch, self.products or ("float16" if data.device.startswith("cuda") else "float32"))
+        found = probe_settings(
+            data.X_train,
+            data.y_train,
+            data.X_test,
+            data.y_test,
+            settings,
+            protocol=resolved(self.protocol),
+            device=data.device,
+            products=products,
+        )
+        rows = data.test_rows(unit=True).to(products)
+        for setting, result in found:
             details = {
                 "rate": result.rate,
                 "decay": result.decay,
-                "trials": result.trials,
+                "trials": listed(result.trials),
                 "fewest_samples": result.fewest_samples,
             }
             values = (("top1", result.top1), ("top5", result.top5))
-            yield Fit(self.name, setting.shots, setting.seed, values, details)
+            hits = top1_hits(rows, data.y_test, result.weights, result.bias)
+            yield Fit(self.name, setting.shots, setting.seed, values, details, correct=hits)
+
+    def flops(self, size: Size, setting: Setting) -> float:
+        """Of the products: trials on the larger part, then the final fit."""
+        protocol = resolved(self.protocol)
+        whole = size.rows if setting.shots is None else min(setting.shots * size.classes, size.rows)
+        part = whole * (1 - protocol.validation) if setting.shots is None else whole
+        return 4 * (size.dimension + 1) * size.classes * protocol.epochs * (part * protocol.trials + whole)
+
+    def memory(self, size: Size, *, gpu: bool = False) -> int:
+        """Of the features, each with a 1 for the bias, and a round of trials.
+
+        A GPU draws batches from the 16-bit features themselves. A CPU copies the rows of a fit from the 32-bit ones,
+        all of them in the end, and has the weights three times (momentum, result) and scores with their gradient for a
+        batch.
+        """
+        from unseen.probes.sgd.kernels.layout import padded
+        from unseen.probes.sgd.memory import SweepSize
+        from unseen.probes.sgd.rows import ALIGNED
+
+        protocol = resolved(self.protocol)
+        wide, trials = size.dimension + 1, protocol.round_size
+        if gpu:
+            sweep = SweepSize(1, trials, size.classes, size.dimension, protocol.batch, item=2)
+            return size.rows * padded(wide, ALIGNED) * 2 + sweep.bytes
+        weights, scores = trials * wide * size.classes, protocol.batch * trials * size.classes
+        return 4 * (2 * size.rows * wide + 3 * weights + 2 * scores)
+
+    @property
+    def regression(self) -> LogisticProtocol:
+        return resolved(self.protocol)
+
+    @classmethod
+    def in_study(cls, protocol: LogisticProtocol) -> "Logistic":
+        return cls(protocol)
+
+    @classmethod
+    def jobs(
+        cls, part: StudyPart, seeds: Sequence[int], shots: Sequence[int | None] = (None,)
+    ) -> Iterator["LogisticJob"]:
+        for seed in seeds:
+            for number in shots:
+                yield LogisticJob(part.study, part.protocol, *part.features, number, seed, usual_products(part.gpu))
+
+
+@dataclass(frozen=True)
+class LogisticJob(Job):
+    """Everything that decides the scores of one probe.
+
+    Attributes:
+        train, test: content hashes of the features.
+        products: type of the numbers that are multiplied: float16 on a GPU, float32 on a CPU.
+        revision: of the probe's code.
+    """
+
+    study: str
+    protocol: LogisticProtocol
+    backbone: str
+    domain: str
+    train: str
+    test: str
+    shots: int | None
+    seed: int
+    products: str = "float32"
+    revision: int = Logistic.revision
+
+    @property
+    def probe(self) -> Logistic:
+        return Logistic(self.protocol, self.products)
+
+    @property
+    def setting(self) -> Setting:
+        return Setting(self.shots, self.seed)
+
+    @classmethod
+    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
+        yield read_flat(Logistic.name, Logistic.metrics, job, values)
 
 
 def resolved(protocol: str | LogisticProtocol) -> LogisticProtocol:
     """The protocol itself where its name is given."""
     return protocol_named(protocol) if isinstance(protocol, str) else protocol
+
+
+def usual_products(gpu: bool) -> str:
+    """The type of the numbers that regressions multiply."""
+    return "float16" if gpu else "float32"
+
+
+def listed(trials: "Sequence[Trial]") -> list[list[float]]:
+    """Rate, decay and score of each trial, in the order tried."""
+    return [[trial.rate, trial.decay, trial.score] for trial in trials]
 
 
 PROBE = Logistic

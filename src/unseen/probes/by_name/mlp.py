@@ -1,17 +1,27 @@
-"""The probe `mlp`: the perceptrons of ImageNet-CoG's first version."""
+"""The probe `mlp`: the networks with two hidden layers of ImageNet-CoG's first version.
 
-from collections.abc import Iterator, Mapping
+A study trains two: with ReLU, and without activations (`mlp-linear`), which is a linear classifier of as many weights.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from itertools import pairwise
+from typing import Any, ClassVar
 
-from unseen.probes.by_name.logistic import resolved
-from unseen.probes.probe import DrawnProbe, Pairs, ProbeData
-from unseen.probes.protocol import LogisticProtocol
-
-if TYPE_CHECKING:
-    from unseen.probes.mlp import MlpProtocol
+from unseen.probes.by_name.logistic import listed
+from unseen.probes.job import Fit, Job, Pairs, read_flat
+from unseen.probes.probe import DrawnProbe, Numbers, ProbeData, Size, StudyPart
+from unseen.probes.protocol import (
+    COG_V1_MLP,
+    COG_V1_MLP_LINEAR,
+    LogisticProtocol,
+    MlpProtocol,
+    Setting,
+    protocol_named,
+)
 
 SHARED = ("name", "epochs", "trials", "round_size", "batch", "momentum", "validation", "starts")
+"""What a network takes from the protocol of the logistic regression; layers and ranges of the search are its own."""
 
 
 @dataclass(frozen=True)
@@ -22,44 +32,121 @@ class MLP(DrawnProbe):
     is done within the shots, so that each class needs two at least.
 
     Args:
-        hidden: units of each hidden layer.
+        hidden: units of each hidden layer; by default 2048 and 2048.
         relu: whether ReLU follows each hidden layer; without it, this is a linear classifier of as many weights.
-        protocol: "cog-v2", "cog-v2-short" or a `LogisticProtocol`.
+        protocol: "cog-v2", "cog-v2-short" or a `LogisticProtocol`; or a `MlpProtocol`, which decides all of it.
     """
 
     name: ClassVar[str] = "mlp"
     title: ClassVar[str] = "an MLP with two hidden layers (ImageNet-CoG, first version)"
     random: ClassVar[bool] = True
-    hidden: tuple[int, ...] = (2048, 2048)
+    extended: ClassVar[bool] = True
+    metrics: ClassVar[tuple[str, ...]] = ("top1", "top5")
+    hidden: tuple[int, ...] | None = None
     relu: bool = True
-    protocol: str | LogisticProtocol = "cog-v2"
+    protocol: str | LogisticProtocol | MlpProtocol = "cog-v2"
 
     @property
     def protocol_name(self) -> str:
-        return resolved(self.protocol).name
+        return self.searched.name
 
     def with_protocol(self, protocol: Any) -> "MLP":
-        return replace(self, protocol=resolved(protocol))
+        return replace(self, protocol=protocol_named(protocol) if isinstance(protocol, str) else protocol)
 
     def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[tuple[str, Pairs, Mapping[str, Any]]]:
         from unseen.probes.mlp import probe_mlp
 
-        arrays = (data.X_train, data.y_train, data.X_test, data.y_test)
-        result = probe_mlp(*arrays, protocol=self._searched(), seed=seed, device=data.device)
+        protocol = self.searched
+        result = probe_mlp(
+            data.train_rows(copies=2),
+            data.y_train,
+            data.test_rows(),
+            data.y_test,
+            protocol=protocol,
+            seed=seed,
+            device=data.device,
+        )
         details = {
             "rate": result.rate,
             "decay": result.decay,
-            "trials": result.trials,
+            "trials": listed(result.trials),
             "finished": result.finished,
         }
-        variant = self.name if self.relu else f"{self.name}-linear"
-        yield variant, (("top1", result.top1), ("top5", result.top5)), details
+        yield variant(protocol.relu), (("top1", result.top1), ("top5", result.top5)), details
 
-    def _searched(self) -> "MlpProtocol":
-        from unseen.probes.mlp import COG_V1_MLP, COG_V1_MLP_LINEAR
+    @property
+    def searched(self) -> MlpProtocol:
+        """The protocol of the network."""
+        if isinstance(self.protocol, MlpProtocol):
+            return self.protocol
+        given = protocol_named(self.protocol) if isinstance(self.protocol, str) else self.protocol
+        shared: dict[str, Any] = {name: getattr(given, name) for name in SHARED}
+        own = COG_V1_MLP if self.relu else COG_V1_MLP_LINEAR
+        return replace(own, hidden=self.hidden or own.hidden, **shared)
 
-        shared: dict[str, Any] = {name: getattr(resolved(self.protocol), name) for name in SHARED}
-        return replace(COG_V1_MLP if self.relu else COG_V1_MLP_LINEAR, hidden=self.hidden, **shared)
+    def flops(self, size: Size, setting: Setting) -> float:
+        """Six a weight, sample and epoch, for the trials on the larger part and the final training."""
+        protocol = self.searched
+        weights = sum(a * b for a, b in pairwise((size.dimension, *protocol.hidden, size.classes)))
+        passes = protocol.epochs * ((1 - protocol.validation) * protocol.trials + 1)
+        return 6 * weights * size.rows * passes
+
+    def memory(self, size: Size, *, gpu: bool = False) -> int:
+        """Of the 32-bit features, as much again while they are checked, and a round of networks with momentum."""
+        protocol = self.searched
+        sizes = (size.dimension, *protocol.hidden, size.classes)
+        weights = sum((inputs + 1) * outputs for inputs, outputs in pairwise(sizes))
+        return 4 * (2 * size.rows * size.dimension + 2 * protocol.round_size * weights)
+
+    def multiplies(self, *, gpu: bool = False) -> Numbers:
+        return "tf32" if gpu else "float32"
+
+    @classmethod
+    def in_study(cls, protocol: LogisticProtocol) -> "MLP":
+        return cls(protocol=protocol)
+
+    @classmethod
+    def jobs(cls, part: StudyPart, seeds: Sequence[int]) -> Iterator["MlpJob"]:
+        for relu in (True, False):
+            probe = cls(relu=relu, protocol=part.protocol)
+            numbers = probe.multiplies(gpu=part.gpu)
+            yield from (MlpJob(part.study, probe.searched, *part.features, seed, numbers) for seed in seeds)
+
+
+@dataclass(frozen=True)
+class MlpJob(Job):
+    """Everything that decides the scores of one network; the rest as in `LogisticJob`.
+
+    Attributes:
+        arithmetic: "float32", or "tf32" on a GPU.
+    """
+
+    study: str
+    protocol: MlpProtocol
+    backbone: str
+    domain: str
+    train: str
+    test: str
+    seed: int
+    arithmetic: str = "float32"
+    revision: int = MLP.revision
+
+    @property
+    def probe(self) -> MLP:
+        return MLP(protocol=self.protocol)
+
+    @property
+    def setting(self) -> Setting:
+        return Setting(None, self.seed)
+
+    @classmethod
+    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
+        yield read_flat(variant(job["protocol"]["relu"]), MLP.metrics, job, values)
+
+
+def variant(relu: bool) -> str:
+    """What tables call a network."""
+    return MLP.name if relu else f"{MLP.name}-linear"
 
 
 PROBE = MLP

@@ -1,13 +1,25 @@
-"""The probe `pca`: how many dimensions the logistic regression needs."""
+"""The probe `pca`: how many dimensions the logistic regression needs.
 
-from collections.abc import Iterator, Sequence
+ImageNet-CoG's first version, supplementary C.2. The components are those of the ℓ2-normalised training features.
+Training and test features are normalised, projected on the first few components (the training mean is taken off), and
+then go through the same regression as whole features: it scales each projected row to length 1 once more.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.errors import UserError
-from unseen.probes.by_name.logistic import Logistic, resolved
-from unseen.probes.probe import Fit, Probe, ProbeData
+from unseen.features.features import Rows
+from unseen.probes.by_name.logistic import Logistic, resolved, usual_products
+from unseen.probes.job import Fit, Job, read_flat
+from unseen.probes.probe import Probe, ProbeData, Size, StudyPart
 from unseen.probes.protocol import LogisticProtocol, Setting
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from unseen.probes import pca as components
 
 DIMENSIONS = (32, 64, 128, 256, 512, 1024)
 """The numbers of components in ImageNet-CoG's first version."""
@@ -19,14 +31,17 @@ class PCA(Probe):
 
     Args:
         dimensions: numbers of components; by default those of the paper that are fewer than the features have.
-        protocol: of the logistic probe.
+        protocol: of the logistic probe, and `products` likewise.
     """
 
     name: ClassVar[str] = "pca"
     title: ClassVar[str] = "logistic regression on the first principal components (ImageNet-CoG, first version)"
     random: ClassVar[bool] = True
+    extended: ClassVar[bool] = True
+    metrics: ClassVar[tuple[str, ...]] = Logistic.metrics
     dimensions: int | tuple[int, ...] | None = None
     protocol: str | LogisticProtocol = "cog-v2"
+    products: str | None = None
 
     @property
     def protocol_name(self) -> str:
@@ -36,33 +51,105 @@ class PCA(Probe):
         return replace(self, protocol=resolved(protocol))
 
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
-        from unseen.metrics.geometry import unit_rows
-        from unseen.probes.pca import pca
-
-        X_train, _, X_test, _ = data.on_device()
-        numbers = self._numbers(*X_train.shape)
-        train, test = unit_rows(X_train), unit_rows(X_test)
-        components = pca(train, max(numbers))
+        numbers = self._numbers(*data.X_train.shape)
+        components = _components(data)
         for number in numbers:
-            sides = [components.transform(X, number).cpu() for X in (train, test)]
+            sides = [_projected(X, components, number, data.device) for X in (data.X_train, data.X_test)]
             variance = float(components.ratios[:number].sum())
             projected = replace(data, X_train=sides[0], X_test=sides[1])
-            for fit in Logistic(self.protocol).fit(projected, settings):
+            for fit in Logistic(self.protocol, self.products).fit(projected, settings):
                 details = {**fit.details, "dimensions": number, "variance": variance}
-                yield replace(fit, variant=f"{self.name}-{number}", details=details)
+                yield replace(fit, variant=f"{self.name}-{number}", details=details, correct=None)
 
     def variants(self, data: ProbeData) -> int:
         return len(self._numbers(*data.X_train.shape))
 
+    def flops(self, size: Size, setting: Setting) -> float:
+        """Of the regressions on so many dimensions, and the projections; the fit of the components is shared."""
+        logistic = Logistic(self.protocol)
+        return sum(
+            logistic.flops(replace(size, shape=(number,)), setting) + 2 * size.rows * size.dimension * number
+            for number in self._numbers(size.rows, size.dimension)
+        )
+
+    @property
+    def regression(self) -> LogisticProtocol:
+        return resolved(self.protocol)
+
+    @classmethod
+    def in_study(cls, protocol: LogisticProtocol) -> "PCA":
+        return cls(protocol=protocol)
+
+    @classmethod
+    def jobs(cls, part: StudyPart, seeds: Sequence[int]) -> Iterator["PcaJob"]:
+        for number in usual_dimensions(part.size.rows, part.size.dimension):
+            for seed in seeds:
+                yield PcaJob(part.study, part.protocol, *part.features, number, seed, usual_products(part.gpu))
+
     def _numbers(self, rows: int, dimension: int) -> tuple[int, ...]:
         if self.dimensions is not None:
             return (self.dimensions,) if isinstance(self.dimensions, int) else tuple(self.dimensions)
-        numbers = tuple(number for number in DIMENSIONS if number < dimension and number <= rows)
+        numbers = usual_dimensions(rows, dimension)
         if not numbers:
             raise UserError(
                 f"features of {dimension} dimensions: say how many components, unseen.probes.PCA(dimensions=2)"
             )
         return numbers
+
+
+@dataclass(frozen=True)
+class PcaJob(Job):
+    """Everything that decides the scores of one probe of so many dimensions; the rest as in `LogisticJob`."""
+
+    study: str
+    protocol: LogisticProtocol
+    backbone: str
+    domain: str
+    train: str
+    test: str
+    dimensions: int
+    seed: int
+    products: str = "float32"
+    revision: int = PCA.revision
+    logistic_revision: int = Logistic.revision
+
+    @property
+    def probe(self) -> PCA:
+        return PCA(self.dimensions, self.protocol, self.products)
+
+    @property
+    def setting(self) -> Setting:
+        return Setting(None, self.seed)
+
+    @classmethod
+    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
+        yield read_flat(f"{PCA.name}-{job['dimensions']}", PCA.metrics, job, values)
+
+
+def usual_dimensions(rows: int, dimension: int) -> tuple[int, ...]:
+    """The paper's numbers of components, where features have more dimensions and there are as many samples."""
+    return tuple(number for number in DIMENSIONS if number < dimension and number <= rows)
+
+
+def _components(data: ProbeData) -> "components.PCA":
+    """All principal components of the training features; probes of the same data share them."""
+    from unseen.probes.pca import pca
+
+    if PCA.name not in data.shared:
+        data.shared[PCA.name] = pca(data.train_rows(unit=True))
+    found: components.PCA = data.shared[PCA.name]
+    return found
+
+
+def _projected(X: "Tensor | Rows", components: "components.PCA", dimensions: int, device: str) -> "Tensor":
+    """(n, dimensions) coordinates of normalised rows, on the host; of rows that are read, a block at a time."""
+    import torch
+
+    from unseen.metrics.geometry import unit_rows
+    from unseen.probes.rows import blocks
+
+    parts = (X.to(device),) if isinstance(X, torch.Tensor) else blocks(X, torch.device(device))
+    return torch.cat([components.transform(unit_rows(rows), dimensions).cpu() for rows in parts])
 
 
 PROBE = PCA

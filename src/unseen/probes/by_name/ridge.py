@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from unseen.probes.probe import DrawnProbe, Pairs, ProbeData
+from unseen.probes.job import Pairs
+from unseen.probes.probe import DrawnProbe, ProbeData, Size
+from unseen.probes.protocol import Setting
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,18 @@ class Ridge(DrawnProbe):
         errors = held_out.errors.tolist()
         right = held_out.accuracies.tolist() if held_out.accuracies is not None else []
         best = max(range(len(errors)), key=lambda place: (right[place], -errors[place]))
-        details = {"penalty": self.penalties[best], "leave_one_out": tuple(right)}
+        details = {"penalty": self.penalties[best], "leave_one_out": right}
         yield self.name, (("top1", float(model.accuracies(X_test, y_test)[best])),), details
+
+    def flops(self, size: Size, setting: Setting) -> float:
+        """Of the eigendecomposition, and of leaving out each sample for every penalty."""
+        smaller = min(size.rows, size.dimension)
+        each = 2.0 * size.rows * smaller * (size.dimension + len(self.penalties) * size.classes)
+        return each + 10.0 * smaller**3
+
+    def memory(self, size: Size, *, gpu: bool = False) -> int:
+        """Of the 32-bit features, and of the matrix of products and its eigenvectors in 64 bits."""
+        return 4 * size.rows * size.dimension + 3 * 8 * min(size.rows, size.dimension) ** 2
 
 
 PROBE = Ridge

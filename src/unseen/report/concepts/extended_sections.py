@@ -17,8 +17,8 @@ from unseen.words import signed
 
 CLUSTERING = {"purity": "Purity (%)", "ami": "AMI", "nmi": "NMI", "ari": "ARI"}
 GEOMETRY = {"alignment": "Alignment (lower is closer)", "uniformity": "Uniformity (higher is more even)"}
-NETWORKS = {"mlp": "two hidden layers", "linear-twin": "the same layers without activations"}
-DASHES = {"mlp": "solid", "linear-twin": "dash"}
+NETWORKS = {"mlp": "two hidden layers", "mlp-linear": "the same layers without activations"}
+DASHES = {"mlp": "solid", "mlp-linear": "dash"}
 PCA = "pca-"
 PRINTED = {"cog-v1": DOMAINS, "cog-v2": (SEEN,)}
 """Whose levels a run has → domains of the same concepts in the first version."""
@@ -41,9 +41,8 @@ def _first_version(data: RunData) -> pd.DataFrame:
     shared = {domain.name for domain in data.domains} & set(PRINTED.get(data.published, ())) - other
     table = table[table["domain"].isin(shared) & (table["shots"] == "all")]
     reduced = PCA + table["components"].astype("string")
-    probes = table["probe"].replace({"kmeans": "k-means", "mlp-linear": "linear-twin"})
     return table.assign(
-        probe=probes.where(table["components"].isna(), reduced),
+        probe=table["probe"].where(table["components"].isna(), reduced),
         mean=table["value"].where(table["metric"].isin(CLUSTERING), table["value"] / 100),
     ).drop_duplicates(["model", "domain", "probe", "metric"])  # its tables repeat each other
 
@@ -120,7 +119,7 @@ def network_section(data: RunData, summary: pd.DataFrame) -> Section | None:
     mean = table.pivot_table(index=["backbone", "domain"], columns="probe", values="mean")
     mean = mean.reindex(columns=[*NETWORKS, "logistic"])
     gains = 100 * mean.div(mean["logistic"].where(mean["logistic"] > 0), axis=0) - 100
-    less = 100 * (mean["mlp"] - mean["linear-twin"])
+    less = 100 * (mean["mlp"] - mean["mlp-linear"])
     printed = _first_version(data)
     first = YOURS if len(printed) else 0
     relative, differences, sentences = list[Series](), list[Series](), list[str]()
@@ -180,7 +179,7 @@ def _ends(data: RunData, line: Mapping[str, float], unit: str) -> str:
 
 def cluster_section(data: RunData, summary: pd.DataFrame) -> Section | None:
     """Agreement of k-means clusters with concepts, without training on labels."""
-    table = summary[summary["probe"] == "k-means"]
+    table = summary[summary["probe"] == "kmeans"]
     metrics = [name for name in CLUSTERING if name in set(table["metric"])]
     if not metrics:
         return None
@@ -193,7 +192,7 @@ def cluster_section(data: RunData, summary: pd.DataFrame) -> Section | None:
         own = own_series(
             table[table["metric"] == name], data.backbones, places, column="domain", scale=scale, first=first
         )
-        behind = published_lines(_rows(printed, "k-means", name), places, "domain", scale=scale)
+        behind = published_lines(_rows(printed, "kmeans", name), places, "domain", scale=scale)
         label = CLUSTERING[name]
         plots.append(Plot(label.removesuffix(" (%)"), "Domain", label, [*behind, *own], domain_ticks(data.domains)))
     cells = table[table["metric"] == metrics[0]].set_index(["backbone", "domain"])["mean"]

@@ -188,9 +188,13 @@ def short_finetunings(runs: Sequence[Run]) -> list[str]:
     tuned = [(run, [result for result in run.results if result.job["job"] == FINETUNE_JOB]) for run in runs]
     if not any(results for _, results in tuned):
         return []
-    from unseen.jobs.finetune_task_job import short_notices
+    from unseen.probes.finetuning.jobs import short_notices
 
-    return [f"{run.name}: {sentence}" for run, results in tuned for sentence in short_notices(results)]
+    return [
+        f"{run.name}: {sentence}"
+        for run, results in tuned
+        for sentence in short_notices(result.job for result in results)
+    ]
 
 
 def made_otherwise(concepts: Sequence[Run], tasks: Sequence[Run]) -> list[str]:

@@ -9,8 +9,8 @@ import pandas as pd
 
 from unseen.errors import UserError, did_you_mean
 from unseen.images.domains import SEEN
-from unseen.jobs.kept_labels import labelled
 from unseen.metrics.comparisons import PairedDifference, holm, paired_difference
+from unseen.runs.kept_labels import labelled
 from unseen.runs.record import read_results, read_run
 from unseen.runs.results import RESULTS, Result
 from unseen.runs.score import shots_name

@@ -25,8 +25,8 @@ from unseen.features.fingerprint import names_and_pixels
 from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
-from unseen.jobs.finetune_images import TESTED, epoch_order, whole_transform
-from unseen.jobs.finetune_job import FinetuneJob
+from unseen.probes.finetuning.images import TESTED, epoch_order, whole_transform
+from unseen.probes.finetuning.jobs import FinetuneJob
 from unseen.probes.finetuning.train import FinetuneProtocol
 from unseen.runs.executors.here import run_here
 from unseen.runs.job import job_key

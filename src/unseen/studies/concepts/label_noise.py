@@ -12,8 +12,8 @@ import pandas as pd
 from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.features.features import Features
-from unseen.jobs.correctness import linear_scores
-from unseen.jobs.feature_pair import on_device
+from unseen.probes.correctness import linear_scores
+from unseen.probes.rows import on_device
 from unseen.studies.final_classifier import DomainClassifier
 
 CONFIDENT = 0.99

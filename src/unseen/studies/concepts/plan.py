@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone
@@ -15,14 +14,12 @@ from unseen.features.speed import seconds_per_image
 from unseen.images.domains import SEEN, DomainImages
 from unseen.ontology.levels import SHIPPED, Levels, load_levels
 from unseen.papers.comparability import Draw
-from unseen.probes.mlp import COG_V1_MLP
+from unseen.probes.by_name import all_probes, feature_probes
+from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.protocol import LogisticProtocol
-from unseen.probes.sgd.kernels.layout import padded
-from unseen.probes.sgd.memory import SweepSize
-from unseen.probes.sgd.rows import ALIGNED
 from unseen.studies.concepts.features import SIDES
 from unseen.studies.concepts.variants import PLAIN
-from unseen.studies.probing import EXTENDED, FeaturePair
+from unseen.studies.probing import FeaturePair
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,7 @@ class Asked:
         concepts: ids of each domain's concepts; a domain whose concepts are not known beforehand is not in it.
         variant: how the images of a concept are drawn (`unseen.studies.concepts.variants`).
         draw: who chose the images of the levels, where their features do not say.
-        extended: which probes of the paper's first version are run too (`unseen.studies.probing.EXTENDED`).
+        extended: names of further probes (`unseen.probes.by_name`) to run.
         seen: the name of the domain of seen concepts.
     """
 
@@ -115,16 +112,19 @@ def chosen_domains(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
 
 
 def chosen_probes(text: str | None) -> tuple[str, ...]:
-    """`kmeans,pca` as kinds of further probes, in the study's order; all of them for `all`, none for None."""
+    """`kmeans,pca` as names of further probes, in alphabetical order; none for None.
+
+    `all` stands for those of ImageNet-CoG's first version.
+    """
     if text is None:
         return ()
+    known = {name: probe for name, probe in feature_probes().items() if name != Logistic.name}
     words = [word.strip().lower() for word in text.split(",") if word.strip()]
-    wrong = next((word for word in words if word not in {*EXTENDED, "all"}), None)
+    wrong = next((word for word in words if word not in {*known, "all"}), None)
     if wrong is not None or not words:
-        hint = did_you_mean(wrong, EXTENDED) if wrong else ""
-        kinds = ", ".join(EXTENDED)
-        raise UserError(f"--extended takes some of {kinds}, with commas between, or all, not '{text}'{hint}")
-    return tuple(kind for kind in EXTENDED if kind in words or "all" in words)
+        hint = did_you_mean(wrong, known) if wrong else ""
+        raise UserError(f"--extended takes some of {', '.join(known)}, with commas between, or all, not '{text}'{hint}")
+    return tuple(name for name, probe in known.items() if name in words or ("all" in words and probe.extended))
 
 
 def extraction_costs(
@@ -193,36 +193,6 @@ def expected_pairs(domains: Sequence[DomainImages], backbones: Sequence[Backbone
 
 
 def probing_memory(pairs: Sequence[FeaturePair], protocol: LogisticProtocol, *, extended: Collection[str] = ()) -> int:
-    """Bytes that probing the largest pair takes, by the kind of probe that takes the most.
-
-    Test features, about a twentieth of those to train on in ImageNet-CoG, are not in it.
-    """
-    further = {"mlp": _perceptron_memory, "kmeans": _clustering_memory}
-    kinds = [_logistic_memory, *(memory for kind, memory in further.items() if kind in extended)]
-    return max(kind(pair, protocol) for pair in pairs for kind in kinds)
-
-
-def _logistic_memory(pair: FeaturePair, protocol: LogisticProtocol) -> int:
-    """Of the features, each with a 1 for the bias, and a round of trials.
-
-    A GPU draws batches from the 16-bit features themselves. A CPU copies the rows of a fit from the 32-bit ones, all of
-    them in the end, and has the weights three times (momentum, result) and scores with their gradient for a batch.
-    """
-    wide, trials = pair.dimension + 1, protocol.round_size
-    if on_gpu():
-        size = SweepSize(1, trials, pair.classes, pair.dimension, protocol.batch, item=2)
-        return pair.rows * padded(wide, ALIGNED) * 2 + size.bytes
-    weights, scores = trials * wide * pair.classes, protocol.batch * trials * pair.classes
-    return 4 * (2 * pair.rows * wide + 3 * weights + 2 * scores)
-
-
-def _perceptron_memory(pair: FeaturePair, protocol: LogisticProtocol) -> int:
-    """Of the 32-bit features, as much again while they are checked, and a round of perceptrons with momentum."""
-    sizes = (pair.dimension, *COG_V1_MLP.hidden, pair.classes)
-    weights = sum((inputs + 1) * outputs for inputs, outputs in pairwise(sizes))
-    return 4 * (2 * pair.rows * pair.dimension + 2 * protocol.round_size * weights)
-
-
-def _clustering_memory(pair: FeaturePair, _: LogisticProtocol) -> int:
-    """Of the 32-bit features, normalised and then centred, and of what k-means makes of them meanwhile."""
-    return 4 * 3 * pair.rows * pair.dimension
+    """Bytes that probing the largest pair takes, by the probe that takes the most."""
+    probes = [all_probes()[name].in_study(protocol) for name in (Logistic.name, *extended)]
+    return max(probe.memory(pair.size, gpu=on_gpu()) for pair in pairs for probe in probes)

@@ -15,11 +15,11 @@ from unseen.backbones.training_data import UNKNOWN, published_as, trained_on
 from unseen.features.about import BackboneAbout
 from unseen.images.domains import DRAWN_BY, SEEN, SOMEBODY_ELSE, US, DomainImages
 from unseen.images.transform import NORMALISATIONS, Transform
-from unseen.jobs.work import Job
 from unseen.ontology.levels import Levels, spoken
 from unseen.ontology.wordnet import wordnet
 from unseen.papers.comparability import Draw, ScoredData
 from unseen.papers.leaderboard import OTHER_SIZE, other_size
+from unseen.probes.probe import FeatureJob
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.runs.data import Backbone as ReportBackbone
 from unseen.runs.data import Domain, FeatureKey, RunData, Study
@@ -49,9 +49,9 @@ def as_published(backbone: Backbone) -> Backbone:
     return replace(backbone, spec=replace(backbone.spec, transform=changed))
 
 
-def study_jobs(asked: Asked, pairs: Sequence[FeaturePair]) -> list[Job]:
+def study_jobs(asked: Asked, pairs: Sequence[FeaturePair]) -> list[FeatureJob]:
     """Every job of a study."""
-    jobs: list[Job] = [*plan(STUDY, pairs, asked.protocol, asked.shots, range(asked.seeds))]
+    jobs: list[FeatureJob] = [*plan(STUDY, pairs, asked.protocol, asked.shots, range(asked.seeds))]
     further = plan_extended(STUDY, pairs, seeds=range(asked.seeds), protocol=asked.protocol, kinds=asked.extended)
     return [*jobs, *further]
 

@@ -1,19 +1,24 @@
-"""The table that `unseen shifts run` adds models to: accuracies.csv, and columns.csv, which explains its columns.
+"""The tables of a run of shifts: accuracies.csv, and columns.csv, which explains its columns.
 
-Every call with the same folder adds to it: a model that is there already keeps its other columns if it is the same
-classifier, and another classifier of that name takes the place of its row. Other rows stay, and a row has gaps in
-columns it was not scored on. A column that stands for other images or classes than before is refused.
+They are made from results, and keep what is not from results of this run: rows and columns of an earlier version, or of
+models that another process adds. A model that is there already keeps its other columns if it is the same classifier,
+and another classifier of that name takes the place of its row. A row has gaps in columns it was not scored on. A column
+that stands for other images or classes than before is refused.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unseen.errors import UserError
 from unseen.files import read_table, write_table
 from unseen.runs.lock import folder_lock
-from unseen.studies.shifts.plans import ModelPlan
+
+if TYPE_CHECKING:
+    from unseen.runs.data import RunData
+    from unseen.runs.results import Result
+    from unseen.studies.shifts.columns import Column
 
 ACCURACIES, COLUMNS = "accuracies.csv", "columns.csv"
 ABOUT = ("model", "group", "classifier")
@@ -23,45 +28,8 @@ REMEDY = "give another --out, or remove what is in this one"
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column of the table: a test set on some classes.
-
-    Attributes:
-        kept: the classes, among the values of `classes`, which says what class a name is of.
-    """
-
-    name: str
-    test_set: str
-    kept: tuple[str, ...]
-    classes: Mapping[str, str]
-
-    @property
-    def digest(self) -> str:
-        """Of the classes kept and of the names that are of them."""
-        wanted = set(self.kept)
-        members = sorted((kept, name) for name, kept in self.classes.items() if kept in wanted)
-        return hashlib.sha256(repr(members).encode()).hexdigest()[:16]
-
-
-@dataclass(frozen=True)
-class Scored:
-    """A model's row.
-
-    Attributes:
-        accuracy: by column, a fraction; a column is missing where the model has no output for some of its classes.
-        images: that were scored, by column.
-        classifier: digest of all that decides the model's outputs.
-    """
-
-    plan: ModelPlan
-    accuracy: Mapping[str, float]
-    images: Mapping[str, int]
-    classifier: str = ""
-
-
-@dataclass(frozen=True)
-class _Facts:
-    """What columns.csv says of a column; `images` is 0 where no model was scored on it."""
+class Facts:
+    """What columns.csv says of a column; `images` is 0 where that is not known."""
 
     test_set: str
     images: int
@@ -70,22 +38,38 @@ class _Facts:
 
 
 @dataclass(frozen=True)
+class Row:
+    """A model's row.
+
+    Attributes:
+        classifier: digest of all that decides the model's outputs.
+        accuracy: by column, a fraction.
+    """
+
+    model: str
+    group: str
+    classifier: str
+    accuracy: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class _Table:
     """Both files: cells by model and column, as texts, and facts by column."""
 
     rows: dict[str, dict[str, str]]
-    facts: dict[str, _Facts]
+    facts: dict[str, Facts]
 
 
-def check_columns(folder: Path, columns: Sequence[Column], images: Mapping[str, int] | None = None) -> None:
+def check_columns(folder: Path, columns: "Sequence[Column]", images: Mapping[str, int] | None = None) -> None:
     """Refuse a folder whose table has other test sets, classes or numbers of images under the names of these columns.
 
     Args:
         images: that were scored, by column, for those where it is known.
     """
-    known = _read(folder).facts
+    known, counts = _read(folder).facts, images or {}
     for column in columns:
-        _check_same(folder, column.name, known.get(column.name), _facts(column, images or {}))
+        found = Facts(column.test_set, counts.get(column.name, 0), len(column.kept), column.digest)
+        _check_same(folder, column.name, known.get(column.name), found)
 
 
 def has_row(folder: Path, model: str, classifier: str) -> bool:
@@ -94,36 +78,64 @@ def has_row(folder: Path, model: str, classifier: str) -> bool:
     return row is not None and row["classifier"] == classifier != ""
 
 
-def add_row(folder: Path, row: Scored, columns: Sequence[Column]) -> tuple[str, ...]:
-    """Put a model's accuracies into the table: into its row if that is of the same classifier, or in place of it.
+def add_results(folder: Path, run: "RunData", results: "Sequence[Result]") -> dict[str, tuple[str, ...]]:
+    """Put the accuracies in results into the tables of a folder.
+
+    Args:
+        run: whose backbones say the groups of models; its domains, the order of columns.
+
+    Returns:
+        Model → the columns in which it had another accuracy, or one where it has none now.
+    """
+    models, columns = [each.name for each in run.backbones], [each.name for each in run.domains]
+    facts, cells = dict[str, Facts](), dict[tuple[str, str], dict[str, float]]()
+    for result in sorted(results, key=lambda result: models.index(result.job["backbone"])):
+        job, values = result.job, result.values
+        facts[job["domain"]] = Facts(job["test_set"], values["images"], values["classes"], job["classes"])
+        row = cells.setdefault((job["backbone"], job["classifier"]), {})
+        row[job["domain"]] = values["correct"] / values["images"]
+    group = {each.name: each.category for each in run.backbones}
+    rows = [Row(model, group[model], classifier, row) for (model, classifier), row in cells.items()]
+    return add_rows(folder, rows, facts, columns)
+
+
+def add_rows(
+    folder: Path, rows: Sequence[Row], facts: Mapping[str, Facts], order: Sequence[str] = ()
+) -> dict[str, tuple[str, ...]]:
+    """Put accuracies of models into the tables: into a row if that is of the same classifier, or in place of it.
 
     A row that stays keeps its group unless another is given.
 
+    Args:
+        facts: of all columns of the rows.
+        order: of columns; those that it does not name come before.
+
     Returns:
-        The columns in which the model had another accuracy, or one where it has none now.
+        Model → the columns in which it had another accuracy, or one where it has none now.
     """
     with folder_lock(folder):
-        return _add(folder, row, columns)
+        table, replaced = _read(folder), dict[str, tuple[str, ...]]()
+        for name, found in facts.items():
+            _check_same(folder, name, table.facts.get(name), found)
+        made = dict(table.rows)
+        for row in rows:
+            before = made.get(row.model, {})
+            kept = before if before and before["classifier"] == row.classifier != "" else {}
+            about = (row.model, row.group or kept.get("group", ""), row.classifier)
+            cells = {name: f"{accuracy:.6f}" for name, accuracy in row.accuracy.items()}
+            made[row.model] = after = {**kept, **dict(zip(ABOUT, about, strict=True)), **cells}
+            changed = tuple(name for name in table.facts if before.get(name) and before[name] != after.get(name))
+            if changed:
+                replaced[row.model] = changed
+        known = {**table.facts, **facts}
+        names = [*(name for name in known if name not in order), *(name for name in order if name in known)]
+        changed_table = _Table(made, {name: known[name] for name in names})
+        if (changed_table, names) != (table, list(table.facts)):
+            _write(folder, changed_table)
+    return replaced
 
 
-def _add(folder: Path, row: Scored, columns: Sequence[Column]) -> tuple[str, ...]:
-    same, table = has_row(folder, row.plan.model, row.classifier), _read(folder)
-    found = {column.name: _facts(column, row.images) for column in columns}
-    counted = {name: facts for name, facts in found.items() if facts.images or name not in table.facts}
-    cells = {name: f"{accuracy:.6f}" for name, accuracy in row.accuracy.items()}
-    before = table.rows.get(row.plan.model, {})
-    kept = before if same else {}
-    about = (row.plan.model, row.plan.group or kept.get("group", ""), row.classifier)
-    made = {**kept, **dict(zip(ABOUT, about, strict=True)), **cells}
-    _write(folder, _Table(table.rows | {row.plan.model: made}, table.facts | counted))
-    return tuple(name for name in table.facts if before.get(name) and before[name] != made.get(name))
-
-
-def _facts(column: Column, images: Mapping[str, int]) -> _Facts:
-    return _Facts(column.test_set, images.get(column.name, 0), len(column.kept), column.digest)
-
-
-def _check_same(folder: Path, name: str, known: _Facts | None, found: _Facts) -> None:
+def _check_same(folder: Path, name: str, known: Facts | None, found: Facts) -> None:
     if known is None:
         return
     if replace(known, images=0) != replace(found, images=0):
@@ -139,7 +151,7 @@ def _check_same(folder: Path, name: str, known: _Facts | None, found: _Facts) ->
 def _read(folder: Path) -> _Table:
     accuracies, columns = folder / ACCURACIES, folder / COLUMNS
     facts = {
-        row["column"]: _Facts(row["test_set"], _count(columns, line, row["images"]),
+        row["column"]: Facts(row["test_set"], _count(columns, line, row["images"]),
                               _count(columns, line, row["classes"]), row["classes_sha256"])
         for line, row in (read_table(columns, FACTS) if columns.exists() else ())
     }  # fmt: skip

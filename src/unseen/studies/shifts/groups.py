@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.metrics.robustness import effective_robustness
 from unseen.studies.shifts.study import ShiftFit, ShiftStudy
 
 AVERAGE = "(average)"
@@ -60,7 +59,7 @@ def _rho(fit: ShiftFit, subset: Names) -> dict[str, float]:
     baseline = next(found.fit for found in fit.comparisons if found.fit.names == subset)
     places = [fit.fit.names.index(name) for name in subset]
     x = np.array([score.id_accuracy for score in fit.scores])[:, places]
-    rho = 100 * effective_robustness(baseline, x, np.array([score.accuracy for score in fit.scores]))
+    rho = 100 * baseline.rho(x, np.array([score.accuracy for score in fit.scores]))
     return dict(zip((score.model for score in fit.scores), rho.tolist(), strict=True))
 
 

@@ -14,17 +14,18 @@ from numpy.typing import NDArray
 from unseen.errors import UserError
 from unseen.files import atomic_write
 from unseen.runs.lock import folder_lock
-from unseen.studies.shifts.accuracies import REMEDY, Column
+from unseen.studies.shifts.accuracies import REMEDY
 from unseen.studies.shifts.plans import RESERVED
 
 if TYPE_CHECKING:
     from unseen.features.logits import Logits
+    from unseen.studies.shifts.columns import Column
 
 LABELS, FOLDER = RESERVED, "predictions"
 Classes = NDArray[np.integer]
 
 
-def predictions(logits: "Logits", column: Column) -> tuple[Classes, Classes]:
+def predictions(logits: "Logits", column: "Column") -> tuple[Classes, Classes]:
     """(n,) predicted and true classes of the images of a column, as indices into the classes kept."""
     import torch
 

@@ -24,14 +24,15 @@ from unseen.metrics.robustness_checks import (
     held_out_predictions,
 )
 from unseen.notebook import table_html
+from unseen.runs.data import Study
 from unseen.studies.shifts.model_score import ModelScore
-from unseen.studies.shifts.table import FitOn, ShiftTable, shift_table
-from unseen.studies.shifts.units import Unit
+from unseen.studies.shifts.table import ShiftTable
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Array = NDArray[np.float64]
+STUDY: Study = "shifts"
 PROTOCOL = "shi-2023"
 
 
@@ -128,32 +129,6 @@ class ShiftStudy:
 
     def _repr_html_(self) -> str:
         return table_html(repr(self), self.to_frame().sort_values("rho", ascending=False))
-
-
-def effective_robustness(
-    table: "pd.DataFrame",
-    id: str | Sequence[str],  # noqa: A002  (what the field calls it)
-    ood: str | Sequence[str],
-    *,
-    fit_on: FitOn = None,
-    group: str | None = None,
-    model: str = "model",
-    unit: Unit | None = None,
-    settings: ShiftSettings | None = None,
-) -> ShiftStudy:
-    """Fit and score a table: for each OOD set, how much better models do than their ID accuracies say.
-
-    Args:
-        table: a row a model, a column a test set, in percent or as fractions.
-        id, ood: names of columns.
-        fit_on: models of the fit, as an expression (`group in {a, b}`) or a function of the table; the others are
-            only scored. All where not given.
-        group: column of groups, for means and for held-out groups.
-    """
-    id_sets, ood_sets = ([names] if isinstance(names, str) else list(names) for names in (id, ood))
-    return study_shifts(
-        shift_table(table, id_sets, ood_sets, model=model, group=group, fit_on=fit_on, unit=unit), settings
-    )
 
 
 def study_shifts(table: ShiftTable, settings: ShiftSettings | None = None) -> ShiftStudy:
@@ -273,7 +248,7 @@ def _scores(
     sizes = {place: settings.sizes[name] for place, name in enumerate(names) if name in settings.sizes}
     spread = robustness.bootstrap_robustness(draws, x, y, method=fit.method, sizes=sizes, seed=settings.seed)
     low, high = interval(spread, settings.level)
-    expected, rho = fit.predict(x), robustness.effective_robustness(fit, x, y)
+    expected, rho = fit.predict(x), fit.rho(x, y)
     return tuple(
         ModelScore(
             table.models[row], table.groups[row], bool(table.in_fit[row]), tuple(x[i].tolist()),

@@ -4,33 +4,30 @@ Below a folder there is one for each data set, and in it a store for each split,
 backbone or several; or features of the user's own: `train`, `val` and `test` (or `all`), as a store or as a file.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
-from unseen.backbones.backbone import Backbone, Spec
+from unseen.backbones.backbone import Backbone
 from unseen.errors import ImageError, UserError, did_you_mean
 from unseen.features.extract import extract
-from unseen.features.features import Features
 from unseen.features.one_pass import Progress
-from unseen.features.readers import read_features
 from unseen.features.settings import Settings
-from unseen.features.store import MANIFEST, read_store
+from unseen.features.store import MANIFEST
 from unseen.images.datasets.dataset import Dataset
 from unseen.images.datasets.listing import ALL, SPLITS
-from unseen.images.datasets.multi_label import class_names, shown_classes
-from unseen.images.datasets.open_dataset import SPLIT_WORDS, OpenDataset, check_classes
+from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.datasets.registry import DATASETS
-from unseen.jobs.task_features import align_splits, split_labels
 from unseen.papers.comparability import Draw
-from unseen.runs.flaws import MOST_EXAMPLES, Flaw
+from unseen.runs.data import Study
+from unseen.runs.flaws import Flaw
 from unseen.runs.notices import Notice, left_out
 from unseen.studies.concepts.features import OWN, SUFFIXES, Place
 from unseen.studies.features import read_about
+from unseen.studies.tasks.kinds import kind_of
+
+STUDY: Study = "tasks"
 
 
 @dataclass(frozen=True)
@@ -40,8 +37,9 @@ class TaskFeatures:
     Attributes:
         hashes, places: by split; empty where features are still to be made.
         rows: images by split.
-        classes: how many; where an image has several, the single ones.
+        classes: how many; where an image has several, the single ones; 0 where labels are not classes.
         fewest: images, of all splits together, of the class that has the fewest.
+        dimension: of a vector of features, of which an image has `vectors`: one, or one for each patch.
         made: what tells them from features made in another way; empty where they are still to be made.
         size: side of the images that the backbone saw, in pixels; None where features do not say.
         draw: unknown where features do not say which images they are of.
@@ -62,6 +60,7 @@ class TaskFeatures:
     draw: Draw = "given"
     limit: int | None = None
     flaws: tuple[Flaw, ...] = ()
+    vectors: int = 1
 
 
 class Found(NamedTuple):
@@ -74,38 +73,6 @@ class Found(NamedTuple):
 def splits_of(dataset: Dataset) -> tuple[str, ...]:
     """The splits that a data set has, in order."""
     return SPLITS if dataset.test is not None else (ALL,)
-
-
-def expected_features(opened: OpenDataset, spec: Spec, label: str = "") -> TaskFeatures:
-    """Features that are still to be made, as far as planning needs to know them.
-
-    Args:
-        label: what the backbone is called, where that is not its id.
-    """
-    counts = _images_of_classes(Counter(entry.label for entry in opened.manifest.entries), opened.dataset)
-    rows = Counter(opened.manifest.splits)
-    return TaskFeatures(
-        backbone=label or spec.id,
-        dataset=opened.dataset,
-        hashes={},
-        places={},
-        rows={split: rows[split] for split in splits_of(opened.dataset)},
-        classes=len(counts),
-        fewest=min(counts.values()),
-        dimension=spec.dimension,
-        limit=opened.manifest.limit,
-    )
-
-
-def _images_of_classes(labels: Mapping[str, int], dataset: Dataset) -> dict[str, int]:
-    """Class → images that show it, from how many images have each label."""
-    if not dataset.multi_label:
-        return dict(labels)
-    counts = dict.fromkeys(class_names(labels), 0)
-    for label, images in labels.items():
-        for name in shown_classes(label):
-            counts[name] += images
-    return counts
 
 
 def extract_dataset(
@@ -124,6 +91,7 @@ def extract_dataset(
     Images that cannot be used are a fault of this data set alone.
     """
     dataset = opened.dataset
+    settings = kind_of(dataset).settings(settings)
     try:
         stores = {
             split: extract(
@@ -149,59 +117,19 @@ def _usable(places: Iterable[tuple[str, Dataset, Mapping[str, Path]]]) -> Found:
     found, faults = [], []
     for backbone, dataset, at in places:
         try:
-            found.append(features_at(backbone, dataset, at))
+            found.append(kind_of(dataset).describe(backbone, dataset, at))
         except UserError as error:
             faults.append(left_out(dataset.name, str(error)))
     return Found(found, faults)
 
 
-def features_at(backbone: str, dataset: Dataset, places: Mapping[str, Path]) -> TaskFeatures:
-    """What planning needs of features that are there; those that nothing can be learned from are an error."""
+def features_in(folder: Path, dataset: Dataset, backbones: Sequence[str]) -> list[TaskFeatures]:
+    """The features of a data set by all of some backbones, in order; empty where some are not there or not sound."""
     try:
-        # A store's bytes are not gone through here, as whoever probes them does that.
-        parts = {split: read_store(path) if path.is_dir() else read_features(path) for split, path in places.items()}
-        aligned = align_splits(list(parts.values()), " and ".join(map(str, places.values())))
-        labels = split_labels(dict(zip(parts, aligned, strict=True)))
-        check_classes(labels, f"features by {backbone}", "every class needs one", several=dataset.multi_label)
-    except UserError as error:
-        raise UserError(f"{dataset.name}: {error}") from None
-    rows = np.bincount(np.concatenate([part.y for part in aligned]), minlength=len(aligned[0].classes))
-    counts = _images_of_classes(dict(zip(aligned[0].classes, rows.tolist(), strict=True)), dataset)
-    return TaskFeatures(
-        backbone=backbone,
-        dataset=dataset,
-        hashes={split: str(part.provenance["content_hash"]) for split, part in parts.items()},
-        places={split: str(path) for split, path in places.items()},
-        rows={split: len(part) for split, part in parts.items()},
-        classes=len(counts),
-        fewest=min(counts.values()),
-        dimension=aligned[0].dimension,
-        made=", ".join(_made(part) for part in parts.values()),
-        size=_size(aligned[0]),
-        draw="given" if all(isinstance(part.provenance.get("source"), dict) for part in parts.values()) else "unknown",
-        limit=next((limit for part in parts.values() if (limit := part.provenance.get("limit"))), None),
-        flaws=tuple(flaw for split, part in parts.items() for flaw in _left_out(backbone, dataset, split, part)),
-    )
-
-
-def _left_out(backbone: str, dataset: Dataset, split: str, features: Features) -> Iterator[Flaw]:
-    """Damaged images that the extraction of some features left out."""
-    damaged = features.provenance.get("damaged", ())
-    if damaged:
-        examples = tuple(f"{image['id']}: {image['reason']}" for image in damaged[:MOST_EXAMPLES])
-        place = f"{SPLIT_WORDS[split]} images" if split in SPLIT_WORDS else "images"
-        total = len(features) + len(damaged)
-        yield Flaw("damaged-images", backbone, dataset.name, place, len(damaged), total, examples)
-
-
-def _made(features: Features) -> str:
-    """The key of what decides features; two machines make them alike but for their last bits."""
-    return str(features.provenance.get("key", features.provenance["content_hash"]))[:16]
-
-
-def _size(features: Features) -> int | None:
-    spec = features.provenance.get("backbone")
-    return int(spec["transform"]["size"]) if isinstance(spec, dict) and "transform" in spec else None
+        places = _in_folder(folder, dataset, backbones)
+        return [kind_of(dataset).describe(name, dataset, places[name]) for name in backbones]
+    except UserError:
+        return []  # who extracts or probes them says what is wrong
 
 
 def find_task_features(folder: Path, names: Sequence[str], backbones: Sequence[str]) -> Found:
@@ -230,7 +158,7 @@ def find_task_features(folder: Path, names: Sequence[str], backbones: Sequence[s
         faults += found.faults
     if not features and faults:
         more = f" (and {len(faults) - 1} more that cannot be used)" if len(faults) > 1 else ""
-        raise UserError(f"{faults[0].clause}{more}")
+        raise UserError(f"{faults[0].text}{more}")
     if not features:
         raise UserError(f"{folder}: no features of any data set; each has a folder of its name ({', '.join(DATASETS)})")
     return Found(features, faults)

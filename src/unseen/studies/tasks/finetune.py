@@ -17,18 +17,16 @@ from unseen.features.fingerprint import names_and_pixels
 from unseen.images.datasets.listing import SPLITS
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.datasets.registry import DATASETS
-from unseen.jobs.finetune_images import TaskImages, whole_transform
-from unseen.jobs.finetune_task_job import (
-    FinetuneTaskJob,
-    FinetuneTrialJob,
-    finetune_task_scores,
-    short_notices,
-    trial_jobs,
-)
-from unseen.jobs.finetune_task_work import run_task, run_trial
 from unseen.papers.comparability import ScoredData
 from unseen.papers.transfer import SOURCE, published_task_scores
 from unseen.probes.finetuning.grid import FinetuneGrid
+from unseen.probes.finetuning.images import TaskImages, whole_transform
+from unseen.probes.finetuning.jobs import (
+    FinetuneTaskJob,
+    FinetuneTrialJob,
+    short_notices,
+    trial_jobs,
+)
 from unseen.runs.data import Backbone as Row
 from unseen.runs.data import Domain, RunData
 from unseen.runs.executors.here import run_here
@@ -37,10 +35,12 @@ from unseen.runs.lock import folder_lock
 from unseen.runs.notices import Notice
 from unseen.runs.record import VERSION, extend_run, write_run
 from unseen.runs.results import RESULTS, Result, missing, read_all, read_result
+from unseen.runs.scores import result_scores
 from unseen.studies.tasks.analysis import mean_errors
+from unseen.studies.tasks.features import STUDY
 from unseen.studies.tasks.finetune_data import FinetunePage, Tried, Tuned
+from unseen.studies.tasks.finetune_work import run_task, run_trial
 from unseen.studies.tasks.page_data import Bins
-from unseen.studies.tasks.plan import STUDY
 from unseen.studies.tasks.study import TITLE
 from unseen.version import __version__
 
@@ -216,7 +216,7 @@ def finetuned_results(out: Path, keys: Sequence[str]) -> list[Result]:
 
 def finetune_page(data: RunData, results: Sequence[Result], notices: Sequence[str] = ()) -> FinetunePage:
     """The page of fine-tuning; beside the published calibration errors, unless a search was cut short."""
-    tuned, short = [_tuned(result) for result in results], short_notices(results)
+    tuned, short = [_tuned(result) for result in results], short_notices(result.job for result in results)
     return FinetunePage(
         title=f"{data.title}: fine-tuning",
         protocol=", ".join(dict.fromkeys(result.job["protocol"]["name"] for result in results)),
@@ -248,7 +248,7 @@ def _tuned(result: Result) -> Tuned:
             dataset=job["domain"],
             title=DATASETS[job["domain"]].title,
             metric=job["metric"],
-            scores=list(finetune_task_scores(result)),
+            scores=list(result_scores(result)),
             tried=[
                 Tried(setting.rate, setting.decay * setting.rate, setting.augment, value)
                 for setting, value in zip(grid.settings, values["validation"], strict=True)

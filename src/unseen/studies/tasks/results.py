@@ -5,19 +5,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from unseen.errors import UserError
-from unseen.jobs.finetune_task_job import FinetuneTaskJob, short_notices
-from unseen.jobs.many_shot_job import ManyShotJob
-from unseen.jobs.scores import result_scores
-from unseen.jobs.zero_rows import zero_rows
 from unseen.metrics.correlation import LEAST
 from unseen.papers.transfer import imagenet_score, imagenet_top1, published_task_scores
+from unseen.probes.by_name.linear import ManyShotJob
+from unseen.probes.finetuning.jobs import FinetuneTaskJob, short_notices
 from unseen.runs.data import RunData
 from unseen.runs.flaws import flaw_sentences
 from unseen.runs.merge import merge_with_names
 from unseen.runs.notices import unfinished
 from unseen.runs.record import read_record
+from unseen.runs.result_flaws import zero_rows
 from unseen.runs.results import RESULTS, Result, read_all, read_result
 from unseen.runs.score import Score
+from unseen.runs.scores import result_scores
 from unseen.studies.tasks.analysis import averages, correlations, mean_errors, ranks, without_average
 from unseen.studies.tasks.comparisons import (
     Names,
@@ -101,7 +101,7 @@ def page_of_results(data: RunData, found: Sequence[Result]) -> TaskPage:
             *filter(None, [data.notice]),
             *task_comparison_notices(verdicts),
             *flaw_sentences(flaws, {domain.name: domain.title for domain in data.domains}),
-            *short_notices(tuned),
+            *short_notices(result.job for result in tuned),
         ],
         notes=without_average([*own, *printed]),
         provenance=data.provenance,

@@ -16,20 +16,20 @@ from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.datasets.registry import DATASETS
-from unseen.jobs.fit_progress import FitProgress
-from unseen.jobs.task_work import TaskJob, kept_folder, run_task_job
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.runs.data import Backbone, Domain, FeatureKey, RunData
 from unseen.runs.execute import Means, OneByOne, execute
 from unseen.runs.executors import choose_executor
+from unseen.runs.fit_progress import FitProgress
 from unseen.runs.notices import Notice, notice
 from unseen.runs.record import VERSION
+from unseen.runs.task_work import TaskJob, kept_folder, run_task_job
 from unseen.studies.concepts.features import Place
 from unseen.studies.concepts.study import backbone_text
 from unseen.studies.features import read_about
 from unseen.studies.tasks.comparisons import dataset_title, is_of_dataset, limit_text, scored_data
-from unseen.studies.tasks.features import TaskFeatures
-from unseen.studies.tasks.plan import STUDY, by_size
+from unseen.studies.tasks.features import STUDY, TaskFeatures
+from unseen.studies.tasks.plan import by_size
 from unseen.version import __version__
 
 TITLE = "Transfer to other tasks"

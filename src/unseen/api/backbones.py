@@ -1,0 +1,38 @@
+"""Backbones as the studies in Python take them: ids, or what `unseen.load_backbone` gave."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from unseen.errors import UserError
+
+if TYPE_CHECKING:
+    from unseen.backbones.backbone import Backbone
+
+
+def names_of(backbones: "Backbone | str | Sequence[Backbone | str]") -> list[str]:
+    """What backbones are called."""
+    return [each if isinstance(each, str) else each.label for each in _each(backbones)]
+
+
+def loaded_backbones(backbones: "Backbone | str | Sequence[Backbone | str]", device: str) -> "list[Backbone]":
+    """Backbones on a device, called as commands call them; two of one name, or one given twice, are an error."""
+    from unseen.backbones.load import default_label, load_backbone
+    from unseen.studies.concepts.study import as_published
+
+    found: list[Backbone] = []
+    for each in _each(backbones):
+        loaded = load_backbone(each, device=device) if isinstance(each, str) else each
+        loaded.module.to(device)
+        named = replace(as_published(loaded), name=loaded.name or default_label(loaded.spec.id))
+        same = next((other for other in found if other.label == named.label or other.spec == named.spec), None)
+        if same is not None:
+            raise UserError(f"{same.label} and {named.label}: one name or one backbone twice; give each once")
+        found.append(named)
+    return found
+
+
+def _each(backbones: "Backbone | str | Sequence[Backbone | str]") -> "Sequence[Backbone | str]":
+    from unseen.backbones.backbone import Backbone
+
+    return [backbones] if isinstance(backbones, str | Backbone) else list(backbones)

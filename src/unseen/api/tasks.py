@@ -1,0 +1,106 @@
+"""`unseen.tasks`: the study of transfer to other tasks."""
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from unseen.api.backbones import loaded_backbones, names_of
+from unseen.api.features import extraction_settings
+from unseen.api.progress import bars
+from unseen.api.run import Run
+from unseen.errors import UserError
+
+if TYPE_CHECKING:
+    from unseen.backbones.backbone import Backbone
+    from unseen.features.settings import Precision
+    from unseen.studies.study import Plan
+    from unseen.studies.tasks.features import Found
+
+
+def tasks(
+    backbone: "Backbone | str | Sequence[Backbone | str]" = (),
+    *,
+    out: str | PathLike[str],
+    images: str | PathLike[str] | None = None,
+    features: str | PathLike[str] | None = None,
+    datasets: str | Sequence[str] | None = None,
+    limit: int | None = None,
+    protocol: str = "ericsson-2021",
+    imagenet_top1: float | Sequence[float] | None = None,
+    device: str | None = None,
+    precision: "Precision | None" = None,
+    batch: int = 128,
+    on_error: Literal["fail", "report"] = "fail",
+    fast: bool = False,
+    exif: bool = False,
+    ignore_disk: bool = False,
+    workers: int = 1,
+    progress: bool = True,
+    dry_run: bool = False,
+) -> "Run | Plan":
+    """How well backbones do on other classification tasks: linear probes, few-shot episodes, calibration.
+
+    Features that `out` has already are not extracted again, and probes that it has are not run again. A call that was
+    stopped continues when it is repeated.
+
+    Args:
+        backbone: by `unseen.load_backbone`, or an id; several share one pass over the images. With features, the names
+            of those to take; may be left out for all.
+        out: folder of the run.
+        images: the folder that all data sets are below; not needed for those that come with packages.
+        features: instead of images, a folder with one folder per data set, as `out/features` of a run, or with your own
+            `train`, `val` and `test` features in each.
+        datasets: names of data sets, of those that `unseen ls datasets` lists; by default all that are there.
+        limit: for a quick look, at most so many images of each class in every split.
+        protocol: "ericsson-2021", or "ericsson-2021-exact" for the iterations and the temperature of the authors' code.
+        imagenet_top1: accuracy on ImageNet in percent, one for each backbone, to correlate with.
+        device, precision, batch, on_error, fast, exif: how features are extracted, as in `unseen.extract`.
+        ignore_disk: start although the disk has too little space for the features.
+        workers: processes that decode images and run probes. Scripts that ask for several need the usual
+            `if __name__ == "__main__"`.
+        progress: whether to show a bar in a terminal or a notebook.
+        dry_run: only return what would be done and what that takes.
+
+    Returns:
+        The run, with `.scores()`, `.summary()` and `.report("page.html")`; with `dry_run`, the plan.
+
+    Example:
+        >>> run = unseen.tasks("timm:resnet50.a1_in1k", images="/data", datasets=["dtd", "pets"], out="run/")
+        >>> run.report("page.html")
+    """
+    from unseen.errors import did_you_mean
+    from unseen.images.datasets.registry import DATASETS, get_dataset
+    from unseen.probes.many_shot import PROTOCOLS
+    from unseen.studies.study import plan_study, run_study
+    from unseen.studies.tasks.features import find_task_features
+    from unseen.studies.tasks.opened import open_datasets
+    from unseen.studies.tasks.request import FromImages, TaskRequest, top1_shares
+
+    if protocol not in PROTOCOLS:
+        hint = did_you_mean(protocol, PROTOCOLS) or f"; there are {', '.join(PROTOCOLS)}"
+        raise UserError(f"no protocol '{protocol}' of the task study{hint}")
+    asked = [datasets] if isinstance(datasets, str) else datasets or ()
+    named = {get_dataset(name).name for name in asked}
+    names = [name for name in DATASETS if name in named]
+    called = names_of(backbone)
+    source: FromImages | Found
+    if features is not None:
+        if images is not None or limit is not None:
+            raise UserError("features are taken as they are: leave out images and limit")
+        source = find_task_features(Path(features), names, called)
+    else:
+        if not called:
+            raise UserError("say which backbone, or give its features (features=)")
+        settings = extraction_settings(device, precision, batch, workers, on_error, fast, exif)
+        opened = open_datasets(names, None if images is None else Path(images), limit=limit)
+        loaded = loaded_backbones(backbone, settings.device)
+        source, called = FromImages(opened, loaded, settings), [each.label for each in loaded]
+    percents = [imagenet_top1] if isinstance(imagenet_top1, int | float) else imagenet_top1 or ()
+    request = TaskRequest(source, PROTOCOLS[protocol], top1_shares(called, percents))
+    folder = Path(out)
+    if dry_run:
+        return plan_study(request, folder, workers=workers)
+    with bars(show=progress) as watch:
+        run_study(request, folder, workers=workers, watch=watch, ignore_disk=ignore_disk)
+    return Run(folder)

@@ -1,1 +1,0 @@
-"""Jobs: frozen descriptions of work, named by their content, run once."""

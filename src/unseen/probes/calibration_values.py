@@ -1,0 +1,41 @@
+"""What is kept of a calibration in a result, as JSON, and the metrics it gives."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+from unseen.probes.job import Fit, read_flat
+
+if TYPE_CHECKING:
+    from unseen.metrics.calibration import ReliabilityBins
+    from unseen.probes.many_shot import Calibration
+
+
+def read_calibrated(variant: str, job: Mapping[str, Any], values: Mapping[str, Any], seed: int | None = None) -> Fit:
+    """The fit in a result by the data set's own metric, with its calibration errors where it has them.
+
+    Args:
+        seed: as in `read_flat`.
+    """
+    fit = read_flat(variant, (job["metric"],), job, values, seed)
+    errors = [("ece", values["ece"]), ("scaled-ece", values["scaled_ece"])] if "ece" in values else []
+    return replace(fit, values=[*fit.values, *errors])
+
+
+def calibration_values(found: "Calibration | None") -> dict[str, Any]:
+    """Errors, temperatures and bins; nothing where images have several classes, and there is no calibration."""
+    if found is None:
+        return {}
+    return {
+        "ece": found.error,
+        "scaled_ece": found.scaled_error,
+        "temperatures": list(found.temperatures),
+        "unbounded_temperature": found.unbounded,
+        "reliability": {"before": _bins(found.before), "after": _bins(found.after)},
+    }
+
+
+def _bins(bins: "ReliabilityBins") -> dict[str, list[float | None]]:
+    """The means of empty bins are null."""
+    return {name: [None if isnan(number) else number for number in numbers] for name, numbers in asdict(bins).items()}

@@ -1,0 +1,52 @@
+"""The scores in a result, whatever kind of job it is of."""
+
+from collections.abc import Iterator
+
+from unseen.errors import UserError
+from unseen.metrics.catalogue import METRICS
+from unseen.probes.by_name import job_kinds
+from unseen.runs.results import Result
+from unseen.runs.score import Score
+
+ROUNDING = 1e-9
+
+
+def result_scores(result: Result) -> Iterator[Score]:
+    """One score for each metric that the job measured; a result without a sound value of one is an error."""
+    job, kinds = result.job, job_kinds()
+    if job.get("job") not in kinds:
+        raise UserError(
+            f"the result {result.key}.json is of a kind unknown to this version ({job.get('job')}); update unseen"
+        )
+    try:
+        protocol = job["protocol"]
+        name = protocol["name"] if isinstance(protocol, dict) else protocol
+        for fit in kinds[job["job"]].read(job, result.values):
+            for place, (metric, found) in enumerate(fit.values):
+                value = _sound(metric, found, result)
+                half = fit.interval if place == 0 else None
+                yield Score(
+                    study=job["study"],
+                    protocol=name,
+                    backbone=job["backbone"],
+                    domain=job["domain"],
+                    probe=fit.variant,
+                    shots=fit.shots,
+                    seed=fit.seed,
+                    metric=metric,
+                    value=value,
+                    low=None if half is None else value - half,
+                    high=None if half is None else value + half,
+                    seconds=result.seconds,
+                    versions=result.versions,
+                    key=result.key,
+                )
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        raise UserError(f"the result {result.key}.json is damaged; delete the file and run again") from None
+
+
+def _sound(metric: str, value: object, result: Result) -> float:
+    facts = METRICS[metric]
+    if not isinstance(value, float) or not facts.lower - ROUNDING <= value <= facts.upper + ROUNDING:
+        raise UserError(f"the result {result.key}.json has no sound {metric}; delete the file and run again")
+    return value

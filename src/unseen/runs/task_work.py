@@ -1,0 +1,65 @@
+"""Computing jobs on the splits of a data set, whatever their probe."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from unseen.device import default_device
+from unseen.features.by_hash import Load, load_splits
+from unseen.features.features import Features
+from unseen.runs.fit_progress import FitProgress
+from unseen.runs.job import job_key
+from unseen.runs.result_flaws import zero_row_values
+
+if TYPE_CHECKING:
+    import torch
+
+    from unseen.probes.by_name.linear import FitsSoFar
+
+
+class TaskJob(Protocol):
+    """A job of the task study: its domain is the data set, its features are content hashes of those of splits."""
+
+    @property
+    def study(self) -> str: ...
+    @property
+    def backbone(self) -> str: ...
+    @property
+    def domain(self) -> str: ...
+    @property
+    def features(self) -> tuple[str, ...]: ...
+    def run(self, parts: Sequence[Features], device: "torch.device", fits: "FitsSoFar", /) -> dict[str, Any]:
+        """What is measured on the features of the splits, whose labels are indices into one list of classes."""
+
+    def flops(self, rows: Mapping[str, int], dimension: int, classes: int) -> float:
+        """Multiplications and additions on so many rows of each split."""
+
+
+def run_task_job(
+    job: TaskJob,
+    *,
+    places: Mapping[str, str],
+    load: Load,
+    kept: Path | None = None,
+    tell: Callable[[FitProgress], None] | None = None,
+) -> dict[str, Any]:
+    """The values of one job.
+
+    Args:
+        places, load: as in `load_splits`.
+        kept: folder below which a long job keeps what it has so far, in a folder of its own (`kept_folder`).
+        tell: told every few seconds how far a long job is; a function at module level, so that it can be sent.
+    """
+    from unseen.runs.kept_fits import KeptFits
+
+    parts = load_splits(job.features, places, load)
+    device = default_device()
+    fits = KeptFits(kept and kept_folder(job, kept), f"{job.domain} by {job.backbone}", tell)
+    values = job.run(parts, device, fits)
+    met = zero_row_values({places[each]: part for each, part in zip(job.features, parts, strict=True)})
+    return values | {"device": device.type} | met
+
+
+def kept_folder(job: TaskJob, kept: Path) -> Path:
+    """Where a job keeps what it has so far."""
+    return kept / job_key(job)

@@ -1,0 +1,96 @@
+"""The columns of a table of accuracies: test sets, each on a choice of classes.
+
+- `own`: each test set on the classes it has (`imagenet-r`);
+- the name of a test set: every test set that has all its classes, on just those (`val-on-imagenet-r-classes`);
+- `shared`: every test set on the classes that all have (`val-on-shared-classes`).
+
+An ID and an OOD test set of one fit must be on the same classes. A column that is called like a test set is on all
+classes of it, with or without a mapping of classes; what a mapping keeps of them is a column of its own
+(`cifar-10-on-mapped-classes`, `val-on-mapped-cifar-10-classes`).
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from unseen.errors import UserError, did_you_mean, names_of
+from unseen.metrics.class_subset import class_names, label_class, shared_classes
+
+OWN, SHARED = "own", "shared"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table: a test set on some classes.
+
+    Attributes:
+        kept: the classes, among the values of `classes`, which says what class a name is of.
+    """
+
+    name: str
+    test_set: str
+    kept: tuple[str, ...]
+    classes: Mapping[str, str]
+
+    @property
+    def digest(self) -> str:
+        """Of the classes kept and of the names that are of them."""
+        wanted = set(self.kept)
+        members = sorted((kept, name) for name, kept in self.classes.items() if kept in wanted)
+        return hashlib.sha256(repr(members).encode()).hexdigest()[:16]
+
+
+def table_columns(
+    labels: Mapping[str, tuple[str, ...]], scopes: Sequence[str], mapping: Mapping[str, str] | None = None
+) -> tuple[Column, ...]:
+    """The columns that some scopes ask for; see the module.
+
+    Args:
+        labels: those that each test set has.
+    """
+    columns = dict[str, Column]()
+    for scope in scopes:
+        if scope not in (OWN, SHARED, *labels):
+            words = [OWN, SHARED, *labels]
+            hint = did_you_mean(scope, words) or f"; there are {', '.join(words)}"
+            raise UserError(f"no classes '{scope}' to score on{hint}")
+        columns |= {column.name: column for column in _scope_columns(scope, labels, mapping)}
+    return tuple(columns.values())
+
+
+def _scope_columns(
+    scope: str, labels: Mapping[str, tuple[str, ...]], mapping: Mapping[str, str] | None
+) -> Iterator[Column]:
+    mapped = "mapped-" if mapping is not None else ""
+    if scope == OWN:
+        for name, own in labels.items():
+            yield _column(name, name, [own], None)
+            if mapping is not None and shared_classes([own], class_names([own], mapping)):
+                yield _column(f"{name}-on-mapped-classes", name, [own], mapping)
+    elif scope == SHARED:
+        for name in labels:
+            yield _column(f"{name}-on-shared-classes", name, list(labels.values()), mapping)
+    else:
+        whole = _column(f"{scope}-on-mapped-classes" if mapped else scope, scope, [labels[scope]], mapping)
+        yield whole
+        for name, own in labels.items():
+            both = [labels[scope], own]
+            if name != scope and shared_classes(both, class_names(both, mapping)) == whole.kept:
+                yield _column(f"{name}-on-{mapped}{scope}-classes", name, both, mapping)
+
+
+def unmapped(columns: Sequence[Column], labels: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    """Of each column under a mapping: which labels of its test set it has no images of."""
+    for column in columns:
+        own = labels[column.test_set]
+        lost = [label for label in own if label_class(label, column.classes) not in column.kept]
+        if lost:
+            yield f"{column.name}: {len(lost):,} of {len(own):,} labels are left out: {names_of(lost)}"
+
+
+def _column(name: str, test_set: str, labels: Sequence[tuple[str, ...]], mapping: Mapping[str, str] | None) -> Column:
+    classes = class_names(labels, mapping)
+    kept = shared_classes(labels, classes)
+    if not kept:
+        raise UserError(f"{name}: no class that its test sets share; give other test sets or a mapping of classes")
+    return Column(name, test_set, kept, classes)

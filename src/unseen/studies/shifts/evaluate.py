@@ -1,0 +1,124 @@
+"""From models and test sets to accuracies and predictions.
+
+Logits are computed once for each model and test set and kept. Accuracies come from them, under any choice of classes.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from unseen.backbones.backbone import Backbone
+from unseen.errors import UserError
+from unseen.features.logits import Logits, read_logits, store_logits
+from unseen.features.settings import Settings
+from unseen.features.store import MANIFEST
+from unseen.probes.by_name.classifier import ShiftJob
+from unseen.runs.flaws import MOST_EXAMPLES
+from unseen.runs.lock import folder_lock
+from unseen.runs.record import read_record
+from unseen.runs.results import RESULTS, read_all
+from unseen.studies.shifts.accuracies import add_results, check_columns, has_row
+from unseen.studies.shifts.columns import Column
+from unseen.studies.shifts.plans import load_model
+from unseen.studies.shifts.predictions import FOLDER as PREDICTIONS
+from unseen.studies.shifts.predictions import Classes, add_predictions, predictions
+from unseen.studies.shifts.survey import LOGITS, Part, Survey, Surveyed
+from unseen.studies.study import Watch
+
+
+@dataclass(eq=False)
+class Evaluation:
+    """Computes jobs: the logits of a model on a test set, then an accuracy for each choice of classes.
+
+    Predictions are written before the results that they go with, and the tables after them: whatever a kill leaves out,
+    the next call makes up for.
+    """
+
+    survey: Survey
+    columns: Sequence[Column]
+    settings: Settings
+    folder: Path
+    watch: Watch
+    _loaded: dict[str, Backbone] = field(default_factory=dict)
+    _damaged: dict[str, int] = field(default_factory=dict)
+
+    def __call__(self, jobs: Sequence[ShiftJob]) -> Iterator[tuple[ShiftJob, dict[str, Any]]]:
+        wanted = set(jobs)
+        for model in self.survey.models:
+            for part in model.parts:
+                own = [job for job in part.jobs if job in wanted]
+                if own:
+                    yield from self._scored(model, part, own)
+                    write_tables(self.folder, self.watch, model.plan.model)
+
+    def _scored(
+        self, model: Surveyed, part: Part, jobs: Sequence[ShiftJob]
+    ) -> Iterator[tuple[ShiftJob, dict[str, Any]]]:
+        logits, name = self._logits(model, part), model.plan.model
+        by_name = {column.name: column for column in self.columns}
+        made = {job.domain: predictions(logits, by_name[job.domain]) for job in jobs}
+        columns = [by_name[job.domain] for job in jobs]
+        with folder_lock(self.folder):
+            check_columns(self.folder, columns, {column: len(truth) for column, (_, truth) in made.items()})
+            same = has_row(self.folder, name, jobs[0].classifier)
+            add_predictions(self.folder / PREDICTIONS, name, made, keep=same)
+        for job, column in zip(jobs, columns, strict=True):
+            yield job, _values(logits, column, *made[job.domain])
+
+    def _logits(self, model: Surveyed, part: Part) -> Logits:
+        finished = (part.store / MANIFEST).is_file()
+        logits = read_logits(part.store) if finished else None
+        # Computed with damaged images left out, for a call that must not leave out any: that is refused below.
+        if logits is None or (logits.damaged and self.settings.on_error == "fail"):
+            images, watch = part.images, self.watch.extracting(model.plan.model, part.images.name)
+            store_logits(
+                images.opened.source, images.opened.manifest, images.split, self._model(model), self.folder / LOGITS,
+                self.settings, watch=watch,
+            )  # fmt: skip
+            logits = read_logits(part.store)
+        self._tell_damaged(part.images.name, logits)
+        return logits
+
+    def _model(self, model: Surveyed) -> Backbone:
+        """The model, which stays loaded until another is asked for."""
+        name = model.plan.model
+        if name not in self._loaded:
+            self._loaded.clear()
+            loaded = model.loaded or load_model(model.plan, self.settings.device)
+            if loaded.spec != model.spec:
+                raise UserError(f"{name}: its weights have changed since the study began; run the command again")
+            self._loaded[name] = loaded
+        return self._loaded[name]
+
+    def _tell_damaged(self, test_set: str, logits: Logits) -> None:
+        """Say how many images of a test set are left out, once, or again where another model leaves out others."""
+        if logits.damaged != self._damaged.get(test_set, 0):
+            self._damaged[test_set] = logits.damaged
+            total = len(logits) + logits.damaged
+            self.watch.tell(f"{test_set}: images that are damaged and were left out: {logits.damaged:,} of {total:,}")
+
+
+def _values(logits: Logits, column: Column, guess: Classes, truth: Classes) -> dict[str, Any]:
+    values = {"correct": int((guess == truth).sum()), "images": len(truth), "classes": len(column.kept)}
+    damaged = {"damaged": logits.damaged, "of": len(logits) + logits.damaged}
+    return values | damaged | ({"examples": list(logits.examples[:MOST_EXAMPLES])} if logits.damaged else {})
+
+
+def by_model(jobs: Sequence[ShiftJob]) -> list[list[ShiftJob]]:
+    """Jobs that need the same model."""
+    return [list(own) for _, own in groupby(jobs, lambda job: job.backbone)]
+
+
+def write_tables(folder: Path, watch: Watch, model: str | None = None) -> None:
+    """Bring the tables of a folder up to date with the results of its run, or of one model of it."""
+    with folder_lock(folder):
+        data, _ = read_record(folder)
+        keys = [each.key for each in data.features if model in {None, each.backbone}]
+        replaced = add_results(folder, data, read_all(folder / RESULTS, keys))
+    for name, columns in replaced.items():
+        watch.tell(
+            f"{name}: takes the place of a row of that name, which had other accuracies on {columns[0]}"
+            + (f" and {len(columns) - 1} more" if len(columns) > 1 else "")
+        )

@@ -1,0 +1,211 @@
+"""The shift study: models on test sets of several distributions, in the one shape of a study."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from unseen.errors import UserError
+from unseen.features.disk import free_disk
+from unseen.features.settings import Settings
+from unseen.images.shift_sets.registry import get_sets, sets_below
+from unseen.images.shift_sets.shift_set import OpenSet, open_set
+from unseen.probes.by_name.classifier import ShiftJob
+from unseen.runs.data import Backbone, Domain, FeatureKey, RunData
+from unseen.runs.execute import Means, execute
+from unseen.runs.executors import choose_executor
+from unseen.runs.job import job_key
+from unseen.runs.lock import folder_lock
+from unseen.runs.notices import left_out
+from unseen.runs.record import RUN, VERSION, read_record, refuse_other_run, write_run
+from unseen.runs.results import RESULTS, missing
+from unseen.studies.shifts.accuracies import check_columns
+from unseen.studies.shifts.columns import OWN, Column, table_columns, unmapped
+from unseen.studies.shifts.evaluate import Evaluation, by_model, write_tables
+from unseen.studies.shifts.plans import ModelPlan, check_plan
+from unseen.studies.shifts.study import STUDY
+from unseen.studies.shifts.survey import Survey, Surveyed, TestImages, survey_models
+from unseen.studies.study import Plan, Prepared, Watch
+from unseen.version import __version__
+from unseen.words import counted
+
+TITLE = "Accuracy under distribution shift"
+CLASSIFIER = "classifier"
+"""The key of a backbone's `made` that says which classifier it is."""
+REMEDY = "say how classes compare (--mapping), or what the outputs are (--outputs, or the column classes)"
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftRequest:
+    """Which models to evaluate on which test sets.
+
+    Attributes:
+        scopes: on which classes: any of "own", "shared" and names of test sets (`unseen.studies.shifts.columns`).
+        mapping: name → class, for labels and for outputs of models; what is not in it is left out.
+    """
+
+    plans: Sequence[ModelPlan]
+    sets: Sequence[OpenSet]
+    settings: Settings
+    scopes: Sequence[str] = (OWN,)
+    mapping: Mapping[str, str] | None = None
+
+    @cached_property
+    def images(self) -> tuple[TestImages, ...]:
+        return tuple(TestImages(opened) for opened in self.sets)
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        return table_columns({each.name: each.labels for each in self.images}, self.scopes, self.mapping)
+
+    @cached_property
+    def _surveys(self) -> dict[Path, Survey]:
+        return {}
+
+    def survey(self, out: Path) -> Survey:
+        """What there is to do, found out once for a folder, as every model is loaded for it."""
+        if out not in self._surveys:
+            self._surveys[out] = survey_models(self.plans, self.images, self.columns, self.settings, out)
+        return self._surveys[out]
+
+    def plan(self, out: Path, workers: int) -> Plan:
+        for each in self.plans:
+            check_plan(each)
+        _refuse_other_study(out)
+        check_columns(out, self.columns)
+        refuse_other_run(out, self._provenance())
+        found = self.survey(out)
+        jobs = found.jobs
+        if not jobs:
+            raise UserError(_nothing_scored(found.passed_over))
+        parts = [(model, part) for model in found.models for part in model.parts]
+        return Plan(
+            title=TITLE,
+            parts=[
+                {
+                    "model": model.plan.model, "test set": part.images.name, "images": len(part.images),
+                    "to compute": part.left, "columns": len(part.jobs), "disk": part.bytes,
+                }
+                for model, part in parts
+            ],
+            jobs=len(jobs),
+            jobs_left=len(missing(jobs, out / RESULTS)),
+            units={"disk": "bytes"},
+            counting=f"{counted(len(found.models), 'model')} on {counted(len(self.columns), 'column')}",
+            extraction=sum(part.seconds for _, part in parts),
+            probing=sum(part.scoring for _, part in parts),
+            disk=sum(part.bytes for _, part in parts),
+            free=free_disk(out),
+            notices=[left_out(name, f"{name} is passed over: {why}") for name, why in found.passed_over.items()],
+        )  # fmt: skip
+
+    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[ShiftJob]:
+        found = self.survey(out)
+        for sentence in self._sentences(found):
+            watch.tell(sentence)
+        work = Evaluation(found, self.columns, self.settings, out, watch)
+        # All jobs of a model by one call: it is loaded once, and drives the device alone.
+        executor = choose_executor(Means(gpu=True))
+        _forget_replaced(out, found.jobs)
+        return Prepared(
+            run=self._run(out, found),
+            jobs=found.jobs,
+            work=lambda jobs, results, _: execute(jobs, results, work, executor, grouped=by_model),
+            seconds=lambda *_: sum(part.seconds + part.scoring for model in found.models for part in model.parts),
+            write_beside=lambda folder: write_tables(folder, watch),
+        )
+
+    def refuse_passed_over(self, out: Path) -> None:
+        """An error that names the models that could not be loaded, once the others are done."""
+        passed_over = self.survey(out).passed_over
+        if passed_over:
+            each = "; ".join(f"{model}: {why}" for model, why in passed_over.items())
+            raise UserError(
+                f"{len(passed_over)} of {len(self.plans)} models could not be loaded ({each}); the others are in "
+                f"{out}, and the same command adds these once it is corrected"
+            )
+
+    def _sentences(self, found: Survey) -> Iterator[str]:
+        if self.mapping is not None:
+            yield from unmapped(self.columns, {each.name: each.labels for each in self.images})
+        for model in found.models:
+            yield from (f"{model.plan.model}: {sentence}" for sentence in model.notes)
+            for name in model.lacking:
+                yield f"{model.plan.model}: passes {name} over, as it lacks outputs for its classes; {REMEDY}"
+
+    def _provenance(self) -> dict[str, str]:
+        return {
+            f"images of {each.name}": f"{len(each):,}, {each.opened.manifest.content_hash[:16]}, {each.shown[:16]}"
+            for each in self.images
+        }
+
+    def _run(self, out: Path, found: Survey) -> RunData:
+        jobs = found.jobs
+        asked, models = {job.domain for job in jobs}, [model for model in found.models if model.jobs]
+        before = {each.name: each.category for each in read_record(out)[0].backbones} if (out / RUN).is_file() else {}
+        return RunData(
+            title=TITLE,
+            scores=(),
+            domains=[
+                Domain(column.name, column.name, classes=len(column.kept))
+                for column in self.columns
+                if column.name in asked
+            ],
+            backbones=[_backbone(model, before.get(model.plan.model, "")) for model in models],
+            baseline=models[0].plan.model,
+            provenance={**self._provenance(), VERSION: __version__},
+            features=[FeatureKey(job.backbone, job.domain, job_key(job)) for job in jobs],
+            study=STUDY,
+        )
+
+
+def open_sets(root: Path, names: Sequence[str] = (), *, partial: bool = False) -> list[OpenSet]:
+    """Test sets below a folder: those of some names or patterns, or all that are there.
+
+    Args:
+        partial: take incomplete copies too.
+    """
+    chosen = get_sets(names) if names else sets_below(root)
+    if not chosen:
+        raise UserError(f"{root}: no test set below it; see unseen ls shift-sets for where they are expected")
+    return [open_set(each, root, partial=partial) for each in chosen]
+
+
+def _backbone(model: Surveyed, group: str) -> Backbone:
+    """A model keeps its group unless another is given."""
+    spec, plan = model.spec, model.plan
+    description = f"{spec.id}, {plan.head} head, images of {spec.transform.size} pixels"
+    return Backbone(plan.model, plan.group or group, description, made={CLASSIFIER: model.jobs[0].classifier})
+
+
+def _refuse_other_study(out: Path) -> None:
+    if (out / RUN).is_file() and (study := read_record(out)[0].study) != STUDY:
+        raise UserError(f"{out}: the folder of a run of unseen {study}; give another folder (--out)")
+
+
+def _forget_replaced(out: Path, jobs: Sequence[ShiftJob]) -> None:
+    """Take out of a run the jobs that others take the place of: of a model that is another classifier by now, all."""
+    if not (out / RUN).is_file():
+        return
+    classifiers = {job.backbone: job.classifier for job in jobs}
+    keys = {(job.backbone, job.domain): job_key(job) for job in jobs}
+    with folder_lock(out):
+        data, before = read_record(out)
+        known = {each.name: each.made.get(CLASSIFIER, "") for each in data.backbones}
+        kept = [
+            each
+            for each in data.features
+            if classifiers.get(each.backbone, known[each.backbone]) == known[each.backbone]
+            and keys.get((each.backbone, each.domain), each.key) == each.key
+        ]
+        gone = {each.key for each in data.features} - {each.key for each in kept}
+        if gone:
+            write_run(out, replace(data, features=kept), [key for key in before if key not in gone])
+
+
+def _nothing_scored(passed_over: Mapping[str, str]) -> str:
+    if passed_over:
+        model, why = next(iter(passed_over.items()))
+        more = f", and {len(passed_over) - 1} more could not be loaded" if len(passed_over) > 1 else ""
+        return f"no model is scored; {model}: {why}{more}"
+    return f"no model has outputs for all classes of any column, so nothing is scored; {REMEDY}"

@@ -1,0 +1,135 @@
+"""Computing the jobs of fine-tuning on a data set: a trial of the grid, and the training that is scored."""
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unseen.backbones.backbone import Backbone
+from unseen.errors import UserError
+from unseen.probes.finetuning.images import TaskImages
+from unseen.probes.finetuning.jobs import FinetuneTaskJob, FinetuneTrialJob, task_values
+from unseen.runs.job import job_key
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
+
+    from unseen.probes.finetuning.train import Finetuned, FinetuneProtocol
+
+CHECKS = 10
+"""How often a training looks at its loss and saves where it is."""
+Watch = Callable[[int], None]
+"""Called with the number of steps done."""
+
+
+def run_trial(
+    job: FinetuneTrialJob,
+    backbone: Backbone,
+    images: TaskImages,
+    checkpoint: Path,
+    device: "torch.device",
+    watch: Watch,
+) -> dict[str, Any]:
+    """The values of a trial.
+
+    They are the score on validation images, or null where training diverged, and the temperature that fits its scores
+    to them: the network that is scored in the end has been trained on them and cannot be asked.
+    """
+    from unseen.metrics.calibration import fit_temperature
+    from unseen.probes.many_shot import metric_value
+
+    model, done = _trained(job_key(job), job.protocol, job, backbone, images, ("train",), checkpoint, device, watch)
+    scores = _scores(model, images, "val", device) if done.finished else None
+    values: dict[str, Any] = {"losses": list(done.losses), "skipped": done.skipped, "device": device.type}
+    if scores is None:  # numbers that are not finite mean the same, and JSON has none for the losses
+        return values | {"validation": None, "losses": []}
+    labels = images.labels_of("val")
+    values["validation"] = metric_value(scores, labels, job.metric)
+    if labels.multi_label:
+        return values
+    fit = fit_temperature(scores, labels.y)
+    return values | {"temperature": fit.temperature, "unbounded_temperature": fit.limit is not None}
+
+
+def run_task(
+    job: FinetuneTaskJob,
+    trials: Sequence[dict[str, Any]],
+    backbone: Backbone,
+    images: TaskImages,
+    checkpoint: Path,
+    device: "torch.device",
+    watch: Watch,
+) -> dict[str, Any]:
+    """The values of a task, from those of its trials in the order of its grid.
+
+    The best setting is trained again; where that diverges, with more images than before, the next best.
+
+    Args:
+        checkpoint: each setting that is trained again has one, named after it and the setting's place.
+    """
+    from unseen.probes.finetuning.grid import calibration, ranked_trials
+    from unseen.probes.many_shot import metric_value
+
+    validation = [trial["validation"] for trial in trials]
+    ranked = ranked_trials(validation)
+    labels = images.labels_of("test")
+    for passed, chosen in enumerate(ranked):
+        place = checkpoint.with_stem(f"{checkpoint.stem}-{chosen}")
+        setting = job.protocol.settings[chosen]
+        model, done = _trained(job_key(job), setting, job, backbone, images, ("train", "val"), place, device, watch)
+        scores = _scores(model, images, "test", device) if done.finished else None
+        if scores is None:
+            continue
+        calibrated = None
+        if not labels.multi_label:
+            temperature, unbounded = (trials[chosen][name] for name in ("temperature", "unbounded_temperature"))
+            calibrated = calibration(scores, labels.y, temperature, job.protocol.bins, unbounded=unbounded)
+        score = metric_value(scores, labels, job.metric)
+        values = task_values(job, score, chosen, validation, calibrated, done, ranked[:passed])
+        return values | {"device": device.type}
+    raise UserError(
+        f"{job.backbone} on {job.domain}: every setting diverged when it was trained with validation images too; "
+        "try more settings (--trials) or another seed (--seed)"
+    )
+
+
+def _trained(
+    key: str,
+    protocol: "FinetuneProtocol",
+    job: FinetuneTrialJob | FinetuneTaskJob,
+    backbone: Backbone,
+    images: TaskImages,
+    splits: Sequence[str],
+    checkpoint: Path,
+    device: "torch.device",
+    watch: Watch,
+) -> "tuple[nn.Module, Finetuned]":
+    """A copy of the backbone with a new layer, trained on some splits, from its checkpoint on where there is one."""
+    from unseen.probes.finetuning.grid import ShownOrNot
+    from unseen.probes.finetuning.train import finetune, with_head
+
+    model = with_head(deepcopy(backbone.module), job.spec.dimension, images.classes, seed=job.seed)
+    if images.labels.multi_label:
+        model = ShownOrNot(model)
+    done = finetune(
+        model,
+        lambda start: images.training(splits, start, protocol, job.seed),
+        protocol,
+        device=device,
+        seed=job.seed,
+        every=max(protocol.steps // CHECKS, 1),
+        checkpoint=checkpoint,
+        identity=key,
+        watch=watch,
+    )
+    return model, done
+
+
+def _scores(model: "nn.Module", images: TaskImages, split: str, device: "torch.device") -> "Tensor | None":
+    """(n, c) scores of a split's classes; None where one is not finite, as the weights of the last steps diverged."""
+    from unseen.probes.finetuning.grid import class_scores
+    from unseen.probes.finetuning.train import predict
+
+    scores = class_scores(predict(model, images.scored(split), device=device))
+    return scores if bool(scores.isfinite().all()) else None

@@ -1,0 +1,145 @@
+"""What is asked of the task study, by the command line or from Python: backbones on data sets, or features of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from unseen.backbones.backbone import Backbone
+from unseen.errors import UserError
+from unseen.features.disk import free_disk
+from unseen.features.settings import Settings, checked_device
+from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol
+from unseen.runs.data import RunData
+from unseen.runs.fit_progress import FitProgress
+from unseen.runs.notices import Notice
+from unseen.runs.record import refuse_other_run
+from unseen.runs.results import RESULTS
+from unseen.runs.task_work import TaskJob
+from unseen.studies.features import FEATURES, damaged_images
+from unseen.studies.study import Cell, Plan, Prepared, Watch
+from unseen.studies.tasks.features import Found, TaskFeatures, extract_dataset
+from unseen.studies.tasks.opened import Opened
+from unseen.studies.tasks.plan import DatasetPlan, plan_dataset, probing_seconds, skipped, task_jobs, without_result
+from unseen.studies.tasks.study import TITLE, run_tasks, task_provenance, task_run
+from unseen.words import duration
+
+COUNTED = ("train", "val", "test", "all")
+
+
+@dataclass(frozen=True, eq=False)
+class FromImages:
+    """Features that are extracted into the folder of the run, as far as it does not have them."""
+
+    opened: Opened
+    backbones: Sequence[Backbone]
+    settings: Settings
+
+
+@dataclass(frozen=True)
+class TaskRequest:
+    """Probes of features on data sets.
+
+    Attributes:
+        source: images and what to extract from them, or features that are there.
+        top1: accuracy on ImageNet of backbones whose it is known, as shares.
+    """
+
+    source: FromImages | Found
+    protocol: ManyShotProtocol = ERICSSON_2021
+    top1: Mapping[str, float] = field(default_factory=dict)
+
+    def plan(self, out: Path, workers: int) -> Plan:
+        """What is to be done; see `unseen.studies.study.Request`."""
+        source = self.source
+        if isinstance(source, Found):
+            refuse_other_run(out, self._run(source).provenance)
+            return self._planned([DatasetPlan(source.features, 1.0, 0, 0.0)], source.faults, out, workers)
+        checked_device(source.settings)
+        datasets = source.opened.datasets
+        # Before hours of extraction, not after them.
+        refuse_other_run(out, task_provenance(source.backbones, datasets, source.settings, self.protocol))
+        plans = [plan_dataset(each, source.backbones, out / FEATURES, source.settings) for each in datasets]
+        return self._planned(plans, source.opened.absent, out, workers, free=free_disk(out))
+
+    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[TaskJob]:
+        """Extract what is missing; see `unseen.studies.study.Request`."""
+        found = self.source if isinstance(self.source, Found) else _extracted(self.source, out, watch)
+        tell = partial(tell_fits, watch)
+
+        def work(jobs: Sequence[TaskJob], results: Path, count: int) -> Iterator[TaskJob]:
+            return run_tasks(jobs, found.features, results, count, tell)
+
+        def seconds(jobs: Sequence[TaskJob], results: Path, count: int) -> float:
+            return probing_seconds(jobs, found.features, results, count)
+
+        return Prepared(self._run(found), task_jobs(found.features, self.protocol), work, seconds)
+
+    def _planned(
+        self, plans: Sequence[DatasetPlan], notices: Sequence[Notice], out: Path, workers: int, free: int = 0
+    ) -> Plan:
+        features, results = [each for plan in plans for each in plan.features], out / RESULTS
+        jobs = task_jobs(features, self.protocol)
+        return Plan(
+            TITLE,
+            [_part(each, plan.done) for plan in plans for each in plan.features],
+            len(jobs),
+            len(without_result(jobs, results)),
+            units={"extracted": "share"},
+            extraction=sum(plan.seconds for plan in plans),
+            probing=probing_seconds(jobs, features, results, workers),
+            disk=sum(plan.bytes for plan in plans),
+            free=free,
+            notices=[*notices, *skipped(features)],
+        )
+
+    def _run(self, found: Found) -> RunData:
+        absent = [] if isinstance(self.source, Found) else self.source.opened.missed
+        missing = [*absent, *found.faults, *skipped(found.features)]
+        return task_run(found.features, self.protocol, top1=self.top1, missing=missing)
+
+
+def _part(task: TaskFeatures, done: float) -> dict[str, Cell]:
+    """A row of the plan."""
+    metric = task.dataset.metric if task.dataset.test else "few-shot only"
+    counts: dict[str, Cell] = {split: task.rows.get(split, 0) for split in COUNTED}
+    named: dict[str, Cell] = {"data set": task.dataset.name, "backbone": task.backbone, "classes": task.classes}
+    return {**named, **counts, "metric": metric, "extracted": done}
+
+
+def _extracted(source: FromImages, out: Path, watch: Watch) -> Found:
+    """Extract what is missing: all features of the study, and what is wrong with those that cannot be used."""
+    found = Found([], [])
+    for each in source.opened.datasets:
+        part = extract_dataset(each, source.backbones, out / FEATURES, source.settings, watch.extracting)
+        found.features.extend(part.features)
+        found.faults.extend(part.faults)
+    for fault in found.faults:
+        watch.tell(fault.sentence)
+    for task in found.features:
+        for split, store in task.places.items():
+            if sentence := damaged_images(f"{task.dataset.name}, {split}", Path(store)):
+                watch.tell(sentence)
+    if not found.features:
+        raise UserError(found.faults[0].text)
+    return found
+
+
+def tell_fits(watch: Watch, progress: FitProgress) -> None:
+    """Say how far a linear probe is; processes that run jobs call it too."""
+    of = "fits" if progress.stage == "grid" else "fits of the refit"
+    left = duration(progress.left)
+    watch.tell(f"{progress.what}: {progress.done} of {progress.total} {of}, about {left} left")
+
+
+def top1_shares(backbones: Sequence[str], percents: Sequence[float]) -> dict[str, float]:
+    """Accuracy on ImageNet of each backbone as a share, from percents in the same order; none where none were given."""
+    if percents and len(percents) != len(backbones):
+        raise UserError(
+            f"--imagenet-top1 is one number for each --backbone: {len(percents)} numbers, {len(backbones)} backbones"
+        )
+    wrong = next((percent for percent in percents if not 1 < percent < 100), None)
+    if wrong is not None:
+        meant = f"; did you mean {100 * wrong:g}?" if 0 < wrong < 1 else ""
+        raise UserError(f"--imagenet-top1 is in percent, between 1 and 100, not {wrong:g}{meant}")
+    return {name: percent / 100 for name, percent in zip(backbones, percents, strict=False)}

@@ -1,0 +1,287 @@
+"""The jobs of fine-tuning on a data set against a plain PyTorch loop over the whole of it."""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import minimize_scalar
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+
+from unseen.backbones.backbone import Backbone, Spec
+from unseen.errors import UserError
+from unseen.images.arrays import array_images
+from unseen.images.datasets.digits import DATASET
+from unseen.images.datasets.open_dataset import OpenDataset
+from unseen.images.manifest import Manifest
+from unseen.images.transform import Transform
+from unseen.metrics.average_precision import average_precision_11_point
+from unseen.papers.transfer import FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE, task_setting
+from unseen.probes.finetuning.grid import FinetuneGrid, finetune_grid
+from unseen.probes.finetuning.images import TaskImages, epoch_order, load_task_images, task_labels
+from unseen.probes.finetuning.jobs import (
+    FinetuneTaskJob,
+    FinetuneTrialJob,
+    trial_jobs,
+)
+from unseen.probes.finetuning.train import FinetuneProtocol
+from unseen.probes.many_shot import Metric
+from unseen.runs.job import job_key
+from unseen.runs.results import Result
+from unseen.runs.scores import result_scores
+from unseen.studies.tasks.finetune_work import run_task, run_trial
+
+CPU = torch.device("cpu")
+SIDE = 6
+SHAPE = Transform(size=SIDE, resize=SIDE)
+SPEC = Spec("tiny", "seed 0", "output", "none", 8, 0, SHAPE)
+SPLITS = ["train"] * 4 + ["val"] * 2 + ["test"] * 2
+STEPS = 12
+
+
+def backbone() -> Backbone:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        module = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    return Backbone(SPEC, module)
+
+
+def data(labels: Sequence[str], metric: str = "top1") -> OpenDataset:
+    """80 pictures whose colour goes with the first letter of their label, but for every seventh."""
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 120, (80, SIDE, SIDE, 3))
+    for number, label in enumerate(labels):
+        pixels[number, ..., ("abc".index(label[0]) + (number % 7 == 0)) % 3] += 60
+    source = array_images(pixels.astype(np.uint8), labels)
+    dataset = replace(DATASET, metric=metric, classes=3)  # type: ignore[arg-type]
+    return OpenDataset(dataset, source, Manifest(source.entries, SPLITS * 10))
+
+
+SINGLE = ["abc"[number % 3] for number in range(80)]
+SEVERAL = [("a", "b+c", "c", "a+b", "b?+c")[number % 5] for number in range(80)]
+
+
+def loaded(opened: OpenDataset, folder: Path) -> TaskImages:
+    return load_task_images(opened, SHAPE, folder, device=CPU)
+
+
+def trial(metric: Metric, rate: float = 0.05, batch: int = 40) -> FinetuneTrialJob:
+    protocol = FinetuneProtocol("t", STEPS, batch, rate, decay=0.01, augment="centre")
+    return FinetuneTrialJob("tasks", protocol, "tiny", SPEC, "digits", "hash", metric, "float32", 5)
+
+
+def pictures(opened: OpenDataset, splits: Sequence[str]) -> Tensor:
+    """(n, 3, side, side) normalised, by hand; pictures are as large as they are wanted, so nothing is resized."""
+    source: Any = opened.source
+    chosen = [number for number, split in enumerate(opened.manifest.splits) if split in splits]
+    pixels = source.pixels[chosen].astype(np.float64) / 255
+    return torch.from_numpy((pixels - SHAPE.mean) / SHAPE.std).permute(0, 3, 1, 2).float()
+
+
+def plain_loop(opened: OpenDataset, splits: Sequence[str], y: Tensor, *, several: bool) -> nn.Module:
+    """All images in every step, so that their order makes no difference."""
+    torch.manual_seed(5)
+    head = nn.Linear(8, 3)
+    model = nn.Sequential(deepcopy(backbone().module), head).train()
+    X = pictures(opened, splits)
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, weight_decay=0.01, nesterov=True)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, T_max=STEPS)
+    for _ in range(STEPS):
+        loss = binary_cross_entropy_with_logits(model(X), y.float()) if several else cross_entropy(model(X), y)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        schedule.step()
+    return model.eval()
+
+
+def numbers(opened: OpenDataset, splits: Sequence[str]) -> Tensor:
+    chosen = [
+        e.label for e, split in zip(opened.manifest.entries, opened.manifest.splits, strict=True) if split in splits
+    ]
+    return torch.tensor(["abc".index(label) for label in chosen])
+
+
+def test_a_trial_is_a_plain_loop(tmp_path: Path) -> None:
+    opened = data(SINGLE)
+    found = run_trial(trial("top1"), backbone(), loaded(opened, tmp_path), tmp_path / "c.pt", CPU, lambda _: None)
+    model = plain_loop(opened, ["train"], numbers(opened, ["train"]), several=False)
+    y = numbers(opened, ["val"])
+    with torch.no_grad():
+        scores = model(pictures(opened, ["val"]))
+    assert found["validation"] == pytest.approx((scores.argmax(dim=1) == y).double().mean().item())
+    assert 0.4 < found["validation"] < 1  # neither chance nor certain, so that the temperature means something
+    best = minimize_scalar(
+        lambda log_t: float(cross_entropy(scores.double() / np.exp(log_t), y)), bounds=(-7, 7), method="bounded",
+        options={"xatol": 1e-8},
+    )  # fmt: skip
+    assert found["temperature"] == pytest.approx(np.exp(best.x), rel=1e-3)
+    assert len(found["losses"]) == STEPS
+
+
+def test_a_task_is_a_plain_loop_with_the_best_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = data(SINGLE)
+    settings = (trial("top1", 0.2, 60).protocol, trial("top1", 0.05, 60).protocol, trial("top1", 0.05, 60).protocol)
+    monkeypatch.setattr(FinetuneGrid, "settings", property(lambda _: settings))
+    job = replace(task("top1"), protocol=finetune_grid(trials=3, steps=STEPS))
+    known = {"validation": 0.6, "unbounded_temperature": False}
+    tried = [{"validation": None}, known | {"temperature": 2.0}, known | {"temperature": 9.0}]
+    found = run_task(job, tried, backbone(), loaded(opened, tmp_path), tmp_path / "c.pt", CPU, lambda _: None)
+    model = plain_loop(opened, ["train", "val"], numbers(opened, ["train", "val"]), several=False)
+    y = numbers(opened, ["test"])
+    with torch.no_grad():
+        scores = model(pictures(opened, ["test"])).double()
+    assert found["chosen"] == 1
+    assert found["temperatures"] == [2.0]
+    assert found["top1"] == pytest.approx((scores.argmax(dim=1) == y).double().mean().item())
+    for name, temperature in (("ece", 1.0), ("scaled_ece", 2.0)):
+        sure, predicted = (scores / temperature).softmax(dim=1).max(dim=1)
+        place, right = torch.ceil(sure * 15), (predicted == y).double()
+        errors = [abs(float((right - sure)[place == number].sum())) / len(y) for number in place.unique()]
+        assert found[name] == pytest.approx(sum(errors), abs=1e-4)
+    bins = found["reliability"]["before"]
+    assert sum(bins["counts"]) == 20
+    assert all((sure is None) == (count == 0) for sure, count in zip(bins["confidence"], bins["counts"], strict=True))
+
+
+def test_where_the_best_diverges_with_more_images_the_next_best_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = data(SINGLE)
+    wild, calm = trial("top1", 1e30, 60).protocol, trial("top1", 0.05, 60).protocol
+    monkeypatch.setattr(FinetuneGrid, "settings", property(lambda _: (calm, wild, wild, calm)))
+    images, job = loaded(opened, tmp_path), task("top1")
+    tried = [
+        {"validation": value, "temperature": value, "unbounded_temperature": False} for value in (0.6, 0.7, 0.9, 0.5)
+    ]
+    found = run_task(job, tried, backbone(), images, tmp_path / "whole.pt", CPU, lambda _: None)
+    assert (found["passed_over"], found["chosen"], found["temperatures"]) == ([2, 1], 0, [0.6])
+    model = plain_loop(opened, ["train", "val"], numbers(opened, ["train", "val"]), several=False)
+    with torch.no_grad():
+        right = model(pictures(opened, ["test"])).argmax(dim=1) == numbers(opened, ["test"])
+    assert found["top1"] == pytest.approx(right.double().mean().item())
+    steps: list[int] = []
+
+    def stop(step: int) -> None:  # in the middle of the third, the first that does not diverge
+        steps.append(step)
+        if step == 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_task(job, tried, backbone(), images, tmp_path / "c.pt", CPU, stop)
+    before = len(steps)
+    assert run_task(job, tried, backbone(), images, tmp_path / "c.pt", CPU, steps.append) == found
+    assert steps[-5:] == [8, 9, 10, 11, 12]
+    assert len(steps) - before < before  # from the checkpoint on
+    monkeypatch.setattr(FinetuneGrid, "settings", property(lambda _: (wild,) * 4))
+    with pytest.raises(UserError, match="every setting diverged when it was trained with validation images too"):
+        run_task(job, tried, backbone(), images, tmp_path / "d.pt", CPU, lambda _: None)
+
+
+def test_several_classes_are_binary_classifiers(tmp_path: Path) -> None:
+    opened = data(SEVERAL, "map-11-point")
+    images = loaded(opened, tmp_path)
+    job = trial("map-11-point")
+    found = run_trial(job, backbone(), images, tmp_path / "c.pt", CPU, lambda _: None)
+    assert "temperature" not in found
+
+    def shown(splits: Sequence[str], mark: str) -> Tensor:
+        rows = zip(opened.manifest.entries, opened.manifest.splits, strict=True)
+        return torch.tensor(
+            [[name + mark in e.label.split("+") for name in "abc"] for e, part in rows if part in splits]
+        )
+
+    # What is unsure counts as not shown in training, and not at all in scoring.
+    model = plain_loop(opened, ["train"], shown(["train"], ""), several=True)
+    with torch.no_grad():
+        scores = model(pictures(opened, ["val"]))
+    expected = average_precision_11_point(scores, shown(["val"], ""), shown(["val"], "?")).mean
+    assert found["validation"] == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_training_that_diverges_has_no_score(tmp_path: Path) -> None:
+    images = loaded(data(SINGLE), tmp_path)
+    found = run_trial(trial("top1", rate=1e30), backbone(), images, tmp_path / "c.pt", CPU, lambda _: None)
+    assert found["validation"] is None
+    assert found["losses"] == []
+
+
+def task(metric: Metric) -> FinetuneTaskJob:
+    grid = finetune_grid(trials=4, steps=STEPS)
+    return FinetuneTaskJob("tasks", grid, "tiny", SPEC, "digits", "hash", metric, "float32", 5)
+
+
+def test_everything_in_a_job_is_in_its_key_and_trials_do_not_depend_on_how_many_there_are() -> None:
+    job = task("top1")
+    changes: dict[str, Any] = {
+        "protocol": finetune_grid(trials=5, steps=STEPS), "spec": replace(SPEC, pool="avg"), "seed": 7, "revision": 99,
+    }  # fmt: skip
+    keys = {job_key(replace(job, **{f.name: changes.get(f.name, "other")})) for f in fields(FinetuneTaskJob)}
+    assert len(keys | {job_key(job)}) == len(fields(FinetuneTaskJob)) + 1
+    more = replace(job, protocol=finetune_grid(trials=9, steps=STEPS))
+    assert [job_key(each) for each in trial_jobs(job)] == [job_key(each) for each in trial_jobs(more)][:4]
+    assert not {job_key(each) for each in trial_jobs(job)} & {
+        job_key(each) for each in trial_jobs(replace(job, seed=6))
+    }
+
+
+def test_scores_are_those_of_the_task_study() -> None:
+    values = {"mean-per-class": 0.5, "ece": 0.1, "scaled_ece": 0.05}
+    described = {
+        "job": "FinetuneTaskJob", "study": "tasks", "protocol": {"name": "ericsson-2021-short"}, "backbone": "b",
+        "domain": "pets", "metric": "mean-per-class", "seed": 3,
+    }  # fmt: skip
+    result = Result("key", described, values, 2.0, {})
+    scores = [*result_scores(result)]
+    assert [(s.study, s.probe, s.domain, s.metric, s.value, s.seed) for s in scores] == [
+        ("tasks", "fine-tuned", "pets", "mean-per-class", 0.5, 3),
+        ("tasks", "fine-tuned", "pets", "ece", 0.1, 3),
+        ("tasks", "fine-tuned", "pets", "scaled-ece", 0.05, 3),
+    ]
+    assert {s.protocol for s in scores} == {"ericsson-2021-short"}
+    assert [task_setting(s) for s in scores] == [FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE]
+    with pytest.raises(UserError, match="no sound ece"):
+        [*result_scores(replace(result, values=values | {"ece": 1.5}))]
+
+
+def test_every_epoch_has_each_image_once_in_an_order_of_its_own() -> None:
+    whole = epoch_order(10, 0, 45, seed=1)
+    for epoch in range(4):
+        assert sorted(whole[10 * epoch : 10 * epoch + 10]) == [*range(10)]
+    assert len({tuple(whole[start : start + 10]) for start in (0, 10, 20, 30)}) == 4
+    np.testing.assert_array_equal(epoch_order(10, 17, 45, seed=1), whole[17:])
+    assert not np.array_equal(epoch_order(10, 0, 45, seed=2), whole)
+    assert len(epoch_order(10, 45, 45, seed=1)) == 0
+
+
+def test_random_parts_come_from_larger_squares(tmp_path: Path) -> None:
+    images = loaded(data(SINGLE), tmp_path)
+    assert images.tested.rows(np.array([0])).shape[1] == SIDE
+    assert images.whole.rows(np.array([0])).shape[1] == round(SIDE * 320 / 224)
+    protocol = replace(trial("top1").protocol, augment="crop+flip")
+    first, labels = next(images.training(["train", "val"], 0, protocol, 0))
+    assert first.shape == (40, 3, SIDE, SIDE)
+    assert set(labels.tolist()) == {0, 1, 2}
+    later = [step for step, _ in images.training(["train"], 3, protocol, 0)]
+    unbroken = [step for step, _ in images.training(["train"], 0, protocol, 0)]
+    torch.testing.assert_close(later, unbroken[3:], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("labels", "splits", "message"),
+    [
+        (["a"] * 80, SPLITS * 10, r"all images are of one class \(a\)"),
+        (SINGLE, ["train", "test"] * 40, "no validation images"),
+        (SINGLE, ["train", "val"] * 40, "no test images"),
+        (["a", "b"] * 39 + ["c", "b"], SPLITS * 10, "no training image of c; every class needs one"),
+    ],
+)
+def test_data_that_cannot_be_learned_from(labels: list[str], splits: list[str], message: str) -> None:
+    opened = data(labels)
+    with pytest.raises(UserError, match=message):
+        task_labels(replace(opened, manifest=Manifest(opened.source.entries, splits)))
