@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from unseen.api.levels import build_levels, levels, similarity
     from unseen.api.papers import leaderboard, published
     from unseen.api.probing import probe
-    from unseen.api.shifts import effective_robustness
+    from unseen.api.shifts import effective_robustness, shifts
     from unseen.api.tasks import tasks
     from unseen.report.of_runs import report
 
@@ -39,6 +39,7 @@ __all__ = [
     "probes",
     "published",
     "report",
+    "shifts",
     "similarity",
     "tasks",
 ]
@@ -55,6 +56,7 @@ _WHERE = {
     "open_dataset": "features",
     "probe": "probing",
     "published": "papers",
+    "shifts": "shifts",
     "similarity": "levels",
     "tasks": "tasks",
 }

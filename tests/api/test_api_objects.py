@@ -141,8 +141,10 @@ def test_effective_robustness_of_a_table() -> None:
     assert len(repr(study)) < 1000
     assert "<table" in study._repr_html_()
     chart = study.plot("out")
-    assert [(mark.x, mark.y) for mark in chart.marks] == list(zip(frame["expected"], frame["accuracy"], strict=True))
-    assert sum(bool(mark.text) for mark in chart.marks) == 5
+    _, points = chart.series
+    assert list(points.x) == list(frame["expected"])
+    assert list(points.y) == list(frame["accuracy"])
+    assert sum(bool(text) for text in points.labels) == 5
     with pytest.raises(UserError, match="no OOD test set"):
         study.plot("in")
 
@@ -171,7 +173,7 @@ def test_a_study_of_features(tmp_path: Path) -> None:
     unseen.concepts(**options, levels=tmp_path / "levels.csv", **quick)  # type: ignore[arg-type]
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "run/results").iterdir()} == before
     assert run.compare("yours", "yours")["difference"].tolist() == [0, 0]
-    for wrong, message in (({"domains": ["l3"]}, "no domain 'l3'"), ({"seeds": 0}, "from 1"), ({"shots": 0}, "shots")):
+    for wrong, message in (({"domains": ["l3"]}, "not 'l3'"), ({"seeds": 0}, "from 1"), ({"shots": 0}, "shots")):
         with pytest.raises(UserError, match=message):
             unseen.concepts(**options | wrong, levels=tmp_path / "levels.csv")  # type: ignore[arg-type]
 

@@ -93,6 +93,23 @@ class Telling(Silent):
         return super().extracting(domain, split)
 
 
+class StoppedError(Exception):
+    pass
+
+
+class StopAt(Telling):
+    """A watch that stops the study where a model comes to a test set."""
+
+    def __init__(self, model: str, test_set: str) -> None:
+        super().__init__()
+        self.place = model, test_set
+
+    def extracting(self, domain: str, split: str) -> Callable[[Progress], None]:
+        if (domain, split) == self.place:
+            raise StoppedError
+        return super().extracting(domain, split)
+
+
 def evaluate(
     plans: Sequence[ModelPlan],
     sets: Sequence[OpenSet],

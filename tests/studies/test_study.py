@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -13,13 +14,14 @@ from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.executors.here import run_here
 from unseen.runs.record import read_run
 from unseen.runs.results import missing
-from unseen.studies.study import Plan, Prepared, Silent, Watch, plan_study, run_study
+from unseen.studies.study import Plan, Prepared, Silent, Watch, plan_study, run_prepared, run_study
 
 
 @dataclass(frozen=True)
 class Constant:
     """A study whose jobs give 0.5, on features that take no time."""
 
+    first_failing: ClassVar[int] = 1
     seeds: int
     fails: bool = False
 
@@ -27,16 +29,17 @@ class Constant:
         return [LogisticJob("concepts", COG_V2_SHORT, "a", "l1", "x", "y", 1, seed) for seed in range(self.seeds)]
 
     def plan(self, out: Path, workers: int) -> Plan:
-        return Plan("constant", [{"domain": "l1"}], self.seeds, len(missing(self.jobs(), out / "results")))
+        left = len(missing(self.jobs(), out / "results"))
+        return Plan("constant", [{"domain": "l1"}], self.seeds, left, probing=left / 2)
 
     def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[LogisticJob]:
-        run = RunData("constant", (), [Domain("l1", "L1")], [Backbone("a", "yours")], "a", provenance={"p": "1"})
+        run = RunData("constant", (), [Domain("l1", "L1")], [Backbone("a", "yours")], "a", remarks={"p": "1"})
         watch.tell("prepared")
-        return Prepared(run, self.jobs(), self.work, lambda *_: 1.0, lambda folder: (folder / "beside").touch())
+        return Prepared(run, self.jobs(), self.work, lambda *_: 7.0, lambda folder: (folder / "beside").touch())
 
     def work(self, jobs: Sequence[LogisticJob], folder: Path, workers: int) -> Iterator[LogisticJob]:
         def half(job: LogisticJob) -> dict[str, float]:
-            if self.fails and job.seed == 1:
+            if self.fails and job.seed == self.first_failing:
                 raise KeyboardInterrupt
             return {"top1": 0.5, "top5": 1.0}
 
@@ -89,6 +92,37 @@ def test_stopped_it_goes_on_and_more_is_added(tmp_path: Path) -> None:
     assert len(run_study(Constant(4), tmp_path).scores) == 8
     assert len(run_study(Constant(1), tmp_path, watch=notes).scores) == 8  # a part of it: nothing to do, nothing lost
     assert notes.said[-2:] == [0, "prepared"]
+
+
+def test_an_estimate_of_other_jobs_than_are_left_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, notes = Constant.plan, Notes()
+    monkeypatch.setattr(Constant, "plan", lambda *given: replace(plan(*given), jobs_left=9))
+    run_study(Constant(2), tmp_path, watch=notes)
+    assert notes.said[-1] == (2, 2, 7.0)
+
+
+def test_a_run_can_be_written_when_its_first_job_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare = Constant.prepare
+    monkeypatch.setattr(Constant, "prepare", lambda *given: replace(prepare(*given), recorded="begun"))
+    monkeypatch.setattr(Constant, "first_failing", 0)
+    with pytest.raises(KeyboardInterrupt):
+        run_study(Constant(2, fails=True), tmp_path)
+    assert not (tmp_path / "run.json").exists()
+    monkeypatch.setattr(Constant, "first_failing", 1)
+    with pytest.raises(KeyboardInterrupt):
+        run_study(Constant(2, fails=True), tmp_path)
+    assert [notice.code for notice in read_run(tmp_path).told] == ["unfinished"]
+    assert len(run_study(Constant(2), tmp_path).scores) == 4
+
+
+def test_a_run_may_take_the_place_of_another(tmp_path: Path) -> None:
+    prepared = Constant(3).prepare(tmp_path, 1, Silent())
+    run_prepared(prepared, tmp_path)
+    other = replace(Constant(2).prepare(tmp_path, 1, Silent()), run=replace(prepared.run, title="other"), replaces=True)
+    data = run_prepared(other, tmp_path)
+    assert (data.title, len(data.scores)) == ("other", 4)
+    assert len(read_run(tmp_path).scores) == 4
+    assert len(list(tmp_path.glob("results/*.json"))) == 3  # results are kept
 
 
 def test_a_full_disk_stops_it_before_it_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,14 @@ def names_of(backbones: "Backbone | str | Sequence[Backbone | str]") -> list[str
     return [each if isinstance(each, str) else each.label for each in _each(backbones)]
 
 
-def loaded_backbones(backbones: "Backbone | str | Sequence[Backbone | str]", device: str) -> "list[Backbone]":
-    """Backbones on a device, called as commands call them; two of one name, or one given twice, are an error."""
+def loaded_backbones(
+    backbones: "Backbone | str | Sequence[Backbone | str]", device: str, *, published: bool = True
+) -> "list[Backbone]":
+    """Backbones on a device, called as commands call them; two of one name, or one given twice, are an error.
+
+    Args:
+        published: whether images are preprocessed as in ImageNet-CoG, and not as the backbone's authors do.
+    """
     from unseen.backbones.load import default_label, load_backbone
     from unseen.studies.concepts.study import as_published
 
@@ -24,7 +30,8 @@ def loaded_backbones(backbones: "Backbone | str | Sequence[Backbone | str]", dev
     for each in _each(backbones):
         loaded = load_backbone(each, device=device) if isinstance(each, str) else each
         loaded.module.to(device)
-        named = replace(as_published(loaded), name=loaded.name or default_label(loaded.spec.id))
+        loaded = as_published(loaded) if published else loaded
+        named = replace(loaded, name=loaded.name or default_label(loaded.spec.id))
         same = next((other for other in found if other.label == named.label or other.spec == named.spec), None)
         if same is not None:
             raise UserError(f"{same.label} and {named.label}: one name or one backbone twice; give each once")

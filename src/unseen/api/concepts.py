@@ -1,111 +1,141 @@
-"""`unseen.concepts`: the study of concept generalization on features that are there."""
+"""`unseen.concepts`: the study of concept generalization, on images or on features that are there."""
 
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from unseen.api.backbones import loaded_backbones, names_of
+from unseen.api.features import extraction_settings
 from unseen.api.progress import bars
 from unseen.api.run import Run
 from unseen.errors import UserError
 from unseen.extras import naming_extras
 from unseen.files import check_writable
-from unseen.images.domains import SEEN
-from unseen.ontology.levels import Levels, load_levels
-from unseen.studies.own_features import Shots, shots_in_python
+from unseen.ontology.levels import Levels
+from unseen.runs.shots import Shots
 
 if TYPE_CHECKING:
-    from unseen.studies.concepts.plan import Asked
+    from unseen.backbones.backbone import Backbone
+    from unseen.features.settings import Precision
+    from unseen.studies.study import Plan
+
+Place = str | PathLike[str]
 
 
 @naming_extras()
 def concepts(
+    backbone: "Backbone | str | Sequence[Backbone | str]" = (),
     *,
-    features: str | PathLike[str],
-    out: str | PathLike[str],
-    levels: Levels | str | Path = "cog-v2",
-    backbones: Sequence[str] = (),
+    out: Place,
+    images: Place | None = None,
+    imagenet_1k: Place | None = None,
+    features: Place | None = None,
+    levels: Levels | Place = "cog-v2",
     domains: Sequence[str] | None = None,
-    seen: str = SEEN,
     shots: Shots = None,
     seeds: int = 5,
     protocol: str = "cog-v2",
+    sequential: bool = False,
+    extended: Sequence[str] | None = None,
+    seen: str | None = None,
+    splits: Place | None = None,
+    variant: Literal["plain", "class-balanced"] = "plain",
+    on_missing: Literal["fail", "report"] = "fail",
+    regroup: bool = False,
+    truth: Place | None = None,
+    vectors: Place | None = None,
+    preprocessing: Literal["published", "own"] = "published",
+    device: str | None = None,
+    precision: "Precision | None" = None,
+    batch: int = 128,
+    on_error: Literal["fail", "report"] = "fail",
+    fast: bool = False,
+    exif: bool = False,
+    ignore_disk: bool = False,
     workers: int = 1,
+    dry_run: bool = False,
     progress: bool = True,
-) -> Run:
-    """How well backbones do on concepts they have seen, and on levels of concepts they have not, from their features.
+) -> "Run | Plan":
+    """How well backbones do on concepts they have seen, and on levels of concepts they have not.
 
-    Probes that `out` has already are not run again. For images instead of features, use the command `unseen concepts`.
+    Extracts the features that are missing, runs the probes that are missing, and adds both to what `out` has already.
 
     Args:
-        features: a folder with one folder per domain, as `unseen extract --levels` makes them, or with your own
-            `train` and `test` features in each.
+        backbone: one or several, by `unseen.load_backbone` or by their ids. With `features`, names of those whose
+            features to take; may be left out where there is only one.
         out: folder of the run.
-        levels: what the domains l1, l2, … are: by `unseen.levels` or `unseen.build_levels`, a name, or a CSV file.
-        backbones: those whose features to take; may be left out where there is only one.
+        images: those of the levels: ImageNet-21K, or what the levels are of.
+        imagenet_1k: images of the seen concepts: a folder with `train` and `val`, or the tar files of ImageNet-1K.
+        features: instead of images, a folder with one folder per domain, as `unseen extract --levels` makes them, or
+            with your own `train` and `test` features in each.
+        levels: what the domains l1, l2, … are: by `unseen.levels` or `unseen.build_levels`, the name of a published
+            set, a CSV file, a measure of similarity, or "random".
         domains: some of them, for instance ["l1", "l5"]; by default the seen domain and all levels.
-        seen: name of the domain of seen concepts.
         shots: training samples per concept: a number, "all" or a list; by default those of the paper.
         seeds: how many.
         protocol: "cog-v2", or "cog-v2-short" for a quick look.
-        workers: processes to run probes in. Scripts that ask for several need the usual `if __name__ == "__main__"`.
-        progress: whether to show a bar in a terminal or a notebook.
+        sequential: one trial of the search at a time, as in the paper.
+        extended: names of further probes, such as ["knn", "ridge"]; ["all"] for those of the paper's first version:
+            pca, mlp, kmeans and geometry.
+        seen: name of the domain of seen concepts, for levels of your own.
+        splits: file of `unseen levels splits` that says which images train and test.
+        variant: "class-balanced" takes 732 training images per concept.
+        on_missing: "report" goes on without concepts that have too few images.
+        regroup: whether the features are of the same concepts in other levels, and are grouped anew.
+        truth: classes of a flat validation set of ImageNet-1K.
+        vectors: file of word vectors, for levels="cosine".
+        preprocessing: "published" resizes and crops as in ImageNet-CoG, "own" as the backbone's authors do.
+        device, precision, batch, on_error, fast, exif: of the extraction, as for `unseen.extract`.
+        ignore_disk: start although the disk seems too small for the features.
+        workers: processes to decode images and to run probes in. Scripts that ask for several need the usual
+            `if __name__ == "__main__"`.
+        dry_run: return the plan, with what it takes, and do nothing.
+        progress: whether to show bars in a terminal or a notebook.
 
     Returns:
-        The run, with `.scores()`, `.summary()`, `.compare("a", "b")` and `.report("page.html")`.
+        The run, with `.scores()`, `.summary()`, `.compare("a", "b")`, `.plan()` and `.report("page.html")`.
 
     Example:
+        >>> run = unseen.concepts(net, images="fall11_whole.tar", imagenet_1k="ILSVRC2012", out="run/")
         >>> run = unseen.concepts(features="features/", levels="cog-v2", out="run/", seeds=1)
         >>> run.report("page.html")
     """
-    from dataclasses import replace
-
-    from unseen.runs.record import LEVELS, extend_run
-    from unseen.runs.results import RESULTS, missing
-    from unseen.studies.concepts.features import class_names, feature_pairs, find_features
-    from unseen.studies.concepts.study import study_jobs, study_run
-    from unseen.studies.probing import job_keys
-    from unseen.studies.probing import run as run_jobs
+    from unseen.studies.concepts.chosen import asked_of, choose_levels, known_draw
+    from unseen.studies.concepts.images import ImagePlaces
+    from unseen.studies.concepts.request import request_of_features, request_of_images
+    from unseen.studies.study import plan_study, run_study
 
     folder = Path(out)
     check_writable(folder)
-    loaded = levels if isinstance(levels, Levels) else load_levels(levels)
-    asked = _asked(loaded, domains, seen, shots, seeds, protocol)
-    places = find_features(Path(features), asked.domains, backbones)
-    asked = replace(asked, concepts={**class_names(next(iter(places.values()))), **asked.concepts})
-    pairs = [pair for name, at in places.items() for pair in feature_pairs(name, at, asked.concepts)]
-    jobs = study_jobs(asked, pairs)
-    extend_run(folder, study_run(asked, pairs, places, {}, ()), job_keys(jobs))
-    loaded.write(folder / LEVELS)
-    results = folder / RESULTS
-    left = len(missing(jobs, results))
+    names = names_of(backbone)
+    if features is not None and (images is not None or imagenet_1k is not None):
+        raise UserError("give images or features, not both")
     with bars(show=progress) as watch:
-        for _ in watch.track(run_jobs(jobs, pairs, results, workers=workers), "probes", left):
-            pass
+        chosen = choose_levels(
+            levels if isinstance(levels, Levels) else str(levels), vectors=_path(vectors), seen=seen, tell=watch.tell
+        )
+        asked = asked_of(
+            chosen, domains=domains, shots=shots, seeds=seeds, protocol=protocol, sequential=sequential,
+            variant=variant, draw=known_draw(features=features is not None, splits=_path(splits)), extended=extended,
+        )  # fmt: skip
+        if features is not None:
+            request = request_of_features(asked, Path(features), names, regroup=regroup)
+        else:
+            if not names:
+                raise UserError("say which backbone, or give its features (features=)")
+            settings = extraction_settings(device, precision, batch, workers, on_error, fast, exif)
+            loaded = loaded_backbones(backbone, settings.device, published=preprocessing == "published")
+            places = ImagePlaces(
+                None if images is None else str(images), _path(imagenet_1k), _path(truth), _path(splits), variant,
+                on_missing,
+            )  # fmt: skip
+            request = request_of_images(asked, chosen, places, loaded, settings, watch)
+        if dry_run:
+            return plan_study(request, folder, workers=workers)
+        run_study(request, folder, workers=workers, watch=watch, ignore_disk=ignore_disk)
     return Run(folder)
 
 
-def _asked(
-    levels: Levels, domains: Sequence[str] | None, seen: str, shots: Shots, seeds: int, protocol: str
-) -> "Asked":
-    from dataclasses import replace
-
-    from unseen.errors import did_you_mean
-    from unseen.ontology.wordnet import wordnet
-    from unseen.probes.protocol import protocol_named
-    from unseen.studies.concepts.plan import Asked
-    from unseen.studies.probing import SHOTS
-
-    if isinstance(seeds, bool) or not 1 <= seeds < 1000:
-        raise UserError(f"seeds is from 1 to 999, not {seeds}")
-    known = {f"l{number}": levels.ids(number) for number in levels.numbers}
-    names = (seen, *known)
-    wrong = next((name for name in domains or () if name not in names), None)
-    if wrong is not None:
-        raise UserError(f"no domain '{wrong}'{did_you_mean(wrong, names) or '; there are ' + ', '.join(names)}")
-    numbers = SHOTS if shots is None else shots_in_python(shots)
-    chosen = tuple(name for name in names if domains is None or name in domains)
-    asked = Asked(levels, chosen, {}, protocol_named(protocol), numbers, seeds, seen=seen)
-    if asked.published:
-        known[seen] = tuple(sorted(wordnet().members("imagenet-1k")))
-    return replace(asked, concepts={name: known[name] for name in chosen if name in known})
+def _path(place: Place | None) -> Path | None:
+    return None if place is None else Path(place)

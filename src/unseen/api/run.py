@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from unseen.runs.data import RunData
+    from unseen.studies.study import Plan
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,13 +50,19 @@ class Run:
             first, second: names of backbones; differences are the first minus the second.
             shots: one number, or "all".
         """
+        from unseen.runs.shots import shots_in_python
         from unseen.studies.concepts.comparison import compare_backbones, comparison_table
-        from unseen.studies.own_features import shots_in_python
 
         numbers = shots_in_python(shots)
         if len(numbers) > 1:
             raise UserError(f"shots is one number here, or 'all', not {shots!r}; compare each alone")
         return comparison_table(compare_backbones([self.folder], first, second, shots=numbers[0]))
+
+    def plan(self) -> "Plan":
+        """What the run has and what is left: one row per backbone, domain and probe, with the jobs that are done."""
+        from unseen.studies.study import plan_of_run
+
+        return plan_of_run(self.folder)
 
     def report(self, out: str | Path) -> Path:
         """Write the page of the run and return where it is."""

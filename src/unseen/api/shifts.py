@@ -1,10 +1,14 @@
-"""`unseen.effective_robustness`: what models have under a shift beyond what their accuracies lead to expect."""
+"""`unseen.shifts` and `unseen.effective_robustness`: accuracies under shifts, and what of them is not expected."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
+from unseen.api.run import Run
 from unseen.errors import UserError, did_you_mean
+from unseen.extras import naming_extras
 from unseen.metrics.robustness import PAPER
 from unseen.studies.shifts.study import ShiftSettings, ShiftStudy, study_shifts
 from unseen.studies.shifts.table import FitOn, shift_table
@@ -13,8 +17,11 @@ from unseen.studies.shifts.units import Unit
 if TYPE_CHECKING:
     import pandas as pd
 
+    from unseen.features.settings import Precision
     from unseen.metrics.robustness import Method
-    from unseen.report.core.chart import Chart
+    from unseen.report.core.model import Figure
+    from unseen.studies.shifts.plans import ModelPlan
+    from unseen.studies.study import Plan
 
 NAMED = 5
 """Models whose names a plot has: those farthest from what is expected of them."""
@@ -24,16 +31,17 @@ NAMED = 5
 class Robustness(ShiftStudy):
     """A study of shifts that can be drawn."""
 
-    def plot(self, ood: str | None = None) -> "Chart":
+    def plot(self, ood: str | None = None) -> "Figure":
         """Accuracies on an OOD test set over those expected from the ID ones; above the line is effective robustness.
 
         Args:
             ood: the test set, by default the first.
 
         Returns:
-            A chart: the last line of a notebook's cell shows it, and `.save("robustness.svg")` writes it.
+            A figure: the last line of a notebook's cell shows it, and `.save("robustness.svg")` writes it.
         """
-        from unseen.report.core.chart import GREY, Chart, Line, Mark, level_colour
+        from unseen.report.core.looks import GREY, level_colour
+        from unseen.report.core.model import Figure, Series
 
         names = [fit.ood for fit in self.fits]
         chosen = ood or names[0]
@@ -45,25 +53,23 @@ class Robustness(ShiftStudy):
         farthest = sorted(scores, key=lambda score: -abs(score.rho))[:NAMED]
         groups = list(dict.fromkeys(score.group for score in scores))
         ends = [min(score.expected for score in scores), max(score.expected for score in scores)]
-        marks = (
-            Mark(
-                score.expected, score.accuracy, score.model if score in farthest else "",
-                level_colour(1 + groups.index(score.group)), f"{score.model} ({score.group}): ρ {score.rho:+.4f}",
-            )
-            for score in scores
-        )  # fmt: skip
-        legend = [
-            Line(name, ends[:1], ends[:1], level_colour(number))
-            for number, name in enumerate(groups, 1)
-            if len(groups) > 1
-        ]
-        return Chart(
+        series = [Series("as expected", ends, ends, GREY, mode="lines")]
+        for number, name in enumerate(groups, 1):
+            own = [score for score in scores if score.group == name]
+            series.append(
+                Series(
+                    name, [score.expected for score in own], [score.accuracy for score in own], level_colour(number),
+                    strong=len(groups) > 1, mode="markers",
+                    labels=[score.model if score in farthest else "" for score in own],
+                    hover=[f"{score.model} ({score.group}): ρ {score.rho:+.4f}" for score in own],
+                )
+            )  # fmt: skip
+        return Figure(
             title=f"Effective robustness on {chosen}",
             caption=f"{len(scores)} models; the {len(farthest)} farthest from the line have names",
             x_label=f"accuracy expected from {' and '.join(self.table.id_sets)}",
             y_label=f"accuracy on {chosen}",
-            lines=(Line("as expected", ends, ends, GREY), *legend),
-            marks=tuple(marks),
+            series=tuple(series),
         )
 
 
@@ -110,3 +116,96 @@ def effective_robustness(
     settings = ShiftSettings(method or PAPER, minimum or {}, sizes or {}, resamples, seed, level)
     study = study_shifts(checked, settings)
     return Robustness(study.table, study.settings, study.fits)
+
+
+@naming_extras()
+def shifts(
+    models: "str | PathLike[str] | ModelPlan | Sequence[str | ModelPlan]",
+    *,
+    sets: str | PathLike[str],
+    out: str | PathLike[str],
+    only: str | Sequence[str] | None = None,
+    classes: str | Sequence[str] = "own",
+    mapping: str | PathLike[str] | Mapping[str, str] | None = None,
+    head: str = "own",
+    checkpoint: str | PathLike[str] | None = None,
+    outputs: str = "imagenet-1k",
+    templates: str = "openai",
+    weights: Literal["pretrained", "random"] = "pretrained",
+    partial: bool = False,
+    device: str | None = None,
+    precision: "Precision | None" = None,
+    batch: int = 128,
+    on_error: Literal["fail", "report"] = "fail",
+    ignore_disk: bool = False,
+    workers: int = 1,
+    progress: bool = True,
+    dry_run: bool = False,
+) -> "Run | Plan":
+    """Accuracies of models on test sets of several distributions, as a run that is added to by every call.
+
+    What `out` has already is not computed again. A call that was stopped continues when it is repeated; one with
+    another test set or model adds it. Models that cannot be loaded are named in an error once the others are done.
+
+    Args:
+        models: ids of backbones, or a CSV file as for the command `unseen shifts run --models`, or
+            `unseen.studies.shifts.plans.ModelPlan`s with a head, a checkpoint and a name each.
+        sets: the folder that all test sets are below.
+        out: folder of the run, with `accuracies.csv`, `columns.csv` and predictions.
+        only: names of test sets, or patterns such as "imagenet-c.*"; by default all that are there.
+        classes: to score on: "own", "shared", or test sets whose classes to take.
+        mapping: classes to compare by: "cifar-10", a CSV file, or name → class.
+        head, checkpoint, outputs, templates, weights: what makes backbones classifiers, where they are given by ids.
+        partial: score incomplete copies of test sets too.
+        device, precision, batch, on_error: how logits are computed, as features in `unseen.extract`.
+        ignore_disk: start although the disk has too little space for the logits.
+        workers: processes that decode images. Scripts that ask for several need the usual `if __name__ == "__main__"`.
+        progress: whether to show a bar in a terminal or a notebook.
+        dry_run: only return what would be done and what that takes.
+
+    Returns:
+        The run, with `.scores()` and `.report("page.html")`; with `dry_run`, the plan.
+
+    Example:
+        >>> run = unseen.shifts(["timm:resnet50.a1_in1k"], sets="/data", only=["val", "imagenet-r"], out="run/")
+        >>> run.scores()[["backbone", "domain", "value"]]
+    """
+    from unseen.api.features import extraction_settings
+    from unseen.api.progress import bars
+    from unseen.ontology.class_mapping import choose_mapping
+    from unseen.studies.shifts.plans import ModelPlan
+    from unseen.studies.shifts.request import ShiftRequest, open_sets
+    from unseen.studies.study import plan_study, run_study
+
+    state = None if checkpoint is None else Path(checkpoint)
+    common = ModelPlan("", "", head=head, checkpoint=state, classes=outputs, templates=templates, weights=weights)
+    wanted, scopes = ([names] if isinstance(names, str) else list(names or ()) for names in (only, classes))
+    folder = Path(out)
+    request = ShiftRequest(
+        _models(models, common),
+        open_sets(Path(sets), wanted, partial=partial),
+        extraction_settings(device, precision, batch, workers, on_error, fast=False, exif=False),
+        scopes,
+        choose_mapping(fspath(mapping)).of if isinstance(mapping, str | PathLike) else mapping,
+    )
+    if dry_run:
+        return plan_study(request, folder)
+    with bars(show=progress) as watch:
+        run_study(request, folder, watch=watch, ignore_disk=ignore_disk)
+    request.refuse_passed_over(folder)
+    return Run(folder)
+
+
+def _models(
+    models: "str | PathLike[str] | ModelPlan | Sequence[str | ModelPlan]", common: "ModelPlan"
+) -> "list[ModelPlan]":
+    from unseen.studies.shifts.plans import ModelPlan, chosen_models
+
+    if isinstance(models, PathLike) or (isinstance(models, str) and models.endswith(".csv")):
+        return chosen_models([], Path(models), common)
+    each = [models] if isinstance(models, str | ModelPlan) else list(models)
+    plans = [one for one in each if isinstance(one, ModelPlan)]
+    ids = [one for one in each if isinstance(one, str)]
+    if not each or len(plans) + len(ids) < len(each):
+        raise UserError("models are ids of backbones, ModelPlans, or the CSV file of some")
+    return [*plans, *(chosen_models(ids, None, common) if ids else ())]

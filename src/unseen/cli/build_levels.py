@@ -14,14 +14,13 @@ from unseen.images.listing import list_images
 from unseen.ontology.concept_sets import concept_set, read_counts
 from unseen.ontology.edges import read_taxonomy
 from unseen.ontology.information import Floats, information_from_file
-from unseen.ontology.levels import Built, Levels, build_levels, load_levels, rerank_levels
+from unseen.ontology.levels import Built, build_levels
 from unseen.ontology.measures import get_measure
 from unseen.ontology.ranking import Spread, TieRule
 from unseen.ontology.recipes import Leaves, Recipe, get_recipe
-from unseen.ontology.space import LcsRule, Space
+from unseen.ontology.reranking import text_vectors
+from unseen.ontology.space import LcsRule
 from unseen.ontology.taxonomy import Taxonomy
-from unseen.ontology.text import ConceptText, concept_vectors, vocabulary, wordnet_texts
-from unseen.ontology.word_vectors import read_word_vectors
 from unseen.ontology.wordnet import wordnet
 
 
@@ -77,7 +76,14 @@ def build_from_inputs(recipe: Recipe, inputs: Inputs, explain: Sequence[str]) ->
         universe,
         seen,
         counts=_counts(recipe, inputs, universe, taxonomy),
-        vectors=_vectors(recipe.measure, inputs.vectors, taxonomy, [*universe, *seen], inputs.taxonomy is None),
+        vectors=text_vectors(
+            recipe.measure,
+            inputs.vectors,
+            taxonomy,
+            [*universe, *seen],
+            is_wordnet=inputs.taxonomy is None,
+            tell=note,
+        ),
         information=_information(inputs.frequencies, full, taxonomy, universe),
     )
     return built, [built.explain(wnid) for wnid in wanted]
@@ -119,45 +125,3 @@ def _counts(recipe: Recipe, inputs: Inputs, universe: Sequence[str], taxonomy: T
             "give --counts FILE, --images FOLDER, or --min-images 0"
         )
     return None
-
-
-def _vectors(
-    measure: str, path: Path | None, taxonomy: Taxonomy, ids: Sequence[str], is_wordnet: bool, option: str = "--measure"
-) -> Floats | None:
-    """(len(taxonomy), d) text vectors when the measure needs them: rows of other nodes than `ids` are zero.
-
-    Args:
-        option: by which the measure was chosen.
-    """
-    if get_measure(measure).uses != "vectors":
-        if path:
-            raise UserError(f"--vectors is for {option} cosine, not {measure}")
-        return None
-    if path is None:
-        raise UserError(f"{option} {measure} compares text: give a word-vector file with --vectors")
-    concepts = sorted(set(ids))
-    nodes = taxonomy.index(concepts)
-    texts = wordnet_texts(concepts) if is_wordnet else [ConceptText((taxonomy.names[i],), "") for i in nodes]
-    found = concept_vectors(texts, read_word_vectors(path, vocabulary(texts)))
-    unknown = [concept for concept, vector in zip(concepts, found, strict=True) if not vector.any()]
-    if unknown:
-        note(f"{path}: no word of {len(unknown)} concepts is in it ({unknown[0]}, …); their similarity is 0")
-    vectors = np.zeros((len(taxonomy), found.shape[1]))
-    vectors[nodes] = found
-    return vectors
-
-
-def reranked(levels: str, measure: str, path: Path | None, seen_name: str, *, option: str = "--measure") -> Levels:
-    """Levels of WordNet concepts, ranked again by their similarity to the seen ones under another measure.
-
-    Args:
-        option: by which the measure was chosen, for errors.
-    """
-    loaded, net = load_levels(levels), wordnet()
-    get_measure(measure)
-    seen, universe = concept_set(seen_name, net.taxonomy), net.members("imagenet-21k")
-    ids = [concept.wnid for concept in loaded.concepts]
-    taxonomy = net.taxonomy.closure([*universe, *seen, *ids], "WordNet 3.0")
-    vectors = _vectors(measure, path, taxonomy, [*universe, *seen, *ids], is_wordnet=True, option=option)
-    recipe = Recipe(f"{loaded.name}-{measure}", "imagenet-21k", seen_name, measure=measure)
-    return rerank_levels(loaded, recipe, Space(taxonomy, given_vectors=vectors), seen)

@@ -1,55 +1,14 @@
-"""What `unseen concepts` prints: the plan, and accuracies beside published ones."""
+"""What `unseen concepts` prints beside plan and page: accuracies beside published or fine-tuned ones, label noise."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from unseen.cli.output import console, counted, duration, print_table
-from unseen.files import byte_size
+from unseen.cli.output import console, print_table
 
 if TYPE_CHECKING:
-    from unseen.studies.concepts.plan import Asked, Costs
+    from unseen.runs.data import RunData
+    from unseen.studies.concepts.label_noise import Inspection
     from unseen.studies.concepts.verify import Compared
-    from unseen.studies.probing import FeaturePair
-
-
-def show_costs(asked: "Asked", costs: "Costs", pairs: "list[FeaturePair]", workers: int) -> None:
-    """Print what a study will do, and what that takes."""
-    from unseen.device import on_gpu
-
-    rows = [
-        (
-            cost.name,
-            f"{cost.concepts:,}",
-            f"{cost.train:,}",
-            f"{cost.test:,}",
-            byte_size(cost.bytes),
-            f"{cost.done / (cost.train + cost.test):.0%}",
-        )
-        for cost in costs.domains
-    ]
-    columns = ("domain", "concepts", "training images", "test images", "features", "extracted")
-    print_table(f"Concept generalization, levels {asked.levels.name}", columns, rows, columns[1:])
-    place = "of GPU memory" if on_gpu() else f"of memory a process ({workers} at a time)"
-    console().print(
-        f"\nFeatures: about {duration(costs.extraction)} to extract those that are missing, "
-        f"{byte_size(costs.disk)} of disk, of which {byte_size(costs.free)} are free."
-        f"\nProbes: {jobs_text(asked, pairs)}; about {duration(costs.probing)} for all of them, "
-        f"{byte_size(costs.memory)} {place}.\n"
-    )
-
-
-def jobs_text(asked: "Asked", pairs: "Sequence[FeaturePair]") -> str:
-    """How many jobs there are, and why."""
-    from unseen.studies.concepts.study import study_jobs
-
-    backbones = len({pair.backbone for pair in pairs})
-    number = backbones * len(asked.domains) * len(asked.shots) * asked.seeds
-    numbers = (backbones, len(asked.domains), len(asked.shots), asked.seeds)
-    words = ("backbone", "domain", "setting of shots", "seed")
-    factors = [counted(count, word) for count, word in zip(numbers, words, strict=True)]
-    text = f"{' × '.join(factors)} = {counted(number, 'regression')}"
-    more = len(study_jobs(asked, pairs)) - number
-    return f"{text}, and {counted(more, 'job')} of other kinds" if more else text
 
 
 def show_compared(rows: "Sequence[Compared]") -> None:
@@ -71,3 +30,30 @@ def show_compared(rows: "Sequence[Compared]") -> None:
     ]
     print_table("ResNet-50, top-1 in percent", columns, shown, columns[2:6])
     console().print(f"\n{verdict(rows)}")
+
+
+def show_relative(data: "RunData") -> None:
+    """Print accuracies on features beside those of fine-tuning."""
+    from unseen.studies.concepts.finetune import relative_to_finetuned
+
+    tuned = [score for score in data.scores if score.probe == "fine-tuned"]
+    table = relative_to_finetuned([score for score in data.scores if score.probe == "logistic"], tuned)
+    columns = ("backbone", "domain", "features", "fine-tuned", "features relative to it")
+    rows = [
+        (row.backbone, row.domain, f"{100 * row.mean:.1f}", f"{100 * row.finetuned:.1f}", f"{100 * row.relative:+.1f}")
+        for row in table[table["shots"] == "all"].itertuples()
+    ]
+    console().print()
+    print_table("Top-1 on all samples, percent", columns, rows, columns[2:])
+
+
+def show_noise(found: "Inspection", threshold: float) -> None:
+    """Print how many predictions of each classifier on each other domain are above a threshold."""
+    rows = [
+        (classifier, domain, f"{images:,}", f"{found.share(classifier, domain):.1%}")
+        for (classifier, domain), images in found.applied.items()
+    ]
+    columns = ("classifier of", "on test images of", "images", f"above {threshold:g}")
+    print_table("Predictions of classifiers on other domains", columns, rows, columns[2:])
+    share = len(found.table) / max(sum(found.applied.values()), 1)
+    console().print(f"\n{len(found.table):,} predictions above {threshold:g}: {share:.1%} of all.")

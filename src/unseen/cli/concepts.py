@@ -1,80 +1,44 @@
 """`unseen concepts`: the study of concept generalization, and what is added to a run of it."""
 
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.choices import choose, one_of
-from unseen.cli.concept_check import check_chain
-from unseen.cli.concept_finetuning import finetune_concepts
-from unseen.cli.concept_steps import (
-    Study,
-    known_draw,
-    probe_study,
-    study_of_features,
-    study_of_images,
-    study_of_other_levels,
-    study_request,
-)
-from unseen.cli.domains import ImageOptions, choose_levels
+from unseen.cli.choices import one_of
+from unseen.cli.concept_tables import show_compared, show_noise, show_relative
+from unseen.cli.domains import DomainOptions
 from unseen.cli.extract import decoders
-from unseen.cli.label_noise import look_for_noise
-from unseen.cli.loading import load_backbones
+from unseen.cli.groups import with_groups
 from unseen.cli.modes import chosen_mode, given_options, option_name, refuse_options
-from unseen.cli.option_groups import extraction_settings
-from unseen.cli.options import (
-    BACKBONES,
-    EXTRACTION,
-    IMAGES,
-    STUDY,
-    CheckpointOption,
-    DomainsOption,
-    DryRunOption,
-    ExifOption,
-    FastOption,
-    IgnoreDiskOption,
-    ImageNet1kOption,
-    LayerOption,
-    MissingOption,
-    NamesOption,
-    NormalizeOption,
-    OnErrorOption,
-    PoolOption,
-    PrecisionOption,
-    PreprocessingOption,
-    SeenOption,
-    SizeOption,
-    SplitsOption,
-    StudyDeviceOption,
-    TruthOption,
-    VariantOption,
-    VectorsOption,
-    WeightsOption,
-)
+from unseen.cli.option_groups import BackboneOptions, ExtractionOptions
+from unseen.cli.options import BACKBONES, IMAGES, STUDY, DryRunOption, PreprocessingOption
+from unseen.cli.output import console
 from unseen.cli.running import WorkersOption, finish, processes
+from unseen.cli.watching import CommandWatch, dry_run
 from unseen.errors import UserError
 from unseen.files import check_writable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from unseen.backbones.backbone import Backbone
-    from unseen.studies.concepts.plan import Asked
+    from unseen.runs.data import RunData
+    from unseen.studies.concepts.finetune_request import FinetuneRequest
+    from unseen.studies.concepts.images import ImagePlaces
 
 FINETUNING, NOISE = "With --finetune", "With --label-noise"
 LOADING = ("backbone", "checkpoint", "pool", "layer", "size", "weights", "name", "normalize", "preprocessing")
 PLACES = ("images", "imagenet_1k", "truth")
 DRAW = ("splits", "variant", "on_missing")
-MACHINE = ("device", "precision", "batch", "on_error", "ignore_disk", "workers", "dry_run")
+MACHINE = ("device", "precision", "batch", "on_error", "ignore_disk", "workers", "only_plan")
 MODES = {
     "": (
         "out", "features", "regroup", "levels", "vectors", "domains", "seen", "shots", "seeds", "protocol",
         "sequential", "extended", "fast", "exif", *LOADING, *PLACES, *DRAW, *MACHINE,
     ),
     "--finetune": (
-        "finetune", "out", "domains", "epochs", "batch", "rate", "seeds", "workers", "dry_run",
+        "finetune", "out", "domains", "epochs", "batch", "rate", "seeds", "workers", "only_plan",
         *LOADING, *PLACES, *DRAW,
     ),
     "--label-noise": (
@@ -93,7 +57,9 @@ Splits are not among them: whose draw features are of is for the reader of a rep
 """
 
 
+@with_groups
 def concepts(
+    *,
     context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder of the run; one that is there, with --finetune and --label-noise.")],
     finetune: Annotated[
@@ -109,13 +75,11 @@ def concepts(
         typer.Option("--check", help="Run torchvision's first ResNet-50; exit code 1 unless it agrees with the paper."),
     ] = False,
     workers: WorkersOption = None,
-    dry_run: DryRunOption = False,
+    only_plan: DryRunOption = False,
     levels: Annotated[
         str, typer.Option(help="cog-v2, cog-v1, a levels CSV, a measure, or random.", rich_help_panel=STUDY)
     ] = "cog-v2",
-    vectors: VectorsOption = None,
-    domains: DomainsOption = None,
-    seen: SeenOption = None,
+    where: DomainOptions,
     shots: Annotated[
         str | None, typer.Option(help="Samples per concept: numbers and 'all', with commas.", rich_help_panel=STUDY)
     ] = None,
@@ -132,16 +96,14 @@ def concepts(
         str | None,
         typer.Option(
             metavar="[PROBES]",
-            help="Also further probes: some of pca, mlp, kmeans and geometry (alignment and uniformity), or all.",
+            help="Also further probes, as unseen ls probes has them: knn,ridge; all for pca, mlp, kmeans and geometry.",
             rich_help_panel=STUDY,
         ),
     ] = None,
-    variant: VariantOption = "plain",
     images: Annotated[
         str | None,
         typer.Option(help="ImageNet-21K, or what the levels are of: tars or folders.", rich_help_panel=IMAGES),
     ] = None,
-    imagenet_1k: ImageNet1kOption = None,
     features: Annotated[
         Path | None,
         typer.Option(
@@ -156,9 +118,6 @@ def concepts(
             rich_help_panel=IMAGES,
         ),
     ] = False,
-    splits: SplitsOption = None,
-    truth: TruthOption = None,
-    on_missing: MissingOption = "fail",
     backbone: Annotated[
         list[str] | None,
         typer.Option(
@@ -166,23 +125,9 @@ def concepts(
             rich_help_panel=BACKBONES,
         ),
     ] = None,
-    checkpoint: CheckpointOption = None,
-    pool: PoolOption = None,
-    layer: LayerOption = None,
-    size: SizeOption = None,
-    weights: WeightsOption = "pretrained",
-    name: NamesOption = None,
-    normalize: NormalizeOption = None,
+    loading: BackboneOptions,
     preprocessing: PreprocessingOption = "published",
-    device: StudyDeviceOption = None,
-    precision: PrecisionOption = None,
-    batch: Annotated[
-        int | None, typer.Option(help="Images per batch; 128, or 256 with --finetune.", rich_help_panel=EXTRACTION)
-    ] = None,
-    on_error: OnErrorOption = "fail",
-    fast: FastOption = False,
-    exif: ExifOption = False,
-    ignore_disk: IgnoreDiskOption = False,
+    extraction: ExtractionOptions,
     epochs: Annotated[int, typer.Option(help="Passes over the training images.", rich_help_panel=FINETUNING)] = 30,
     rate: Annotated[
         float,
@@ -211,71 +156,109 @@ def concepts(
     """
     mode = chosen_mode({"--finetune": finetune, "--label-noise": label_noise, "--check": check})
     refuse_options(context, MODES, mode)
-    missing = choose("--on-missing", on_missing, ("fail", "report"))
-    options = ImageOptions(images, imagenet_1k, truth, splits, variant, "report" if missing == "report" else "fail")
     if mode == "--label-noise":
-        return look_for_noise(
-            out, options, features, backbone or [], domains=domains, threshold=threshold, seed=seed,
-            page=page or out / "label-noise.html", table=table,
+        return _look_for_noise(
+            out, where.places(images), features, backbone or [], where.domains, threshold, seed,
+            page or out / "label-noise.html", table,
         )  # fmt: skip
-
-    def load(ids: "Sequence[str]", place: str, names: "Sequence[str] | None") -> "list[Backbone]":
-        return load_backbones(ids, preprocessing, place, checkpoint, pool, layer, size, weights, names, normalize)
-
     if mode == "--finetune":
-        return finetune_concepts(
-            out, options, backbone, name, load, domains=domains, epochs=epochs, batch=256 if batch is None else batch,
-            rate=rate, seeds=1 if seeds is None else seeds, workers=decoders(workers), dry_run=dry_run,
+
+        def load(ids: "Sequence[str]", named: bool) -> "list[Backbone]":
+            return (loading if named else replace(loading, name=None)).load(ids, preprocessing, "cpu")
+
+        from unseen.studies.concepts.finetune_request import finetune_request
+
+        trainings = finetune_request(
+            out, where.places(images), load, backbones=backbone, names=loading.name, domains=where.domains,
+            epochs=epochs, batch=256 if extraction.batch is None else extraction.batch, rate=rate,
+            seeds=1 if seeds is None else seeds, watch=CommandWatch(),
         )  # fmt: skip
+        return _finetune(trainings, out, decoders(workers), only_plan=only_plan)
     if features is not None:
         _refuse_image_options(context)
-    count, number = processes(workers), 5 if seeds is None else seeds
-    settings = partial(
-        extraction_settings, device, precision, 128 if batch is None else batch, count, on_error, fast, exif
-    )
-    if mode == "--check":
-        return check_chain(
-            out, ImageOptions(images, imagenet_1k, truth, splits), features, checkpoint, settings, domains=domains,
-            shots=shots, seeds=number, workers=count, dry_run=dry_run, ignore_disk=ignore_disk,
-        )  # fmt: skip
-    from unseen.studies.concepts.plan import chosen_probes
+    elif regroup:
+        raise UserError("--regroup is for features that are there: --features")
+    from unseen.studies.concepts.chosen import asked_of, known_draw
+    from unseen.studies.concepts.request import request_of_features, request_of_images
+    from unseen.studies.concepts.verify import BACKBONE
+    from unseen.studies.study import run_study
 
     check_writable(out)
-    chosen = choose_levels(levels, vectors, seen)
-    draw, further = known_draw(features, splits), chosen_probes(extended)
-    asked = study_request(chosen, domains, shots, number, protocol, sequential, variant, draw, further)
+    count = processes(workers)
+    watch, chosen = CommandWatch(count), where.levels(levels)
+    draw = known_draw(features=features is not None, splits=where.splits)
+    asked = asked_of(
+        chosen, domains=where.domains, shots=shots, seeds=5 if seeds is None else seeds, protocol=protocol,
+        sequential=sequential, variant=where.variant, draw=draw, extended=extended,
+    )  # fmt: skip
+    ids = [BACKBONE] if check else backbone or []
     if features is not None:
-        study = _study_of_features(asked, features, backbone or [], out, regroup=regroup, dry_run=dry_run)
+        request = request_of_features(asked, features, ids, regroup=regroup, published=check)
+    elif not ids:
+        raise UserError("say which backbone: --backbone, or give its features: --features")
     else:
-        if regroup:
-            raise UserError("--regroup is for features that are there: --features")
-        if not backbone:
-            raise UserError("say which backbone: --backbone, or give its features: --features")
-        how = settings()
-        study = study_of_images(
-            asked, chosen, options, load(backbone, how.device, name), how, out, count, dry_run, ignore_disk
-        )
-    if study is not None:
-        finish(out, probe_study(study, out, count), open_=False)
-    return None
+        settings = extraction.settings(count)
+        loaded = loading.load(ids, preprocessing, settings.device)
+        places = where.places(images, may_report=not check)
+        request = request_of_images(asked, chosen, places, loaded, settings, watch, published=check)
+    if only_plan:
+        return dry_run(request, out, count)
+    data = run_study(request, out, workers=count, watch=watch, ignore_disk=extraction.ignore_disk)
+    return _check(data, asked.domains) if check else finish(out, data, open_=False)
 
 
-def _study_of_features(
-    asked: "Asked", features: Path, backbones: "Sequence[str]", out: Path, *, regroup: bool, dry_run: bool
-) -> Study | None:
-    """A study of features that are there, grouped as they are or anew; None where only the plan was wanted."""
-    from unseen.images.splits import COG
-    from unseen.studies.concepts.variants import split_rule
+def _finetune(request: "FinetuneRequest", out: Path, workers: int, *, only_plan: bool) -> None:
+    from unseen.studies.study import run_study
 
-    if split_rule(asked.variant) != COG and not regroup:
-        raise UserError(
-            f"--variant {asked.variant} draws other images than --features has; group them anew (--regroup)"
-        )
-    if not regroup:
-        return study_of_features(asked, features, backbones, dry_run)
-    if dry_run or not backbones:
-        raise UserError("--regroup needs --backbone, whose features to group anew, and has no --dry-run")
-    return study_of_other_levels(asked, features, backbones, out)
+    if only_plan:
+        return dry_run(request, out, workers)
+    data = run_study(request, out, workers=workers, watch=CommandWatch())  # training is of one thread
+    finish(out, data, open_=False)
+    return show_relative(data)
+
+
+def _check(data: "RunData", domains: "Sequence[str]") -> None:
+    """Print measured beside published accuracies; exit code 1 where they do not agree."""
+    from unseen.runs.comparability_words import comparison_notices
+    from unseen.studies.concepts.verify import compare_run
+
+    rows = compare_run(data, domains)
+    show_compared(rows)
+    for sentence in [*data.notices, *comparison_notices(data)]:
+        console().print(f"\n{sentence}")
+    if not all(row.agrees for row in rows):
+        raise typer.Exit(1)
+
+
+def _look_for_noise(
+    run: Path,
+    places: "ImagePlaces",
+    features: Path | None,
+    backbones: "Sequence[str]",
+    domains: str | None,
+    threshold: float,
+    seed: int,
+    page: Path,
+    table: Path | None,
+) -> None:
+    """Write the page of images that classifiers of other domains are sure about, and print how many there are."""
+    from unseen.report.concepts.label_noise_page import write_inspection
+    from unseen.runs.tables import write_table
+    from unseen.studies.concepts.noise_of_run import inspect_run
+
+    if len(backbones) > 1:
+        raise UserError(f"--label-noise is of one backbone, not {len(backbones)}; give --backbone once")
+    found = inspect_run(
+        run, places, features=features, backbone=backbones[0] if backbones else None, domains=domains,
+        threshold=threshold, seed=seed, watch=CommandWatch(),
+    )  # fmt: skip
+    write_inspection(found.inspection, page, sources=found.sources, names=found.names, notices=found.notices)
+    if table:
+        write_table(found.inspection.table, table)
+    show_noise(found.inspection, threshold)
+    for sentence in found.notices:
+        console().print(sentence)
+    console().print(f"\nPage: {page}" + (f"\nTable: {table}" if table else ""))
 
 
 def _refuse_image_options(context: typer.Context) -> None:

@@ -5,21 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unseen.cli.choices import choose, one_of
-from unseen.cli.domains import ImageOptions, choose_levels, open_domains
+from unseen.cli.choices import one_of
+from unseen.cli.domains import DomainOptions
 from unseen.cli.groups import with_groups
 from unseen.cli.option_groups import BackboneOptions, ExtractionOptions
 from unseen.cli.options import (
     BACKBONES,
     DecodersOption,
-    DomainsOption,
-    ImageNet1kOption,
-    MissingOption,
-    SeenOption,
-    SplitsOption,
-    TruthOption,
-    VariantOption,
-    VectorsOption,
 )
 from unseen.cli.output import console, note, track
 from unseen.cli.running import processes
@@ -45,16 +37,9 @@ def extract(
     levels: Annotated[
         str | None, typer.Option(help="Of concepts: cog-v2, cog-v1, a levels CSV, a measure, or random.")
     ] = None,
-    domains: DomainsOption = None,
-    seen: SeenOption = None,
-    imagenet_1k: ImageNet1kOption = None,
-    variant: VariantOption = "plain",
-    vectors: VectorsOption = None,
-    on_missing: MissingOption = "fail",
-    splits: SplitsOption = None,
+    where: DomainOptions,
     split: Annotated[str | None, typer.Option(help="Which to open, where the place has several.")] = None,
     root: Annotated[Path | None, typer.Option(help="Of a list's paths, or of torchvision's data.")] = None,
-    truth: TruthOption = None,
     label: Annotated[
         str | None, typer.Option(help="Where classes are: a column (Hugging Face), cls or a JSON field (WebDataset).")
     ] = None,
@@ -79,29 +64,30 @@ def extract(
     ImageNet-21K (or what the levels are of), and --imagenet-1k those of the seen concepts.
     """
     from unseen.features.disk import refuse_full_disk
+    from unseen.studies.concepts.chosen import chosen_domains
     from unseen.studies.concepts.features import extract_domains
-    from unseen.studies.concepts.plan import chosen_domains, missing_bytes
+    from unseen.studies.concepts.images import open_domains
+    from unseen.studies.concepts.plan import missing_bytes
 
     check_writable(out)
     settings = extraction.settings(decoders(workers), part)
     if levels is None:
-        _refuse_without_levels(domains=domains, imagenet_1k=imagenet_1k, vectors=vectors, seen=seen)
+        _refuse_without_levels(
+            domains=where.domains, imagenet_1k=where.imagenet_1k, vectors=where.vectors, seen=where.seen
+        )
         if images is None:
             raise UserError("say where the images are: --images")
-        source = _open(images, split=split, root=root, truth=truth, label=label, image=image)
-        manifest = _manifest(source, splits)
+        source = _open(images, split=split, root=root, truth=where.truth, label=label, image=image)
+        manifest = _manifest(source, where.splits)
         loaded = chosen.load(backbone, preprocessing or "own", settings.device)
         _extract_plain(source, manifest, loaded, out, settings, extraction.ignore_disk)
         return
     _refuse_with_levels(split=split, root=root, label=label, image=image)
-    known = choose_levels(levels, vectors, seen)
-    wanted = chosen_domains(domains, known.names)
-    missing = choose("--on-missing", on_missing, ("fail", "report"))
-    options = ImageOptions(images, imagenet_1k, truth, splits, variant, "report" if missing == "report" else "fail")
-    opened, _ = open_domains(known, wanted, options)
+    known, watch = where.levels(levels), CommandWatch()
+    opened, _ = open_domains(known, chosen_domains(where.domains, known.names), where.places(images), watch)
     loaded = chosen.load(backbone, preprocessing or "published", settings.device)
     refuse_full_disk(out, missing_bytes(opened, loaded, out, settings), ignore=extraction.ignore_disk)
-    for domain, word, stores in extract_domains(opened, loaded, out, settings, CommandWatch().extracting):
+    for domain, word, stores in extract_domains(opened, loaded, out, settings, watch.extracting):
         for store in stores:
             say_store(f"{domain}, {word}", store)
 

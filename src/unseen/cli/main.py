@@ -22,6 +22,7 @@ from unseen.cli import (
     shifts,
     tasks,
 )
+from unseen.cli.asked import asked_for
 from unseen.cli.moved import Tree
 from unseen.cli.optional_value import OptionalValues
 from unseen.errors import UserError
@@ -32,6 +33,8 @@ from unseen.version import __version__
 UsageError: Any = typer.BadParameter.__bases__[0]
 
 INTERRUPTED = 130
+COMPLETION = "_UNSEEN_COMPLETE"
+"""The variable that shells set to have a line completed."""
 
 START, MEASURE, RESULTS, TOOLS = "Start here", "Measure", "Results", "Concepts and this installation"
 
@@ -84,6 +87,11 @@ def _root(
     pass
 
 
+def _tree() -> typer.Typer:
+    """The commands; all of each where a shell completes a line, whose words are not in the arguments."""
+    return app if COMPLETION in os.environ else asked_for(app, sys.argv[1:])
+
+
 def run() -> None:
     """Run the command line; a user's mistake is one sentence on standard error and exit code 2."""
     for stream in (sys.stdout, sys.stderr):  # a terminal without a character gets a question mark, not a traceback
@@ -91,7 +99,7 @@ def run() -> None:
             stream.reconfigure(errors="replace")
     try:
         with naming_extras():
-            code = app(standalone_mode=False)
+            code = _tree()(standalone_mode=False)
         sys.stdout.flush()
     except UserError as error:
         _fail(str(error))

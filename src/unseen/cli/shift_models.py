@@ -25,7 +25,6 @@ from unseen.errors import UserError
 
 if TYPE_CHECKING:
     from unseen.runs.data import RunData
-    from unseen.studies.shifts.plans import ModelPlan
 
 MappingOption = Annotated[
     str | None, typer.Option(help="Classes to compare by: cifar-10 (from ImageNet's, by WordNet), or a CSV wnid,class.")
@@ -65,14 +64,14 @@ def evaluate(
 ) -> None:
     """Accuracies of models on test sets, for `unseen shifts fit`; stopped, the same command goes on."""
     from unseen.ontology.class_mapping import choose_mapping
-    from unseen.studies.shifts.plans import ModelPlan
+    from unseen.studies.shifts.plans import ModelPlan, chosen_models
     from unseen.studies.shifts.request import ShiftRequest, open_sets
     from unseen.studies.study import plan_study, run_study
 
     settings = extraction_settings(device, precision, batch, decoders(workers), on_error)
     common = ModelPlan("", "", head=head, checkpoint=checkpoint, classes=outputs, templates=templates, weights=weights)
     request = ShiftRequest(
-        _plans(backbone or [], models, common),
+        chosen_models(backbone or [], models, common),
         open_sets(sets, split_names("--only", only) if only else (), partial=partial),
         settings,
         split_names("--classes", classes),
@@ -126,22 +125,6 @@ def interpolate(
         raise UserError(f"--alphas is numbers from 0 to 1 with commas between, not '{alphas}'") from None
     for file in write_interpolations(zero, fine, shares, out):
         console().print(str(file))
-
-
-def _plans(backbones: list[str], models: Path | None, common: "ModelPlan") -> "list[ModelPlan]":
-    from dataclasses import replace
-
-    from unseen.studies.shifts.plans import read_plans
-
-    if bool(backbones) == bool(models):
-        raise UserError("say which models: --backbone, once or more often, or --models FILE")
-    if models:
-        return list(read_plans(models))
-    if common.checkpoint is not None and len(backbones) > 1:
-        raise UserError("--checkpoint is for one backbone at a time; for several give --models FILE")
-    if len(set(backbones)) < len(backbones):
-        raise UserError("a backbone is given twice")
-    return [replace(common, model=name, backbone=name) for name in backbones]
 
 
 def _print(data: "RunData", models: Sequence[str], columns: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from unseen.cli.output import SECONDS_BETWEEN_LINES, console, counted, duration, note, print_table, rate, track
@@ -10,8 +11,9 @@ from unseen.files import byte_size
 
 if TYPE_CHECKING:
     from unseen.features.one_pass import Progress
-    from unseen.studies.study import Cell, Plan, Unit
+    from unseen.studies.study import Cell, Plan, Request, Unit
 
+J = TypeVar("J")
 T = TypeVar("T")
 
 
@@ -45,6 +47,17 @@ class CommandWatch:
 
     def track(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
         return track(items, what, total)
+
+
+def dry_run(request: "Request[J]", out: Path, workers: int) -> None:
+    """Print the plan of a study, and what the disk lacks for it."""
+    from unseen.features.disk import lacking_space
+    from unseen.studies.study import plan_study
+
+    plan = plan_study(request, out, workers=workers)
+    show_plan(plan, workers)
+    if lacking := lacking_space(out, plan.disk):
+        note(lacking)
 
 
 def show_plan(plan: "Plan", workers: int) -> None:

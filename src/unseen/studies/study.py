@@ -5,6 +5,7 @@ on (`Prepared`). Everything else is here, once for all studies: the run on disk,
 The command line and the Python API call the same functions and differ in how they `Watch`.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,8 +18,8 @@ from unseen.runs.data import RunData
 from unseen.runs.job import job_key
 from unseen.runs.lock import folder_lock
 from unseen.runs.notices import Notice
-from unseen.runs.record import extend_run, with_scores
-from unseen.runs.results import RESULTS, missing
+from unseen.runs.record import extend_run, read_record, read_run, with_scores, write_run
+from unseen.runs.results import RESULTS, missing, read_all
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,6 +132,11 @@ class Prepared(Generic[J]):
             each as it is done.
         seconds: given the same, what the missing ones should take.
         write_beside: writes further files of the run into its folder, which is locked meanwhile.
+        recorded: when the run is written: "planned", before its jobs start; "begun", when the first of them has a
+            result, where that may fail for the way it was asked for, as a training that diverges, so that the run is
+            not bound to that way; "work", by `work` itself, job by job, where one may fail without the others or takes
+            the place of an earlier one.
+        replaces: whether the run takes the place of one that its folder has, instead of adding to it.
     """
 
     run: RunData
@@ -138,6 +144,8 @@ class Prepared(Generic[J]):
     work: Callable[[Sequence[J], Path, int], Iterator[J]]
     seconds: Callable[[Sequence[J], Path, int], float]
     write_beside: Callable[[Path], None] = lambda folder: None
+    recorded: Literal["planned", "begun", "work"] = "planned"
+    replaces: bool = False
 
 
 class Request(Protocol[J]):
@@ -156,6 +164,19 @@ def plan_study(request: Request[J], out: Path, *, workers: int = 1) -> Plan:
     return request.plan(out, workers)
 
 
+def plan_of_run(folder: Path) -> Plan:
+    """What a run has and what is left to do: one part per backbone, domain and kind of job, with those done."""
+    data, keys = read_record(folder)
+    done: Counter[tuple[str, str, str]] = Counter()
+    for result in read_all(folder / RESULTS, keys):
+        done[result.job["backbone"], result.job["domain"], result.job["job"]] += 1
+    parts: list[dict[str, Cell]] = [
+        {"backbone": backbone, "domain": domain, "job": kind, "done": number}
+        for (backbone, domain, kind), number in done.items()
+    ]
+    return Plan(data.title, parts, len(keys), len(keys) - done.total())
+
+
 def run_study(
     request: Request[J], out: Path, *, workers: int = 1, watch: Watch | None = None, ignore_disk: bool = False
 ) -> RunData:
@@ -171,19 +192,37 @@ def run_study(
     plan = request.plan(out, workers)
     told.planned(plan)
     refuse_full_disk(out, plan.disk, ignore=ignore_disk)
-    return run_prepared(request.prepare(out, workers, told), out, workers=workers, watch=told)
+    return run_prepared(request.prepare(out, workers, told), out, workers=workers, watch=told, plan=plan)
 
 
-def run_prepared(found: Prepared[J], out: Path, *, workers: int = 1, watch: Watch | None = None) -> RunData:
-    """Write down what a run is, do its missing jobs, and return the run with its scores."""
-    told = watch or Silent()
-    with folder_lock(out):
-        data, keys = extend_run(out, found.run, [job_key(job) for job in found.jobs])
-        found.write_beside(out)
-    results = out / RESULTS
+def run_prepared(
+    found: Prepared[J], out: Path, *, workers: int = 1, watch: Watch | None = None, plan: Plan | None = None
+) -> RunData:
+    """Write down what a run is, do its missing jobs, and return the run with its scores.
+
+    Args:
+        plan: its plan, where there is one: its estimate holds where it is of as many jobs as are left.
+    """
+    told, results = watch or Silent(), out / RESULTS
     left = len(missing(found.jobs, results))
+    waiting = found.recorded == "begun" and left == len(found.jobs) > 0
+    if not waiting and found.recorded != "work":
+        _record(found, out)
     if left:
-        told.started(left, len(found.jobs), found.seconds(found.jobs, results, workers))
+        same = plan is not None and plan.jobs_left == left
+        seconds = plan.probing if plan and same else found.seconds(found.jobs, results, workers)
+        told.started(left, len(found.jobs), seconds)
     for _ in told.track(found.work(found.jobs, results, workers), "jobs done", left):
-        pass
-    return with_scores(out, data, keys)
+        if waiting:
+            _record(found, out)
+            waiting = False
+    if found.replaces:  # by its own jobs' keys: another may have taken its place meanwhile
+        return with_scores(out, found.run, [job_key(job) for job in found.jobs])
+    return read_run(out)
+
+
+def _record(found: Prepared[J], out: Path) -> None:
+    write = write_run if found.replaces else extend_run
+    with folder_lock(out):
+        write(out, found.run, [job_key(job) for job in found.jobs])
+        found.write_beside(out)

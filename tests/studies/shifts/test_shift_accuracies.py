@@ -5,11 +5,10 @@ import io
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from shift_places import CATS, PLAN, SETTINGS, Telling, evaluate, make_sets, opened, seeded, table
+from shift_places import CATS, PLAN, SETTINGS, StopAt, StoppedError, Telling, evaluate, make_sets, opened, seeded, table
 
 from unseen.errors import UserError
 from unseen.files import write_table
@@ -103,23 +102,6 @@ def test_a_model_that_cannot_be_loaded_does_not_lose_the_others(root: Path, tmp_
     with pytest.raises(UserError, match="no model is scored; bad: .*bad.pth"):
         evaluate([bad], opened(root, "imagenet-r"), tmp_path / "none")
     assert not (tmp_path / "none").exists()
-
-
-class StoppedError(Exception):
-    pass
-
-
-class StopAt(Telling):
-    """A watch that stops the study where a model comes to a test set."""
-
-    def __init__(self, model: str, test_set: str) -> None:
-        super().__init__()
-        self.place = model, test_set
-
-    def extracting(self, domain: str, split: str) -> Any:
-        if (domain, split) == self.place:
-            raise StoppedError
-        return super().extracting(domain, split)
 
 
 def test_models_done_are_written_when_a_later_one_stops_the_run(root: Path, tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """The measures of each axis, from what its study wrote: accuracies on levels, scores of tasks, effective robustness."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +22,7 @@ from unseen.papers.transfer import (
 )
 from unseen.runs.score import Score
 from unseen.studies.axes.together import CONCEPTS, SEEN, SHIFTS, TASKS, Measure
+from unseen.studies.shifts.fit_scores import RHO
 from unseen.studies.tasks.analysis import FAMILIES, LEAST_SHARE, averages, in_paper, scaled
 from unseen.studies.tasks.page_data import OTHER
 
@@ -46,18 +46,6 @@ ABOUT = {
     FINETUNED_ECE: "Expected calibration error of the fine-tuned network, 15 bins; less is better",
     FINETUNED_SCALED_ECE: "The same after temperature scaling; less is better",
 }
-
-
-@dataclass(frozen=True)
-class ShiftScore:
-    """A model on one shifted test set: accuracy, and effective robustness ρ with its 95% interval, as shares."""
-
-    model: str
-    ood: str
-    accuracy: float
-    rho: float
-    low: float
-    high: float
 
 
 def concept_measures(accuracies: Accuracies, *, published: bool) -> list[Measure]:
@@ -200,34 +188,34 @@ def _error(score: Score) -> float | None:
     return score.half_width / NORMAL_975 / (share * (1 - share))
 
 
-def shift_measures(scores: Iterable[ShiftScore]) -> tuple[list[Measure], list[str]]:
+def shift_measures(scores: Iterable[Score]) -> tuple[list[Measure], list[str]]:
     """Effective robustness and accuracy, means over the shifted test sets that every model has.
 
     Errors of ρ on several test sets go together, as the models of the fit are the same: the error of the mean is taken
-    as the mean of the errors, which is its upper end.
+    as the mean of the errors, which is its upper end. Without a fit there are accuracies alone.
 
     Returns:
         The measures, and a sentence where models share no test set.
     """
-    cells: dict[str, dict[str, ShiftScore]] = {}
+    accuracies, robustness = dict[str, dict[str, Score]](), dict[str, dict[str, Score]]()
     for score in scores:
-        cells.setdefault(score.model, {})[score.ood] = score
-    shared = [ood for ood in next(iter(cells.values()), {}) if all(ood in of for of in cells.values())]
+        (robustness if score.metric == RHO else accuracies).setdefault(score.backbone, {})[score.domain] = score
+    shared = [ood for ood in next(iter(accuracies.values()), {}) if all(ood in of for of in accuracies.values())]
     if not shared:
-        return [], ["Shifts are not here: no test set is one that all models have."] if cells else []
-    names = list(cells)
-    rho = np.array([[cells[name][ood].rho for ood in shared] for name in names]).mean(axis=1)
-    width = np.array([[cells[name][ood].high - cells[name][ood].low for ood in shared] for name in names]).mean(axis=1)
-    accuracy = _logit([[cells[name][ood].accuracy for ood in shared] for name in names]).mean(axis=1)
-    errors = width / 2 / NORMAL_975
-    draws = {name: _normal(rho[place], errors[place], place) for place, name in enumerate(names)}
-    of = ", ".join(shared)
+        return [], ["Shifts are not here: no test set is one that all models have."] if accuracies else []
+    names, of = list(accuracies), ", ".join(shared)
+    accuracy = _logit([[accuracies[name][ood].value for ood in shared] for name in names]).mean(axis=1)
     found = [
-        _measure(SHIFTS, "rho", "Effective robustness", f"Accuracy beyond what ID accuracy predicts, in points: {of}",
-                 names, rho, draws, bounded=False),
         Measure(SHIFTS, "ood", "Under shift", f"Accuracy, mean of logits over shifted test sets: {of}.",
                 dict(zip(names, accuracy.tolist(), strict=True))),
     ]  # fmt: skip
+    if robustness:
+        rho = np.array([[robustness[name][ood].value for ood in shared] for name in names]).mean(axis=1)
+        widths = [[robustness[name][ood].half_width or 0.0 for ood in shared] for name in names]
+        errors = np.array(widths).mean(axis=1) / NORMAL_975
+        draws = {name: _normal(rho[place], errors[place], place) for place, name in enumerate(names)}
+        about = f"Accuracy beyond what ID accuracy predicts, in points: {of}"
+        found.insert(0, _measure(SHIFTS, "rho", "Effective robustness", about, names, rho, draws, bounded=False))
     return found, []
 
 

@@ -15,8 +15,10 @@ from unseen.papers.transfer import task_setting
 from unseen.runs.comparability_words import comparison_notices, refusal
 from unseen.runs.data import RunData
 from unseen.runs.score import Score
+from unseen.runs.setup import extraction_differences
 from unseen.runs.tables import score_table, summarise
-from unseen.studies.axes.measures import ShiftScore, has_measure
+from unseen.studies.axes.measures import has_measure
+from unseen.studies.shifts.fit_scores import shift_scores
 from unseen.studies.tasks.analysis import mean_errors
 
 if TYPE_CHECKING:
@@ -53,22 +55,22 @@ def refuse_fit(folder: Path) -> None:
         raise UserError(f"{folder}: a fit of shifts goes behind --shifts")
 
 
-def read_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Run]]:
-    """Runs of concepts, and runs of tasks."""
+def read_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Run], list[Run]]:
+    """Runs of concepts, runs of tasks, and runs of shifts."""
     if not folders:
-        return [], []
+        return [], [], []
     # Reading runs imports the probes, which the published models alone can do without.
     from unseen.runs.record import read_results, read_run
 
-    concepts, tasks = list[Run](), list[Run]()
+    concepts, tasks, shifts = list[Run](), list[Run](), list[Run]()
     for folder in folders:
         refuse_fit(folder)
         results = read_results(folder)
         if not results:
             raise UserError(f"{folder}: no results yet; finish the run")
         run = Run(folder, read_run(folder), results)
-        (tasks if run.data.study == "tasks" else concepts).append(run)
-    return concepts, tasks
+        {"tasks": tasks, "shifts": shifts}.get(run.data.study, concepts).append(run)
+    return concepts, tasks, shifts
 
 
 @dataclass(frozen=True)
@@ -207,20 +209,19 @@ def made_otherwise(concepts: Sequence[Run], tasks: Sequence[Run]) -> list[str]:
     told = []
     for first in concepts:
         for second in tasks:
-            made = {backbone.name: backbone.made.get("features") for backbone in second.data.backbones}
+            others = {backbone.name: backbone.features for backbone in second.data.backbones}
             for backbone in first.data.backbones:
-                one, other = backbone.made.get("features"), made.get(backbone.name)
-                if one and other and one != other:
+                found = extraction_differences(backbone.features, others.get(backbone.name))
+                if found:
+                    one, other = (
+                        ", ".join(f"{each.field} {value}" for each in found for value in [getattr(each, side)])
+                        for side in ("first", "second")
+                    )
                     told.append(
-                        f"{backbone.name} is not the same on concepts and on tasks: {_only(one, other)} in "
-                        f"{first.name}, {_only(other, one)} in {second.name}."
+                        f"{backbone.name} is not the same on concepts and on tasks: {one} in {first.name}, {other} in "
+                        f"{second.name}."
                     )
     return told
-
-
-def _only(text: str, other: str) -> str:
-    """The parts that the other text does not have."""
-    return ", ".join(part for part in text.split(", ") if part not in other.split(", ")) or "no more"
 
 
 def what_task_runs_are_of(runs: Sequence[Run]) -> list[str]:
@@ -247,14 +248,23 @@ def what_runs_say(runs: Sequence[Run], shown: Mapping[str, str]) -> list[str]:
         said = [*run.data.notices, *comparison_notices(run.data)]
         told += [f"{run.name}: {sentence}" for sentence in said]
         told += [
-            f"{run.name}, {shown[backbone.name]}: {'; '.join(backbone.cautions)}."
+            f"{run.name}, {shown[backbone.name]}: {'; '.join(each.text for each in backbone.cautions)}."
             for backbone in run.data.backbones
             if backbone.cautions and backbone.name in shown
         ]
     return told
 
 
-def read_shift_scores(path: Path) -> Iterator[ShiftScore]:
+def own_shift_scores(runs: Sequence[Run]) -> tuple[list[Score], Sequence[str]]:
+    """Scores of runs of shifts on OOD test sets, and what is to be told of their fits."""
+    if not runs:
+        return [], []
+    from unseen.studies.shifts.of_runs import scores_of_runs, table_of_runs
+
+    return scores_of_runs(table_of_runs([(run.name, run.data, run.results) for run in runs]))
+
+
+def read_shift_scores(path: Path) -> Iterator[Score]:
     """What `unseen shifts fit` wrote of each model, from its folder or its table."""
     table = path / MODELS if path.is_dir() else path
     numbers = ["accuracy", "rho", "low", "high"]
@@ -262,7 +272,7 @@ def read_shift_scores(path: Path) -> Iterator[ShiftScore]:
         accuracy, rho, low, high = (_number(row[column], table, line, column) for column in numbers)
         if not 0 <= accuracy <= 1 or not -1 <= low <= high <= 1:
             raise UserError(f"{table}, line {line}: accuracies and ρ are shares, as unseen shifts fit writes them")
-        yield ShiftScore(row["model"], row["ood"], accuracy, rho, low, high)
+        yield from shift_scores(row["model"], row["ood"], accuracy, rho, low, high)
 
 
 def _number(text: str, path: Path, line: int, column: str) -> float:

@@ -25,6 +25,7 @@ from unseen.studies.axes.sources import (
     Run,
     made_otherwise,
     own_concepts,
+    own_shift_scores,
     own_task_scores,
     read_runs,
     read_shift_scores,
@@ -44,7 +45,7 @@ LOADED_OTHERWISE = {
 HOW_TO_GET = {
     "concepts": "a run of unseen concepts",
     "tasks": "a run of unseen tasks",
-    "shifts": "--shifts with what unseen shifts fit wrote",
+    "shifts": "a run of unseen shifts run, or --shifts with what unseen shifts fit wrote",
 }
 
 
@@ -55,25 +56,29 @@ def study_axes(folders: Sequence[Path], shifts: Path | None = None, *, published
     al. measured, and none of them is on the axis of shifts.
 
     Args:
-        folders: of runs of the concept and of the task study.
+        folders: of runs of the three studies.
         shifts: the folder, or its `models.csv`, that a fit of shifts was written to.
         published: whether the papers' models stand beside them; they stand alone where nothing else is given.
     """
     published = published or (not folders and shifts is None)
     models = shared_models() if published else []
-    concepts, tasks = read_runs(folders)
+    concepts, tasks, shift_runs = read_runs(folders)
+    if shifts is not None and shift_runs:
+        raise UserError(
+            f"{shift_runs[0].folder}: a run of shifts, beside a fit of them (--shifts); give one of the two"
+        )
     taken = {model.name for model in models}
     own = own_concepts(concepts) if concepts else None
     accuracies = _accuracies(own, models, taken)
     own_scores = [replace(score, backbone=_own_name(score.backbone, taken)) for score in own_task_scores(tasks)]
     short = short_finetunings(tasks)
     task_scores = [*own_scores, *_beside_own(_printed(models), whole_search=not short)]
-    read = [] if shifts is None else read_shift_scores(shifts)
-    shift_scores = [replace(score, model=_own_name(score.model, taken)) for score in read]
+    fitted, untold = own_shift_scores(shift_runs) if shifts is None else (read_shift_scores(shifts), ())
+    shift_scores = [replace(score, backbone=_own_name(score.backbone, taken)) for score in fitted]
     names = {
         CONCEPTS: accuracies.models if accuracies else (),
         TASKS: tuple(dict.fromkeys(score.backbone for score in task_scores)),
-        SHIFTS: tuple(dict.fromkeys(score.model for score in shift_scores)),
+        SHIFTS: tuple(dict.fromkeys(score.backbone for score in shift_scores)),
     }
     lacking = own.lacking if own else []
     if own and lacking and not any(names.values()):
@@ -81,10 +86,10 @@ def study_axes(folders: Sequence[Path], shifts: Path | None = None, *, published
     # Before the measures: means are over what all have, and who is left out must not change them.
     kept = _on_several(names)
     on_tasks, notes = task_measures(score for score in task_scores if score.backbone in kept)
-    on_shifts, more = shift_measures(score for score in shift_scores if score.model in kept)
+    on_shifts, more = shift_measures(score for score in shift_scores if score.backbone in kept)
     axes = put_together([*_concepts(accuracies, kept, own is None or own.on_imagenet), *on_tasks, *on_shifts])
     notices = [
-        *what_runs_say([*concepts, *tasks], _shown([*concepts, *tasks], taken, axes)),
+        *what_runs_say([*concepts, *tasks, *shift_runs], _shown([*concepts, *tasks], taken, axes)),
         *what_task_runs_are_of(tasks),
         *short,
         *made_otherwise(concepts, tasks),
@@ -92,10 +97,11 @@ def study_axes(folders: Sequence[Path], shifts: Path | None = None, *, published
         *(f"Left out of concepts: {clause}." for clause in lacking),
         *notes,
         *more,
+        *untold,
         *_missing(axes.missing()),
         *_alone(names, axes),
     ]
-    files = {"concept runs": concepts, "task runs": tasks}
+    files = {"concept runs": concepts, "task runs": tasks, "shift runs": shift_runs}
     places = {label: [run.folder for run in runs] for label, runs in files.items()} | {"shifts": [shifts or ""]}
     return AxesPage(
         axes=axes,

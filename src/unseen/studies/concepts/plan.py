@@ -7,14 +7,13 @@ from pathlib import Path
 
 from unseen.backbones.backbone import Backbone
 from unseen.device import on_gpu
-from unseen.errors import UserError, did_you_mean
 from unseen.features.disk import feature_bytes, remaining_rows
 from unseen.features.settings import Settings
 from unseen.features.speed import seconds_per_image
 from unseen.images.domains import SEEN, DomainImages
 from unseen.ontology.levels import SHIPPED, Levels, load_levels
 from unseen.papers.comparability import Draw
-from unseen.probes.by_name import all_probes, feature_probes
+from unseen.probes.by_name import all_probes
 from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.protocol import LogisticProtocol
 from unseen.studies.concepts.features import SIDES
@@ -74,57 +73,6 @@ class DomainCost:
     done: int
     bytes: int
     missing: int
-
-
-@dataclass(frozen=True)
-class Costs:
-    """What is left to do.
-
-    Attributes:
-        extraction: seconds, and `probing` likewise.
-        memory: bytes while the largest domain is probed: of each process on a CPU, of the device on a GPU.
-        free: bytes on the disk that the study is written to.
-    """
-
-    domains: tuple[DomainCost, ...]
-    extraction: float
-    probing: float
-    memory: int
-    free: int
-
-    @property
-    def disk(self) -> int:
-        """Bytes of features that are still to be written."""
-        return sum(domain.missing for domain in self.domains)
-
-
-def chosen_domains(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
-    """`l1,l5` as names of domains in the study's order; all of them where nothing was said."""
-    if text is None:
-        return tuple(known)
-    words = [word.strip().lower() for word in text.split(",") if word.strip()]
-    lower = [name.lower() for name in known]
-    wrong = next((word for word in words if word not in lower), None)
-    if wrong is not None or not words:
-        hint = did_you_mean(wrong, known) if wrong else ""
-        raise UserError(f"--domains takes some of {', '.join(known)}, with commas between, not '{text}'{hint}")
-    return tuple(name for name in known if name.lower() in words)
-
-
-def chosen_probes(text: str | None) -> tuple[str, ...]:
-    """`kmeans,pca` as names of further probes, in alphabetical order; none for None.
-
-    `all` stands for those of ImageNet-CoG's first version.
-    """
-    if text is None:
-        return ()
-    known = {name: probe for name, probe in feature_probes().items() if name != Logistic.name}
-    words = [word.strip().lower() for word in text.split(",") if word.strip()]
-    wrong = next((word for word in words if word not in {*known, "all"}), None)
-    if wrong is not None or not words:
-        hint = did_you_mean(wrong, known) if wrong else ""
-        raise UserError(f"--extended takes some of {', '.join(known)}, with commas between, or all, not '{text}'{hint}")
-    return tuple(name for name, probe in known.items() if name in words or ("all" in words and probe.extended))
 
 
 def extraction_costs(

@@ -31,6 +31,7 @@ from unseen.studies.concepts.features import (
     stores_in,
 )
 from unseen.studies.features import read_about
+from unseen.studies.probing import FeaturePair
 
 BLOCK = 16_384
 Opened = dict[tuple[Path, bool], Features]
@@ -91,6 +92,28 @@ def regroup(
         )
         found[domain] = (train, test)
     return found
+
+
+def regrouped_pairs(
+    folder: Path, backbone: str, levels: Mapping[str, Collection[str]], *, most: int | None = None, seen: str = SEEN
+) -> list[FeaturePair]:
+    """What `regroup` would give of the same arguments, as far as planning needs to know it."""
+    counts: dict[str, dict[str, int]] = {split: {} for split in SIDES}
+    dimension = 0
+    for split, places in _sources(folder, backbone).items():
+        for place in places:
+            features = read_for_planning(place.path)
+            dimension = features.dimension
+            for name, count in zip(features.classes, np.bincount(features.y).tolist(), strict=False):
+                counts[split].setdefault(name, count)
+    pairs = []
+    for domain, concepts in levels.items():
+        limit = most if domain != seen else None
+        train, test = ([counts[split].get(name, 0) for name in concepts] for split in SIDES)
+        each = [number if limit is None else min(number, limit) for number in train]
+        size = (len(concepts), min(each, default=0), sum(each), dimension, sum(test))
+        pairs.append(FeaturePair(backbone, domain, "", "", "", "", *size))
+    return pairs
 
 
 def _sources(folder: Path, backbone: str) -> dict[str, list[Place]]:

@@ -1,12 +1,15 @@
 """Whether a study of a published backbone gives its published numbers."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unseen.errors import UserError
 from unseen.images.domains import SEEN
+from unseen.papers import published
+from unseen.runs.data import RunData
+from unseen.runs.tables import score_table, summarise
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,15 +66,15 @@ def tolerance(
     return ERRORS * math.sqrt(draws + deviations[0] ** 2 / SEEDS + deviations[1] ** 2 / seeds) + ROUNDING + SLACK
 
 
-def compare(summary: "pd.DataFrame", published: "pd.DataFrame", images: Mapping[str, int]) -> list[Compared]:
+def compare(summary: "pd.DataFrame", printed: "pd.DataFrame", images: Mapping[str, int]) -> list[Compared]:
     """Every measured top-1 of the regression that the model has a published number for.
 
     Args:
         summary: of one backbone, as `summarise` makes it.
-        published: the numbers of `cog-v2`.
+        printed: the published numbers of `cog-v2`.
         images: test images of each domain.
     """
-    reference = published[published["model"] == MODEL].set_index(["domain", "shots"])
+    reference = printed[printed["model"] == MODEL].set_index(["domain", "shots"])
     ours = summary[(summary["metric"] == "top1") & (summary["probe"] == "logistic")]
     if ours["backbone"].nunique() > 1:
         raise UserError(f"scores of {', '.join(sorted(set(ours['backbone'])))}; one backbone is compared at a time")
@@ -79,8 +82,8 @@ def compare(summary: "pd.DataFrame", published: "pd.DataFrame", images: Mapping[
     for row in ours.itertuples(index=False):
         if (row.domain, row.shots) not in reference.index:
             continue
-        printed = reference.loc[(row.domain, row.shots)]
-        mean, deviation = float(printed["mean"]), float(printed["deviation"])
+        number = reference.loc[(row.domain, row.shots)]
+        mean, deviation = float(number["mean"]), float(number["deviation"])
         allowed = tolerance(
             mean,
             # One seed has no spread of its own: it is taken to be as wide as the published one.
@@ -93,6 +96,13 @@ def compare(summary: "pd.DataFrame", published: "pd.DataFrame", images: Mapping[
     if not rows:
         raise UserError("none of these scores has a published number to be compared with")
     return rows
+
+
+def compare_run(data: RunData, domains: Collection[str]) -> list[Compared]:
+    """The accuracies of a run on some of its domains beside the published ones."""
+    scores = [score for score in data.scores if score.domain in domains]
+    images = {each.domain: each.images["test"] for each in data.scored}
+    return compare(summarise(score_table(scores)), published("cog-v2"), images)
 
 
 def verdict(rows: Sequence[Compared]) -> str:

@@ -1,7 +1,7 @@
 """Which models a shift study evaluates: from a CSV file or options to classifiers."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -67,6 +67,29 @@ def read_plans(path: Path) -> tuple[ModelPlan, ...]:
     if not plans:
         raise UserError(f"{path}: no models in it")
     return tuple(plans.values())
+
+
+def chosen_models(backbones: Sequence[str], file: Path | None, common: ModelPlan) -> list[ModelPlan]:
+    """Models by the ids of their backbones, which are alike in everything else, or those of a file."""
+    if bool(backbones) == bool(file):
+        raise UserError("say which models: --backbone, once or more often, or --models FILE")
+    if file:
+        return list(read_plans(file))
+    if common.checkpoint is not None and len(backbones) > 1:
+        raise UserError("--checkpoint is for one backbone at a time; for several give --models FILE")
+    if len(set(backbones)) < len(backbones):
+        raise UserError("a backbone is given twice")
+    return [replace(common, model=name, backbone=name) for name in backbones]
+
+
+def check_plans(plans: Sequence[ModelPlan]) -> None:
+    """Refuse models of the same name, and those that `check_plan` refuses."""
+    names = [plan.model for plan in plans]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UserError(f"the model '{twice}' is given twice; give each a name of its own")
+    for plan in plans:
+        check_plan(plan)
 
 
 def check_plan(plan: ModelPlan) -> None:

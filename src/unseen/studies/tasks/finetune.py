@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unseen.backbones.backbone import Backbone, describe
+from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
+from unseen.features.about import BackboneAbout
 from unseen.features.fingerprint import names_and_pixels
 from unseen.images.datasets.listing import SPLITS
 from unseen.images.datasets.open_dataset import OpenDataset
@@ -33,16 +34,18 @@ from unseen.runs.executors.here import run_here
 from unseen.runs.job import job_key
 from unseen.runs.lock import folder_lock
 from unseen.runs.notices import Notice
-from unseen.runs.record import VERSION, extend_run, write_run
+from unseen.runs.provenance import provenance
+from unseen.runs.record import extend_run, write_run
 from unseen.runs.results import RESULTS, Result, missing, read_all, read_result
 from unseen.runs.scores import result_scores
+from unseen.runs.setup import ImagesUsed
+from unseen.studies.concepts.study import training_data
 from unseen.studies.tasks.analysis import mean_errors
 from unseen.studies.tasks.features import STUDY
 from unseen.studies.tasks.finetune_data import FinetunePage, Tried, Tuned
 from unseen.studies.tasks.finetune_work import run_task, run_trial
 from unseen.studies.tasks.page_data import Bins
 from unseen.studies.tasks.study import TITLE
-from unseen.version import __version__
 
 if TYPE_CHECKING:
     import torch
@@ -51,17 +54,9 @@ CHECKPOINTS = "checkpoints"
 PIXELS = "pixels"
 ARITHMETIC = {"float16": "Products in 16 bits, weights and updates in 32", "float32": "All numbers in 32 bits"}
 DEVICES = {"cuda": "GPU", "cpu": "CPU"}
+TrainingJob = FinetuneTrialJob | FinetuneTaskJob
 Watch = Callable[[str, int], None]
 """Called with the name of a training and the steps of it that are done."""
-
-
-@dataclass(frozen=True, eq=False)
-class Planned:
-    """A job, and what it is about."""
-
-    job: FinetuneTaskJob
-    backbone: Backbone
-    opened: OpenDataset
 
 
 @dataclass(frozen=True)
@@ -117,8 +112,8 @@ def run_finetuning(
     *,
     device: "torch.device",
     watch: Watch = lambda _, __: None,
-) -> Iterator[str]:
-    """Train what has no result yet, from its last checkpoint on, and pass on the name of each training that is done.
+) -> Iterator[TrainingJob]:
+    """Train what has no result yet, from its last checkpoint on, and pass on each training that is done.
 
     Args:
         backbone: what the job was planned with; its module is left as it is.
@@ -142,14 +137,14 @@ def run_finetuning(
 
     for trial in run_here(trials, results, trial_values):
         checkpoint_path(out, trial).unlink(missing_ok=True)
-        yield names[job_key(trial)]
+        yield trial
     for task in run_here([job], results, values):
         for path in (out / CHECKPOINTS).glob(f"{checkpoint_path(out, task).stem}*"):
             path.unlink(missing_ok=True)
-        yield "the best"
+        yield task
 
 
-def checkpoint_path(out: Path, job: FinetuneTrialJob | FinetuneTaskJob) -> Path:
+def checkpoint_path(out: Path, job: TrainingJob) -> Path:
     """Where a trial saves how far it is; of a task, what the names of such files begin with."""
     return out / CHECKPOINTS / f"{job_key(job)}.pt"
 
@@ -165,24 +160,29 @@ def finetune_run(
     backbones: Sequence[Backbone], opened: Sequence[OpenDataset], notices: Sequence[Notice] = ()
 ) -> RunData:
     """What is written of a run, without its scores."""
-    made = {b.label: "; ".join(f"{what} {how}" for what, how in describe(b.spec)[1:]) for b in backbones}
     rows = [
-        Row(b.label, "yours", f"{b.spec.dimension} features, fine-tuned", made={"fine-tuning": made[b.label]})
+        Row(
+            b.label,
+            "yours",
+            f"{b.spec.dimension} features, fine-tuned",
+            training_data=training_data(b.spec.id, about),
+            finetuning=about,
+        )
         for b in backbones
+        for about in [BackboneAbout.of(b.spec)]
     ]
     return RunData(
         title=TITLE,
         scores=(),
-        domains=[Domain(each.dataset.name, each.dataset.title) for each in opened],
+        domains=[Domain(each.dataset.name, each.dataset.title, licence=each.dataset.licence) for each in opened],
         backbones=rows,
         baseline=rows[0].name,
         told=list(notices),
-        provenance={
-            **{f"backbone {name}": text for name, text in made.items()},
-            **{f"images of {each.dataset.name}": f"sha256:{each.manifest.content_hash}" for each in opened},
-            **{f"licence of {each.dataset.name}": each.dataset.licence for each in opened},
-            VERSION: __version__,
-        },
+        images=[
+            ImagesUsed(each.dataset.name, split, images=count, hash=each.manifest.content_hash)
+            for each in opened
+            for split, count in Counter(each.manifest.splits).items()
+        ],
         scored=[_scored(b.label, each) for b in backbones for each in opened],
         study=STUDY,
     )
@@ -224,7 +224,7 @@ def finetune_page(data: RunData, results: Sequence[Result], notices: Sequence[st
         published=[] if short else published_task_scores(),
         means=mean_errors(score for each in tuned for score in each.scores),
         notices=[*short, *notices],
-        provenance={**data.provenance, "arithmetic of fine-tuning": _arithmetic(tuned)},
+        provenance={**provenance(data), "arithmetic of fine-tuning": _arithmetic(tuned)},
     )
 
 

@@ -1,0 +1,78 @@
+"""Text vectors of concepts, for measures that compare text, and levels ranked again by another measure."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from unseen.errors import UserError
+from unseen.ontology.concept_sets import concept_set
+from unseen.ontology.information import Floats
+from unseen.ontology.levels import Levels, load_levels, rerank_levels
+from unseen.ontology.measures import get_measure
+from unseen.ontology.recipes import Recipe
+from unseen.ontology.space import Space
+from unseen.ontology.taxonomy import Taxonomy
+from unseen.ontology.text import ConceptText, concept_vectors, vocabulary, wordnet_texts
+from unseen.ontology.word_vectors import read_word_vectors
+from unseen.ontology.wordnet import wordnet
+
+
+def text_vectors(
+    measure: str,
+    path: Path | None,
+    taxonomy: Taxonomy,
+    ids: Sequence[str],
+    *,
+    is_wordnet: bool,
+    option: str = "--measure",
+    tell: Callable[[str], None] = lambda _: None,
+) -> Floats | None:
+    """(len(taxonomy), d) text vectors when the measure needs them: rows of other nodes than `ids` are zero.
+
+    Args:
+        path: of word vectors.
+        option: by which the measure was chosen, for errors.
+        tell: is told of concepts that no word of is known.
+    """
+    if get_measure(measure).uses != "vectors":
+        if path:
+            raise UserError(f"--vectors is for {option} cosine, not {measure}")
+        return None
+    if path is None:
+        raise UserError(f"{option} {measure} compares text: give a word-vector file with --vectors")
+    concepts = sorted(set(ids))
+    nodes = taxonomy.index(concepts)
+    texts = wordnet_texts(concepts) if is_wordnet else [ConceptText((taxonomy.names[i],), "") for i in nodes]
+    found = concept_vectors(texts, read_word_vectors(path, vocabulary(texts)))
+    unknown = [concept for concept, vector in zip(concepts, found, strict=True) if not vector.any()]
+    if unknown:
+        tell(f"{path}: no word of {len(unknown)} concepts is in it ({unknown[0]}, …); their similarity is 0")
+    vectors = np.zeros((len(taxonomy), found.shape[1]))
+    vectors[nodes] = found
+    return vectors
+
+
+def reranked(
+    levels: str,
+    measure: str,
+    path: Path | None,
+    seen_name: str,
+    *,
+    option: str = "--measure",
+    tell: Callable[[str], None] = lambda _: None,
+) -> Levels:
+    """Levels of WordNet concepts, ranked again by their similarity to the seen ones under another measure.
+
+    Args:
+        path: of word vectors, for measures that compare text.
+        option: by which the measure was chosen, for errors.
+    """
+    loaded, net = load_levels(levels), wordnet()
+    get_measure(measure)
+    seen, universe = concept_set(seen_name, net.taxonomy), net.members("imagenet-21k")
+    ids = [*universe, *seen, *(concept.wnid for concept in loaded.concepts)]
+    taxonomy = net.taxonomy.closure(ids, "WordNet 3.0")
+    vectors = text_vectors(measure, path, taxonomy, ids, is_wordnet=True, option=option, tell=tell)
+    recipe = Recipe(f"{loaded.name}-{measure}", "imagenet-21k", seen_name, measure=measure)
+    return rerank_levels(loaded, recipe, Space(taxonomy, given_vectors=vectors), seen)

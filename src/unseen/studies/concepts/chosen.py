@@ -1,0 +1,171 @@
+"""What is chosen for a concept study: levels, domains, probes, shots and seeds, as a command or a caller names them."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from pathlib import Path
+
+from unseen.errors import UserError, did_you_mean
+from unseen.images.domains import SEEN
+from unseen.ontology.levels import SHIPPED, Levels, load_levels
+from unseen.ontology.measures import all_measures
+from unseen.ontology.reranking import reranked
+from unseen.ontology.wordnet import wordnet
+from unseen.papers.comparability import Draw
+from unseen.probes.by_name import feature_probes
+from unseen.probes.by_name.logistic import Logistic
+from unseen.probes.protocol import protocol_named
+from unseen.runs.random_draws import DRAW, RANDOM
+from unseen.runs.shots import Shots, shots_in_python
+from unseen.studies.concepts.plan import Asked, levels_hash
+from unseen.studies.concepts.variants import PLAIN, random_sets
+from unseen.studies.probing import SHOTS
+
+NAME = re.compile(r"[\w-][\w.-]*")
+MOST_SEEDS = 999
+Names = str | Sequence[str] | None
+"""Names with commas between, or a sequence of them; None for what is usual."""
+
+
+@dataclass(frozen=True)
+class ChosenLevels:
+    """Levels, and what they are called as domains.
+
+    Attributes:
+        domains: ids of the concepts of each level, by the name of its domain.
+        seen: ids of the seen concepts, None where they are whatever the seen images are of.
+        seen_domain: what their domain is called.
+    """
+
+    levels: Levels
+    domains: Mapping[str, tuple[str, ...]]
+    seen: tuple[str, ...] | None
+    seen_domain: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All domains, that of the seen concepts first."""
+        return (self.seen_domain, *self.domains)
+
+
+def choose_levels(
+    levels: Levels | str | Path,
+    *,
+    vectors: Path | None = None,
+    seen: str | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> ChosenLevels:
+    """Levels themselves, a published set, a CSV file, a measure that ranks `cog-v2` again, or `random` sets.
+
+    Args:
+        vectors: of words, for measures that compare text.
+        seen: what to call the domain of the seen concepts, of levels of one's own.
+        tell: is told of concepts that word vectors do not know.
+    """
+    name = "" if isinstance(levels, Levels) else str(levels)
+    if name in all_measures():
+        chosen = reranked(SHIPPED[0], name, vectors, "imagenet-1k", option="--levels", tell=tell)
+    elif vectors:
+        raise UserError(f"--vectors is for --levels cosine, not {name or 'levels that are there'}")
+    else:
+        chosen = levels if isinstance(levels, Levels) else random_sets() if name == RANDOM else load_levels(levels)
+    prefix = RANDOM if name == RANDOM else "l"
+    domains = {f"{prefix}{number}": chosen.ids(number) for number in chosen.numbers}
+    shipped = isinstance(levels, Levels) and levels_hash(levels) in {levels_hash(load_levels(each)) for each in SHIPPED}
+    own = not shipped and name not in {*SHIPPED, RANDOM, *all_measures()}
+    if seen is not None:
+        _check_seen(seen, domains, name if not own else "")
+    known = None if own else tuple(sorted(wordnet().members("imagenet-1k")))
+    return ChosenLevels(chosen, domains, known, seen or SEEN)
+
+
+def _check_seen(seen: str, domains: Mapping[str, object], published: str) -> None:
+    if published:
+        raise UserError(f"--seen is for levels of your own (a CSV file): the seen concepts of {published} are {SEEN}")
+    if not NAME.fullmatch(seen):
+        raise UserError(f"--seen names a domain and its folder: letters, digits, -, _ and ., not '{seen}'")
+    if seen.lower() in {*domains, RANDOM} or DRAW.fullmatch(seen):
+        raise UserError(f"--seen {seen}: levels or random sets are called so; give the seen concepts another name")
+
+
+def chosen_domains(names: Names, known: Sequence[str]) -> tuple[str, ...]:
+    """`l1,l5` or ["l1", "l5"] as names of domains in the study's order; all of them where nothing was said."""
+    return tuple(known) if names is None else _some(names, known, "domains")
+
+
+def chosen_probes(names: Names) -> tuple[str, ...]:
+    """`kmeans,pca` as names of further probes, in alphabetical order; none for None.
+
+    `all` stands for those of ImageNet-CoG's first version.
+    """
+    if names is None:
+        return ()
+    known = {name: probe for name, probe in feature_probes().items() if name != Logistic.name}
+    found = _some(names, (*known, "all"), "further probes")
+    return tuple(name for name, probe in known.items() if name in found or ("all" in found and probe.extended))
+
+
+def _some(names: str | Sequence[str], known: Sequence[str], what: str) -> tuple[str, ...]:
+    """Some of the names that are known, in their order, whatever the case they are written in."""
+    parts = names.split(",") if isinstance(names, str) else names
+    words = [word.strip().lower() for word in parts if word.strip()]
+    wrong = next((word for word in words if word not in {name.lower() for name in known}), None)
+    if wrong is not None:
+        raise UserError(f"{what} are some of {', '.join(known)}, not '{wrong}'{did_you_mean(wrong, known)}")
+    if not words:
+        raise UserError(f"{what} are some of {', '.join(known)}; name at least one")
+    return tuple(name for name in known if name.lower() in words)
+
+
+def seed_count(seeds: int) -> int:
+    """How many seeds, from 0 on."""
+    if not isinstance(seeds, Integral) or isinstance(seeds, bool) or not 1 <= seeds <= MOST_SEEDS:
+        raise UserError(f"the number of seeds is from 1 to {MOST_SEEDS}, not {seeds}")
+    return int(seeds)
+
+
+def asked_of(
+    chosen: ChosenLevels,
+    *,
+    domains: Names = None,
+    shots: Shots = None,
+    seeds: int = 5,
+    protocol: str = "cog-v2",
+    sequential: bool = False,
+    variant: str = PLAIN,
+    draw: Draw = "unknown",
+    extended: Names = None,
+) -> Asked:
+    """What is asked of a study, checked.
+
+    Args:
+        shots: None for those of the paper.
+        sequential: one trial at a time, as in the paper.
+        extended: further probes.
+    """
+    names = chosen_domains(domains, chosen.names)
+    known = dict(chosen.domains) | ({chosen.seen_domain: chosen.seen} if chosen.seen else {})
+    return Asked(
+        levels=chosen.levels,
+        domains=names,
+        concepts={name: known[name] for name in names if name in known},
+        protocol=protocol_named(protocol, sequential=sequential),
+        shots=SHOTS if shots is None else shots_in_python(shots),
+        seeds=seed_count(seeds),
+        variant=variant,
+        draw=draw,
+        extended=chosen_probes(extended),
+        seen=chosen.seen_domain,
+    )
+
+
+def known_draw(*, features: bool, splits: Path | None) -> Draw:
+    """Who chose the images of the levels, as far as that is told: features are of a draw that nobody told us.
+
+    Args:
+        features: whether the study is of features that are there.
+    """
+    if splits is not None:
+        return "given"
+    return "unknown" if features else "ours"

@@ -1,0 +1,245 @@
+"""Fine-tuning as a part of a concept study: the backbones of a run, trained on its domains, to compare with.
+
+Levels, domains and backbones are those of the run, whose page then shows accuracy on features relative to that of
+fine-tuning (ImageNet-CoG, supplementary C.2).
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from unseen.backbones.backbone import Backbone
+from unseen.backbones.load import default_label
+from unseen.device import default_device
+from unseen.errors import UserError, did_you_mean
+from unseen.features.about import BackboneAbout
+from unseen.features.fingerprint import fingerprint, names_and_pixels
+from unseen.images.domains import DomainImages
+from unseen.images.joined import joined_images
+from unseen.images.manifest import Manifest
+from unseen.images.source import ImageSource
+from unseen.probes.finetuning.jobs import FinetuneJob
+from unseen.runs.data import RunData
+from unseen.runs.record import LEVELS, read_record, refuse_other_run, with_protocols
+from unseen.runs.results import RESULTS, missing
+from unseen.runs.setup import ProtocolUsed, Setting, Setup
+from unseen.studies.concepts.chosen import ChosenLevels, Names, choose_levels, chosen_domains, seed_count
+from unseen.studies.concepts.features import SIDES, stores_in
+from unseen.studies.concepts.finetune import plan_reference, reference_protocol, run_reference
+from unseen.studies.concepts.images import ImagePlaces, open_domains
+from unseen.studies.concepts.study import STUDY
+from unseen.studies.features import FEATURES
+from unseen.studies.finetuning import Steps, training_seconds
+from unseen.studies.study import Plan, Prepared, Silent, Watch
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """A fine-tuning, and the images it is of; `backbone` stays as it is."""
+
+    job: FinetuneJob
+    backbone: Backbone
+    source: ImageSource
+    manifest: Manifest
+
+
+@dataclass(frozen=True, eq=False)
+class FinetuneRequest:
+    """Trainings that are added to a run.
+
+    Attributes:
+        run: without its scores.
+        setup: what decides the trainings.
+    """
+
+    run: RunData
+    trainings: Sequence[Training]
+    setup: Setup
+
+    @property
+    def jobs(self) -> list[FinetuneJob]:
+        return [training.job for training in self.trainings]
+
+    def plan(self, out: Path, workers: int) -> Plan:
+        """The trainings, and how long those that are not done will take beside decoding."""
+        refuse_other_run(out, self.setup)
+        left = missing(self.jobs, out / RESULTS)
+        parts = [
+            {
+                "domain": each.job.domain,
+                "backbone": each.job.backbone,
+                "seed": each.job.seed,
+                **{f"{split} images": sum(part == split for part in each.manifest.splits) for split in SIDES},
+                "steps": each.job.protocol.steps,
+                "state": "to do" if each.job in left else "done",
+            }
+            for each in self.trainings
+        ]
+        return Plan("Fine-tuning", parts, len(self.jobs), len(left), probing=self.seconds(self.jobs, out / RESULTS, 0))
+
+    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[FinetuneJob]:
+        """The trainings as jobs of the run; nothing has to be extracted."""
+
+        def work(jobs: Sequence[FinetuneJob], results: Path, decoders: int) -> Iterator[FinetuneJob]:
+            return self.train(missing(jobs, results), results, decoders, watch)
+
+        run = replace(
+            self.run,
+            protocols=with_protocols(self.run.protocols, self.setup.protocols),
+            backbones=[
+                replace(each, finetuning=self.setup.finetunings.get(each.name, each.finetuning))
+                for each in self.run.backbones
+            ],
+        )
+        return Prepared(run, self.jobs, work, self.seconds, recorded="begun")
+
+    def train(self, jobs: Sequence[FinetuneJob], results: Path, workers: int, watch: Watch) -> Iterator[FinetuneJob]:
+        """Train, one after the other, and pass on each as it is done.
+
+        Args:
+            workers: processes that decode images.
+        """
+        for each in self.trainings:
+            if each.job in jobs:
+                backbone = replace(each.backbone, module=deepcopy(each.backbone.module))
+                shown = watch.stepping(f"{each.job.domain}, {each.job.backbone}", each.job.protocol.steps)
+                run_reference(each.job, backbone, each.source, each.manifest, results, workers=workers, watch=shown)
+                yield each.job
+
+    def seconds(self, jobs: Sequence[FinetuneJob], results: Path, workers: int) -> float:
+        """Of the trainings that are not done."""
+        left = missing(jobs, results)
+        steps = (
+            Steps(each.backbone, each.job.protocol.batch, each.job.protocol.steps)
+            for each in self.trainings
+            if each.job in left
+        )
+        return training_seconds(steps, default_device())
+
+
+def finetune_request(
+    run: Path,
+    places: ImagePlaces,
+    load: Callable[[Sequence[str], bool], list[Backbone]],
+    *,
+    backbones: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
+    domains: Names = None,
+    epochs: int = 30,
+    batch: int = 256,
+    rate: float = 0.01,
+    seeds: int = 1,
+    watch: Watch | None = None,
+) -> FinetuneRequest:
+    """Fine-tune backbones of a run on its domains; images and their draw have to be as for the run.
+
+    Args:
+        places: where the images are.
+        load: loads backbones by their ids, under the names that were given for them if that is true.
+        backbones: ids of some of the run's, and `names` what the run calls them; None for all.
+    """
+    told, count = watch or Silent(), seed_count(seeds)
+    data, _ = read_record(run)
+    chosen = _levels(data, run)
+    wanted = _domains(data, chosen, domains, run)
+    ids = _backbones(data, backbones, names)
+    loaded = load(ids, bool(backbones))
+    opened, _ = open_domains(chosen, wanted, places, told)
+    for domain in opened:
+        _refuse_other_features(run, domain, loaded, told)
+    trainings = [
+        training for domain in opened for training in _trainings(domain, loaded, epochs, batch, rate, range(count))
+    ]
+    job = trainings[0].job
+    settings: dict[str, Setting] = {"epochs": epochs, "batch": batch, "rate": rate, "arithmetic": job.arithmetic}
+    setup = Setup(
+        protocols=[ProtocolUsed("fine-tuned", job.protocol.name, settings)],
+        finetunings={each.label: BackboneAbout.of(each.spec) for each in loaded},
+    )
+    return FinetuneRequest(data, trainings, setup)
+
+
+def _levels(data: RunData, run: Path) -> ChosenLevels:
+    if not (run / LEVELS).is_file():
+        raise UserError(f"{run}: not a run of levels (no {LEVELS} in it); make one with unseen concepts")
+    seen = next((domain.name for domain in data.domains if domain.seen), None)
+    return choose_levels(run / LEVELS, seen=seen)
+
+
+def _domains(data: RunData, chosen: ChosenLevels, asked: Names, run: Path) -> tuple[str, ...]:
+    """Domains that the run has features of and that levels say the concepts of."""
+    there = [domain.name for domain in data.domains if domain.name in chosen.names]
+    if not there:
+        raise UserError(
+            f"{run}: it has neither levels nor seen concepts to fine-tune on; random sets are not fine-tuned on"
+        )
+    return chosen_domains(asked, there)
+
+
+def _backbones(data: RunData, asked: Sequence[str] | None, called: Sequence[str] | None) -> list[str]:
+    """Ids of backbones to load; what they are called must be what backbones of the run are called."""
+    names = [backbone.name for backbone in data.backbones]
+    if not asked and any(":" not in name for name in names):
+        other = next(name for name in names if ":" not in name)
+        raise UserError(
+            f"{other} is no id of a backbone; say which it is: --backbone timm:resnet50@FILE --name {other}"
+        )
+    for label in called or [default_label(name) if ":" in name else name for name in asked or ()]:
+        if label not in names:
+            hint = did_you_mean(label, names) or f"; it has {', '.join(names)}"
+            raise UserError(f"the run has no backbone '{label}'{hint}")
+    return list(asked or names)
+
+
+def _refuse_other_features(run: Path, domain: DomainImages, backbones: Sequence[Backbone], watch: Watch) -> None:
+    """Refuse images or backbones that are not those of the features in the run, as far as these are there."""
+    known = {split: _known(*domain.sides[split], split) for split in SIDES}
+    stores = [store for store in stores_in(run / FEATURES / domain.name) if store.split in known]
+    for label, spec in ((backbone.label, backbone.spec) for backbone in backbones):
+        own = [store for store in stores if store.backbone == label]
+        if not own:
+            watch.tell(f"{domain.name}: no features of {label} in {run} to check that images and weights are the same")
+        # What was read from a store went through JSON, where a tuple becomes a list.
+        wanted = json.loads(json.dumps(asdict(spec)))
+        for store in own:
+            if any(store.about.get(name, value) != value for name, value in known[str(store.split)].items()):
+                raise UserError(
+                    f"{store.path}: the {store.split} features of {domain.name} are of other images; give those of the "
+                    "run, drawn in the same way (--images, --imagenet-1k, --splits, --variant)"
+                )
+            if store.about["backbone"] != wanted:
+                other = [name for name in wanted if store.about["backbone"].get(name) != wanted[name]]
+                what = "weights" if "digest" in other else ", ".join(other)
+                raise UserError(
+                    f"{store.path}: made with other {what} than {label} has now; give the options of the run "
+                    "(--checkpoint, --pool, --layer, --size, --weights, --normalize, --preprocessing)"
+                )
+
+
+def _known(source: ImageSource, manifest: Manifest, split: str) -> dict[str, str]:
+    """What a store of features says of its images, as it would be of these: their names and what some of them show."""
+    return {"manifest": manifest.content_hash, "images": fingerprint(source, manifest.numbers(source, split))}
+
+
+def _trainings(
+    domain: DomainImages, backbones: Sequence[Backbone], epochs: int, batch: int, rate: float, seeds: range
+) -> list[Training]:
+    source, manifest = _together(domain)
+    images = names_and_pixels(source, manifest, SIDES)
+    protocol = reference_protocol(domain.rows["train"], epochs=epochs, batch=batch, rate=rate)
+    return [
+        Training(plan_reference(STUDY, each, domain.name, images, protocol, seed=seed), each, source, manifest)
+        for each in backbones
+        for seed in seeds
+    ]
+
+
+def _together(domain: DomainImages) -> tuple[ImageSource, Manifest]:
+    """Training and test images in one manifest; those of ImageNet-1K are in two places."""
+    (source, manifest), (tested, _) = (domain.sides[split] for split in SIDES)
+    if source is tested:
+        return source, manifest
+    joined = joined_images({"train": source, "test": tested})
+    return joined, Manifest(joined.entries, ["train"] * len(source.entries) + ["test"] * len(tested.entries))

@@ -1,0 +1,104 @@
+"""The images of a concept study: where they are said to be, and the domains that are opened there."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from unseen.errors import UserError
+from unseen.images.domains import SEEN, DomainImages, OnMissing, level_domains, seen_domain
+from unseen.images.imagenet_1k import imagenet_1k
+from unseen.images.open_source import open_images
+from unseen.images.source import ImageSource
+from unseen.images.splits import COG, Splits
+from unseen.studies.concepts.chosen import ChosenLevels
+from unseen.studies.concepts.variants import PLAIN, split_rule
+from unseen.studies.study import Silent, Watch
+
+INDEXED = "classes indexed"
+
+
+@dataclass(frozen=True)
+class ImagePlaces:
+    """Where images are, and how they are drawn.
+
+    Attributes:
+        images: of the levels.
+        imagenet_1k: of the seen concepts.
+        truth: classes of a flat validation set among the latter.
+        splits: a file of somebody else's draw.
+        on_missing: None where whoever asks has no such choice: then concepts without enough images are an error.
+    """
+
+    images: str | None = None
+    imagenet_1k: Path | None = None
+    truth: Path | None = None
+    splits: Path | None = None
+    variant: str = PLAIN
+    on_missing: OnMissing | None = None
+
+
+def open_domains(
+    chosen: ChosenLevels, names: Sequence[str], places: ImagePlaces, watch: Watch | None = None
+) -> tuple[list[DomainImages], list[str]]:
+    """The images of some domains, in order, and sentences on what was left out, which `watch` is told too."""
+    told = watch or Silent()
+    rule = split_rule(places.variant)
+    if places.splits and rule != COG:
+        raise UserError(f"--variant {places.variant} draws its own images: leave out --splits")
+    found: dict[str, DomainImages] = {}
+    said: list[str] = []
+    seen = chosen.seen_domain
+    if seen in names:
+        found[seen] = _seen(chosen, places, told)
+    levels = {name: chosen.domains[name] for name in names if name != seen}
+    if levels and places.images is None:
+        raise UserError(f"{', '.join(levels)}: give the images of the levels (--images), ImageNet-21K for cog-v2")
+    if levels and places.images is not None:
+        drawn, lost = level_domains(
+            open_images(places.images, watch=lambda classes: told.track(classes, INDEXED)),
+            levels,
+            str(places.images),
+            rule=rule,
+            splits=Splits.read(places.splits) if places.splits else None,
+            on_missing=places.on_missing or "fail",
+            advice="--on-missing report goes on without them" if places.on_missing else "",
+        )
+        found |= {domain.name: domain for domain in drawn}
+        if lost:
+            wanted = len(set[str]().union(*levels.values()))
+            said.append(f"Left out: {lost.sentence(wanted, rule.test + rule.min_train)}.")
+            told.tell(said[-1])
+    return [found[name] for name in names], said
+
+
+def sources_of_tests(
+    domains: Sequence[str], seen: str | None, places: ImagePlaces, watch: Watch | None = None
+) -> dict[str, ImageSource]:
+    """Where the test images of domains are, as far as that was said.
+
+    Args:
+        seen: the domain of seen concepts.
+    """
+    told = watch or Silent()
+    found: dict[str, ImageSource] = {}
+    if places.images is not None:
+        source = open_images(places.images, watch=lambda classes: told.track(classes, INDEXED))
+        found |= {name: source for name in domains if name != seen}
+    if places.imagenet_1k is not None and seen is not None and seen in domains:
+        found[seen] = imagenet_1k(
+            places.imagenet_1k, split="val", truth=places.truth, watch=lambda classes: told.track(classes, INDEXED)
+        )
+    return found
+
+
+def _seen(chosen: ChosenLevels, places: ImagePlaces, watch: Watch) -> DomainImages:
+    place = places.imagenet_1k
+    if place is None:
+        rest = ",".join(chosen.domains)
+        what = "ImageNet-1K" if chosen.seen_domain == SEEN else "the seen concepts"
+        raise UserError(
+            f"{chosen.seen_domain}: give the images of {what} (--imagenet-1k), or leave it out: --domains {rest}"
+        )
+    train = imagenet_1k(place, split="train", watch=lambda classes: watch.track(classes, INDEXED))
+    test = imagenet_1k(place, split="val", truth=places.truth, watch=lambda classes: watch.track(classes, INDEXED))
+    return seen_domain(train, test, chosen.seen, str(place), chosen.seen_domain)

@@ -1,0 +1,91 @@
+"""The request of a concept study: what is asked, and where its features come from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from unseen.backbones.backbone import Backbone
+from unseen.errors import UserError
+from unseen.features.settings import Settings
+from unseen.probes.probe import FeatureJob
+from unseen.runs.notices import told
+from unseen.runs.record import LEVELS
+from unseen.studies.concepts.chosen import ChosenLevels
+from unseen.studies.concepts.features import class_names
+from unseen.studies.concepts.images import ImagePlaces, open_domains
+from unseen.studies.concepts.leaderboard import refuse_other_data
+from unseen.studies.concepts.plan import Asked
+from unseen.studies.concepts.sources import GivenFeatures, ImageFeatures, RegroupedFeatures, Source
+from unseen.studies.concepts.study import splits_used, study_jobs, study_run
+from unseen.studies.prepared import prepared_probes
+from unseen.studies.study import Plan, Prepared, Watch
+
+
+@dataclass(frozen=True, eq=False)
+class ConceptRequest:
+    """A concept study.
+
+    Attributes:
+        published: whether features of other data than the published numbers are of are refused before they are probed.
+    """
+
+    asked: Asked
+    source: Source
+    published: bool = False
+
+    def plan(self, out: Path, workers: int) -> Plan:
+        """What is to be done in a folder; that of another run is refused."""
+        return self.source.plan(self.asked, out, workers)
+
+    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[FeatureJob]:
+        """The study with its features, extracted where they are missing."""
+        found = self.source.features(self.asked, out, watch)
+        planned = study_run(
+            self.asked, found.pairs, found.places, images=found.images, splits=found.splits, notices=found.notices
+        )
+        if self.published:
+            refuse_other_data(out, planned)
+        jobs, levels = study_jobs(self.asked, found.pairs), self.asked.levels
+        return prepared_probes(planned, jobs, found.pairs, write_beside=lambda folder: levels.write(folder / LEVELS))
+
+
+def request_of_features(
+    asked: Asked, folder: Path, backbones: Sequence[str] = (), *, regroup: bool = False, published: bool = False
+) -> ConceptRequest:
+    """A study of features that are there.
+
+    Args:
+        folder: has one folder per domain.
+        backbones: whose features to take; empty where there are those of one only.
+        regroup: whether they are of the same concepts in other levels, and are grouped anew.
+        published: whether other data than that of the published numbers is refused.
+    """
+    if not regroup:
+        given = GivenFeatures.below(folder, asked, backbones)
+        named = class_names(next(iter(given.found.places.values())))
+        return ConceptRequest(replace(asked, concepts={**named, **asked.concepts}), given, published)
+    if not backbones:
+        raise UserError("say whose features to group anew (--backbone)")
+    unknown = [name for name in asked.domains if name not in asked.concepts]
+    if unknown:
+        raise UserError(f"{unknown[0]}: its concepts are not known; leave it out (--domains)")
+    return ConceptRequest(asked, RegroupedFeatures(folder, tuple(backbones)), published)
+
+
+def request_of_images(
+    asked: Asked,
+    chosen: ChosenLevels,
+    places: ImagePlaces,
+    backbones: Sequence[Backbone],
+    settings: Settings,
+    watch: Watch | None = None,
+    *,
+    published: bool = False,
+) -> ConceptRequest:
+    """A study of images, which are indexed now and extracted when it is run."""
+    domains, said = open_domains(chosen, asked.domains, places, watch)
+    asked = replace(asked, concepts={domain.name: domain.concepts for domain in domains})
+    source = ImageFeatures(
+        domains, backbones, settings, splits_used(places.splits, places.variant), [told(text) for text in said]
+    )
+    return ConceptRequest(asked, source, published)

@@ -1,0 +1,225 @@
+"""Where the features of a concept study come from: images, features that are there, or features of other levels.
+
+Each source tells what the study will do (`plan`) and gives the features themselves (`features`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from unseen.backbones.backbone import Backbone
+from unseen.errors import UserError
+from unseen.features.disk import free_disk
+from unseen.features.settings import Settings, checked_device
+from unseen.images.domains import DomainImages
+from unseen.images.splits import COG
+from unseen.runs.notices import Notice
+from unseen.runs.record import refuse_other_run
+from unseen.runs.results import RESULTS, missing
+from unseen.runs.setup import ImagesUsed, SplitsUsed
+from unseen.studies.concepts.features import Place, Places, extract_domains, feature_pairs, find_features
+from unseen.studies.concepts.plan import Asked, expected_pairs, extraction_costs, probing_memory
+from unseen.studies.concepts.regroup import regroup, regrouped_pairs
+from unseen.studies.concepts.study import image_notices, images_used, study_jobs, study_run, study_setup
+from unseen.studies.concepts.variants import PLAIN, split_rule
+from unseen.studies.features import FEATURES, damaged_images, read_about
+from unseen.studies.probing import FeaturePair, estimate
+from unseen.studies.study import Cell, Plan, Silent, Unit, Watch
+from unseen.words import counted
+
+
+@dataclass(frozen=True)
+class Found:
+    """Features of a study.
+
+    Attributes:
+        pairs: of all backbones and domains.
+        images: where they come from, and `splits` how those of the levels were drawn, where that is known.
+        notices: what a reader must be told.
+    """
+
+    places: Places
+    pairs: Sequence[FeaturePair]
+    images: Sequence[ImagesUsed] = ()
+    splits: SplitsUsed | None = None
+    notices: Sequence[Notice] = ()
+
+
+class Source(Protocol):
+    """Where features come from."""
+
+    def plan(self, asked: Asked, out: Path, workers: int) -> Plan:
+        """What the study will do in a folder; that of another run is refused."""
+
+    def features(self, asked: Asked, out: Path, watch: Watch) -> Found:
+        """The features, made where they are missing."""
+
+
+@dataclass(frozen=True)
+class GivenFeatures:
+    """Features that are there, grouped as they are."""
+
+    found: Found
+
+    @classmethod
+    def below(cls, folder: Path, asked: Asked, backbones: Sequence[str]) -> "GivenFeatures":
+        """Those of the domains of a study, in the folder of each below a folder."""
+        if split_rule(asked.variant) != COG:
+            raise UserError(
+                f"--variant {asked.variant} draws other images than --features has; group them anew (--regroup)"
+            )
+        places = find_features(folder, asked.domains, backbones)
+        return cls(Found(places, all_pairs(places, asked)))
+
+    def plan(self, asked: Asked, out: Path, workers: int) -> Plan:
+        places, pairs = self.found.places, self.found.pairs
+        refuse_other_run(out, study_run(asked, pairs, places).setup)
+        return _plan(asked, pairs, _parts(pairs), out, workers)
+
+    def features(self, asked: Asked, out: Path, watch: Watch) -> Found:
+        return self.found
+
+
+@dataclass(frozen=True)
+class RegroupedFeatures:
+    """Features of the same concepts in other levels, which are grouped anew."""
+
+    folder: Path
+    backbones: Sequence[str]
+
+    def plan(self, asked: Asked, out: Path, workers: int) -> Plan:
+        most, seen = _most(asked), asked.seen
+        pairs = [
+            pair
+            for name in self.backbones
+            for pair in regrouped_pairs(self.folder, name, asked.concepts, most=most, seen=seen)
+        ]
+        return _plan(asked, pairs, _parts(pairs), out, workers)
+
+    def features(self, asked: Asked, out: Path, watch: Watch) -> Found:
+        most, seen = _most(asked), asked.seen
+        places = {
+            name: regroup(self.folder, name, asked.concepts, out / FEATURES, most=most, seen=seen)
+            for name in self.backbones
+        }
+        splits = None if most is None else SplitsUsed(max_train=most)
+        return Found(places, all_pairs(places, asked), splits=splits)
+
+
+@dataclass(frozen=True, eq=False)
+class ImageFeatures:
+    """Features that are extracted from images.
+
+    Attributes:
+        splits: how the images of the levels are drawn.
+        notices: on what was left out of the images.
+    """
+
+    domains: Sequence[DomainImages]
+    backbones: Sequence[Backbone]
+    settings: Settings
+    splits: SplitsUsed
+    notices: Sequence[Notice] = ()
+
+    def plan(self, asked: Asked, out: Path, workers: int) -> Plan:
+        checked_device(self.settings)
+        # Before hours of extraction, not after them.
+        expected = {each.label: Place(out, self.settings.decides(each.spec, "", "")) for each in self.backbones}
+        refuse_other_run(out, study_setup(asked, expected, self.splits))
+        costs, seconds = extraction_costs(self.domains, self.backbones, out / FEATURES, self.settings)
+        disk = sum(cost.missing for cost in costs)
+        pairs = expected_pairs(self.domains, self.backbones) if disk else self.features(asked, out, Silent()).pairs
+        parts: list[dict[str, Cell]] = [
+            {
+                "domain": cost.name,
+                "concepts": cost.concepts,
+                "training images": cost.train,
+                "test images": cost.test,
+                "features": cost.bytes,
+                "extracted": cost.done / (cost.train + cost.test),
+            }
+            for cost in costs
+        ]
+        units: dict[str, Unit] = {"features": "bytes", "extracted": "share"}
+        return _plan(asked, pairs, parts, out, workers, units, extraction=seconds, disk=disk, free=free_disk(out))
+
+    def features(self, asked: Asked, out: Path, watch: Watch) -> Found:
+        made: dict[str, dict[str, dict[str, Place]]] = {backbone.label: {} for backbone in self.backbones}
+        stores = extract_domains(self.domains, self.backbones, out / FEATURES, self.settings, watch.extracting)
+        for domain, split, paths in stores:
+            for backbone, path in zip(self.backbones, paths, strict=True):
+                made[backbone.label].setdefault(domain, {})[split] = Place(path, read_about(path))
+                if sentence := damaged_images(f"{domain}, {split}", path):
+                    watch.tell(sentence)
+        places = {
+            name: {domain: (sides["train"], sides["test"]) for domain, sides in domains.items()}
+            for name, domains in made.items()
+        }
+        images = images_used(self.domains, asked.seen)
+        notices = [*self.notices, *image_notices(images)]
+        return Found(places, all_pairs(places, asked), images, self.splits, notices)
+
+
+def all_pairs(places: Places, asked: Asked) -> list[FeaturePair]:
+    """Features of all backbones and domains, as planning needs them; those that do not belong together are refused."""
+    return [pair for name, domains in places.items() for pair in feature_pairs(name, domains, asked.concepts)]
+
+
+def _most(asked: Asked) -> int | None:
+    """Training images of a concept, where the variant limits them."""
+    return None if asked.variant == PLAIN else split_rule(asked.variant).max_train
+
+
+def _parts(pairs: Sequence[FeaturePair]) -> list[dict[str, Cell]]:
+    return [
+        {
+            "backbone": pair.backbone,
+            "domain": pair.domain,
+            "concepts": pair.classes,
+            "training images": pair.rows,
+            "test images": pair.test_rows,
+            "dimensions": pair.dimension,
+        }
+        for pair in pairs
+    ]
+
+
+def _plan(
+    asked: Asked,
+    pairs: Sequence[FeaturePair],
+    parts: Sequence[Mapping[str, Cell]],
+    out: Path,
+    workers: int,
+    units: Mapping[str, Unit] | None = None,
+    *,
+    extraction: float = 0.0,
+    disk: int = 0,
+    free: int = 0,
+) -> Plan:
+    jobs, results = study_jobs(asked, pairs), out / RESULTS
+    return Plan(
+        title=f"Concept generalization, levels {asked.levels.name}",
+        parts=parts,
+        jobs=len(jobs),
+        jobs_left=len(missing(jobs, results)),
+        units=units or {},
+        counting=jobs_text(asked, pairs),
+        extraction=extraction,
+        probing=estimate(jobs, pairs, results, workers),
+        disk=disk,
+        free=free,
+        memory=probing_memory(pairs, asked.protocol, extended=asked.extended),
+    )
+
+
+def jobs_text(asked: Asked, pairs: Sequence[FeaturePair]) -> str:
+    """How many jobs there are, and why."""
+    backbones = len({pair.backbone for pair in pairs})
+    number = backbones * len(asked.domains) * len(asked.shots) * asked.seeds
+    numbers = (backbones, len(asked.domains), len(asked.shots), asked.seeds)
+    words = ("backbone", "domain", "setting of shots", "seed")
+    factors = [counted(count, word) for count, word in zip(numbers, words, strict=True)]
+    text = f"{' × '.join(factors)} = {counted(number, 'regression')}"
+    more = len(study_jobs(asked, pairs)) - number
+    return f"{text}, and {counted(more, 'job')} of other kinds" if more else text

@@ -1,0 +1,26 @@
+"""Scores that a fit of effective robustness gives."""
+
+from collections.abc import Iterable
+
+from unseen.probes.by_name.classifier import Classifier
+from unseen.runs.score import Score
+from unseen.studies.shifts.study import PROTOCOL, STUDY, ShiftStudy
+
+RHO = "effective-robustness"
+
+
+def fit_scores(studies: Iterable[ShiftStudy]) -> list[Score]:
+    """What fits say of each model on each OOD test set: its accuracy, and effective robustness with its interval."""
+    return [
+        score
+        for study in studies
+        for fit in study.fits
+        for each in fit.scores
+        for score in shift_scores(each.model, fit.ood, each.accuracy, each.rho, each.low, each.high)
+    ]
+
+
+def shift_scores(model: str, ood: str, accuracy: float, rho: float, low: float, high: float) -> tuple[Score, Score]:
+    """A model on an OOD test set: accuracy, and effective robustness with the ends of its interval, as shares."""
+    about = STUDY, PROTOCOL, model, ood, Classifier.name, None, 0
+    return Score(*about, "top1", accuracy), Score(*about, RHO, rho, low, high)

@@ -1,0 +1,148 @@
+"""Runs of shifts as tables to fit: several runs together, and which of their columns are ID and OOD.
+
+Test sets say whether they are shifted, and a column on which classes it is. An OOD column goes with the columns of test
+sets that are not shifted on the same classes: `imagenet-r` with `val-on-imagenet-r-classes`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from unseen.errors import UserError, did_you_mean
+from unseen.images.shift_sets.registry import SHIFT_SETS
+from unseen.runs.data import RunData
+from unseen.runs.merge import merge_runs
+from unseen.runs.results import Result
+from unseen.runs.score import Score
+from unseen.studies.shifts.accuracies import Facts
+from unseen.studies.shifts.fit_scores import fit_scores
+from unseen.studies.shifts.study import ShiftSettings, ShiftStudy, study_shifts
+from unseen.studies.shifts.table import ShiftTable, shift_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class RunTable:
+    """Accuracies of the models of runs; `columns` says what each is of."""
+
+    data: RunData
+    columns: Mapping[str, Facts]
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row per model: `model`, `group`, and a fraction for each column, or nothing."""
+        import pandas as pd
+
+        cells = {(score.backbone, score.domain): score.value for score in self.data.scores}
+        return pd.DataFrame(
+            [
+                {
+                    "model": each.name,
+                    "group": each.category,
+                    **{name: cells.get((each.name, name)) for name in self.columns},
+                }
+                for each in self.data.backbones
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class RunFits:
+    """The fits that runs allow; `notices` says of the other OOD columns why there is none."""
+
+    studies: Sequence[ShiftStudy]
+    notices: Sequence[str] = ()
+
+
+def table_of_runs(runs: Sequence[tuple[str, RunData, Sequence[Result]]]) -> RunTable:
+    """Runs, each with a name and its results, as one table; columns of one name must be of the same images and classes.
+
+    A model that is another classifier in a later run has the name of that run behind its own.
+    """
+    columns, first = dict[str, Facts](), dict[str, str]()
+    for name, _, results in runs:
+        for result in results:
+            job, values = result.job, result.values
+            column, facts = job["domain"], Facts(job["test_set"], values["images"], values["classes"], job["classes"])
+            if columns.setdefault(column, facts) != facts:
+                raise UserError(
+                    f"{first[column]} and {name}: '{column}' is not of the same images and classes in both; report "
+                    "them apart"
+                )
+            first.setdefault(column, name)
+    data = merge_runs([(name, run) for name, run, _ in runs])
+    in_order = {each.name: columns[each.name] for each in data.domains if each.name in columns}
+    if not in_order:
+        raise UserError(f"{', '.join(name for name, _, _ in runs)}: no results yet; finish the run")
+    return RunTable(data, in_order)
+
+
+def fit_chosen(runs: RunTable, id_sets: Sequence[str], ood_sets: Sequence[str]) -> RunFits:
+    """The fit of chosen columns."""
+    for name in (*id_sets, *ood_sets):
+        if name not in runs.columns:
+            hint = did_you_mean(name, runs.columns) or f"; there are {', '.join(runs.columns)}"
+            raise UserError(f"no column '{name}' in these runs{hint}")
+    sizes = {name: runs.columns[name].images for name in (*id_sets, *ood_sets)}
+    return RunFits([study_shifts(_table(runs, runs.to_frame(), id_sets, ood_sets), ShiftSettings(sizes=sizes))])
+
+
+def fit_runs(runs: RunTable) -> RunFits:
+    """A fit for every OOD column that has ID columns on the same classes, those with the same ID test sets together.
+
+    In it an ID column is called by its test set, and is on the classes of each OOD column.
+    """
+    frame = runs.to_frame()
+    found, notices = dict[tuple[str, ...], list[ShiftStudy]](), list[str]()
+    for ood, of in runs.columns.items():
+        if not _shifted(of):
+            continue
+        ids = {
+            facts.test_set: name
+            for name, facts in runs.columns.items()
+            if not _shifted(facts) and facts.digest == of.digest
+        }
+        if not ids:
+            notices.append(f"{ood} has no fit: no test set that is not shifted is on the same classes (--classes).")
+            continue
+        renamed = frame[["model", "group", ood]].assign(**{label: frame[name] for label, name in ids.items()})
+        sizes = {ood: of.images, **{label: runs.columns[name].images for label, name in ids.items()}}
+        try:
+            study = study_shifts(_table(runs, renamed, list(ids), [ood]), ShiftSettings(sizes=sizes))
+        except UserError as error:
+            notices.append(f"{ood} has no fit: {error}.")
+        else:
+            found.setdefault(tuple(ids), []).append(study)
+    studies = [_together(of) for of in found.values()]
+    return RunFits(sorted(studies, key=lambda study: -len(study.fits)), notices)
+
+
+def scores_of_runs(runs: RunTable) -> tuple[list[Score], Sequence[str]]:
+    """Accuracies on OOD columns, and effective robustness where there are fits; and what is to be told of these."""
+    fits = fit_runs(runs)
+    if fits.studies:
+        return fit_scores(fits.studies), fits.notices
+    return [score for score in runs.data.scores if _shifted(runs.columns[score.domain])], fits.notices
+
+
+def _shifted(facts: Facts) -> bool:
+    """Whether a column is OOD; a test set of an earlier version that is no more is."""
+    return facts.test_set not in SHIFT_SETS or SHIFT_SETS[facts.test_set].shifted
+
+
+def _table(runs: RunTable, frame: "pd.DataFrame", id_sets: Sequence[str], ood_sets: Sequence[str]) -> ShiftTable:
+    grouped = any(each.category for each in runs.data.backbones)
+    return shift_table(frame, id_sets, ood_sets, group="group" if grouped else None, unit="fraction")
+
+
+def _together(studies: Sequence[ShiftStudy]) -> ShiftStudy:
+    """Studies of one OOD test set each, with the same ID test sets, as one."""
+    first, oods = studies[0], [fit.ood for study in studies for fit in study.fits]
+    accuracy = {name: values for study in studies for name, values in study.table.accuracy.items()}
+    sizes = {ood: study.settings.sizes[ood] for ood, study in zip(oods, studies, strict=True)}
+    return ShiftStudy(
+        replace(first.table, ood_sets=tuple(oods), accuracy=accuracy),
+        replace(first.settings, sizes=sizes),
+        tuple(fit for study in studies for fit in study.fits),
+    )

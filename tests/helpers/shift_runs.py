@@ -1,0 +1,72 @@
+"""Runs of shifts whose results are made up, without models or images."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from scipy import special
+
+from unseen.probes.by_name.classifier import ShiftJob
+from unseen.runs.data import Backbone, Domain, FeatureKey, RunData
+from unseen.runs.job import job_key
+from unseen.runs.record import extend_run
+from unseen.runs.results import RESULTS, write_result
+from unseen.studies.shifts.evaluate import write_tables
+from unseen.studies.study import Silent
+
+IMAGES = 1000
+COLUMNS = {
+    "val": ("val", "all"),
+    "imagenet-r": ("imagenet-r", "200"),
+    "val-on-imagenet-r-classes": ("val", "200"),
+    "imagenet-sketch": ("imagenet-sketch", "all"),
+}
+"""Column → its test set, and the digest of its classes."""
+
+
+def made_up(names: list[str], seed: int = 0) -> dict[str, dict[str, float]]:
+    """Model → column → accuracy: OOD accuracies are on lines of ID ones, but for some noise."""
+    rng = np.random.default_rng(seed)
+    skill = rng.normal(0.5, 1, len(names))
+    logits = {
+        "val": skill,
+        "imagenet-r": 0.8 * skill - 1 + rng.normal(0, 0.1, len(names)),
+        "val-on-imagenet-r-classes": skill + 0.5,
+        "imagenet-sketch": skill - 1.5 + rng.normal(0, 0.1, len(names)),
+    }
+    return {
+        name: {column: float(special.expit(values[place])) for column, values in logits.items()}
+        for place, name in enumerate(names)
+    }
+
+
+def write_shift_run(
+    folder: Path,
+    accuracy: Mapping[str, Mapping[str, float]],
+    *,
+    groups: Mapping[str, str] | None = None,
+    columns: Mapping[str, tuple[str, str]] = COLUMNS,
+) -> Path:
+    """A run of models on columns, with its tables."""
+    jobs = {
+        (model, column): ShiftJob("shifts", "shi-2023", model, column, *columns[column][:1], model, "l",
+                                  columns[column][1], "fail")
+        for model, of in accuracy.items() for column in of
+    }  # fmt: skip
+    domains = [Domain(name, name) for name in columns if any(name in of for of in accuracy.values())]
+    data = RunData(
+        title="Accuracy under distribution shift",
+        scores=(),
+        domains=domains,
+        backbones=[Backbone(model, (groups or {}).get(model, ""), made={"classifier": model}) for model in accuracy],
+        baseline=next(iter(accuracy)),
+        features=[FeatureKey(*pair, job_key(job)) for pair, job in jobs.items()],
+        provenance={"images of val": "1,000"},
+        study="shifts",
+    )
+    extend_run(folder, data, [job_key(job) for job in jobs.values()])
+    for (model, column), job in jobs.items():
+        values = {"correct": round(IMAGES * accuracy[model][column]), "images": IMAGES, "classes": 200, "damaged": 0}
+        write_result(folder / RESULTS, job, values, 0.1)
+    write_tables(folder, Silent())
+    return folder
