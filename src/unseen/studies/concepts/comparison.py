@@ -1,6 +1,6 @@
 """Two backbones on the same test images of each domain, from the results of runs: paired differences."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -34,6 +34,16 @@ class Comparison:
     p_holm: float
 
 
+@dataclass(frozen=True)
+class PairComparison:
+    """Two backbones on every domain that both have, with so many shots; None for all samples."""
+
+    first: str
+    second: str
+    shots: int | None
+    domains: tuple[Comparison, ...]
+
+
 def compare_backbones(
     folders: Sequence[Path], first: str, second: str, *, shots: int | None = None
 ) -> list[Comparison]:
@@ -44,7 +54,27 @@ def compare_backbones(
     Runs that say otherwise of the images, their split or the levels are refused, as is a backbone that two runs have
     different results of. Intervals and p-values are for other concepts of the kind and, of several seeds, other seeds.
     """
-    found = _results(folders, shots, (first, second))
+    return _compared(_results(folders, shots, (first, second)), first, second, shots)
+
+
+def compare_with(
+    folders: Sequence[Path], baseline: str, names: Sequence[str], shots: int | None
+) -> list["PairComparison"]:
+    """Each backbone minus the baseline, as in `compare_backbones`; those that cannot be compared are left out."""
+    try:
+        found = _results(folders, shots, (*names, baseline))
+    except UserError:
+        return []
+    pairs = []
+    for name in names:
+        try:
+            pairs.append(PairComparison(name, baseline, shots, tuple(_compared(found, name, baseline, shots))))
+        except UserError:  # other images, other seeds or no results: there is nothing to set side by side
+            continue
+    return pairs
+
+
+def _compared(found: Mapping[tuple[str, str], "_Of"], first: str, second: str, shots: int | None) -> list[Comparison]:
     names = sorted({backbone for backbone, _ in found})
     for name in (first, second):
         if name not in names:
