@@ -16,7 +16,7 @@ from unseen.features.store import write_store
 from unseen.probes.logistic import LogisticProtocol, probe_logistic
 from unseen.runs.merge import merge_runs
 from unseen.runs.record import read_run
-from unseen.studies.own_features import parse_shots, seeds_in_python, shots_in_python
+from unseen.runs.shots import parse_shots, seeds_in_python
 from unseen.studies.probing import possible_shots
 
 Unseen = Callable[..., Any]
@@ -145,17 +145,6 @@ def test_what_python_callers_get_wrong(files: tuple[Path, Path]) -> None:
     assert package.probe(*half, protocol="cog-v2-short", seeds=[0]).scores[0].value > 0.3
 
 
-@pytest.mark.parametrize(
-    ("shots", "expected"),
-    [
-        ("all", (None,)), (["all"], (None,)), (None, (None,)), (8, (8,)), ("1,all", (1, None)),
-        ([1, "8", np.int64(8), None, "all"], (1, 8, None)),
-    ],
-)  # fmt: skip
-def test_shots_in_python_are_those_of_the_command(shots: Any, expected: tuple[int | None, ...]) -> None:
-    assert shots_in_python(shots) == expected
-
-
 def test_a_number_of_seeds_means_in_python_what_it_means_to_the_command(files: tuple[Path, Path]) -> None:
     assert seeds_in_python(3) == seeds_in_python(range(3)) == (0, 1, 2)
     assert seeds_in_python(np.array([4, 2])) == (4, 2)
@@ -249,7 +238,7 @@ def test_folders_that_are_no_runs_are_refused(unseen: Unseen, tmp_path: Path) ->
     assert answer.code == 2
     assert "not the folder of a run" in answer.err
     (tmp_path / "run.json").write_text('{"format": 1}')
-    assert "damaged" in unseen("report", tmp_path, "--out", tmp_path / "page.html").err
+    assert "run.json, backbones" in unseen("report", tmp_path, "--out", tmp_path / "page.html").err
 
 
 def test_shots() -> None:
