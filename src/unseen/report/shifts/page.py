@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unseen.files import atomic_write
 from unseen.report.core.render import render
 from unseen.studies.shifts.model_score import ModelScore
 from unseen.words import signed
+
+if TYPE_CHECKING:
+    from unseen.studies.shifts.of_runs import RunTable
 
 SCRIPTS = ("plots.js", "table.js", "look.js", "shifts.js")
 COLOURS = 8
@@ -59,6 +62,7 @@ class ShiftPage:
         scale: logit or probit, of axes.
         group_scores: means of groups, as in fit.json, with `average` true for those over OOD sets.
         notes: sentences above everything else.
+        accuracies: of a run, where the page is of one.
     """
 
     title: str
@@ -69,6 +73,7 @@ class ShiftPage:
     group_scores: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...]
     provenance: Mapping[str, str]
+    accuracies: "RunTable | None" = None
 
 
 def write_shift_page(page: ShiftPage, path: Path) -> None:
