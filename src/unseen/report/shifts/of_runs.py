@@ -7,7 +7,7 @@ from pathlib import Path
 from unseen.report.shifts.files import study_page
 from unseen.report.shifts.page import ShiftPage
 from unseen.runs.record import read_results, read_run
-from unseen.studies.shifts.of_runs import fit_chosen, fit_runs, table_of_runs
+from unseen.studies.shifts.of_runs import RunFits, fit_chosen, fit_runs, table_of_runs
 
 
 def page_of_runs(folders: Sequence[Path], id_sets: Sequence[str] = (), ood_sets: Sequence[str] = ()) -> ShiftPage:
@@ -34,6 +34,10 @@ def page_of_runs(folders: Sequence[Path], id_sets: Sequence[str] = (), ood_sets:
         page,
         title=runs.data.title,
         notes=(*told, *page.notes),
-        provenance={**page.provenance, **runs.data.provenance},
+        provenance={**page.provenance, "Fitted on": _fitted_on(fits), **runs.data.provenance},
         accuracies=runs,
     )
+
+
+def _fitted_on(fits: RunFits) -> str:
+    return ", ".join(f"{ood} on {' and '.join(columns)}" for ood, columns in fits.fitted_on.items())
