@@ -160,8 +160,8 @@ def main() -> None:
     start = time.perf_counter()
     images = load_task_images(opened, backbone.spec.transform, args.out / PIXELS, device=device, workers=args.workers)
     print(f"decoded in {time.perf_counter() - start:.1f} s")
-    for name in run_finetuning(job, backbone, images, args.out, device=device):
-        print(f"{name} done after {time.perf_counter() - start:.0f} s", flush=True)
+    for number, _ in enumerate(run_finetuning(job, backbone, images, args.out, device=device), start=1):
+        print(f"{number} trainings done after {time.perf_counter() - start:.0f} s", flush=True)
 
     print("\n| rate | decay × rate | images | validation | seconds | steps a second |")
     print("| --- | --- | --- | ---: | ---: | ---: |")

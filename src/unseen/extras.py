@@ -10,7 +10,13 @@ from contextlib import contextmanager
 
 from unseen.errors import UserError
 
-EXTRAS = {"torch": ("PyTorch", "torch"), "optuna": ("Optuna", "torch"), "safetensors": ("safetensors", "torch")}
+EXTRAS = {
+    "torch": ("PyTorch", "torch"),
+    "optuna": ("Optuna", "torch"),
+    "safetensors": ("safetensors", "torch"),
+    "torchvision": ("torchvision", "torchvision"),
+    "h5py": ("h5py", "dense"),
+}
 """Package → (what people call it, the extra that brings it)."""
 
 

@@ -128,35 +128,6 @@ def test_probes_are_known_by_name_and_class() -> None:
         _ = package.probes.Forest
 
 
-MAJORITY = """
-from dataclasses import dataclass
-from typing import ClassVar
-from unseen.probes.probe import DrawnProbe
-
-@dataclass(frozen=True)
-class Majority(DrawnProbe):
-    name: ClassVar[str] = "majority"
-    title: ClassVar[str] = "the most frequent class"
-
-    def fit_drawn(self, data, seed):
-        common = data.y_train.mode().values
-        yield self.name, [("top1", float((data.y_test == common).float().mean()))], {}
-
-PROBE = Majority
-"""
-
-
-def test_a_new_probe_is_one_file(blobs: Arrays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "majority.py").write_text(MAJORITY)
-    monkeypatch.setattr(by_name, "__path__", [*by_name.__path__, str(tmp_path)])
-    by_name.all_probes.cache_clear()
-    try:
-        assert value(package.probe(*blobs, probe="majority")) == pytest.approx(1 / 3)
-        assert package.probes.Majority.name == "majority"
-    finally:
-        by_name.all_probes.cache_clear()
-
-
 def test_what_callers_get_wrong(blobs: Arrays) -> None:
     X, y, X_test, y_test = blobs
     for arrays, options, message in (

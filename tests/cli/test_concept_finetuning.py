@@ -154,19 +154,6 @@ def test_other_images_weights_and_epochs_are_refused(tiny: TinyImageNet, run: Pa
     assert "other fine-tuning" in answer.err
 
 
-def test_a_rate_that_diverges_can_be_followed_by_another(tiny: TinyImageNet, run: Path, unseen: Unseen) -> None:
-    kept = (run / RUN).read_bytes()
-    options = ("--domains", "l1", "--batch", 8, "--workers", 0, "--epochs", 4)
-    words = (*FINETUNE, run, *place(tiny), *options)
-    answer = unseen(*words, "--rate", 1e30)
-    assert answer.code == 2
-    assert "diverged at rate 1e+30; give a smaller --rate" in answer.err
-    assert (run / RUN).read_bytes() == kept
-    assert unseen(*words, "--rate", 0.1).code == 0
-    assert list(tuned(run)) == ["l1"]
-    assert "other fine-tuning" in unseen(*words, "--rate", 0.01).err
-
-
 def test_mistakes_are_named(tiny: TinyImageNet, run: Path, tmp_path: Path, unseen: Unseen) -> None:
     command = (*FINETUNE, run, *QUICK)
     assert "domains are some of in1k, l1, l2" in unseen(*command, "--domains", "l3").err

@@ -80,7 +80,7 @@ def test_killed_and_run_again(unseen: Unseen, tmp_path: Path, backbone: str) -> 
 
     code, _, notes = unseen(*options)
     assert code == 0
-    assert "done" not in notes
+    assert "to do, about" not in notes
     assert results(out) == after
 
 
@@ -123,20 +123,6 @@ def test_a_backbone_without_parameters(unseen: Unseen, tmp_path: Path, backbone:
     code, _, error = unseen(*FINETUNE, "--backbone", pixels, "--out", tmp_path / "run", "--datasets", "digits")
     assert code == 2
     assert "has no parameters that could be trained" in error
-
-
-def test_data_that_nobody_split(unseen: Unseen, tmp_path: Path, backbone: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dataclasses import replace
-
-    from unseen.images.datasets import registry
-    from unseen.images.datasets.digits import DATASET
-
-    unsplit = replace(DATASET, test=None, validation=None, counts={"all": 1797})
-    monkeypatch.setitem(registry.DATASETS, "digits", unsplit)
-    code, _, error = unseen(*FINETUNE, "--backbone", backbone, "--out", tmp_path / "run", "--datasets", "digits")
-    assert code == 2
-    assert "Left out: digits: its images are not split" in error
-    assert "nothing to fine-tune on" in error
 
 
 def test_what_fails_does_not_stop_the_others(
@@ -193,49 +179,12 @@ def test_what_fails_does_not_stop_the_others(
     assert not [*out.glob("pixels/*")]
 
 
-def test_images_of_one_backbone_are_gone_before_those_of_the_next_are_there(
-    unseen: Unseen, tmp_path: Path, backbone: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A GPU may have room for the images of one geometry and not for two."""
-    import weakref
-
-    from unseen.probes.finetuning import images as finetune_images
-
-    loaded: list[weakref.ref[object]] = []
-    load = finetune_images.load_task_images
-
-    def watched(*args: object, **options: object) -> object:
-        assert all(images() is None for images in loaded)
-        images = load(*args, **options)  # type: ignore[arg-type]
-        loaded.append(weakref.ref(images))
-        return images
-
-    monkeypatch.setattr(finetune_images, "load_task_images", watched)
-    (tmp_path / "own.py").write_text(CODE + CODE[CODE.index("def small") :].replace("small", "large", 1))
-    other = backbone.replace(":small", ":large")
-    words = (
-        "tasks",
-        "--finetune",
-        "--backbone",
-        backbone,
-        "--backbone",
-        other,
-        "--out",
-        tmp_path / "run",
-        "--datasets",
-        "digits",
-    )
-    answer = unseen(*words, "--workers", 1, "--trials", 1, "--steps", 1)
-    assert answer.code == 0, answer.err
-    assert len(loaded) == 2
-
-
 def test_a_gpu_without_memory_is_a_sentence(
     unseen: Unseen, tmp_path: Path, backbone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import torch
 
-    from unseen.probes.finetuning import images as finetune_images
+    from unseen.studies.tasks import finetune_request
 
     def failing(error: Exception) -> Callable[..., None]:
         def load(*_: object, **__: object) -> None:
@@ -256,36 +205,15 @@ def test_a_gpu_without_memory_is_a_sentence(
         1,
     )
     full = torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate 20 GiB.")
-    monkeypatch.setattr(finetune_images, "load_task_images", failing(full))
+    monkeypatch.setattr(finetune_request, "load_task_images", failing(full))
     answer = unseen(*words)
     assert answer.code == 2
     assert answer.err.splitlines()[-1].startswith("unseen: the GPU has not enough memory for this")
     dead = RuntimeError("DataLoader worker (pid 7) is killed by signal: Killed. ")
-    monkeypatch.setattr(finetune_images, "load_task_images", failing(dead))
+    monkeypatch.setattr(finetune_request, "load_task_images", failing(dead))
     answer = unseen(*words)
     assert answer.code == 2
     assert answer.err.splitlines()[-1].startswith("unseen: a process that decodes images died")
-    monkeypatch.setattr(finetune_images, "load_task_images", failing(RuntimeError("a mistake of ours")))
+    monkeypatch.setattr(finetune_request, "load_task_images", failing(RuntimeError("a mistake of ours")))
     with pytest.raises(RuntimeError, match="a mistake of ours"):
         unseen(*words)
-
-
-def test_what_a_checkpoint_had_does_not_count_as_speed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from unseen.cli import task_finetuning
-
-    now = 0.0
-    monkeypatch.setattr("time.monotonic", lambda: now)
-    progress = task_finetuning._Progress(20_000)
-    now = 100.0
-    progress.trained("task", "setting 1", 4500)  # of which 4000 were done before
-    now = 200.0
-    progress.trained("task", "setting 1", 5000)
-    now = 300.0  # what is between two trainings is not their time
-    progress.trained("task", "setting 2", 500)
-    now = 400.0
-    progress.trained("task", "setting 2", 1000)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "task, setting 1, step 5,000: 5.0 steps a second, 50 min left"  # 15,000 steps
-    assert lines[-1] == "task, setting 2, step 1,000: 5.0 steps a second, 47 min left"  # 14,000 steps

@@ -1,15 +1,22 @@
 """The catalogue's directions and bounds, against the metrics themselves."""
 
+import numpy as np
 import pytest
 import torch
 from torch import Generator
 
+from unseen.images.dense.labels import Objects
 from unseen.metrics.accuracy import mean_per_class_accuracy, top_k_accuracy
 from unseen.metrics.average_precision import average_precision_11_point
+from unseen.metrics.boxes import Detections
 from unseen.metrics.calibration import expected_calibration_error
 from unseen.metrics.catalogue import METRICS
 from unseen.metrics.clustering import clustering_scores
+from unseen.metrics.depth import depth_errors, depth_scores
+from unseen.metrics.detection import coco_scores, voc_scores
 from unseen.metrics.geometry import alignment, uniformity
+from unseen.metrics.segmentation import confusion, segmentation_scores
+from unseen.metrics.surface_normals import angular_errors, normal_scores
 
 
 def measured(quality: float) -> dict[str, float]:
@@ -36,6 +43,40 @@ def measured(quality: float) -> dict[str, float]:
         "ece": expected_calibration_error((4 * scores).softmax(dim=1), y),
         "scaled-ece": expected_calibration_error((4 * scores / 2).softmax(dim=1), y),
         "effective-robustness": float(top_k_accuracy(scores, y)) - 0.5,
+        **measured_boxes(quality),
+        **measured_maps(quality),
+    }
+
+
+def measured_boxes(quality: float) -> dict[str, float]:
+    """Detections that are shifted the more, the lower the quality."""
+    boxes = np.array([[10.0 * place, 0, 10 * place + 8, 8] for place in range(20)])
+    found = [Detections.of(boxes + (1 - quality) * np.linspace(0, 6, 20)[:, None], [0] * 20, np.linspace(1, 0.1, 20))]
+    truth = [Objects.of(boxes, [0] * 20)]
+    scores = {"": voc_scores(truth, found, 1), "coco-": coco_scores(truth, found, 1)}
+    return {f"{kind}{name}": getattr(of, name) for kind, of in scores.items() for name in ("ap", "ap50", "ap75")}
+
+
+def measured_maps(quality: float) -> dict[str, float]:
+    """Classes, normals and depths that differ from the true ones the more, the lower the quality."""
+    generator = Generator().manual_seed(0)
+    truth = torch.arange(60) % 3
+    wrong = torch.rand(60, generator=generator) > quality
+    maps = segmentation_scores(confusion(torch.where(wrong, (truth + 1) % 3, truth), truth, 3))
+    normals = torch.nn.functional.normalize(torch.randn(60, 3, generator=generator), dim=1)
+    noisy = normals + (1 - quality) * torch.randn(60, 3, generator=generator)
+    angles = normal_scores([angular_errors(noisy, normals, torch.ones(60, dtype=torch.bool))])
+    depths = 1 + torch.rand(60, generator=generator)
+    far = depths + 2 * (1 - quality) * torch.rand(60, generator=generator)
+    found = depth_scores([depth_errors(far, depths, torch.ones(60, dtype=torch.bool))])
+    return {
+        "miou": maps.miou,
+        "pixel-accuracy": maps.pixel_accuracy,
+        "angle-mean": angles.mean,
+        "angle-median": angles.median,
+        **dict(zip(("within-11.25", "within-22.5", "within-30"), angles.within, strict=True)),
+        "depth-rmse": found.rmse,
+        "delta1": found.delta1,
     }
 
 
@@ -49,7 +90,13 @@ def test_every_metric_improves_in_its_direction_and_within_its_bounds() -> None:
 
 
 def test_only_metrics_with_two_bounds_go_on_a_logit_scale() -> None:
-    assert {name for name, metric in METRICS.items() if not metric.bounded} == {"ami", "effective-robustness"}
+    assert {name for name, metric in METRICS.items() if not metric.bounded} == {
+        "ami",
+        "angle-mean",
+        "angle-median",
+        "depth-rmse",
+        "effective-robustness",
+    }
     assert METRICS["top1"].bounded
 
 

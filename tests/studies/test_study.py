@@ -101,9 +101,9 @@ def test_an_estimate_of_other_jobs_than_are_left_is_made_anew(tmp_path: Path, mo
     assert notes.said[-1] == (2, 2, 7.0)
 
 
-def test_a_tentative_run_is_written_when_its_first_job_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_can_be_written_when_its_first_job_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prepare = Constant.prepare
-    monkeypatch.setattr(Constant, "prepare", lambda *given: replace(prepare(*given), tentative=True))
+    monkeypatch.setattr(Constant, "prepare", lambda *given: replace(prepare(*given), recorded="begun"))
     monkeypatch.setattr(Constant, "first_failing", 0)
     with pytest.raises(KeyboardInterrupt):
         run_study(Constant(2, fails=True), tmp_path)

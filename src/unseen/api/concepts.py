@@ -76,7 +76,8 @@ def concepts(
         seeds: how many.
         protocol: "cog-v2", or "cog-v2-short" for a quick look.
         sequential: one trial of the search at a time, as in the paper.
-        extended: further probes: some of "pca", "mlp", "kmeans" and "geometry", or ["all"].
+        extended: names of further probes, such as ["knn", "ridge"]; ["all"] for those of the paper's first version:
+            pca, mlp, kmeans and geometry.
         seen: name of the domain of seen concepts, for levels of your own.
         splits: file of `unseen levels splits` that says which images train and test.
         variant: "class-balanced" takes 732 training images per concept.

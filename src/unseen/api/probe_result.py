@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unseen.notebook import table_html
-from unseen.probes.probe import Fit
+from unseen.probes.job import Fit
 from unseen.runs.score import Score, shots_name
 from unseen.words import counted
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from unseen.images.transform import Transform
 
-Pool = Literal["avg", "cls", "cls+avg", "none"]
+Pool = Literal["avg", "cls", "cls+avg", "none", "patches"]
 
 
 @dataclass(frozen=True)
@@ -102,4 +102,5 @@ _POOLS: dict[Pool, str] = {
     "cls": "class token",
     "cls+avg": "class token, then the mean over the other positions",
     "none": "none of ours: the network gives one vector",
+    "patches": "none: the features of all positions are kept",
 }

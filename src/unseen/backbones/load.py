@@ -11,19 +11,20 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from unseen.backbones.backbone import Backbone, Pool, Spec, device_of
+from unseen.backbones.backbone import Backbone, Pool, Spec
 from unseen.backbones.hf_source import hf_network
 from unseen.backbones.hub_source import hub_network
 from unseen.backbones.network import Network, Request, Step, call
 from unseen.backbones.onnx_source import onnx_network
 from unseen.backbones.openclip_source import openclip_network
-from unseen.backbones.pooling import Layout, default_pool, layout_at, pool_positions, pooled, whole
+from unseen.backbones.patches import PatchSpec, spatial_step
+from unseen.backbones.pooling import Layout, default_pool, layout_at, pool_positions, pooled, probed, whole
 from unseen.backbones.python_source import python_network
 from unseen.backbones.registry import registry_network
 from unseen.backbones.timm_source import timm_network
 from unseen.backbones.torchvision_source import torchvision_network
 from unseen.errors import UserError, did_you_mean
-from unseen.images.transform import NORMALISATIONS, Transform
+from unseen.images.transform import NORMALISATIONS
 
 SOURCES: dict[str, tuple[Callable[[Request], Network | Backbone], tuple[str, ...]]] = {
     "timm": (timm_network, ("timm",)),
@@ -59,6 +60,7 @@ def load_backbone(
     checkpoint: Path | None = None,
     weights: Literal["pretrained", "random"] = "pretrained",
     normalise: str | None = None,
+    patches: bool | int = False,
     device: torch.device | str = "cpu",
 ) -> Backbone:
     """The backbone `source:name`, or `path/to/file.py:function`, ready to extract features.
@@ -71,6 +73,8 @@ def load_backbone(
         checkpoint: the same as a file behind `@`.
         weights: "random" for an untrained network, drawn with a fixed seed.
         normalise: one of `NORMALISATIONS`, instead of the mean and deviation of the network's own images.
+        patches: features of all positions of the last layer (patch tokens or spatial map) instead of one vector, of the
+            whole image squashed to a square; a number keeps so many positions, a fixed draw.
     """
     source, rest = _split(name)
     rest, file = _with_file(name, source, rest)
@@ -93,12 +97,17 @@ def load_backbone(
         found = find(request)
     module = found.module.eval().requires_grad_(False).to(device)
     if isinstance(found, Backbone):
-        return _whole_backbone(found, request, pool)
+        return _whole_backbone(found, request, "patches" if patches else pool)
     if normalise is not None:
         found = _normalised(found, normalise)
+    spatial = None
     try:
-        step, layer, pool = _choose_step(found, request, pool)
-        dimension = _probe(module, step, found.transform).shape[1]
+        if patches or pool == "patches":
+            spatial = spatial_step(found, request, pool, 0 if patches is True else int(patches))
+            found, step, layer, pool = spatial.network, spatial.step, spatial.layer, "patches"
+        else:
+            step, layer, pool = _choose_step(found, request, pool)
+        dimension = probed(module, step, found.transform).shape[1]
     except UserError as error:
         raise UserError(f"{name}: {error}") from None
     spec = Spec(
@@ -111,6 +120,8 @@ def load_backbone(
         transform=found.transform,
         digest=tensor_digest(module),
     )
+    if spatial is not None:
+        spec = PatchSpec(**vars(spec), grid=spatial.grid, drawn=spatial.drawn)
     return Backbone(spec, Extractor(module, step).eval(), found.notes, default_label(name))
 
 
@@ -165,11 +176,11 @@ def _choose_step(network: Network, request: Request, wanted: Pool | None) -> tup
     module, layer, layout, step = network.module, request.layer, network.layout, network.vector
     if layer is not None and layer != network.layer:
         layout = layout_at(module, layer, layout)
-        output = _probe(module, partial(whole, layer=layer), network.transform)
+        output = probed(module, partial(whole, layer=layer), network.transform)
         pool = wanted or default_pool(output, layout, network.pool)
         return partial(pooled, layer=layer, pool=pool, layout=layout), layer, pool
     if wanted is None or wanted == network.pool:
-        output = _probe(module, step, network.transform)
+        output = probed(module, step, network.transform)
         if output.ndim == 2:
             return step, network.layer, network.pool
         pool = wanted or default_pool(output, layout, network.pool)
@@ -190,22 +201,6 @@ def _repooled(
     return torch.cat(vectors, dim=1)
 
 
-def _probe(module: nn.Module, step: Step, transform: Transform) -> Tensor:
-    """What a step gives for one image of zeros."""
-    size = transform.size
-    try:
-        with torch.inference_mode():
-            output = step(module, torch.zeros(1, 3, size, size, device=device_of(module)))
-    except (UserError, torch.OutOfMemoryError):
-        raise
-    except Exception as error:  # a network that was given another size than it takes can raise anything at all
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise UserError(f"does not take an image of {size} × {size} pixels ({reason})") from None
-    if not isinstance(output, Tensor):
-        raise UserError(f"gives {type(output).__name__}, not one tensor")
-    return output
-
-
 def _whole_backbone(backbone: Backbone, request: Request, pool: Pool | None) -> Backbone:
     """A backbone that its source made, if it is what it says and nothing else was asked for."""
     if pool or request.layer or request.size or request.checkpoint or request.random or request.normalise:
@@ -213,7 +208,7 @@ def _whole_backbone(backbone: Backbone, request: Request, pool: Pool | None) -> 
             f"{request.id}: is made whole; its pooling, layer, size, weights and normalisation cannot be set from here"
         )
     spec = backbone.spec
-    output = _probe(backbone.module, call, spec.transform)
+    output = probed(backbone.module, call, spec.transform)
     if output.ndim != 2 or output.shape[1] != spec.dimension:
         shape = " × ".join(map(str, output.shape[1:]))
         raise UserError(f"{request.id}: says it gives {spec.dimension} numbers an image, but gives {shape}")

@@ -55,6 +55,7 @@ class Network:
         weights, layer, pool: as in `Spec`; the layer and the pooling that `vector` has.
         vector: images → the features its authors mean, (b, d).
         positions: images → what `vector` pools, (b, n, c) or (b, c, h, w), where the source can tell.
+        spatial: images → the last map or patch tokens, where that is not what `positions` gives.
         after_pool: name of the module that the network applies to what it has pooled.
         parameters: where they cannot be counted from the module.
     """
@@ -66,6 +67,7 @@ class Network:
     pool: Pool = "none"
     vector: Step = call
     positions: Step | None = None
+    spatial: Step | None = None
     after_pool: str | None = None
     layout: Layout = PLAIN
     parameters: int | None = None

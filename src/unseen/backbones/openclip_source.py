@@ -5,7 +5,9 @@ Features are the image embedding as `encode_image` gives it, not normalised; `la
 
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+from torch import Tensor, nn
 
 from unseen.backbones.network import RANDOM, Network, Request, downloading, refuse_checkpoint
 from unseen.backbones.pooling import layout_of
@@ -39,7 +41,16 @@ def openclip_network(request: Request) -> Network:
         transform=_transform(open_clip.get_model_preprocess_cfg(model), request),
         layer="embedding",
         layout=layout_of(getattr(visual, "trunk", visual)),
+        spatial=_map,
     )
+
+
+def _map(visual: nn.Module, images: Tensor) -> Tensor:
+    """(b, c, h, w): the last map or patch tokens of the image tower, normalised as the tower does before it pools."""
+    found = cast("Any", visual).forward_intermediates(
+        images, indices=1, normalize_intermediates=True, intermediates_only=True, output_fmt="NCHW"
+    )
+    return cast("Tensor", found["image_intermediates"][-1])
 
 
 def create_model(name: str, tag: str | None, *, random: bool, size: int | None = None) -> Any:

@@ -8,8 +8,9 @@ from math import isqrt
 import torch
 from torch import Tensor, nn
 
-from unseen.backbones.backbone import Pool
+from unseen.backbones.backbone import Pool, device_of
 from unseen.errors import UserError, did_you_mean
+from unseen.images.transform import Transform
 
 CLASS_TOKENS = ("cls_token", "class_token", "class_embedding")
 OTHER_TOKENS = ("dist_token", "distillation_token")
@@ -55,6 +56,23 @@ def default_pool(output: Tensor, layout: Layout, own: Pool) -> Pool:
     if output.ndim == 3 and _prefix(output, layout):
         return own if own != "none" else "cls" if layout.class_token else "avg"
     return "avg"
+
+
+def patch_grid(output: Tensor, layout: Layout) -> tuple[Tensor, tuple[int, int]]:
+    """(b, h·w, c) features of the positions of (b, n, c) or (b, c, h, w), row by row, and the grid (h, w).
+
+    Tokens that are not patches of the image are left out.
+    """
+    if output.ndim == 3:
+        tokens = output[:, _prefix(output, layout) :]
+        side = isqrt(tokens.shape[1])
+        if side**2 != tokens.shape[1] or not side:
+            raise UserError(f"its output has {tokens.shape[1]} patches, which do not form a square")
+        return tokens, (side, side)
+    if output.ndim == 4:
+        maps = output if layout.channels_last else output.permute(0, 2, 3, 1)
+        return maps.flatten(1, 2), (maps.shape[1], maps.shape[2])
+    raise UserError(f"its output has the shape {_shape(output)}: one vector per image has no patches; name a layer")
 
 
 def pool_positions(output: Tensor, pool: Pool, layout: Layout) -> Tensor:
@@ -142,6 +160,25 @@ def whole(network: nn.Module, images: Tensor, *, layer: str) -> Tensor:
     return captured(network, images, layer=layer, use=_same)
 
 
+def last_map(network: nn.Module, images: Tensor) -> Tensor:
+    """(b, c, h, w): the last output of the network's own parts that still has positions, in one pass."""
+    caught: list[Tensor] = []
+
+    def keep(_module: nn.Module, _inputs: object, output: object) -> None:
+        if isinstance(output, Tensor) and output.ndim == 4 and output.shape[2] * output.shape[3] > 1:
+            caught[:] = [output.clone()]
+
+    handles = [part.register_forward_hook(keep) for part in network.children()]
+    try:
+        network(images)
+    finally:
+        for handle in handles:
+            handle.remove()
+    if not caught:
+        raise UserError("none of its parts gives a map of positions; name a layer inside it (--layer)")
+    return caught[0]
+
+
 def pooled(network: nn.Module, images: Tensor, *, layer: str, pool: Pool, layout: Layout) -> Tensor:
     """The output of a layer, pooled."""
     return captured(network, images, layer=layer, use=partial(pool_positions, pool=pool, layout=layout))
@@ -164,3 +201,19 @@ def layout_at(network: nn.Module, layer: str, layout: Layout) -> Layout:
     if layout.channels_last and isinstance(find_layer(network, layer), nn.Conv2d | nn.BatchNorm2d):
         return Layout(layout.prefix, layout.class_token)
     return layout
+
+
+def probed(module: nn.Module, step: Callable[[nn.Module, Tensor], Tensor], transform: Transform) -> Tensor:
+    """What a step gives for one image of zeros."""
+    size = transform.size
+    try:
+        with torch.inference_mode():
+            output = step(module, torch.zeros(1, 3, size, size, device=device_of(module)))
+    except (UserError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:  # a network that was given another size than it takes can raise anything at all
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise UserError(f"does not take an image of {size} × {size} pixels ({reason})") from None
+    if not isinstance(output, Tensor):
+        raise UserError(f"gives {type(output).__name__}, not one tensor")
+    return output

@@ -13,7 +13,7 @@ from torch import nn
 
 from unseen.backbones.backbone import Pool
 from unseen.backbones.network import Network, Request, downloading, fill
-from unseen.backbones.pooling import Layout, layout_of, whole
+from unseen.backbones.pooling import Layout, last_map, layout_of, whole
 from unseen.errors import UserError, did_you_mean
 from unseen.images.transform import Transform
 
@@ -44,6 +44,7 @@ def torchvision_network(request: Request) -> Network:
         transform=_transform(weights.transforms(), request),
         pool=_own_pool(model, layout),
         positions=partial(whole, layer="encoder") if layout.class_token else None,
+        spatial=None if layout.class_token else last_map,
         layout=Layout(layout.prefix, layout.class_token, channels_last="swin" in architecture),
         notes=notes,
     )

@@ -96,7 +96,7 @@ def concepts(
         str | None,
         typer.Option(
             metavar="[PROBES]",
-            help="Also further probes: some of pca, mlp, kmeans and geometry (alignment and uniformity), or all.",
+            help="Also further probes, as unseen ls probes has them: knn,ridge; all for pca, mlp, kmeans and geometry.",
             rich_help_panel=STUDY,
         ),
     ] = None,

@@ -109,14 +109,48 @@ def decode(image: Image, transform: Transform, *, fast: bool = False, exif: bool
         raise UserError(f"damaged image ({str(error).rstrip('.') or type(error).__name__})") from None
 
 
-def proportion(image: Image) -> float:
-    """Width : height of an image as it is stored, from its header alone; raises as `decode` does."""
+def image_size(image: Image) -> tuple[int, int]:
+    """Width and height of an image as it is stored, from its header alone; raises as `decode` does."""
     try:
-        width, height = _open(image).size
+        size: tuple[int, int] = _open(image).size
     except UserError:
         raise
     except Exception as error:
         raise UserError(f"damaged image ({str(error).rstrip('.') or type(error).__name__})") from None
+    return size
+
+
+def open_picture(image: bytes, where: str) -> "Picture":
+    """A decoded picture in the mode that it is stored in; a damaged one is an error that begins with `where`."""
+    try:
+        picture = _open(image)
+        width, height = picture.size
+        if width * height > MAX_PIXELS:
+            raise UserError(f"{width} × {height} pixels, more than the {MAX_PIXELS:,} that are decoded")
+        picture.load()
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
+    except MemoryError:
+        raise
+    except Exception as error:  # damaged files make decoders raise anything at all
+        raise UserError(f"{where}: damaged image ({str(error).rstrip('.') or type(error).__name__})") from None
+    return picture
+
+
+def whole_pixels(image: Image, where: str) -> NDArray[np.uint8]:
+    """(h, w, 3) RGB of a whole image at its own size; a damaged one is an error that begins with `where`."""
+    if isinstance(image, np.ndarray):
+        return image if image.ndim == 3 else np.repeat(image[..., None], 3, axis=2)
+    picture = open_picture(image, where)
+    try:
+        return np.array(_rgb(picture))
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
+
+
+def proportion(image: Image) -> float:
+    """Width : height of an image as it is stored, from its header alone; raises as `decode` does."""
+    width, height = image_size(image)
     return width / height
 
 

@@ -12,7 +12,7 @@ class Metric:
 
     Attributes:
         lower, upper: no value lies outside; infinite where there is no bound, or none is known.
-        unit: `share` of a whole (printed as percent), or `score` for a number without a unit.
+        unit: `share` of a whole (printed as percent), `degrees`, `metres`, or `score` for a number without a unit.
     """
 
     name: str
@@ -23,8 +23,8 @@ class Metric:
 
     @property
     def bounded(self) -> bool:
-        """Whether values can be put on a logit scale."""
-        return isfinite(self.lower) and isfinite(self.upper)
+        """Whether values can be put on a logit scale; angles are compared as they are (Ericsson et al. 2021, A.7)."""
+        return isfinite(self.lower) and isfinite(self.upper) and self.unit != "degrees"
 
 
 METRICS: Mapping[str, Metric] = MappingProxyType(
@@ -47,6 +47,23 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             # uniformity (t = 2) by 4n/(n − 1): 8 for two opposite points, 4 for many.
             Metric("uniformity", higher_is_better=True, lower=0, upper=8, unit="score"),
             Metric("ece", higher_is_better=False, lower=0, upper=1, unit="share"),
+            # Detection: PASCAL VOC's as Ericsson et al. 2021 average it, and COCO's.
+            Metric("ap", higher_is_better=True, lower=0, upper=1, unit="share"),
+            Metric("ap50", higher_is_better=True, lower=0, upper=1, unit="share"),
+            Metric("ap75", higher_is_better=True, lower=0, upper=1, unit="share"),
+            Metric("coco-ap", higher_is_better=True, lower=0, upper=1, unit="share"),
+            Metric("coco-ap50", higher_is_better=True, lower=0, upper=1, unit="share"),
+            Metric("coco-ap75", higher_is_better=True, lower=0, upper=1, unit="share"),
+            Metric("miou", higher_is_better=True, lower=0, upper=1, unit="share"),
+            Metric("pixel-accuracy", higher_is_better=True, lower=0, upper=1, unit="share"),
+            # Surface normals: angles to the true ones, and pixels within some degrees.
+            Metric("angle-mean", higher_is_better=False, lower=0, upper=180, unit="degrees"),
+            Metric("angle-median", higher_is_better=False, lower=0, upper=180, unit="degrees"),
+            Metric("within-11.25", higher_is_better=True, lower=0, upper=1, unit="share"),
+            Metric("within-22.5", higher_is_better=True, lower=0, upper=1, unit="share"),
+            Metric("within-30", higher_is_better=True, lower=0, upper=1, unit="share"),
+            Metric("depth-rmse", higher_is_better=False, lower=0, upper=inf, unit="metres"),
+            Metric("delta1", higher_is_better=True, lower=0, upper=1, unit="share"),
             # After temperature scaling.
             Metric("scaled-ece", higher_is_better=False, lower=0, upper=1, unit="share"),
             # A difference of accuracies, which has no place on a logit scale.

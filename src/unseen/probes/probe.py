@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 
 from unseen.errors import UserError
 from unseen.features.features import Rows
-from unseen.probes.job import Fit as Fit  # noqa: PLC0414 - what a probe gives
-from unseen.probes.job import Job, packed
-from unseen.probes.job import Pairs as Pairs  # noqa: PLC0414
+from unseen.probes.job import Fit, Job, Pairs, packed
 from unseen.probes.protocol import LogisticProtocol, Setting
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from typing import Any, TypeVar
 
 from unseen.device import default_device
 from unseen.features.by_hash import Load, load_pair
-from unseen.probes.probe import FeatureJob, Fit, ProbeData
+from unseen.probes.job import Fit
+from unseen.probes.probe import FeatureJob, ProbeData
 from unseen.probes.protocol import Setting
 from unseen.runs.job import describe, description_key
 from unseen.runs.result_flaws import zero_row_values

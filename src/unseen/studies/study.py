@@ -18,7 +18,7 @@ from unseen.runs.data import RunData
 from unseen.runs.job import job_key
 from unseen.runs.lock import folder_lock
 from unseen.runs.notices import Notice
-from unseen.runs.record import extend_run, read_record, with_scores
+from unseen.runs.record import extend_run, read_record, read_run
 from unseen.runs.results import RESULTS, missing, read_all
 
 if TYPE_CHECKING:
@@ -132,8 +132,10 @@ class Prepared(Generic[J]):
             each as it is done.
         seconds: given the same, what the missing ones should take.
         write_beside: writes further files of the run into its folder, which is locked meanwhile.
-        tentative: whether the run is written only when its first job has a result. Where that may fail for the way it
-            was asked for, as a training that diverges, the run is not bound to that way.
+        recorded: when the run is written: "planned", before its jobs start; "begun", when the first of them has a
+            result, where that may fail for the way it was asked for, as a training that diverges, so that the run is
+            not bound to that way; "work", by `work` itself, job by job, where one may fail without the others or takes
+            the place of an earlier one.
     """
 
     run: RunData
@@ -141,7 +143,7 @@ class Prepared(Generic[J]):
     work: Callable[[Sequence[J], Path, int], Iterator[J]]
     seconds: Callable[[Sequence[J], Path, int], float]
     write_beside: Callable[[Path], None] = lambda folder: None
-    tentative: bool = False
+    recorded: Literal["planned", "begun", "work"] = "planned"
 
 
 class Request(Protocol[J]):
@@ -201,18 +203,21 @@ def run_prepared(
     """
     told, results = watch or Silent(), out / RESULTS
     left = len(missing(found.jobs, results))
-    written = None if found.tentative and left == len(found.jobs) else _written(found, out)
+    waiting = found.recorded == "begun" and left == len(found.jobs) > 0
+    if not waiting and found.recorded != "work":
+        _record(found, out)
     if left:
         same = plan is not None and plan.jobs_left == left
         seconds = plan.probing if plan and same else found.seconds(found.jobs, results, workers)
         told.started(left, len(found.jobs), seconds)
     for _ in told.track(found.work(found.jobs, results, workers), "jobs done", left):
-        written = written or _written(found, out)
-    return with_scores(out, *(written or _written(found, out)))
+        if waiting:
+            _record(found, out)
+            waiting = False
+    return read_run(out)
 
 
-def _written(found: Prepared[J], out: Path) -> tuple[RunData, list[str]]:
+def _record(found: Prepared[J], out: Path) -> None:
     with folder_lock(out):
-        written = extend_run(out, found.run, [job_key(job) for job in found.jobs])
+        extend_run(out, found.run, [job_key(job) for job in found.jobs])
         found.write_beside(out)
-    return written

@@ -163,3 +163,19 @@ def test_geometry_relative_to_the_first_domain_needs_it() -> None:
     plots = {plot.title: plot.series for plot in named(extended_sections(data, summary(data)), "geometry").plots}
     assert [line.name for line in plots["Their ratio"]] == ["mine"]
     assert [(line.name, line.x) for line in plots["Alignment"]] == [("mine", [0, 1]), ("part", [1])]
+
+
+def test_probes_without_a_section_of_their_own_have_a_plot_each() -> None:
+    values: dict[Key, float] = {}
+    for place, domain in enumerate(("in1k", "l5")):
+        values |= {
+            (domain, "logistic", None, "top1"): 0.7,
+            (domain, "knn-20", None, "top1"): 0.6 - 0.1 * place,
+            (domain, "knn-20", None, "top5"): 0.9,
+            (domain, "centroids", 5, "top1"): 0.8,
+        }
+    data = run(values)
+    [section] = extended_sections(data, summary(data))
+    plots = {plot.title: plot.series[0].y for plot in section.plots}
+    assert plots == {"knn-20": pytest.approx([60, 50]), "centroids, 5 samples per class": pytest.approx([80, 80])}
+    assert "With knn-20, mine has 60.0% on IN-1K and 50.0% on L5." in section.sentences

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from math import cos, isfinite, pi
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -19,11 +18,10 @@ from torch.nn.functional import cross_entropy
 
 from unseen.errors import UserError
 from unseen.features.device_memory import sent
-from unseen.files import atomic_write
 from unseen.probes.finetuning.augment import Augment
 from unseen.probes.finetuning.replay import Replay
+from unseen.probes.finetuning.training_state import TrainingState
 
-FORMAT = 2
 ALIGNED = 64
 """Numbers whose multiples buffers begin at: kernels may want addresses of 128 bytes and more."""
 Batches = Callable[[int], Iterator[tuple[Tensor, Tensor]]]
@@ -113,7 +111,7 @@ def finetune(
     optimiser = _sgd(model, protocol, rate, fused=on_gpu)
     scaler = torch.amp.GradScaler(device.type, enabled=on_gpu)
     what = {"protocol": asdict(protocol), "seed": seed, "every": every, "identity": identity}
-    state = _State(model, optimiser, scaler, json.dumps(what, sort_keys=True))
+    state = TrainingState(model, optimiser, scaler, json.dumps(what, sort_keys=True))
     step, losses, skipped = state.load(checkpoint, device) if checkpoint else (0, [], 0)
     # In 32 bits there is nothing to keep: a loss that is not finite has spoilt the weights.
     statistics = end_to_end(model.buffers()) if on_gpu else []
@@ -227,47 +225,6 @@ def predict(model: nn.Module, inputs: Iterable[Tensor], *, device: torch.device)
     if not scores:
         raise UserError("there are no images to test on")
     return torch.cat(scores)
-
-
-@dataclass(frozen=True, eq=False)
-class _State:
-    """All that decides the rest of a training."""
-
-    model: nn.Module
-    optimiser: torch.optim.Optimizer
-    scaler: torch.amp.GradScaler
-    identity: str
-
-    def save(self, path: Path, step: int, losses: list[float], skipped: int) -> None:
-        record = {
-            "format": FORMAT,
-            "identity": self.identity,
-            "step": step,
-            "losses": losses,
-            "skipped": skipped,
-            "model": self.model.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "scaler": self.scaler.state_dict(),
-        }
-        with atomic_write(path) as file:
-            torch.save(record, file)
-
-    def load(self, path: Path, device: torch.device) -> tuple[int, list[float], int]:
-        """The step to go on from, the losses and skipped steps so far: none where there is no checkpoint."""
-        if not path.exists():
-            return 0, [], 0
-        try:
-            record: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
-            if record["format"] == FORMAT and record["identity"] == self.identity:
-                step, losses, skipped = int(record["step"]), list(record["losses"]), int(record["skipped"])
-                self.model.load_state_dict(record["model"])
-                self.optimiser.load_state_dict(record["optimiser"])
-                self.scaler.load_state_dict(record["scaler"])
-                return step, losses, skipped
-        except Exception as error:  # a damaged file fails in many ways
-            reason = next(iter(str(error).splitlines()), type(error).__name__)
-            raise UserError(f"{path}: damaged checkpoint ({reason}); delete it to start again") from None
-        raise UserError(f"{path}: a checkpoint of another fine-tuning; delete it, or keep this one elsewhere")
 
 
 def _refuse_nonsense(protocol: FinetuneProtocol, model: nn.Module, every: int) -> None:

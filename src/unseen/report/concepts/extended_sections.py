@@ -26,7 +26,7 @@ PRINTED = {"cog-v1": DOMAINS, "cog-v2": (SEEN,)}
 
 def extended_sections(data: RunData, summary: pd.DataFrame) -> list[Section]:
     """A section for each of those probes that the run has."""
-    builders = (pca_section, network_section, cluster_section, geometry_section)
+    builders = (pca_section, network_section, cluster_section, geometry_section, other_section)
     return [section for builder in builders if (section := builder(data, summary))]
 
 
@@ -255,6 +255,29 @@ def geometry_section(data: RunData, summary: pd.DataFrame) -> Section | None:
         "mean Gaussian potential of all pairs; against each other, lines join domains in order."
     )
     return Section("geometry", "How features lie", sentences, plots, note)
+
+
+def other_section(data: RunData, summary: pd.DataFrame) -> Section | None:
+    """Accuracy by domain of every probe that has no section of its own, a plot for each."""
+    shown = summary["probe"].isin(["logistic", "fine-tuned", *NETWORKS]) | summary["probe"].str.startswith(PCA)
+    table = summary[~shown & (summary["metric"] == "top1")]
+    if table.empty:
+        return None
+    places = {domain.name: float(place) for place, domain in enumerate(data.domains)}
+    ticks, first = domain_ticks(data.domains), YOURS if len(_first_version(data)) else 0
+    plots, sentences = list[Plot](), list[str]()
+    for (probe, shots), part in table.groupby(["probe", "shots"], sort=False):
+        name = probe if shots == "all" else f"{probe}, {shots} samples per class"
+        lines = own_series(part, data.backbones, places, column="domain", first=first)
+        plots.append(Plot(name, "Domain", "Top-1 accuracy (%)", lines, ticks))
+        mean = part.set_index(["backbone", "domain"])["mean"]
+        for backbone in data.backbones:
+            line = _by_domain(data, mean, backbone.name)
+            ends = dict.fromkeys([*list(line)[:1], *list(line)[-1:]])
+            values = " and ".join(f"{line[domain]:.1%} on {_title(data, domain)}" for domain in ends)
+            sentences += [f"With {name}, {backbone.name} has {values}."] if values else []
+    note = "Each is fitted to the training features of a domain. Bars are the deviation over seeds."
+    return Section("other-probes", "With other probes", sentences, plots, note)
 
 
 def _title(data: RunData, name: str) -> str:

@@ -84,7 +84,7 @@ class FinetuneRequest:
             return self.train(missing(jobs, results), results, decoders, watch)
 
         run = replace(self.run, provenance={"fine-tuning": self.about})
-        return Prepared(run, self.jobs, work, self.seconds, tentative=True)
+        return Prepared(run, self.jobs, work, self.seconds, recorded="begun")
 
     def train(self, jobs: Sequence[FinetuneJob], results: Path, workers: int, watch: Watch) -> Iterator[FinetuneJob]:
         """Train, one after the other, and pass on each as it is done.

@@ -51,17 +51,9 @@ CHECKPOINTS = "checkpoints"
 PIXELS = "pixels"
 ARITHMETIC = {"float16": "Products in 16 bits, weights and updates in 32", "float32": "All numbers in 32 bits"}
 DEVICES = {"cuda": "GPU", "cpu": "CPU"}
+TrainingJob = FinetuneTrialJob | FinetuneTaskJob
 Watch = Callable[[str, int], None]
 """Called with the name of a training and the steps of it that are done."""
-
-
-@dataclass(frozen=True, eq=False)
-class Planned:
-    """A job, and what it is about."""
-
-    job: FinetuneTaskJob
-    backbone: Backbone
-    opened: OpenDataset
 
 
 @dataclass(frozen=True)
@@ -117,8 +109,8 @@ def run_finetuning(
     *,
     device: "torch.device",
     watch: Watch = lambda _, __: None,
-) -> Iterator[str]:
-    """Train what has no result yet, from its last checkpoint on, and pass on the name of each training that is done.
+) -> Iterator[TrainingJob]:
+    """Train what has no result yet, from its last checkpoint on, and pass on each training that is done.
 
     Args:
         backbone: what the job was planned with; its module is left as it is.
@@ -142,14 +134,14 @@ def run_finetuning(
 
     for trial in run_here(trials, results, trial_values):
         checkpoint_path(out, trial).unlink(missing_ok=True)
-        yield names[job_key(trial)]
+        yield trial
     for task in run_here([job], results, values):
         for path in (out / CHECKPOINTS).glob(f"{checkpoint_path(out, task).stem}*"):
             path.unlink(missing_ok=True)
-        yield "the best"
+        yield task
 
 
-def checkpoint_path(out: Path, job: FinetuneTrialJob | FinetuneTaskJob) -> Path:
+def checkpoint_path(out: Path, job: TrainingJob) -> Path:
     """Where a trial saves how far it is; of a task, what the names of such files begin with."""
     return out / CHECKPOINTS / f"{job_key(job)}.pt"
 

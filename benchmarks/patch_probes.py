@@ -1,0 +1,114 @@
+"""Probes on patch features at the size of ADE20K, against plain PyTorch loops on the same features in the same run.
+
+    python benchmarks/patch_probes.py                   # 20,210 images of 32 × 32 patches, 768 dimensions: a large GPU
+    python benchmarks/patch_probes.py --images 200 --steps 30 --classes 21      # a small look on a CPU
+
+Features and labels are random: how long a step takes does not depend on them. Both sides train the same 12 settings for
+the same number of steps on the same batches; the plain loop trains one setting after the other.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor, nn
+
+from unseen.probes.patches.context import ContextProtocol, Memory, look_up
+from unseen.probes.patches.linear import PATCH_LINEAR, PatchLinearProtocol, Setting, fit_patches
+
+GRID = 32
+
+
+def seconds(work: Callable[[], object], device: torch.device) -> float:
+    """How long something takes, until the device is done with it."""
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+    start = time.perf_counter()
+    work()
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
+
+
+def made(images: int, dimension: int, classes: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Features (n, d) and pixels of each class (n, c) of all patches, in 16 bits on a GPU."""
+    dtype = torch.float16 if device.type == "cuda" else torch.float32
+    n, block = images * GRID**2, 1 << 20
+    X = torch.empty(n, dimension, dtype=dtype, device=device)
+    Y = torch.zeros(n, classes, dtype=dtype, device=device)
+    generator = torch.Generator(device).manual_seed(0)
+    for start in range(0, n, block):
+        rows = slice(start, min(start + block, n))
+        X[rows] = torch.randn(X[rows].shape, generator=generator, device=device).to(dtype)
+        place = torch.randint(0, classes, (len(X[rows]), 1), generator=generator, device=device)
+        Y[rows] = Y[rows].scatter(1, place, 256.0)
+    return X, Y
+
+
+def plain_linear(
+    X: Tensor, Y: Tensor, settings: tuple[Setting, ...], protocol: PatchLinearProtocol, steps: int
+) -> None:
+    """What a user would write: batch norm, a linear layer and AdamW in mixed precision, one setting after the other."""
+    device = X.device
+    for rate, decay in settings:
+        model = nn.Sequential(nn.BatchNorm1d(X.shape[1], affine=False), nn.Linear(X.shape[1], Y.shape[1])).to(device)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=decay, fused=device.type == "cuda")
+        scaler = torch.amp.GradScaler(device.type, enabled=device.type == "cuda")
+        order = torch.randperm(len(X), generator=torch.Generator().manual_seed(0)).to(device)
+        for step in range(steps):
+            start = step * protocol.batch % max(1, len(X) - protocol.batch)
+            rows = order[start : start + protocol.batch]
+            optimizer.zero_grad(set_to_none=True)
+            with torch.autocast(device.type, dtype=torch.float16, enabled=device.type == "cuda"):
+                loss = nn.functional.cross_entropy(model(X[rows]).float(), Y[rows].float() / 256)
+            scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+            scaler.step(optimizer)
+            scaler.update()
+
+
+def plain_context(memory: Memory, X: Tensor, protocol: ContextProtocol) -> None:
+    """An image at a time: all similarities, the k nearest, their weighted shares."""
+    for image in X.split(GRID**2):  # type: ignore[no-untyped-call]
+        unit = nn.functional.normalize(image.float(), dim=1).to(memory.keys.dtype)
+        similar, near = (unit @ memory.keys.T).float().topk(protocol.neighbours, dim=1)
+        weights = torch.softmax(similar / protocol.temperature, dim=1)
+        torch.einsum("nk,nkc->nc", weights, memory.shares[near].float())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--images", type=int, default=20_210)
+    parser.add_argument("--classes", type=int, default=150)
+    parser.add_argument("--dimension", type=int, default=768)
+    parser.add_argument("--steps", type=int, default=0, help="instead of the protocol's")
+    parser.add_argument("--plain-steps", type=int, default=0, help="fewer steps of the plain loop, extrapolated")
+    parser.add_argument("--memory", type=int, default=1_024_000, help="patches of the in-context probe")
+    parser.add_argument("--queries", type=int, default=50, help="images that it predicts")
+    given = parser.parse_args()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    X, Y = made(given.images, given.dimension, given.classes, device)
+    whole = PATCH_LINEAR.steps(len(X))
+    steps = given.steps or whole
+    protocol = replace(PATCH_LINEAR, epochs=0, least_steps=steps, batch=min(PATCH_LINEAR.batch, len(X)))
+    print(f"{device}, PyTorch {torch.__version__}: {len(X):,} patches × {given.dimension}, {given.classes} classes")
+    fit_patches(X[:65_536], Y[:65_536], protocol.settings, replace(protocol, least_steps=3), torch.Generator())
+    ours = seconds(lambda: fit_patches(X, Y, protocol.settings, protocol, torch.Generator()), device)
+    fewer = given.plain_steps or steps
+    plain_linear(X, Y, protocol.settings[:1], protocol, 3)
+    plain = seconds(lambda: plain_linear(X, Y, protocol.settings, protocol, fewer), device) * steps / fewer
+    said = "" if fewer == steps else f" (from {fewer:,} steps)"
+    print(f"linear, {len(protocol.settings)} settings × {steps:,} of {whole:,} steps: {ours:.1f} s; "
+          f"plain loop {plain:.1f} s{said}; {plain / ours:.1f} times")  # fmt: skip
+    context = ContextProtocol(memory=given.memory)
+    memory, queries = Memory.of(X, Y, context), X[: given.queries * GRID**2]
+    look_up(memory, queries[:1024], context)
+    ours = seconds(lambda: look_up(memory, queries, context), device)
+    plain = seconds(lambda: plain_context(memory, queries, context), device)
+    print(f"in-context, {len(memory.keys):,} patches in memory, {given.queries} images: {ours:.2f} s; "
+          f"plain loop {plain:.2f} s; {plain / ours:.1f} times")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Images whose labels are boxes or maps: detection, segmentation, surface normals, depth."""

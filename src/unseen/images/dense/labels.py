@@ -1,0 +1,99 @@
+"""What labels of an image can be beside a class: boxes of objects, and maps with a value for each pixel."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+
+Floats = NDArray[np.floating]
+Kind = Literal["boxes", "classes", "normals", "depth"]
+"""Boxes of objects; a class, a surface normal or a depth for each pixel."""
+IGNORED = 255
+"""In maps of classes: pixels that are neither trained on nor scored, as in PASCAL VOC."""
+MOST_CLASSES = 255
+SLACK = 1.0
+"""Pixels by which boxes may reach beyond an image, as rounding makes them; they are clipped. More is an error."""
+
+
+@dataclass(frozen=True, eq=False)
+class Objects:
+    """The true objects of an image.
+
+    Attributes:
+        boxes: (n, 4) left, top, right and bottom edges in pixels, so that right − left is the width. PASCAL VOC counts
+            pixels from 1 and includes the last one: its (xmin, xmax) are the edges (xmin − 1, xmax).
+        classes: (n,) indices of classes.
+        ignored: (n,) objects that are neither hits nor misses when detections are scored: VOC's `difficult` ones.
+        crowd: (n,) regions of many objects (COCO's `iscrowd`), in which any number of detections is ignored.
+    """
+
+    boxes: Floats
+    classes: NDArray[np.int64]
+    ignored: NDArray[np.bool_]
+    crowd: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, boxes: object, classes: object, ignored: object = None, crowd: object = None) -> "Objects":
+        """Objects of anything that NumPy reads; none are ignored and none are crowds unless given."""
+        names = np.asarray(classes, dtype=np.int64).reshape(-1)
+        none = np.zeros(len(names), dtype=bool)
+        marks = [none if mark is None else np.asarray(mark, dtype=bool).reshape(-1) for mark in (ignored, crowd)]
+        return cls(np.asarray(boxes, dtype=np.float64).reshape(-1, 4), names, marks[0], marks[1])
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    @cached_property
+    def areas(self) -> Floats:
+        """(n,) in square pixels."""
+        found: Floats = np.prod(self.boxes[:, 2:] - self.boxes[:, :2], axis=1)
+        return found
+
+
+Map = NDArray[np.uint8] | NDArray[np.float32]
+"""Classes (h, w) uint8 with `IGNORED`; normals (h, w, 3) or depths in metres (h, w) float32, 0 where unknown."""
+Labels = Objects | Map
+
+
+def checked_objects(found: Objects, size: tuple[int, int], where: str) -> Objects:
+    """The objects with boxes that lie within the image.
+
+    Args:
+        size: width and height of the image.
+        where: the file of the labels, for errors.
+    """
+    width, height = size
+    limits = np.array([width, height, width, height], dtype=np.float64)
+    if not np.isfinite(found.boxes).all():
+        raise UserError(f"{where}: a box has a coordinate that is not a number")
+    empty = np.flatnonzero((found.boxes[:, 2:] <= found.boxes[:, :2]).any(axis=1))
+    if len(empty):
+        raise UserError(f"{where}: box {empty[0] + 1} ({_text(found.boxes[empty[0]])}) has no area")
+    outside = np.flatnonzero(((found.boxes < -SLACK) | (found.boxes > limits + SLACK)).any(axis=1))
+    if len(outside):
+        box = _text(found.boxes[outside[0]])
+        raise UserError(f"{where}: box {outside[0] + 1} ({box}) lies outside the image of {width} × {height} pixels")
+    boxes = np.clip(found.boxes, 0, limits)
+    return Objects(boxes, found.classes, found.ignored, found.crowd)
+
+
+def checked_map(kind: Kind, values: Map, size: tuple[int, int], classes: int, where: str) -> Map:
+    """The map, if it is of the image's size and of values that its kind can have; arguments as above."""
+    if values.shape[:2] != size[::-1]:
+        height, width = values.shape[:2]
+        raise UserError(f"{where}: a map of {width} × {height} pixels for an image of {size[0]} × {size[1]}")
+    if kind == "classes":
+        wrong = values[(values >= classes) & (values != IGNORED)]
+        if len(wrong):
+            raise UserError(f"{where}: the label {int(wrong.max())} is none of {classes} classes, counted from 0")
+    elif not np.isfinite(values).all() or (kind == "depth" and (values < 0).any()):
+        raise UserError(f"{where}: a map of {kind} with negative or infinite values, or values that are no numbers")
+    return values
+
+
+def _text(box: Floats) -> str:
+    return ", ".join(f"{edge:g}" for edge in box)

@@ -1,0 +1,111 @@
+"""Reading maps from picture files: classes as indices, normals as colours."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+from unseen.images.datasets.listing import Row, files_listing
+from unseen.images.decode import open_picture
+from unseen.images.dense.dense_dataset import DenseListing, LabelReader
+from unseen.images.dense.labels import IGNORED, MOST_CLASSES
+from unseen.images.listing import list_folder
+
+IMAGE = "image"
+"""What entries have in place of a class: the labels of these images are not one class each."""
+
+
+def read_indices(path: Path) -> NDArray[np.uint8]:
+    """(h, w) the numbers of a picture with one number for each pixel: grey of 8 bits, or colours from a palette."""
+    picture = open_picture(_bytes(path), str(path))
+    if picture.mode not in {"L", "P", "1"}:
+        raise UserError(f"{path}: a map of classes is a grey or palette picture of 8 bits, not of mode {picture.mode}")
+    return np.array(picture, dtype=np.uint8)
+
+
+def read_colours(path: Path) -> NDArray[np.uint8]:
+    """(h, w, 3) the colours of a picture."""
+    picture = open_picture(_bytes(path), str(path))
+    if picture.mode != "RGB":
+        raise UserError(f"{path}: normals are a picture in RGB, not of mode {picture.mode}")
+    return np.array(picture, dtype=np.uint8)
+
+
+@dataclass(frozen=True)
+class ClassMaps:
+    """Maps of classes in files, one for each image.
+
+    Attributes:
+        names: of the files below `base`.
+        first: the number of the first class in the files: where it is 1, 0 is no class, and its pixels are ignored.
+    """
+
+    base: Path
+    names: tuple[str, ...]
+    first: int = 0
+
+    def place(self, number: int) -> str:
+        return str(self.base / self.names[number])
+
+    def read(self, number: int) -> NDArray[np.uint8]:
+        values = read_indices(self.base / self.names[number])
+        if self.first == 0:
+            return values
+        # Numbers below the first class become IGNORED, which is also what 255 stays.
+        shifted = values.astype(np.int16) - self.first
+        shifted[(values == IGNORED) | (shifted < 0)] = IGNORED
+        return shifted.astype(np.uint8)
+
+
+def paired_listing(
+    base: Path,
+    images: Sequence[tuple[str, str]],
+    label_of: Callable[[str], str],
+    make: Callable[[tuple[str, ...]], LabelReader],
+) -> DenseListing:
+    """Images and their label files below `base`; a pair of which either file is not there is missing.
+
+    Args:
+        images: path below `base`, and part.
+        label_of: the path of an image's labels from its own.
+        make: the reader, from the paths of labels.
+    """
+    there = {row.id for row in files_listing(base, (Row(name, IMAGE, part) for name, part in images)).rows}
+    labels = _present(base, [label_of(name) for name, _ in images])
+    whole = [(name, part) for name, part in images if name in there and label_of(name) in labels]
+    missing = [
+        name if name not in there else label_of(name)
+        for name, _ in images
+        if name not in there or label_of(name) not in labels
+    ]
+    opened = files_listing(base, [Row(name, IMAGE, part) for name, part in whole])
+    return DenseListing(
+        [part for _, part in whole], opened.open, make(tuple(label_of(name) for name, _ in whole)), missing
+    )
+
+
+def check_class_count(classes: Sequence[str], where: str) -> None:
+    """Refuse more classes than a map of 8 bits can tell apart."""
+    if len(classes) > MOST_CLASSES:
+        raise UserError(f"{where}: {len(classes)} classes; maps of 8 bits tell at most {MOST_CLASSES} apart")
+
+
+def _present(base: Path, names: Sequence[str]) -> set[str]:
+    folders = {name.rpartition("/")[0] for name in names}
+    return {
+        f"{folder}/{entry.name}" if folder else entry.name
+        for folder in folders
+        if (base / folder).is_dir()
+        for entry in list_folder(base / folder)
+        if entry.is_file() and entry.stat().st_size
+    }
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None

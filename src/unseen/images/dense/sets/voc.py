@@ -1,0 +1,131 @@
+"""PASCAL VOC: detection (trained on 2007 and 2012, tested on 2007) and segmentation (2012)."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+from unseen.errors import UserError
+from unseen.images.datasets.listing import fields
+from unseen.images.datasets.voc2007 import CLASSES
+from unseen.images.dense.dense_dataset import DenseDataset, DenseLayout, DenseListing
+from unseen.images.dense.labels import Objects
+from unseen.images.dense.map_files import ClassMaps, paired_listing
+
+DETECTION = (("VOC2007", "trainval", "train"), ("VOC2012", "trainval", "train"), ("VOC2007", "test", "test"))
+"""Year, list of images, and what they are used for: "07+12" of Ericsson et al. 2021."""
+SEGMENTATION = (("train", "train"), ("val", "test"))
+MOST_BYTES = 1 << 22
+EDGES = ("xmin", "ymin", "xmax", "ymax")
+
+
+@dataclass(frozen=True)
+class VocBoxes:
+    """Objects in the XML files that `names` says, below `base`."""
+
+    base: Path
+    names: tuple[str, ...]
+
+    def place(self, number: int) -> str:
+        return str(self.base / self.names[number])
+
+    def read(self, number: int) -> Objects:
+        return read_objects(self.base / self.names[number])
+
+
+def read_objects(path: Path) -> Objects:
+    """The objects of an annotation file; parts of objects, such as heads and hands, are not read."""
+    root = _parsed(path)
+    boxes, classes, difficult = list[list[float]](), list[int](), list[bool]()
+    for found in root.iter("object"):
+        name = (found.findtext("name") or "").strip()
+        if name not in CLASSES:
+            raise UserError(f"{path}: an object of the class {name!r}, which PASCAL VOC does not have")
+        box = found.find("bndbox")
+        texts = [(box.findtext(edge) or "").strip() if box is not None else "" for edge in EDGES]
+        try:
+            left, top, right, bottom = map(float, texts)
+        except ValueError:
+            raise UserError(f"{path}: the box of a {name} is {', '.join(texts)}; expected four numbers") from None
+        boxes.append([left - 1, top - 1, right, bottom])
+        classes.append(CLASSES.index(name))
+        difficult.append((found.findtext("difficult") or "0").strip() == "1")
+    return Objects.of(boxes, classes, ignored=difficult)
+
+
+def _parsed(path: Path) -> ElementTree.Element:
+    try:
+        content = path.read_bytes()
+        # Annotations have no document type; one could name entities that grow without end.
+        if len(content) > MOST_BYTES or b"<!" in content.replace(b"<!--", b""):
+            raise UserError(f"{path}: not a PASCAL VOC annotation (too large, or with a document type)")
+        return ElementTree.fromstring(content)  # noqa: S314 - without a document type there are no entities
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ElementTree.ParseError, ValueError) as error:
+        raise UserError(f"{path}: damaged XML ({error})") from None
+
+
+def read_detection(place: Path) -> DenseListing:
+    """The images of both years; those of VOC 2012 are optional lists that a copy of 2007 alone does not have."""
+    images = [
+        (f"{year}/JPEGImages/{image}.jpg", part)
+        for year, words, part in DETECTION
+        for (image,) in fields(place / year / f"ImageSets/Main/{words}.txt", 1, "the number of an image")
+    ]
+    return paired_listing(place, images, _annotation, lambda names: VocBoxes(place, names))
+
+
+def _annotation(image: str) -> str:
+    return image.replace("/JPEGImages/", "/Annotations/").removesuffix(".jpg") + ".xml"
+
+
+def read_segmentation(place: Path) -> DenseListing:
+    """The images of the lists `train` and `val`, of which the second tests."""
+    images = [
+        (f"JPEGImages/{image}.jpg", part)
+        for words, part in SEGMENTATION
+        for (image,) in fields(place / f"ImageSets/Segmentation/{words}.txt", 1, "the name of an image")
+    ]
+    return paired_listing(place, images, _class_map, lambda names: ClassMaps(place, names))
+
+
+def _class_map(image: str) -> str:
+    return image.replace("JPEGImages/", "SegmentationClass/").removesuffix(".jpg") + ".png"
+
+
+_GET = "PASCAL VOC: VOCtrainval_06-Nov-2007.tar, VOCtest_06-Nov-2007.tar, VOCtrainval_11-May-2012.tar"
+_CITATION = "Everingham et al. 2010, The PASCAL Visual Object Classes (VOC) Challenge"
+DATASETS = (
+    DenseDataset(
+        name="voc-detection",
+        title="PASCAL VOC detection, 07+12",
+        kind="boxes",
+        classes=CLASSES,
+        counts={"train": 16_551, "test": 4_952},
+        layouts=(
+            DenseLayout(
+                "VOCdevkit", tuple(f"{year}/ImageSets/Main/{words}.txt" for year, words, _ in DETECTION), read_detection
+            ),
+        ),
+        get=_GET,
+        licence="Flickr's terms of use",
+        citation=_CITATION,
+    ),
+    DenseDataset(
+        name="voc-segmentation",
+        title="PASCAL VOC 2012 segmentation",
+        kind="classes",
+        classes=("background", *CLASSES),
+        counts={"train": 1_464, "test": 1_449},
+        layouts=(
+            DenseLayout(
+                "VOCdevkit/VOC2012",
+                ("SegmentationClass", *(f"ImageSets/Segmentation/{words}.txt" for words, _ in SEGMENTATION)),
+                read_segmentation,
+            ),
+        ),
+        get=_GET,
+        licence="Flickr's terms of use",
+        citation=_CITATION,
+    ),
+)

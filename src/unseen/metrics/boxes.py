@@ -1,0 +1,54 @@
+"""Boxes that a detector found, and how much boxes overlap."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating]
+Ints = NDArray[np.integer]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Detections:
+    """The boxes that a detector found in an image, in any order; boxes and classes as of
+    `unseen.images.dense.labels.Objects`, and (n,) scores.
+    """
+
+    boxes: Floats
+    classes: Ints
+    scores: Floats
+
+    @classmethod
+    def of(cls, boxes: object, classes: object, scores: object) -> "Detections":
+        """Detections of anything that NumPy reads."""
+        return cls(
+            np.asarray(boxes, dtype=np.float64).reshape(-1, 4),
+            np.asarray(classes, dtype=np.int64).reshape(-1),
+            np.asarray(scores, dtype=np.float64).reshape(-1),
+        )
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+
+def intersections(first: Floats, second: Floats) -> Floats:
+    """(n, m) areas that boxes share.
+
+    Args:
+        first, second: (n, 4) and (m, 4) edges, as in `unseen.images.dense.labels.Objects`.
+    """
+    low = np.maximum(first[:, None, :2], second[None, :, :2])
+    high = np.minimum(first[:, None, 2:], second[None, :, 2:])
+    found: Floats = np.prod(np.clip(high - low, 0, None), axis=2)
+    return found
+
+
+def overlaps(first: Floats, second: Floats) -> Floats:
+    """(n, m) intersection over union of boxes; arguments as in `intersections`."""
+    shared = intersections(first, second)
+    areas = [np.prod(boxes[:, 2:] - boxes[:, :2], axis=1) for boxes in (first, second)]
+    union = areas[0][:, None] + areas[1][None, :] - shared
+    found: Floats = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
+    return found

@@ -1,0 +1,159 @@
+"""Average precision of detected boxes: that of PASCAL VOC 2007 as Ericsson et al. 2021 average it, and that of COCO."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+from unseen.images.dense.labels import Objects
+from unseen.metrics.boxes import Bools, Detections, Floats, intersections, overlaps
+
+THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
+"""Of intersection over union: 0.50, 0.55 … 0.95."""
+COCO_RECALLS = np.linspace(0, 1, 101)
+COCO_MOST = 100
+"""Detections of an image and class that count, those with the highest scores."""
+
+
+@dataclass(frozen=True)
+class DetectionScores:
+    """Average precisions, means over the classes that have objects.
+
+    Attributes:
+        ap: mean over `THRESHOLDS`; `ap50` and `ap75` at two of them.
+        by_class: mean over thresholds for each class; NaN for classes without objects.
+    """
+
+    ap: float
+    ap50: float
+    ap75: float
+    by_class: tuple[float, ...]
+
+
+def voc_scores(truth: Sequence[Objects], found: Sequence[Detections], classes: int) -> DetectionScores:
+    """PASCAL VOC 2007's average precision at eleven recalls, averaged over ten thresholds (Ericsson et al. 2021, A.4).
+
+    A detection belongs to the object that it overlaps most. It is a hit if the overlap is strictly greater than the
+    threshold and no detection with a higher score has hit the object; detections of ignored (`difficult`) objects do
+    not count. The +1 in the widths and heights of VOC's own code is in the edges of boxes already. Scores are rounded
+    to three decimals, equal ones in the given order.
+    """
+    _check(truth, found)
+    tables = [_voc_class(truth, found, number) for number in range(classes)]
+    return _scores(tables)
+
+
+def _voc_class(truth: Sequence[Objects], found: Sequence[Detections], number: int) -> Floats | None:
+    """(thresholds,) average precision of a class; None where it has no objects."""
+    objects = sum(int(((each.classes == number) & ~each.ignored).sum()) for each in truth)
+    if not objects:
+        return None
+    scores, best, place, ignored = list[Floats](), list[Floats](), list[NDArray[np.int64]](), list[Bools]()
+    before = 0
+    for true, detected in zip(truth, found, strict=True):
+        mine, own = true.classes == number, detected.classes == number
+        shared = overlaps(detected.boxes[own], true.boxes[mine])
+        scores.append(np.round(detected.scores[own], 3))
+        # Without an object in the image, the overlap is 0 and the place is never looked at.
+        nearest = shared.argmax(axis=1) if mine.any() else np.zeros(int(own.sum()), dtype=np.int64)
+        best.append(shared.max(axis=1, initial=0.0))
+        place.append(before + nearest)
+        ignored.append(true.ignored[mine][nearest] if mine.any() else np.zeros(int(own.sum()), dtype=bool))
+        before += int(mine.sum())
+    order = np.argsort(-np.concatenate(scores), kind="stable")
+    overlap, where, skipped = np.concatenate(best)[order], np.concatenate(place)[order], np.concatenate(ignored)[order]
+    return np.array([_voc_precision(overlap > limit, where, skipped, objects) for limit in THRESHOLDS])
+
+
+def _voc_precision(close: Bools, place: NDArray[np.int64], ignored: Bools, objects: int) -> float:
+    """Average precision at eleven recalls, of detections in the order of their scores."""
+    candidates = np.flatnonzero(close & ~ignored)
+    hit = np.zeros(len(close), dtype=bool)
+    hit[candidates[np.unique(place[candidates], return_index=True)[1]]] = True
+    counted = ~(close & ignored)
+    hits, tried = np.cumsum(hit[counted]), np.arange(1, int(counted.sum()) + 1)
+    recall, precision = hits / objects, hits / tried
+    return float(np.mean([precision[recall >= step / 10].max(initial=0.0) for step in range(11)]))
+
+
+def coco_scores(truth: Sequence[Objects], found: Sequence[Detections], classes: int) -> DetectionScores:
+    """COCO's average precision over boxes of all sizes: 101 recalls, at most 100 detections of an image and class.
+
+    Detections in the order of their scores take the free object that they overlap most, if the overlap is at least the
+    threshold. Ignored objects and crowds are taken only where no other object is, and such detections do not count.
+    """
+    _check(truth, found)
+    return _scores([_coco_class(truth, found, number) for number in range(classes)])
+
+
+def _coco_class(truth: Sequence[Objects], found: Sequence[Detections], number: int) -> Floats | None:
+    objects, scores, hits, skips = 0, list[Floats](), list[Bools](), list[Bools]()
+    for true, detected in zip(truth, found, strict=True):
+        mine, own = np.flatnonzero(true.classes == number), np.flatnonzero(detected.classes == number)
+        objects += int((~(true.ignored | true.crowd)[mine]).sum())
+        if not len(own):
+            continue
+        own = own[np.argsort(-detected.scores[own], kind="stable")][:COCO_MOST]
+        hit, skip = _coco_match(true, mine, detected.boxes[own])
+        scores.append(detected.scores[own])
+        hits.append(hit)
+        skips.append(skip)
+    if not objects:
+        return None
+    if not scores:
+        return np.zeros(len(THRESHOLDS))
+    order = np.argsort(-np.concatenate(scores), kind="stable")
+    hit, skip = (np.concatenate(of, axis=1)[:, order] for of in (hits, skips))
+    return np.array([_coco_precision(right, ~out, objects) for right, out in zip(hit, skip, strict=True)])
+
+
+def _coco_match(true: Objects, mine: NDArray[np.intp], boxes: Floats) -> tuple[Bools, Bools]:
+    """(thresholds, n) whether each detection of an image is a hit, and whether it does not count."""
+    out = (true.ignored | true.crowd)[mine]
+    # Objects that count come first; among equal overlaps, the reference takes the last.
+    mine = mine[np.argsort(out, kind="stable")]
+    out, crowd = np.sort(out), true.crowd[mine]
+    shared = overlaps(boxes, true.boxes[mine])
+    areas = np.prod(boxes[:, 2:] - boxes[:, :2], axis=1)
+    inside = intersections(boxes, true.boxes[mine]) / np.maximum(areas, 1e-300)[:, None]
+    shared = np.where(crowd[None, :], inside, shared)
+    limits = np.minimum(np.array(THRESHOLDS), 1 - 1e-10)
+    taken = np.zeros((len(limits), len(mine)), dtype=bool)
+    hit, skip = (np.zeros((len(limits), len(boxes)), dtype=bool) for _ in range(2))
+    for row, overlap in enumerate(shared):
+        free = (~taken | crowd) & (overlap >= limits[:, None])
+        for t in np.flatnonzero(free.any(axis=1)):
+            candidates = np.flatnonzero(free[t] & ~out)
+            if not len(candidates):
+                candidates = np.flatnonzero(free[t])
+            values = overlap[candidates]
+            chosen = candidates[len(values) - 1 - int(values[::-1].argmax())]
+            taken[t, chosen] = True
+            (skip if out[chosen] else hit)[t, row] = True
+    return hit, skip
+
+
+def _coco_precision(hit: Bools, counted: Bools, objects: int) -> float:
+    hits, tried = np.cumsum(hit[counted]), np.arange(1, int(counted.sum()) + 1)
+    recall, precision = hits / objects, hits / tried
+    envelope = np.maximum.accumulate(precision[::-1])[::-1]
+    places = np.searchsorted(recall, COCO_RECALLS, side="left")
+    return float(np.mean(np.append(envelope, 0.0)[np.minimum(places, len(envelope))]))
+
+
+def _check(truth: Sequence[Objects], found: Sequence[Detections]) -> None:
+    if len(truth) != len(found):
+        raise UserError(f"detections of {len(found):,} images for the objects of {len(truth):,}")
+
+
+def _scores(tables: Sequence[Floats | None]) -> DetectionScores:
+    known = [table for table in tables if table is not None]
+    if not known:
+        raise UserError("no object to score: no image has a box of any class that counts")
+    mean = np.mean(known, axis=0)
+    at = {limit: float(mean[THRESHOLDS.index(limit)]) for limit in (0.5, 0.75)}
+    by_class = tuple(nan if table is None else float(table.mean()) for table in tables)
+    return DetectionScores(float(mean.mean()), at[0.5], at[0.75], by_class)

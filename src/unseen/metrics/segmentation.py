@@ -1,0 +1,54 @@
+"""Scores of maps of classes: mean intersection over union and pixel accuracy."""
+
+from dataclasses import dataclass
+from math import isnan, nan
+
+import torch
+from torch import Tensor
+
+from unseen.errors import UserError
+from unseen.images.dense.labels import IGNORED
+
+
+@dataclass(frozen=True)
+class SegmentationScores:
+    """Scores from counts of pixels over a whole set of images.
+
+    Attributes:
+        miou: mean over classes of IoU = TP / (TP + FP + FN); classes that are neither shown nor predicted anywhere have
+            no IoU and are left out.
+        pixel_accuracy: share of labelled pixels that are predicted correctly.
+        iou: of each class; NaN where it has none.
+    """
+
+    miou: float
+    pixel_accuracy: float
+    iou: tuple[float, ...]
+
+
+def confusion(predicted: Tensor, truth: Tensor, classes: int, ignored: int = IGNORED) -> Tensor:
+    """(c, c) counts of pixels, one row per true class and one column per predicted class; add them up over images.
+
+    Args:
+        predicted, truth: class indices of the same shape; pixels whose truth is `ignored` do not count.
+    """
+    if predicted.shape != truth.shape:
+        raise UserError(f"a prediction of {tuple(predicted.shape)} pixels for labels of {tuple(truth.shape)}")
+    kept = truth != ignored
+    true, found = truth[kept].long(), predicted[kept].long()
+    for name, labels in (("label", true), ("prediction", found)):
+        if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < classes:
+            wrong = int(labels.max()) if int(labels.max()) >= classes else int(labels.min())
+            raise UserError(f"the {name} {wrong} is none of {classes} classes, counted from 0")
+    return torch.bincount(true * classes + found, minlength=classes**2).reshape(classes, classes)
+
+
+def segmentation_scores(counts: Tensor) -> SegmentationScores:
+    """Scores from the counts of `confusion`."""
+    if int(counts.sum()) == 0:
+        raise UserError("no labelled pixel to score")
+    exact = counts.double()
+    hits, union = exact.diagonal(), exact.sum(0) + exact.sum(1) - exact.diagonal()
+    iou = [float(hit / of) if of > 0 else nan for hit, of in zip(hits, union, strict=True)]
+    known = [value for value in iou if not isnan(value)]
+    return SegmentationScores(sum(known) / len(known), float(hits.sum() / exact.sum()), tuple(iou))

@@ -1,0 +1,61 @@
+"""Scores of maps of surface normals: angles to the true ones."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from unseen.errors import UserError
+
+THRESHOLDS = (11.25, 22.5, 30.0)
+"""Degrees; the share of pixels with a smaller error is reported for each."""
+
+
+@dataclass(frozen=True)
+class NormalScores:
+    """Angular errors over all valid pixels of all images together.
+
+    Attributes:
+        mean, median: in degrees.
+        within: for each of `THRESHOLDS`, the share of pixels whose error is strictly smaller.
+    """
+
+    mean: float
+    median: float
+    within: tuple[float, float, float]
+
+
+def angular_errors(predicted: Tensor, truth: Tensor, valid: Tensor) -> Tensor:
+    """(m,) angles in degrees, in double precision, at the m valid pixels.
+
+    Both vectors are scaled to length 1 first. The angle is atan2(‖a × b‖, a·b), which is exact near 0° and 180° too.
+
+    Args:
+        predicted, truth: (..., 3).
+        valid: (...) whether a pixel has a true normal; where its true normal is 0 it has none either.
+    """
+    if predicted.shape != truth.shape or predicted.shape[-1] != 3 or valid.shape != truth.shape[:-1]:
+        shapes = [tuple(each.shape) for each in (predicted, truth, valid)]
+        raise UserError(f"normals are (..., 3) with a mask of their pixels, not {shapes[0]}, {shapes[1]}, {shapes[2]}")
+    a, b = predicted[valid].double(), truth[valid].double()
+    known = b.norm(dim=-1) > 0
+    a, b = a[known], b[known]
+    return torch.rad2deg(torch.atan2(torch.linalg.cross(a, b).norm(dim=-1), (a * b).sum(-1)))
+
+
+def normal_scores(errors: Sequence[Tensor]) -> NormalScores:
+    """Scores of the angular errors of several images, pooled over pixels."""
+    if not errors or not sum(map(len, errors)):
+        raise UserError("no pixel with a true normal to score")
+    pooled = torch.cat([each.double() for each in errors])
+    middle = float(torch.quantile(pooled, 0.5)) if len(pooled) <= 1 << 24 else _large_median(pooled)
+    within = [float((pooled < degrees).double().mean()) for degrees in THRESHOLDS]
+    return NormalScores(float(pooled.mean()), middle, (within[0], within[1], within[2]))
+
+
+def _large_median(values: Tensor) -> float:
+    """The median by selection, which `torch.quantile` refuses for more than 2²⁴ values."""
+    half = len(values) // 2
+    upper = float(values.kthvalue(half + 1).values)
+    return upper if len(values) % 2 else (float(values.kthvalue(half).values) + upper) / 2

@@ -1,0 +1,98 @@
+"""Networks for maps end to end: a backbone with the head of a protocol, its loss, and its predictions."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, interpolate
+
+from unseen.backbones.backbone import Backbone
+from unseen.errors import UserError
+from unseen.images.transform import Transform
+from unseen.probes.dense.heads import PSPHead, UPerHead
+from unseen.probes.dense.protocols import DenseProtocol
+from unseen.probes.dense.pyramid import FrozenNorms, dilate, freeze, pyramid_of
+from unseen.probes.dense.scaling import padded_batch, scaled_image, scaled_size
+from unseen.probes.patches.codes import UNLABELLED
+
+
+class MapPredictor(nn.Module):
+    """Images (b, 3, h, w) → scores of codes (b, count, h/stride, w/stride)."""
+
+    def __init__(self, body: nn.Module, head: nn.Module, *, whole: bool) -> None:
+        super().__init__()
+        self.body, self.head, self.whole = body, head, whole
+
+    def forward(self, images: Tensor) -> Tensor:
+        maps = self.body(images)
+        found: Tensor = self.head(maps if self.whole else maps["3"])
+        return found
+
+
+def map_predictor(backbone: Backbone, count: int, protocol: DenseProtocol, *, seed: int) -> MapPredictor:
+    """The network of a protocol: PSP on a frozen, dilated backbone, or UPerNet on one that trains.
+
+    Args:
+        count: codes to predict.
+        seed: of the weights of the head.
+    """
+    pyramid = pyramid_of(backbone)
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        if protocol.head == "psp":
+            head: nn.Module = PSPHead(pyramid.channels[-1], count, protocol.width)
+        elif protocol.head == "upernet":
+            head = UPerHead(pyramid.channels, count, protocol.width)
+        else:
+            raise UserError(f"{protocol.name}: {protocol.head} predicts no maps")
+    pyramid.requires_grad_(True)
+    if protocol.head == "psp":
+        dilate(pyramid.network)
+    if protocol.backbone == "frozen":
+        freeze([pyramid])
+        return MapPredictor(FrozenNorms(pyramid), head, whole=False)
+    return MapPredictor(pyramid, head, whole=True)
+
+
+def map_loss(model: nn.Module, batch: tuple[Tensor, Tensor], device: torch.device) -> Tensor:
+    """Mean cross-entropy over the labelled positions of a batch."""
+    images, codes = batch
+    scores = model(images.to(device, non_blocking=True))
+    if scores.shape[2:] != codes.shape[1:]:
+        scores = interpolate(scores, size=codes.shape[1:], mode="bilinear", align_corners=False)
+    codes = codes.to(device)
+    labelled = (codes != UNLABELLED).sum().clamp_min(1)
+    return cross_entropy(scores.float(), codes, ignore_index=UNLABELLED, reduction="sum") / labelled
+
+
+@torch.inference_mode()
+def predicted_map(
+    model: nn.Module, pixels: NDArray[np.uint8], transform: Transform, protocol: DenseProtocol, device: torch.device
+) -> Tensor:
+    """(count, h, w) probabilities of codes at the size of an image, the mean over the protocol's test sizes."""
+    size = (pixels.shape[0], pixels.shape[1])
+    total: Tensor | None = None
+    for side in protocol.tested:
+        scaled = scaled_image(pixels, scaled_size(size, side, protocol.longest), transform)
+        batch = padded_batch([scaled]).to(device)
+        with torch.autocast(device.type, dtype=torch.float16, enabled=device.type == "cuda"):
+            scores = model(batch).float()
+        whole = interpolate(scores, size=batch.shape[2:], mode="bilinear", align_corners=False)
+        inside = whole[:, :, : scaled.shape[1], : scaled.shape[2]]
+        found = interpolate(inside, size=size, mode="bilinear", align_corners=False)[0].softmax(dim=0)
+        total = found if total is None else total + found
+    assert total is not None
+    return total / len(protocol.tested)
+
+
+def detector_loss(
+    model: nn.Module, batch: tuple[Sequence[Tensor], Sequence[dict[str, Tensor]]], device: torch.device
+) -> Tensor:
+    """The sum of the detector's four losses."""
+    images = [each.to(device, non_blocking=True) for each in batch[0]]
+    targets = [{name: value.to(device) for name, value in each.items()} for each in batch[1]]
+    losses: dict[str, Any] = model(images, targets)
+    return torch.stack([value.float() for value in losses.values()]).sum()

@@ -1,0 +1,124 @@
+"""Maps of labels as maps of codes, and probabilities of codes as predictions.
+
+Classes are codes already. Normals are coded by the nearest of 40 directions, depths by one of 256 bins, so that one
+classifier serves all; a prediction is then the mean of the codes' values, weighted by their probabilities.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from unseen.errors import UserError
+from unseen.images.dense.labels import Kind, Map
+
+UNLABELLED = -1
+"""The code of pixels without a label."""
+CODEWORDS = 40
+"""Directions that code normals, as in Ericsson et al. 2021, A.5."""
+BINS, NEAREST, FARTHEST = 256, 0.001, 10.0
+"""Of depths, in metres: uniform bins (after DINOv2)."""
+
+
+class Codes(Protocol):
+    """How one kind of map is coded."""
+
+    @property
+    def kind(self) -> Kind: ...
+
+    @property
+    def count(self) -> int:
+        """How many codes there are."""
+        ...
+
+    def encode(self, labels: Map) -> NDArray[np.int16]:
+        """(h, w) codes of a map, `UNLABELLED` where it has no label."""
+        ...
+
+    def decode(self, probabilities: Tensor) -> Tensor:
+        """Predictions (h, w), of normals (h, w, 3), from probabilities (count, h, w)."""
+        ...
+
+
+@dataclass(frozen=True)
+class ClassCodes:
+    """Classes by their numbers; the most probable one is predicted."""
+
+    count: int
+    kind: Kind = "classes"
+
+    def encode(self, labels: Map) -> NDArray[np.int16]:
+        codes = labels.astype(np.int16)
+        codes[codes >= self.count] = UNLABELLED
+        return codes
+
+    def decode(self, probabilities: Tensor) -> Tensor:
+        return probabilities.argmax(dim=0)
+
+
+@dataclass(frozen=True, eq=False)
+class NormalCodes:
+    """Normals by the nearest of some directions, (count, 3) of length 1."""
+
+    directions: NDArray[np.float32]
+    kind: Kind = "normals"
+
+    @property
+    def count(self) -> int:
+        return len(self.directions)
+
+    def encode(self, labels: Map) -> NDArray[np.int16]:
+        # Of unit vectors, the nearest has the greatest product.
+        codes: NDArray[np.int16] = (labels.reshape(-1, 3) @ self.directions.T).argmax(axis=1).astype(np.int16)
+        codes[~labels.reshape(-1, 3).any(axis=1)] = UNLABELLED
+        return codes.reshape(labels.shape[:2])
+
+    def decode(self, probabilities: Tensor) -> Tensor:
+        values = torch.as_tensor(self.directions, device=probabilities.device, dtype=probabilities.dtype)
+        mean = torch.einsum("chw,cd->hwd", probabilities, values)
+        unit: Tensor = mean / mean.norm(dim=-1, keepdim=True).clamp_min(1e-12)
+        return unit
+
+
+@dataclass(frozen=True)
+class DepthCodes:
+    """Depths by uniform bins from `NEAREST` to `FARTHEST`; depths beyond are in the first or the last."""
+
+    count: int = BINS
+    kind: Kind = "depth"
+
+    def encode(self, labels: Map) -> NDArray[np.int16]:
+        step = (FARTHEST - NEAREST) / self.count
+        codes: NDArray[np.int16] = np.clip((labels - NEAREST) / step, 0, self.count - 1).astype(np.int16)
+        codes[labels <= 0] = UNLABELLED
+        return codes
+
+    def decode(self, probabilities: Tensor) -> Tensor:
+        step = (FARTHEST - NEAREST) / self.count
+        centres = NEAREST + step * (torch.arange(self.count, device=probabilities.device) + 0.5)
+        return torch.einsum("chw,c->hw", probabilities, centres.to(probabilities.dtype))
+
+
+def normal_codes(normals: Tensor, count: int = CODEWORDS) -> NormalCodes:
+    """Directions by k-means of (n, 3) true normals of training images, scaled to length 1."""
+    from unseen.probes.kmeans import kmeans
+
+    if len(normals) < count:
+        raise UserError(f"{len(normals)} pixels with a normal are too few for {count} directions")
+    centres = kmeans(normals.float(), count, seeds=(0,)).centres
+    return NormalCodes((centres / centres.norm(dim=1, keepdim=True)).cpu().numpy())
+
+
+def patch_histograms(codes: NDArray[np.int16], grid: tuple[int, int], count: int) -> NDArray[np.float32]:
+    """(h·w, count) how many pixels of each code lie in each patch of a grid that covers the map.
+
+    Maps that are not multiples of the grid are cut at the nearest pixel.
+    """
+    rows, columns = (np.arange(length) * patches // length for length, patches in zip(codes.shape, grid, strict=True))
+    place = rows[:, None] * grid[1] + columns[None, :]
+    known = codes != UNLABELLED
+    found = np.bincount(place[known] * count + codes[known], minlength=grid[0] * grid[1] * count)
+    return found.reshape(-1, count).astype(np.float32)

@@ -1,0 +1,169 @@
+"""The linear probe on patch features: batch norm and a linear layer, all settings of a sweep trained at once.
+
+Protocol `patch-linear`: ours, after the linear probes of DINOv2 and DINOv3, from stored features without augmentation.
+For each setting (learning rate, weight decay) it minimises, over patches i with the shares y of codes in them,
+
+    Σᵢ wᵢ Σ_c −yᵢ_c log softmax(W zᵢ + b)_c / Σᵢ wᵢ,     z = (x − μ) / σ,
+
+by AdamW along a cosine with a linear warm-up. w is the share of a patch that has labels, and μ, σ are those of the
+training patches: features are frozen, so the statistics of batch norm are known before training begins.
+
+The K settings share the features of each batch: one product X @ [W₁ … W_K] serves all, and so does the product for
+their gradients. A step takes 4·b·d·c·K flops and reads b·d features once, not K times.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, cos, pi
+
+import torch
+from torch import Generator, Tensor
+
+from unseen.errors import UserError
+
+Setting = tuple[float, float]
+"""Learning rate and weight decay."""
+
+
+@dataclass(frozen=True)
+class PatchLinearProtocol:
+    """How the probe is trained.
+
+    Attributes:
+        rates, decays: every pair of them is a setting.
+        epochs: passes over the patches; small data sets get `least_steps`.
+        validation: share of the training images that choose the setting; the chosen one is then trained on all.
+    """
+
+    name: str = "patch-linear"
+    rates: tuple[float, ...] = (1e-4, 3e-4, 1e-3, 3e-3)
+    decays: tuple[float, ...] = (0.0, 1e-3, 1e-1)
+    epochs: int = 10
+    batch: int = 16_384
+    least_steps: int = 1_000
+    warm_up: float = 0.05
+    validation: float = 0.1
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        return tuple((rate, decay) for rate in self.rates for decay in self.decays)
+
+    def steps(self, patches: int) -> int:
+        """Of a training on so many patches."""
+        return max(self.least_steps, ceil(self.epochs * patches / self.batch))
+
+
+PATCH_LINEAR = PatchLinearProtocol()
+
+
+@dataclass(frozen=True, eq=False)
+class LinearStack:
+    """K linear classifiers of patches.
+
+    Attributes:
+        weights, bias: (K, d, c) and (K, c), of features as they are: the normalisation is in them.
+    """
+
+    weights: Tensor
+    bias: Tensor
+
+    def logits(self, X: Tensor) -> Tensor:
+        """(K, n, c) of features (n, d)."""
+        return torch.einsum("nd,kdc->knc", X.to(self.weights.dtype), self.weights) + self.bias[:, None]
+
+    def only(self, place: int) -> "LinearStack":
+        """The stack of one of them."""
+        return LinearStack(self.weights[place : place + 1], self.bias[place : place + 1])
+
+
+def fit_patches(
+    X: Tensor, Y: Tensor, settings: Sequence[Setting], protocol: PatchLinearProtocol, generator: Generator
+) -> LinearStack:
+    """Train a classifier for each setting.
+
+    Args:
+        X: (n, d) features of patches, 16 or 32 bits.
+        Y: (n, c) pixels of each code in each patch, on the same device; patches without any are left out.
+        generator: of the order of patches, on the CPU.
+    """
+    pixels = Y.sum(dim=1, dtype=torch.float32)
+    places = torch.nonzero(pixels > 0).flatten()
+    if not len(places):
+        raise UserError("no patch of the training images has a label")
+    most = float(pixels.max())
+    mean, deviation = _statistics(X, places)
+    model = _Stack(X.shape[1], Y.shape[1], settings, X.device)
+    batch, steps = min(protocol.batch, len(places)), protocol.steps(len(places))
+    order, place = places[torch.randperm(len(places), generator=generator).to(X.device)], 0
+    for step in range(steps):
+        if place + batch > len(order):
+            order, place = places[torch.randperm(len(places), generator=generator).to(X.device)], 0
+        rows = order[place : place + batch]
+        place += batch
+        z = ((X[rows].float() - mean) / deviation).to(X.dtype)
+        share = Y[rows].float() / pixels[rows, None]
+        model.step(z, share, pixels[rows] / most, _factor(step, steps, protocol.warm_up))
+    return model.classifiers(mean, deviation)
+
+
+def _factor(step: int, steps: int, warm_up: float) -> float:
+    """Of the learning rate: a linear rise, then half a cosine down to 0."""
+    first = max(1, int(warm_up * steps))
+    if step < first:
+        return (step + 1) / first
+    return 0.5 * (1 + cos(pi * (step - first) / max(1, steps - first)))
+
+
+def _statistics(X: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and deviation of each dimension over some rows, summed in double precision, block by block."""
+    total = torch.zeros(2, X.shape[1], dtype=torch.float64, device=X.device)
+    for block in torch.split(places, 65_536):
+        rows = X[block].double()
+        total += torch.stack((rows.sum(dim=0), rows.square().sum(dim=0)))
+    mean, square = total / len(places)
+    return mean.float(), (square - mean.square()).clamp_min(0).sqrt().float().clamp_min(1e-6)
+
+
+class _Stack:
+    """The weights of all settings side by side, (d, K·c), and AdamW on them (Loshchilov and Hutter 2019)."""
+
+    BETAS, EPSILON = (0.9, 0.999), 1e-8
+
+    def __init__(self, dimension: int, codes: int, settings: Sequence[Setting], device: torch.device) -> None:
+        self.shape = (dimension, len(settings), codes)
+        self.weights = torch.zeros(dimension + 1, len(settings) * codes, device=device)  # the last row is the bias
+        self.moments = [torch.zeros_like(self.weights) for _ in range(2)]
+        self.rates, self.decays = (
+            torch.tensor([setting[part] for setting in settings], device=device).repeat_interleave(codes)
+            for part in range(2)
+        )
+        self.steps = 0
+
+    def step(self, z: Tensor, share: Tensor, weight: Tensor, factor: float) -> None:
+        """One step of all settings on a batch of patches."""
+        _, settings, codes = self.shape
+        logits = (z @ self.weights[:-1].to(z.dtype)).float() + self.weights[-1]
+        error = torch.softmax(logits.view(-1, settings, codes), dim=2).sub_(share[:, None])
+        error *= (weight / weight.sum())[:, None, None]
+        flat = error.view(-1, settings * codes)
+        # 16-bit products need numbers that are not all tiny: errors are scaled by the size of the batch and back.
+        gradient = torch.empty_like(self.weights)
+        gradient[:-1] = (z.T @ (flat * len(z)).to(z.dtype)).float() / len(z)
+        gradient[-1] = flat.sum(dim=0)
+        self.steps += 1
+        first, second = self.moments
+        first.lerp_(gradient, 1 - self.BETAS[0])
+        second.lerp_(gradient.square(), 1 - self.BETAS[1])
+        rate = self.rates * factor
+        self.weights[:-1] *= 1 - rate * self.decays
+        corrected = (second / (1 - self.BETAS[1] ** self.steps)).sqrt_().add_(self.EPSILON)
+        self.weights -= rate / (1 - self.BETAS[0] ** self.steps) * first / corrected
+
+    def classifiers(self, mean: Tensor, deviation: Tensor) -> LinearStack:
+        """With the normalisation folded in: W(x − μ)/σ + b = (W/σ)x + (b − (W/σ)μ)."""
+        dimension, settings, codes = self.shape
+        weights = self.weights[:-1] / deviation[:, None]
+        bias = self.weights[-1] - mean @ weights
+        return LinearStack(
+            weights.view(dimension, settings, codes).permute(1, 0, 2).contiguous(), bias.view(settings, codes)
+        )

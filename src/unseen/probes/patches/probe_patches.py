@@ -1,0 +1,78 @@
+"""Probes on the patch features of a data set: choose the settings, train, predict."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from unseen.errors import UserError
+from unseen.probes.patches.linear import LinearStack, PatchLinearProtocol, Setting, fit_patches
+
+BLOCK = 16_384
+"""Patches scored at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenLinear:
+    """The linear probe with the settings that won on validation images, trained on all training images.
+
+    Attributes:
+        setting: learning rate and weight decay.
+        validation: score of each setting: mean IoU of nearest-neighbour maps for classes, otherwise minus the loss.
+        edge: whether the best rate or decay is at an end of those that were tried.
+    """
+
+    classifier: LinearStack
+    setting: Setting
+    validation: tuple[float, ...]
+    edge: bool
+
+
+def choose_linear(
+    X: Tensor, Y: Tensor, images: Tensor, protocol: PatchLinearProtocol, *, by_iou: bool, seed: int = 0
+) -> ChosenLinear:
+    """Train all settings on a part of the images, choose by the rest, and train the chosen one on all.
+
+    Args:
+        X: (n, d) features of patches.
+        Y: (n, c) pixels of codes in each.
+        images: (n,) number of the image that each patch is of.
+        by_iou: whether codes are classes.
+    """
+    names = torch.unique(images)
+    if len(names) < 2:
+        raise UserError("a linear probe needs two training images at least, one of them to choose its settings by")
+    generator = torch.Generator().manual_seed(seed)
+    held = max(1, round(protocol.validation * len(names)))
+    kept = torch.isin(images, names[torch.randperm(len(names), generator=generator)[held:].to(names.device)])
+    stack = fit_patches(X[kept], Y[kept], protocol.settings, protocol, generator)
+    scores = _validation(stack, X[~kept], Y[~kept], by_iou=by_iou)
+    best = max(range(len(scores)), key=scores.__getitem__)
+    setting = protocol.settings[best]
+    final = fit_patches(X, Y, [setting], protocol, torch.Generator().manual_seed(seed + 1))
+    return ChosenLinear(final, setting, tuple(scores), _at_edge(setting, protocol))
+
+
+def _validation(stack: LinearStack, X: Tensor, Y: Tensor, *, by_iou: bool) -> list[float]:
+    settings, codes = stack.bias.shape
+    counts = torch.zeros(settings, codes, codes, dtype=torch.float64, device=X.device)
+    loss = torch.zeros(settings, dtype=torch.float64, device=X.device)
+    for rows, pixels in zip(torch.split(X, BLOCK), torch.split(Y, BLOCK), strict=True):
+        logits = stack.logits(rows).float()
+        if by_iou:
+            chosen = torch.nn.functional.one_hot(logits.argmax(dim=2), codes).float()
+            counts += torch.einsum("nt,knp->ktp", pixels.float(), chosen).double()
+        else:
+            loss -= torch.einsum("nc,knc->k", pixels.float(), torch.log_softmax(logits, dim=2)).double()
+    if not by_iou:
+        return [-float(each / Y.sum(dtype=torch.float64)) for each in loss]
+    hits = counts.diagonal(dim1=1, dim2=2)
+    union = counts.sum(1) + counts.sum(2) - hits
+    iou = torch.where(union > 0, hits / union.clamp_min(1), torch.nan)
+    return [float(each) for each in iou.nanmean(dim=1)]
+
+
+def _at_edge(setting: Setting, protocol: PatchLinearProtocol) -> bool:
+    """A decay of 0 is no edge: there is nothing beyond it."""
+    rates, decays = sorted(protocol.rates), sorted(protocol.decays)
+    return (len(rates) > 1 and setting[0] in (rates[0], rates[-1])) or (len(decays) > 1 and setting[1] == decays[-1])

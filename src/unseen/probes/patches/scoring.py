@@ -1,0 +1,79 @@
+"""From predictions for patches to scores of maps at the size of the labels."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from unseen.images.dense.labels import IGNORED, Kind, Map
+from unseen.metrics.depth import depth_errors, depth_scores
+from unseen.metrics.segmentation import confusion, segmentation_scores
+from unseen.metrics.surface_normals import angular_errors, normal_scores
+from unseen.probes.patches.codes import Codes
+
+Pairs = tuple[tuple[str, float], ...]
+
+
+def upsampled(patches: Tensor, grid: tuple[int, int], size: tuple[int, int]) -> Tensor:
+    """(c, H, W) from values (h·w, c) of patches, bilinearly, as if values were at the centres of patches."""
+    maps = patches.T.reshape(1, -1, *grid).float()
+    found: Tensor = torch.nn.functional.interpolate(maps, size=size, mode="bilinear", align_corners=False)[0]
+    return found
+
+
+@dataclass(eq=False)
+class MapScorer:
+    """Collects predictions for images one by one, and gives the scores of their kind.
+
+    `add` takes probabilities or shares (h·w, count) of an image's patches.
+    """
+
+    codes: Codes
+    grid: tuple[int, int] = (1, 1)
+    _counts: Tensor | None = None
+    _errors: list[Tensor] = field(default_factory=list)
+    _depths: list[tuple[float, float]] = field(default_factory=list)
+
+    def add(self, patches: Tensor, labels: Map) -> Tensor:
+        """Score an image; the prediction at the size of its labels is returned."""
+        return self.add_map(upsampled(patches, self.grid, (labels.shape[0], labels.shape[1])), labels)
+
+    def add_map(self, probabilities: Tensor, labels: Map) -> Tensor:
+        """Score an image by probabilities (count, H, W) at the size of its labels; the prediction is returned."""
+        device = probabilities.device
+        predicted = self.codes.decode(probabilities)
+        truth = torch.as_tensor(labels, device=device)
+        if self.codes.kind == "classes":
+            counts = confusion(predicted, truth, self.codes.count, IGNORED)
+            self._counts = counts if self._counts is None else self._counts + counts
+        elif self.codes.kind == "normals":
+            self._errors.append(angular_errors(predicted, truth, truth.any(dim=-1)).cpu())
+        elif bool((truth > 0).any()):
+            self._depths.append(depth_errors(predicted, truth, truth > 0))
+        return predicted
+
+    def scores(self) -> Pairs:
+        """(metric, value) of all images together."""
+        return tuple(self._scores())
+
+    @property
+    def class_iou(self) -> tuple[float, ...]:
+        """IoU of each class; empty for normals and depths."""
+        return segmentation_scores(self._counts).iou if self._counts is not None else ()
+
+    def _scores(self) -> Iterator[tuple[str, float]]:
+        if self.codes.kind == "classes":
+            counts = torch.zeros(self.codes.count, self.codes.count) if self._counts is None else self._counts
+            found = segmentation_scores(counts)
+            yield from (("miou", found.miou), ("pixel-accuracy", found.pixel_accuracy))
+        elif self.codes.kind == "normals":
+            errors = normal_scores(self._errors)
+            yield from (("angle-mean", errors.mean), ("angle-median", errors.median))
+            yield from zip(("within-11.25", "within-22.5", "within-30"), errors.within, strict=True)
+        else:
+            depths = depth_scores(self._depths)
+            yield from (("depth-rmse", depths.rmse), ("delta1", depths.delta1))
+
+
+MAIN_METRIC: dict[Kind, str] = {"classes": "miou", "normals": "angle-mean", "depth": "depth-rmse", "boxes": "ap"}

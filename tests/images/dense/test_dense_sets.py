@@ -1,0 +1,160 @@
+"""Readers of data sets with boxes and maps, on small copies in their true form, and on damaged ones."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from dense_trees import ade20k_tree, class_map, photograph, voc_segmentation_tree, voc_tree
+from PIL import Image
+from scipy.io import savemat
+
+from unseen.errors import UserError
+from unseen.images.dense.dense_dataset import OpenDenseDataset, open_dense_dataset
+from unseen.images.dense.labels import IGNORED, Objects
+from unseen.images.dense.sets import dense_datasets, get_dense_dataset
+
+
+def opened(name: str, root: Path) -> OpenDenseDataset:
+    """A small copy, which has other counts than the whole data set."""
+    return open_dense_dataset(replace(get_dense_dataset(name), counts={}), root)
+
+
+def test_voc_boxes_are_edges_and_parts_are_not_objects(tmp_path: Path) -> None:
+    found = opened("voc-detection", voc_tree(tmp_path))
+    assert [*found.manifest.splits] == ["train"] * 4 + ["test"]
+    objects = found.labels(0)
+    assert isinstance(objects, Objects)
+    assert objects.boxes.tolist() == [[0, 0, 10, 20], [10, 4, 40, 30]]
+    assert [found.dataset.classes[number] for number in objects.classes] == ["dog", "person"]
+    assert objects.ignored.tolist() == [False, True]
+
+
+def test_the_counts_of_a_whole_copy_are_expected(tmp_path: Path) -> None:
+    voc_tree(tmp_path)
+    with pytest.raises(UserError, match="16,551"):
+        open_dense_dataset(get_dense_dataset("voc-detection"), tmp_path)
+    assert len(open_dense_dataset(get_dense_dataset("voc-detection"), tmp_path, partial=True).manifest) == 5
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("<annotation><object>", "damaged XML"),
+        ('<!DOCTYPE a [<!ENTITY b "cc">]><annotation/>', "document type"),
+        ("<annotation><object><name>unicorn</name></object></annotation>", "unicorn"),
+        ("<annotation><object><name>dog</name></object></annotation>", "four numbers"),
+        ("<annotation><object><name>dog</name><bndbox><xmin>5</xmin><ymin>5</ymin><xmax>4</xmax><ymax>9</ymax></bndbox>"
+         "</object></annotation>", "no area"),
+        ("<annotation><object><name>dog</name><bndbox><xmin>5</xmin><ymin>5</ymin><xmax>99</xmax><ymax>9</ymax>"
+         "</bndbox></object></annotation>", "outside the image"),
+    ],
+)  # fmt: skip
+def test_a_damaged_annotation_is_named_and_the_others_are_read(tmp_path: Path, content: str, expected: str) -> None:
+    voc_tree(tmp_path)
+    path = tmp_path / "VOCdevkit/VOC2007/Annotations/000001.xml"
+    path.write_text(content)
+    found = opened("voc-detection", tmp_path)
+    with pytest.raises(UserError, match=expected) as error:
+        found.labels(0)
+    assert str(path) in str(error.value)
+    assert len(found.labels(1)) == 2
+
+
+def test_an_image_without_objects_has_none(tmp_path: Path) -> None:
+    voc_tree(tmp_path)
+    (tmp_path / "VOCdevkit/VOC2007/Annotations/000001.xml").write_text("<annotation></annotation>")
+    assert len(opened("voc-detection", tmp_path).labels(0)) == 0
+
+
+def test_a_missing_file_of_either_kind_is_named(tmp_path: Path) -> None:
+    voc_tree(tmp_path)
+    (tmp_path / "VOCdevkit/VOC2007/Annotations/000002.xml").unlink()
+    with pytest.raises(UserError, match=r"1 of 5 images lack a file, the first VOC2007/Annotations/000002\.xml"):
+        opened("voc-detection", tmp_path)
+
+
+def test_voc_maps_keep_their_palette_numbers(tmp_path: Path) -> None:
+    found = opened("voc-segmentation", voc_segmentation_tree(tmp_path))
+    values = found.labels(0)
+    assert isinstance(values, np.ndarray)
+    assert (values == 12).sum() == 25
+    assert (values == IGNORED).sum() == 7
+    assert found.dataset.classes[12] == "dog"
+
+
+def test_ade20k_counts_classes_from_1_and_ignores_0(tmp_path: Path) -> None:
+    found = opened("ade20k", ade20k_tree(tmp_path))
+    values = found.labels(1)
+    assert isinstance(values, np.ndarray)
+    assert values[0, 0] == 149
+    assert (values == IGNORED).sum() == 30 * 20 - 1
+    assert (values == 0).sum() == 30 * 20
+    assert len(found.dataset.classes) == len(set(found.dataset.classes)) == 150
+
+
+def test_labels_beyond_the_classes_and_maps_of_another_size_are_named(tmp_path: Path) -> None:
+    ade20k_tree(tmp_path)
+    place = tmp_path / "ADEChallengeData2016/annotations/training/ADE_train_00000001.png"
+    class_map(place, np.full((30, 40), 151, dtype=np.uint8))
+    with pytest.raises(UserError, match="150 is none of 150") as error:
+        opened("ade20k", tmp_path).labels(0)
+    assert str(place) in str(error.value)
+    class_map(place, np.full((20, 40), 1, dtype=np.uint8))
+    with pytest.raises(UserError, match="40 × 20"):
+        opened("ade20k", tmp_path).labels(0)
+    photograph(place, 0)
+    with pytest.raises(UserError, match="mode RGB"):
+        opened("ade20k", tmp_path).labels(0)
+    place.write_bytes(place.read_bytes()[:100])
+    with pytest.raises(UserError, match="damaged image"):
+        opened("ade20k", tmp_path).labels(0)
+
+
+def nyuv2_tree(root: Path, rooms: int = 3) -> Path:
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    base, rng = root / "nyuv2", np.random.default_rng(0)
+    base.mkdir()
+    with h5py.File(base / "nyu_depth_v2_labeled.mat", "w") as file:
+        file["images"] = rng.integers(0, 255, (rooms, 3, 40, 30), dtype=np.uint8)
+        file["depths"] = rng.uniform(0.5, 10, (rooms, 40, 30)).astype(np.float32)
+    savemat(base / "splits.mat", {"trainNdxs": [[1], [3]], "testNdxs": [[2]]})
+    for room in range(rooms):
+        colours = np.full((30, 40, 3), 128, dtype=np.uint8)
+        colours[..., 2] = 255  # towards the camera
+        (base / "normals_gt/normals").mkdir(parents=True, exist_ok=True)
+        Image.fromarray(colours).save(base / f"normals_gt/normals/{room:04d}.png")
+        mask = np.full((30, 40), 255, dtype=np.uint8)
+        mask[:5] = 0
+        class_map(base / f"normals_gt/masks/{room:04d}.png", mask)
+    return root
+
+
+def test_nyuv2_rooms_lie_on_their_side_in_the_file(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    found = opened("nyuv2-depth", nyuv2_tree(tmp_path))
+    assert [*found.manifest.splits] == ["train", "train", "test"]
+    with h5py.File(tmp_path / "nyuv2/nyu_depth_v2_labeled.mat") as file:
+        assert np.array_equal(found.source.read(1), file["images"][2].transpose(2, 1, 0))
+        assert np.array_equal(found.labels(1), file["depths"][2].T)
+
+
+def test_nyuv2_normals_have_length_1_where_they_are_known(tmp_path: Path) -> None:
+    values = opened("nyuv2-normals", nyuv2_tree(tmp_path)).labels(0)
+    assert isinstance(values, np.ndarray)
+    assert np.allclose(np.linalg.norm(values[5:], axis=2), 1)
+    assert not values[:5].any()
+    assert values[10, 10, 2] > 0.99
+
+
+def test_a_truncated_nyuv2_is_a_users_error(tmp_path: Path) -> None:
+    path = nyuv2_tree(tmp_path) / "nyuv2/nyu_depth_v2_labeled.mat"
+    path.write_bytes(path.read_bytes()[:5000])
+    with pytest.raises(UserError, match="damaged"):
+        opened("nyuv2-depth", tmp_path).labels(0)
+
+
+def test_names_are_distinct_and_a_wrong_one_is_explained() -> None:
+    assert len(dense_datasets()) >= 5
+    with pytest.raises(UserError, match="did you mean"):
+        get_dense_dataset("ade20")

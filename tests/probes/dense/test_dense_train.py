@@ -1,0 +1,117 @@
+"""Training on boxes and maps: resumed to the same weights, and able to learn a few images by heart."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from unseen.backbones.load import load_backbone
+from unseen.errors import UserError
+from unseen.images.dense.dense_dataset import OpenDenseDataset
+from unseen.images.dense.labels import Objects
+from unseen.images.dense.own_data import open_mask_folders
+from unseen.images.transform import Transform
+from unseen.probes.dense.batches import TrainingImages, ahead, flipped, map_batches
+from unseen.probes.dense.predictors import map_loss, map_predictor, predicted_map
+from unseen.probes.dense.protocols import SEGMENTATION, DenseProtocol
+from unseen.probes.dense.train import Trained, train_dense
+from unseen.probes.patches.codes import ClassCodes
+from unseen.probes.patches.scoring import MapScorer
+
+CPU = torch.device("cpu")
+TINY = replace(SEGMENTATION, name="tiny", steps=6, sides=(32, 48), tested=(48,), longest=64, rate=0.01, width=16)
+
+
+@pytest.fixture(scope="module")
+def squares(tmp_path_factory: pytest.TempPathFactory) -> OpenDenseDataset:
+    """Bright squares on dark ground, marked by their masks."""
+    root, rng = tmp_path_factory.mktemp("squares"), np.random.default_rng(0)
+    for split in ("train", "test"):
+        for kind in ("images", "masks"):
+            (root / kind / split).mkdir(parents=True)
+        for number in range(4):
+            pixels, mask = rng.integers(0, 60, (48, 48, 3), dtype=np.uint8), np.zeros((48, 48), dtype=np.uint8)
+            top, left = rng.integers(0, 24, 2)
+            pixels[top : top + 20, left : left + 20] += 180
+            mask[top : top + 20, left : left + 20] = 1
+            Image.fromarray(pixels).save(root / f"images/{split}/{number}.png")
+            Image.fromarray(mask).save(root / f"masks/{split}/{number}.png")
+    return open_mask_folders("squares", root, ["ground", "square"])
+
+
+def trained(
+    data: OpenDenseDataset, protocol: DenseProtocol, checkpoint: Path | None = None, *, stop: int | None = None
+) -> tuple[torch.nn.Module, Trained]:
+    backbone = load_backbone("timm:resnet10t", weights="random", size=64)
+    model = map_predictor(backbone, 2, protocol, seed=0)
+    images = TrainingImages(data, data.numbers("train"), backbone.spec.transform, protocol)
+
+    def watch(step: int) -> None:
+        if step == stop:
+            raise KeyboardInterrupt
+
+    batches = partial(map_batches, images, ClassCodes(2))
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        found = train_dense(model, batches, map_loss, protocol, device=CPU, every=2, checkpoint=checkpoint, watch=watch)
+    finally:
+        torch.set_num_threads(threads)
+    return model, found
+
+
+def test_a_killed_training_ends_with_the_same_weights(squares: OpenDenseDataset, tmp_path: Path) -> None:
+    whole, expected = trained(squares, TINY)
+    with pytest.raises(KeyboardInterrupt):
+        trained(squares, TINY, tmp_path / "c.pt", stop=4)
+    resumed, found = trained(squares, TINY, tmp_path / "c.pt")
+    assert found == expected
+    for name, value in whole.state_dict().items():
+        assert torch.equal(value, resumed.state_dict()[name]), name
+    with pytest.raises(UserError, match="another"):
+        trained(squares, replace(TINY, rate=0.02), tmp_path / "c.pt")
+
+
+def test_a_few_images_are_learned_by_heart(squares: OpenDenseDataset) -> None:
+    protocol = replace(TINY, steps=40, sides=(64,), tested=(64,), rate=0.05)
+    model, found = trained(squares, protocol)
+    assert found.finished
+    assert found.losses[-1] < 0.3 * found.losses[0]
+    scorer = MapScorer(ClassCodes(2), (1, 1))
+    for number in squares.numbers("train"):
+        pixels = np.array(Image.open(Path(squares.reader.place(number).replace("masks", "images"))))
+        probabilities = predicted_map(model, pixels, Transform(size=64, resize=64), protocol, CPU)
+        labels = squares.labels(number)
+        assert not isinstance(labels, Objects)
+        scorer.add_map(probabilities, labels)
+    assert dict(scorer.scores())["miou"] > 0.8
+
+
+def test_batches_depend_on_seed_and_step_alone(squares: OpenDenseDataset) -> None:
+    images = TrainingImages(squares, squares.numbers("train"), Transform(size=64, resize=64), TINY)
+    first = list(map_batches(images, ClassCodes(2), 0))
+    later = list(map_batches(images, ClassCodes(2), 4))
+    assert len(first) == 6
+    for (a, b), (c, d) in zip(first[4:], later, strict=True):
+        assert torch.equal(a, c)
+        assert torch.equal(b, d)
+
+
+def test_what_is_made_ahead_comes_in_order_and_its_errors_are_raised() -> None:
+    assert list(ahead(lambda step: step * step, range(20))) == [step * step for step in range(20)]
+
+    def fails(step: int) -> int:
+        if step == 3:
+            raise UserError("no")
+        return step
+
+    with pytest.raises(UserError):
+        list(ahead(fails, range(10)))
+
+
+def test_mirrored_boxes() -> None:
+    assert flipped(Objects.of([[1, 2, 5, 9]], [0]), 10).boxes.tolist() == [[5, 2, 9, 9]]

@@ -1,0 +1,33 @@
+"""What stores of features say of themselves."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from unseen.errors import UserError
+from unseen.features.store import MANIFEST
+from unseen.studies.features import about_finished, damaged_images, read_about
+
+
+def store(folder: Path, damaged: list[dict[str, str]]) -> Path:
+    folder.mkdir()
+    (folder / MANIFEST).write_text(json.dumps({"provenance": {"damaged": damaged}}))
+    return folder
+
+
+def test_damaged_images_are_counted_and_the_first_is_named(tmp_path: Path) -> None:
+    assert damaged_images("l1, train", store(tmp_path / "whole", [])) == ""
+    one = damaged_images("l1, train", store(tmp_path / "one", [{"id": "a.jpg", "reason": "cut off"}]))
+    assert one.startswith("l1, train: 1 damaged image was left out, first a.jpg: cut off")
+    two = [{"id": name, "reason": "cut off"} for name in ("a", "b")]
+    assert "2 damaged images were" in damaged_images("l1", store(tmp_path / "two", two))
+
+
+def test_a_store_that_is_not_finished_says_nothing(tmp_path: Path) -> None:
+    assert about_finished(tmp_path) is None
+    with pytest.raises(UserError, match="not finished"):
+        read_about(tmp_path)
+    (tmp_path / MANIFEST).write_text("{")
+    with pytest.raises(UserError, match="damaged"):
+        read_about(tmp_path)
