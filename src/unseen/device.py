@@ -1,5 +1,7 @@
 """Where work is done if nobody says: on the GPU, if PyTorch finds one."""
 
+import os
+import platform
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,3 +20,12 @@ def default_device() -> "torch.device":
     import torch
 
     return torch.device("cuda" if on_gpu() else "cpu")
+
+
+def device_name() -> str:
+    """What work is done on: the name of the GPU, or the processor's architecture and its number of cores."""
+    import torch
+
+    if on_gpu():
+        return torch.cuda.get_device_name()
+    return f"CPU ({platform.machine()}, {os.cpu_count()} cores)"

@@ -141,8 +141,10 @@ def test_effective_robustness_of_a_table() -> None:
     assert len(repr(study)) < 1000
     assert "<table" in study._repr_html_()
     chart = study.plot("out")
-    assert [(mark.x, mark.y) for mark in chart.marks] == list(zip(frame["expected"], frame["accuracy"], strict=True))
-    assert sum(bool(mark.text) for mark in chart.marks) == 5
+    _, points = chart.series
+    assert list(points.x) == list(frame["expected"])
+    assert list(points.y) == list(frame["accuracy"])
+    assert sum(bool(text) for text in points.labels) == 5
     with pytest.raises(UserError, match="no OOD test set"):
         study.plot("in")
 

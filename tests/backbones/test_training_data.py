@@ -4,7 +4,7 @@ import pytest
 
 from unseen.backbones.catalogue import catalogue
 from unseen.backbones.network import RANDOM
-from unseen.backbones.training_data import IMAGENET_21K, UNKNOWN, WEB, published_as, trained_on
+from unseen.backbones.training_data import TrainingData, published_as, trained_on
 
 FILE = f"sha256:{'0' * 64}"
 
@@ -12,38 +12,38 @@ FILE = f"sha256:{'0' * 64}"
 @pytest.mark.parametrize(
     ("name", "weights", "data"),
     [
-        ("timm:vit_base_patch16_224.augreg_in21k", "vit_base_patch16_224.augreg_in21k", IMAGENET_21K),
-        ("timm:convnext_tiny", "convnext_tiny.in12k_ft_in1k", IMAGENET_21K),
-        ("timm:convnext_base.fb_in22k_ft_in1k", "convnext_base.fb_in22k_ft_in1k", IMAGENET_21K),
-        ("timm:resnext101_32x8d.fb_wsl_ig1b_ft_in1k", "resnext101_32x8d.fb_wsl_ig1b_ft_in1k", WEB),
-        ("timm:resnet50_clip.openai", "resnet50_clip.openai", WEB),
-        ("timm:vit_base_patch14_dinov2.lvd142m", "vit_base_patch14_dinov2.lvd142m", WEB),
-        ("timm:tf_efficientnet_b4.ns_jft_in1k", "tf_efficientnet_b4.ns_jft_in1k", WEB),
-        ("timm:vit_base_patch16_siglip_224.webli", "vit_base_patch16_siglip_224.webli", WEB),
-        ("torchvision:vit_b_16.IMAGENET1K_SWAG_LINEAR_V1", "vit_b_16.IMAGENET1K_SWAG_LINEAR_V1", WEB),
-        ("openclip:ViT-B-32.laion2b_s34b_b79k", "ViT-B-32.laion2b_s34b_b79k", WEB),
-        ("openclip:my-folder", "of a folder", WEB),
+        ("timm:vit_base_patch16_224.augreg_in21k", "vit_base_patch16_224.augreg_in21k", ("imagenet-21k",)),
+        ("timm:convnext_tiny", "convnext_tiny.in12k_ft_in1k", ("imagenet-21k",)),
+        ("timm:convnext_base.fb_in22k_ft_in1k", "convnext_base.fb_in22k_ft_in1k", ("imagenet-21k",)),
+        ("timm:resnext101_32x8d.fb_wsl_ig1b_ft_in1k", "resnext101_32x8d.fb_wsl_ig1b_ft_in1k", ("web",)),
+        ("timm:resnet50_clip.openai", "resnet50_clip.openai", ("web",)),
+        ("timm:vit_base_patch14_dinov2.lvd142m", "vit_base_patch14_dinov2.lvd142m", ("web",)),
+        ("timm:tf_efficientnet_b4.ns_jft_in1k", "tf_efficientnet_b4.ns_jft_in1k", ("web",)),
+        ("timm:vit_base_patch16_siglip_224.webli", "vit_base_patch16_siglip_224.webli", ("web",)),
+        ("torchvision:vit_b_16.IMAGENET1K_SWAG_LINEAR_V1", "vit_b_16.IMAGENET1K_SWAG_LINEAR_V1", ("web",)),
+        ("openclip:ViT-B-32.laion2b_s34b_b79k", "ViT-B-32.laion2b_s34b_b79k", ("web",)),
+        ("openclip:my-folder", "of a folder", ("web",)),
         (
             "timm:vit_base_patch32_clip_224.laion2b_ft_in12k_in1k",
             "vit_base_patch32_clip_224.laion2b_ft_in12k_in1k",
-            f"{WEB} and {IMAGENET_21K}",
+            ("web", "imagenet-21k"),
         ),
-        ("timm:resnet50.a1_in1k", FILE, UNKNOWN),
-        ("timm:vit_so150m.a_tag_of_next_year", "vit_so150m.a_tag_of_next_year", UNKNOWN),
-        ("hub:facebookresearch/dino:main:dino_resnet50", "as the hub gives them", UNKNOWN),
-        ("hf:microsoft/resnet-50", "revision abc", UNKNOWN),
-        ("onnx:model.onnx", FILE, UNKNOWN),
-        ("nets/mine.py:build", f"{FILE} (mine.py)", UNKNOWN),
-        ("features", "", UNKNOWN),
-        ("timm:resnet50.a1_in1k", "resnet50.a1_in1k", ""),
-        ("timm:vit_base_patch16_224.mae", "vit_base_patch16_224.mae", ""),
-        ("torchvision:resnet50", "resnet50.IMAGENET1K_V2", ""),
-        ("registry:efficientnet_lite0", FILE, ""),
-        ("timm:vit_base_patch16_224.augreg_in21k", RANDOM, ""),
-        ("openclip:RN50", RANDOM, ""),
+        ("timm:resnet50.a1_in1k", FILE, ("unknown",)),
+        ("timm:vit_so150m.a_tag_of_next_year", "vit_so150m.a_tag_of_next_year", ("unknown",)),
+        ("hub:facebookresearch/dino:main:dino_resnet50", "as the hub gives them", ("unknown",)),
+        ("hf:microsoft/resnet-50", "revision abc", ("unknown",)),
+        ("onnx:model.onnx", FILE, ("unknown",)),
+        ("nets/mine.py:build", f"{FILE} (mine.py)", ("unknown",)),
+        ("features", "", ("unknown",)),
+        ("timm:resnet50.a1_in1k", "resnet50.a1_in1k", ()),
+        ("timm:vit_base_patch16_224.mae", "vit_base_patch16_224.mae", ()),
+        ("torchvision:resnet50", "resnet50.IMAGENET1K_V2", ()),
+        ("registry:efficientnet_lite0", FILE, ()),
+        ("timm:vit_base_patch16_224.augreg_in21k", RANDOM, ()),
+        ("openclip:RN50", RANDOM, ()),
     ],
 )
-def test_training_data(name: str, weights: str, data: str) -> None:
+def test_training_data(name: str, weights: str, data: tuple[TrainingData, ...]) -> None:
     assert trained_on(name, weights) == data
 
 

@@ -57,14 +57,18 @@ def test_the_extended_probes_come_to_the_page(tmp_path: Path, unseen: Unseen, mo
     page = (run / "report.html").read_text()
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     assert found
-    sections = {section["name"]: section for section in json.loads(found[1])["sections"]}
+    figures = json.loads(found[1])["figures"]
     for name in SECTIONS:
         assert f'<section id="{name}"' in page
-        assert sections[name]["sentences"]
-        strong = [series for plot in sections[name]["plots"] for series in plot["series"] if series["strong"]]
+        assert '<p class="answer">' in page.split(f'<section id="{name}"')[1].split("</section>")[0]
+        strong = [
+            series
+            for place, figure in figures.items() if place.rpartition("-")[0] == name
+            for series in figure["series"] if series.get("strong")
+        ]  # fmt: skip
         assert {series["name"].partition(", ")[0] for series in strong} == {"mine"}
     # The regression is there with all samples, so networks are relative to it.
     accuracy = {(s.domain, s.probe): s.value for s in read_run(run).scores if s.metric == "top1" and s.shots is None}
-    line = next(s for s in sections["networks"]["plots"][0]["series"] if s["name"] == "mine, mlp-linear")
+    line = next(s for s in figures["networks-0"]["series"] if s["name"] == "mine, mlp-linear")
     expected = [100 * accuracy[d, "mlp-linear"] / accuracy[d, "logistic"] - 100 for d in ("l1", "l2")]
     assert np.allclose(line["y"], expected)

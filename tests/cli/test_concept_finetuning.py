@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,11 @@ def test_it_joins_the_run_and_its_page(tiny: TinyImageNet, run: Path, unseen: Un
         assert value * 3 * TEST == pytest.approx(round(value * 3 * TEST))  # a share of the domain's test images
         assert value > 0.6  # three colours under noise; chance is a third
     after = read_run(run)
-    assert (after.notice, after.domains, after.backbones) == (before.notice, before.domains, before.backbones)
+    assert (after.notice, after.domains) == (before.notice, before.domains)
+    assert all(
+        each.finetuning and each.features and each.finetuning == each.features.backbone for each in after.backbones
+    )
+    assert [replace(each, finetuning=None) for each in after.backbones] == before.backbones
     assert [score for score in after.scores if score.probe == "logistic"] == list(before.scores)
     features = {s.domain: s.value for s in before.scores if s.metric == "top1"}
     lines = [line.split()[1:] for line in first.out.partition("features relative to it")[2].splitlines()[1:]]
@@ -171,4 +176,4 @@ def test_without_features_to_check_it_says_so(tiny: TinyImageNet, run: Path, uns
     answer = unseen(*FINETUNE, run, *place(tiny), *QUICK, "--domains", "l2", "--dry-run")
     assert answer.code == 0, answer.err
     assert "no features of" in answer.err
-    assert "fine-tuning" not in json.loads((run / RUN).read_text())["provenance"]
+    assert [each["probe"] for each in json.loads((run / RUN).read_text())["protocols"]] == ["logistic"]

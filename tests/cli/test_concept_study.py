@@ -322,10 +322,10 @@ def test_a_folder_keeps_to_one_study(tiny: TinyImageNet, features: Path, tmp_pat
     before = files(tmp_path)
     answer = unseen(*words, "--seeds", 1, "--workers", 1, "--out", tmp_path / "run")
     assert answer.code == 2
-    assert "a run with other protocol ('cog-v2-short: " in answer.err
+    assert "a run that differs in the protocol of the logistic probe (cog-v2-short, " in answer.err
     # Nor are features extracted that could not be used.
     words = ("concepts", *options(tiny), "--domains", "l2", "--out", tmp_path / "run")
-    assert "a run with other backbone" in unseen(*words, "--preprocessing", "own", "--fast").err
+    assert "a run that differs in the " in unseen(*words, "--preprocessing", "own", "--fast").err
     assert files(tmp_path) == before
 
 
@@ -351,7 +351,7 @@ def test_seen_images_may_be_called_anything(tiny: TinyImageNet, tmp_path: Path, 
     assert answer.code == 0, answer.err
     data = read_run(tmp_path / "run")
     assert [domain.title for domain in data.domains] == ["fishes"]
-    assert {"train images of fishes", "test images of fishes"} <= data.provenance.keys()
+    assert {(each.domain, each.split) for each in data.images} == {("fishes", "train"), ("fishes", "test")}
 
 
 def test_images_that_were_left_out_are_told_on_the_page(tmp_path: Path, unseen: Unseen) -> None:

@@ -107,7 +107,7 @@ def test_from_images_to_the_page(unseen: Unseen, tmp_path: Path, backbone: str) 
     assert pd.read_csv(out / "scores.csv")["backbone"].nunique() == 2
     code, _, error = unseen(*options, "--datasets", "digits", "--protocol", "ericsson-2021-exact")
     assert code == 2
-    assert "a run with other protocol" in error
+    assert "a run that differs in the protocol of the many-shot probe (ericsson-2021," in error
 
 
 def write_features(folder: Path, **images: int) -> None:
@@ -312,7 +312,7 @@ def test_two_checkpoints_of_one_architecture(unseen: Unseen, tmp_path: Path, mon
     # What cannot be is refused before anything is extracted.
     monkeypatch.setattr(request, "extract_dataset", no_extraction)
     for words, message in (
-        (("--backbone", ids[1], "--name", "MoCo-v2"), "a run with other features by MoCo-v2"),
+        (("--backbone", ids[1], "--name", "MoCo-v2"), "a run that differs in the weights of MoCo-v2"),
         ((*both, "--name", "a"), "1 name, 2 backbones"),
         ((*both, "--name", "a", "--name", "a"), "2 backbones are called a"),
         (("--backbone", ids[0], "--backbone", ids[0]), "2 backbones are called timm:test_resnet@moco.pth"),
@@ -379,5 +379,5 @@ def test_a_quick_look_is_called_one(unseen: Unseen, tmp_path: Path, backbone: st
     # The rest does not join the part in one folder.
     code, _, error = unseen(*options)
     assert code == 2
-    assert "a run with other images taken of digits" in error
+    assert "a run that differs in the limit on the images of digits" in error
     assert "--limit is at least 1" in unseen(*options, "--limit", 0).err

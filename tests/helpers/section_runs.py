@@ -3,16 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-import pandas as pd
-
 from unseen.papers import published
 from unseen.papers.comparability import ScoredData, published_domain
-from unseen.report.core.sections import Section
+from unseen.report.concepts.context import ConceptContext, complete
+from unseen.report.core.discover import build_sections
+from unseen.report.core.model import Section
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.score import Score
-from unseen.runs.tables import score_table, summarise
 
 DOMAINS = ["in1k", "l1", "l2", "l3", "l4", "l5"]
+PUBLISHED = ("published", "ranks", "effective", "published-few-shots")
+EXTENDED = ("dimensions", "networks", "clusters", "geometry")
 Key = tuple[str, str, int | None, str]
 
 
@@ -42,12 +43,24 @@ def whole_data(data: RunData) -> list[ScoredData]:
     ]
 
 
-def summary(data: RunData) -> pd.DataFrame:
-    return summarise(score_table(data.scores))
+def sections(data: RunData) -> list[Section]:
+    """All sections of the page of a run."""
+    return build_sections("concepts", ConceptContext(complete(data)))
 
 
-def named(sections: list[Section], name: str) -> Section:
-    return next(section for section in sections if section.name == name)
+def published_sections(data: RunData) -> list[Section]:
+    """Those that set a run beside the published models."""
+    return [section for section in sections(data) if section.name in PUBLISHED]
+
+
+def extended_sections(data: RunData) -> list[Section]:
+    """Those on the probes beside the regression."""
+    return [section for section in sections(data) if section.name in EXTENDED]
+
+
+def named(data: RunData, name: str) -> Section:
+    """One section of the page of a run."""
+    return next(section for section in sections(data) if section.name == name)
 
 
 def like(model: str, more: float = 0.0) -> dict[Key, float]:

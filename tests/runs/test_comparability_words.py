@@ -4,11 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from section_runs import like, named, run, summary
+from section_runs import like, named, published_sections, run
 
-from unseen.report.concepts.extended_sections import extended_sections
 from unseen.report.concepts.page import write_report
-from unseen.report.concepts.published_sections import published_sections
 from unseen.runs.comparability_words import comparison_notices
 from unseen.runs.data import RunData
 
@@ -31,7 +29,7 @@ def test_an_own_draw_of_all_images_stands_among_the_published_with_a_word() -> N
     assert sentence.startswith("Set beside the numbers of ImageNet-CoG, but not expected to agree")
     assert "the test images of L1, L2, L3, L4 and L5 are our own draw" in sentence
     for name in ("published", "ranks"):
-        assert sentence in named(published_sections(data, summary(data)), name).sentences
+        assert sentence in named(data, name).sentences
 
 
 def test_few_images_and_left_out_concepts_are_not_among_the_published(tmp_path: Path) -> None:
@@ -44,9 +42,9 @@ def test_few_images_and_left_out_concepts_are_not_among_the_published(tmp_path: 
         "numbers in L4 and L5 too)."
     )
     # IN-1K is whole: it alone has a place, and no rank over all domains.
-    sections = published_sections(data, summary(data))
+    sections = published_sections(data)
     assert [section.name for section in sections] == ["published", "published-few-shots"]
-    assert [text for _, text in sections[0].plots[0].x_ticks] == ["IN-1K"]
+    assert [text for _, text in sections[0].figures[0].x_ticks] == ["IN-1K"]
     write_report(data, tmp_path / "page.html")
     assert sentence in (tmp_path / "page.html").read_text()
 
@@ -57,7 +55,7 @@ def test_the_short_protocol_is_not_among_the_published() -> None:
     assert comparison_notices(data) == [
         "Not set beside the numbers of ImageNet-CoG: the protocol is cog-v2-short, not cog-v2."
     ]
-    assert published_sections(data, summary(data)) == []
+    assert published_sections(data) == []
 
 
 def test_of_several_backbones_those_that_differ_are_named() -> None:
@@ -66,8 +64,8 @@ def test_of_several_backbones_those_that_differ_are_named() -> None:
     data = replace(data, scored=scored)
     [sentence] = comparison_notices(data)
     assert sentence.count("(other)") == 2  # training and test images
-    levels = named(published_sections(data, summary(data)), "published")
-    points = {series.name: len(series.x) for series in levels.plots[0].series if series.strong}
+    levels = named(data, "published")
+    points = {series.name: len(series.x) for series in levels.figures[0].series if series.strong}
     assert points == {"mine": 6, "other": 5}
 
 
@@ -75,5 +73,5 @@ def test_the_first_versions_numbers_are_not_behind_other_images() -> None:
     values = {("in1k", "kmeans", None, "purity"): 0.5, ("in1k", "logistic", None, "top1"): 0.7}
     data = run(values, published="cog-v2")
     few = changed(data, ("in1k",), images=FEW)
-    lines = [len(named(extended_sections(d, summary(d)), "clusters").plots[0].series) for d in (data, few)]
+    lines = [len(named(d, "clusters").figures[0].series) for d in (data, few)]
     assert lines == [8, 1]

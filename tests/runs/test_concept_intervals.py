@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from unseen.features.about import BackboneAbout
 from unseen.metrics.resampling import accuracy_per_concept, interval_over_concepts
 from unseen.runs.data import ConceptHits, RunData
 from unseen.runs.kept_labels import labelled
 from unseen.runs.merge import merge_runs
 from unseen.runs.record import read_results, read_run
 from unseen.runs.results import RESULTS
+from unseen.runs.setup import Extraction
 
 CLASSES, EACH = 8, 12
 
@@ -78,7 +80,7 @@ def part(data: RunData, seed: int, *found: ConceptHits) -> RunData:
 
 def test_seeds_of_two_machines_are_in_one_interval(run: Path) -> None:
     data = read_run(run)
-    data = replace(data, backbones=[replace(data.backbones[0], made={"features": "weights"})])
+    data = replace(data, backbones=[replace(data.backbones[0], features=Extraction(BackboneAbout(weights="w")))])
     parts = [("one", part(data, 0, hits(0, (9, 5, 1)))), ("two", part(data, 1, hits(1, (8, 6, 2))))]
     merged = merge_runs(parts)
     expected = interval_over_concepts(np.array([[0.9, 0.5, 0.1], [0.8, 0.6, 0.2]]))

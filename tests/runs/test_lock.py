@@ -4,6 +4,7 @@ import errno
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from multiprocessing import get_context
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -13,11 +14,12 @@ import pytest
 
 from unseen.errors import UserError
 from unseen.probes.by_name.classifier import ShiftJob
-from unseen.runs.data import Backbone, Domain, FeatureKey, RunData
+from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.job import job_key
 from unseen.runs.lock import UnlockedWarning, folder_lock
-from unseen.runs.record import add_jobs, extend_run, read_run
+from unseen.runs.record import extend_run, read_run
 from unseen.runs.results import RESULTS, write_result
+from unseen.runs.setup import FeatureKey, ProtocolUsed
 from unseen.studies.shifts.evaluate import write_tables
 from unseen.studies.shifts.predictions import LABELS, add_predictions, read_predictions
 from unseen.studies.study import Silent
@@ -37,8 +39,8 @@ def part(name: str) -> RunData:
         domains=[Domain("val", "val"), Domain(f"domain of {name}", name)],
         backbones=[Backbone(name, "yours")],
         baseline=name,
-        provenance={f"backbone {name}": name},
-        features=[FeatureKey(name, "val", job_key(shift_job(name)))],
+        remarks={f"backbone {name}": name},
+        features=[FeatureKey(name, "val", {"test": job_key(shift_job(name))})],
         study="shifts",
     )
 
@@ -49,7 +51,7 @@ def add_parts(folder: Path, process: int, barrier: Barrier) -> None:
     for number in range(ROUNDS):
         name = f"{process}-{number}"
         extend_run(folder, part(name), [job_key(shift_job(name))])
-        add_jobs(folder, [f"more {name}"], {f"about {name}": name})
+        extend_run(folder, replace(part(name), protocols=[ProtocolUsed(name, name)]), [f"more {name}"])
         add_predictions(folder / "predictions", name, {"val": (TRUTH, TRUTH)})
         write_result(folder / RESULTS, shift_job(name), {"correct": 2, "images": 3, "classes": 2, "damaged": 0}, 0.1)
         write_tables(folder, Silent(), name)
@@ -70,7 +72,7 @@ def test_three_processes_that_extend_one_folder_lose_nothing(tmp_path: Path) -> 
     assert {backbone.name for backbone in data.backbones} == names
     assert {domain.title for domain in data.domains} == names | {"val"}
     assert {score.backbone for score in data.scores} == names
-    assert set(data.provenance.values()) == names
+    assert set(data.remarks.values()) == {each.probe for each in data.protocols} == names
     assert f"{len(names)} of {2 * len(names)} jobs" in data.notice
     assert set(read_predictions(tmp_path / "predictions" / "val.npz")) == {LABELS, *names}
     rows = (tmp_path / "accuracies.csv").read_text().splitlines()[1:]

@@ -3,79 +3,188 @@
 import json
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from unseen.errors import UserError
-from unseen.runs.data import Backbone, Domain, Example, FeatureKey, RunData, Step
+from unseen.features.about import BackboneAbout
+from unseen.images.transform import Transform
+from unseen.papers.comparability import ScoredData
+from unseen.probes.protocol import COG_V2, COG_V2_SHORT
+from unseen.runs.cautions import caution
+from unseen.runs.data import Backbone, Domain, Example, RunData, Step
 from unseen.runs.flaws import Flaw
 from unseen.runs.merge import merge_runs
 from unseen.runs.notices import SENTENCES, Notice, notice, told
-from unseen.runs.record import FORMAT, extend_run, read_record, write_run
+from unseen.runs.provenance import provenance
+from unseen.runs.record import FORMAT, MEASURED, RUN, extend_run, read_record, refuse_other_run, write_run
+from unseen.runs.setup import (
+    Extraction,
+    FeatureKey,
+    ImagesUsed,
+    LevelsUsed,
+    ProtocolUsed,
+    Setup,
+    SplitsUsed,
+)
 
+ABOUT = BackboneAbout("timm:x", "x.in1k", "layer3", "avg", 8, 1000, Transform(), "d" * 64)
+MADE = Extraction(ABOUT, "half", fast=False, exif=False)
 FULL = RunData(
     title="t",
     scores=(),
-    domains=[Domain("l1", "L1", False, 0.5, ["a (n1)"], [Example(b"png", "a cat")], 3, 20)],
-    backbones=[Backbone("b", "yours", "8 features", ["web data"], 0.5, {"features": "weights, layer x"})],
+    domains=[Domain("l1", "L1", False, 0.5, ["a (n1)"], [Example(b"png", "a cat")], 3, 20, "CC BY 4.0")],
+    backbones=[Backbone("b", "yours", "8 features", [caution("layer", layer="layer3")], 0.5, ["web"], MADE, ABOUT)],
     baseline="b",
     told=[notice("short-protocol", protocol="cog-v2-short", trials=10, epochs=30), told("in1k is so.", "in1k")],
     steps=[Step("rule", 1, 2)],
-    provenance={"protocol": "p"},
+    protocols=[ProtocolUsed.of("logistic", COG_V2)],
+    levels=LevelsUsed("cog-v2", "0" * 16),
+    splits=SplitsUsed(0, 50, 1300),
+    images=[ImagesUsed("l1", "train", 13_153_500, "imagenet-21k-winter-2021", blurred=False, pool=True)],
+    seeds=[0, 1],
+    remarks={"machine": "two cores"},
     published="cog-v2",
     flaws=[Flaw("zero-rows", "b", "l1", "train", 1, 2, ("0",))],
-    scored=[],
-    features=[FeatureKey("b", "l1", "k")],
+    scored=[ScoredData("b", "l1", "cog-v2", 3, {"train": 20, "test": 5}, "ours")],
+    features=[FeatureKey("b", "l1", {"train": "k", "test": "q"}, {"train": "train.npz"})],
     study="tasks",
 )
 
 
 def rewrite(folder: Path, **changes: object) -> None:
-    record = json.loads((folder / "run.json").read_text()) | changes
-    (folder / "run.json").write_text(json.dumps({key: value for key, value in record.items() if value is not None}))
+    record = json.loads((folder / RUN).read_text()) | changes
+    (folder / RUN).write_text(json.dumps({key: value for key, value in record.items() if value is not None}))
 
 
 def test_a_record_comes_back_as_it_was_written(tmp_path: Path) -> None:
     write_run(tmp_path, FULL, ["k"])
     data, keys = read_record(tmp_path)
-    assert (data, keys) == (FULL, ["k"])
-    record = json.loads((tmp_path / "run.json").read_text())
-    measured = {"scores", "concept_accuracy", "concept_hits"}
-    assert record.keys() == {field.name for field in fields(RunData)} - measured | {"format", "keys"}
+    assert (replace(data, written=None), keys) == (FULL, ["k"])
+    record = json.loads((tmp_path / RUN).read_text())
+    assert record.keys() == {field.name for field in fields(RunData)} - {*MEASURED} | {"format", "keys"}
 
 
-def test_a_run_of_format_1_is_read(tmp_path: Path) -> None:
+def test_it_says_when_with_what_and_where_it_was_written(tmp_path: Path) -> None:
     write_run(tmp_path, FULL, ["k"])
-    text = f"{SENTENCES['blurred-faces']} A short form."
-    backbone = {"name": "b", "category": "yours", "description": "", "cautions": []}
-    rewrite(
-        tmp_path, format=1, notice=text, told=None, study=None, backbones=[backbone],
-        features=None, provenance={"ImageNet top-1 of b": "71.5", "backbone b": "w", "features of l1 by b": "k"},
-    )  # fmt: skip
-    data, _ = read_record(tmp_path)
-    assert data.told == [Notice("blurred-faces"), told("A short form.")]
-    assert data.notice == text
-    assert (data.study, data.backbones[0].imagenet_top1) == ("concepts", pytest.approx(0.715))
-    assert data.provenance.keys() == {"backbone b", "features of l1 by b"}
-    assert (data.backbones[0].made, data.features) == ({"features": "w"}, [FeatureKey("b", "l1", "k")])
-    extended, _ = extend_run(tmp_path, replace(data, told=[notice("blurred-faces")]), ["k2"])
-    assert [each.code for each in extended.told] == ["blurred-faces", "told"]
-    assert json.loads((tmp_path / "run.json").read_text())["format"] == FORMAT
+    content = (tmp_path / RUN).read_bytes()
+    extend_run(tmp_path, FULL, ["k"])
+    assert (tmp_path / RUN).read_bytes() == content  # nothing was added, and nothing changed
+    rewrite(tmp_path, written={"first": "2020-01-01T00:00:00Z", "last": "2020-01-01T00:00:00Z", "versions": {},
+                               "device": "", "command": ""})  # fmt: skip
+    data, _ = extend_run(tmp_path, FULL, ["more"])
+    assert data.written
+    assert data.written.first == "2020-01-01T00:00:00Z" < data.written.last
+    assert {"unseen", "torch", "numpy"} <= data.written.versions.keys()
+    assert data.written.device
+    shown = provenance(data)
+    assert shown["date"].startswith("2020-01-01 00:00 UTC, last changed 20")
+    assert {"versions", "device"} <= shown.keys()
+
+
+def other(**changes: Any) -> Backbone:
+    return replace(FULL.backbones[0], **changes)
 
 
 @pytest.mark.parametrize(
-    ("changes", "match"),
+    ("planned", "field", "first", "second"),
     [
-        ({"format": FORMAT + 1}, f"of format {FORMAT + 1}, .*update unseen"),
-        ({"told": [{"code": "new", "arguments": [], "domain": "", "runs": []}]}, r"unknown to this version \(new\)"),
-        ({"told": [{"code": "few-images"}]}, "damaged"),
+        (Setup(protocols=[ProtocolUsed.of("logistic", COG_V2_SHORT)]), "protocol", "cog-v2", "cog-v2-short"),
+        (Setup(protocols=[ProtocolUsed.of("logistic", COG_V2.sequential)]), "round_size", "10", "1"),
+        (Setup(levels=LevelsUsed("mine", "1" * 16)), "levels", "cog-v2, 0000000000000000", "mine, 1111111111111111"),
+        (Setup(splits=SplitsUsed(0, 50, 732)), "max_train of the splits", "1300", "732"),
+        (Setup(images=[ImagesUsed("l2", "test", 7, pool=True)]), "number of the images of the levels", "13153500", "7"),
+        (Setup(extractions={"b": replace(MADE, precision="single")}), "precision of b", "half", "single"),
+        (
+            Setup(extractions={"b": replace(MADE, backbone=replace(ABOUT, transform=Transform(resize=None)))}),
+            "resize of b", "224", "none",
+        ),
+        (Setup(finetunings={"b": replace(ABOUT, pool="cls")}), "pooling of b in fine-tuning", "avg", "cls"),
+        (Setup(features=[FeatureKey("b", "l1", {"test": "other"})]), "test features of l1 by b", "q", "other"),
+        (Setup(limits={"l1": None}), "limit on the images of l1", "20", "none"),
     ],
-)
-def test_what_this_version_cannot_read_is_one_sentence(tmp_path: Path, changes: dict[str, object], match: str) -> None:
+)  # fmt: skip
+def test_another_run_is_refused_with_the_field_and_both_values(
+    tmp_path: Path, planned: Setup, field: str, first: str, second: str
+) -> None:
     write_run(tmp_path, FULL, ["k"])
-    rewrite(tmp_path, **changes)
-    with pytest.raises(UserError, match=match):
-        read_record(tmp_path)
+    with pytest.raises(UserError) as raised:
+        refuse_other_run(tmp_path, planned)
+    assert field in str(raised.value)
+    assert f"({first}, not {second})" in str(raised.value)
+
+
+def test_what_one_part_does_not_know_is_no_difference(tmp_path: Path) -> None:
+    write_run(tmp_path, FULL, ["k"])
+    unknown = other(features=Extraction(BackboneAbout(weights="x.in1k")), finetuning=None, training_data=None)
+    bare = RunData("t", (), [replace(FULL.domains[0])], [unknown], "b", study="tasks")
+    data, _ = extend_run(tmp_path, bare, ["k2"])
+    assert (data.levels, data.splits, list(data.protocols)) == (FULL.levels, FULL.splits, FULL.protocols)
+    assert (data.backbones[0].finetuning, data.backbones[0].training_data) == (ABOUT, ["web"])
+
+
+def earlier(folder: Path, **changes: object) -> None:
+    """A run as formats 1 and 2 had it: in words what is in fields now."""
+    write_run(folder, FULL, ["k"])
+    gone = dict.fromkeys(("protocols", "levels", "splits", "images", "seeds", "remarks", "written"))
+    domain = {key: value for key, value in json.loads((folder / RUN).read_text())["domains"][0].items()
+              if key != "licence"}  # fmt: skip
+    labels = {
+        "protocol": "cog-v2: 30 trials of 100 epochs, rounds of 10 trials", "levels": f"cog-v2, {'0' * 16}",
+        "images of the levels": "ImageNet-21K, Winter 2021", "train images of in1k": "1,234 images of no release that "
+        "is known", "splits": "drawn with seed 0: 50 test and at most 1300 training images a concept",
+        "unseen": "0.1.0",
+    }  # fmt: skip
+    rewrite(folder, **gone | {"domains": [domain], "provenance": labels} | changes)
+
+
+WORDS = (
+    f"x.in1k, tensors {'d' * 16}, layer layer3, pooling avg, shortest side to 224, bicubic, crop 224, half precision"
+)
+
+
+def test_a_run_of_format_2_is_read_as_far_as_its_words_go(tmp_path: Path) -> None:
+    backbone = {"name": "b", "category": "yours", "description": "", "cautions": ["web data"], "imagenet_top1": 0.5,
+                "made": {"features": WORDS}}  # fmt: skip
+    earlier(tmp_path, format=2, backbones=[backbone], features=[{"backbone": "b", "domain": "l1", "key": "k, q"}])
+    data, _ = read_record(tmp_path)
+    assert data.protocols == [ProtocolUsed("logistic", "cog-v2", {"trials": 30, "epochs": 100, "round_size": 10})]
+    assert (data.levels, data.splits) == (FULL.levels, FULL.splits)
+    assert [(each.domain, each.release, each.images, each.pool) for each in data.images] == [
+        ("l1", "imagenet-21k-winter-2021", None, True), ("l1", "imagenet-21k-winter-2021", None, True),
+        ("in1k", None, 1234, False),
+    ]  # fmt: skip
+    known = data.backbones[0]
+    assert [each.text for each in known.cautions] == ["web data"]
+    assert known.features == Extraction(BackboneAbout(weights="x.in1k", digest="d" * 16, layer="layer3", pool="avg"),
+                                        "half")  # fmt: skip
+    assert data.features == [FeatureKey("b", "l1", {"train": "k", "test": "q"})]
+    assert (data.written, provenance(data)["unseen"]) == (None, "0.1.0")
+    # What is known of it is as today's, so that it goes on; what differs in a known field does not.
+    extend_run(tmp_path, FULL, ["k2"])
+    assert json.loads((tmp_path / RUN).read_text())["format"] == FORMAT
+    with pytest.raises(UserError, match=r"weights of b \(x.in1k, not y.in1k\)"):
+        extend_run(tmp_path, replace(FULL, backbones=[other(features=Extraction(BackboneAbout(weights="y.in1k")))]), [])
+
+
+def test_a_run_of_format_1_is_read(tmp_path: Path) -> None:
+    text = f"{SENTENCES['blurred-faces']} A short form. {FULL.told[0].sentence}"
+    backbone = {"name": "b", "category": "yours", "description": "", "cautions": []}
+    earlier(
+        tmp_path, format=1, notice=text, told=None, study=None, backbones=[backbone], features=None,
+        provenance={"ImageNet top-1 of b": "71.5", "backbone b": "w", "features of l1 by b": "k"},
+    )  # fmt: skip
+    data, _ = read_record(tmp_path)
+    assert data.told == [Notice("blurred-faces"), told("A short form."), FULL.told[0]]
+    assert data.notice == text
+    assert (data.study, data.backbones[0].imagenet_top1) == ("concepts", pytest.approx(0.715))
+    assert data.remarks.keys() == {"backbone b", "features of l1 by b"}
+    assert data.backbones[0].features == Extraction(BackboneAbout(weights="w"))
+    assert data.features == [FeatureKey("b", "l1", {"all": "k"})]
+    extended, _ = extend_run(tmp_path, replace(data, told=[notice("blurred-faces")]), ["k2"])
+    assert [each.code for each in extended.told] == ["blurred-faces", "told", "short-protocol"]
+    assert json.loads((tmp_path / RUN).read_text())["format"] == FORMAT
 
 
 def test_merged_runs_say_what_all_say_once_and_name_who_says_the_rest() -> None:
@@ -84,3 +193,4 @@ def test_merged_runs_say_what_all_say_once_and_name_who_says_the_rest() -> None:
     merged = merge_runs([("a", first), ("b", second)])
     assert {each.sentence: each.runs for each in merged.told} == {"One.": ("a",), "Two.": ()}
     assert merged.notice == "a: One. Two."
+    assert provenance(merged).keys() == {f"{run}: {label}" for run in "ab" for label in provenance(FULL)}

@@ -14,7 +14,7 @@ from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.executors.here import run_here
 from unseen.runs.record import read_run
 from unseen.runs.results import missing
-from unseen.studies.study import Plan, Prepared, Silent, Watch, plan_study, run_study
+from unseen.studies.study import Plan, Prepared, Silent, Watch, plan_study, run_prepared, run_study
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Constant:
         return Plan("constant", [{"domain": "l1"}], self.seeds, left, probing=left / 2)
 
     def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[LogisticJob]:
-        run = RunData("constant", (), [Domain("l1", "L1")], [Backbone("a", "yours")], "a", provenance={"p": "1"})
+        run = RunData("constant", (), [Domain("l1", "L1")], [Backbone("a", "yours")], "a", remarks={"p": "1"})
         watch.tell("prepared")
         return Prepared(run, self.jobs(), self.work, lambda *_: 7.0, lambda folder: (folder / "beside").touch())
 
@@ -113,6 +113,16 @@ def test_a_run_can_be_written_when_its_first_job_is_done(tmp_path: Path, monkeyp
         run_study(Constant(2, fails=True), tmp_path)
     assert [notice.code for notice in read_run(tmp_path).told] == ["unfinished"]
     assert len(run_study(Constant(2), tmp_path).scores) == 4
+
+
+def test_a_run_may_take_the_place_of_another(tmp_path: Path) -> None:
+    prepared = Constant(3).prepare(tmp_path, 1, Silent())
+    run_prepared(prepared, tmp_path)
+    other = replace(Constant(2).prepare(tmp_path, 1, Silent()), run=replace(prepared.run, title="other"), replaces=True)
+    data = run_prepared(other, tmp_path)
+    assert (data.title, len(data.scores)) == ("other", 4)
+    assert len(read_run(tmp_path).scores) == 4
+    assert len(list(tmp_path.glob("results/*.json"))) == 3  # results are kept
 
 
 def test_a_full_disk_stops_it_before_it_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

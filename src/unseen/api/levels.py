@@ -16,7 +16,7 @@ from unseen.ontology.space import LcsRule
 if TYPE_CHECKING:
     import pandas as pd
 
-    from unseen.report.core.chart import Chart
+    from unseen.report.core.model import Figure
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,11 +40,11 @@ class ConceptLevels(Levels):
             [[getattr(concept, name) for name in COLUMNS] for concept in self.concepts], columns=COLUMNS
         )
 
-    def plot(self, figure: Literal["ranking", "images"] = "ranking") -> "Chart":
+    def plot(self, figure: Literal["ranking", "images"] = "ranking") -> "Figure":
         """Similarity to the seen concepts by rank with the levels marked, or the number of images of each concept.
 
         Returns:
-            A chart: the last line of a notebook's cell shows it, and `.save("levels.svg")` writes it.
+            A figure: the last line of a notebook's cell shows it, and `.save("levels.svg")` writes it.
         """
         from unseen.report.levels.charts import images_chart, ranking_chart
 

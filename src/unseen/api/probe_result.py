@@ -11,7 +11,7 @@ from unseen.words import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-    from unseen.report.core.chart import Chart
+    from unseen.report.core.model import Figure
 
 SHOWN = 6
 """Means that a repr has."""
@@ -48,45 +48,46 @@ class ProbeResult:
         table = summarise(score_table(self.scores))
         return table[["probe", "protocol", "shots", "metric", "mean", "deviation", "low", "high", "seeds"]]
 
-    def plot(self, metric: str | None = None) -> "Chart":
+    def plot(self, metric: str | None = None) -> "Figure":
         """The scores over the number of training samples per class, one line per variant; "all" is their mean number.
 
         Args:
             metric: one of those that were scored, by default the first.
 
         Returns:
-            A chart: the last line of a notebook's cell shows it, and `.save("figure.svg")` writes it.
+            A figure: the last line of a notebook's cell shows it, and `.save("figure.svg")` writes it.
         """
         from unseen.errors import UserError
-        from unseen.report.core.chart import Chart, Line, Mark, level_colour
+        from unseen.report.core.looks import level_colour
+        from unseen.report.core.model import Figure, Series
 
         table = self.summary()
         metrics = list(dict.fromkeys(table["metric"]))
         chosen = metric or metrics[0]
         if chosen not in metrics:
             raise UserError(f"{chosen} was not scored, only {', '.join(metrics)}")
-        lines, marks = [], []
+        lines = []
         for number, (variant, part) in enumerate(table[table["metric"] == chosen].groupby("probe", sort=False), 1):
             points = sorted(
                 (self.samples if shots == "all" else float(shots), float(mean), shots)
                 for shots, mean in zip(part["shots"], part["mean"], strict=True)
             )
-            colour = level_colour(number)
-            hover = [f"{variant}, {shots} shots: {mean:.4f}" for _, mean, shots in points]
-            lines.append(Line(variant, [x for x, *_ in points], [y for _, y, _ in points], colour, hover))
-            marks += [
-                Mark(x, y, "all" * (shots == "all"), colour, text)
-                for (x, y, shots), text in zip(points, hover, strict=True)
-            ]
-        return Chart(
+            lines.append(
+                Series(
+                    variant, [x for x, *_ in points], [y for _, y, _ in points], level_colour(number), strong=True,
+                    labels=["all" * (shots == "all") for *_, shots in points],
+                    hover=[f"{variant}, {shots} shots: {mean:.4f}" for _, mean, shots in points],
+                )
+            )  # fmt: skip
+        places = [x for line in lines for x in line.x]
+        return Figure(
             title=f"{self.probe}: {chosen}",
             caption=f"Mean over {self._repeated()}; {len(self.classes)} classes",
             x_label="training samples per class (logarithmic)",
             y_label=chosen,
-            lines=tuple(lines),
-            marks=tuple(marks),
+            series=tuple(lines),
             log_x=True,
-            x_range=(0.8 * min(mark.x for mark in marks), 1.25 * max(mark.x for mark in marks)),
+            x_range=(0.8 * min(places), 1.25 * max(places)),
         )
 
     def __repr__(self) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from unseen.api.run import Run
 from unseen.errors import UserError, did_you_mean
+from unseen.extras import naming_extras
 from unseen.metrics.robustness import PAPER
 from unseen.studies.shifts.study import ShiftSettings, ShiftStudy, study_shifts
 from unseen.studies.shifts.table import FitOn, shift_table
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from unseen.features.settings import Precision
     from unseen.metrics.robustness import Method
-    from unseen.report.core.chart import Chart
+    from unseen.report.core.model import Figure
     from unseen.studies.shifts.plans import ModelPlan
     from unseen.studies.study import Plan
 
@@ -30,16 +31,17 @@ NAMED = 5
 class Robustness(ShiftStudy):
     """A study of shifts that can be drawn."""
 
-    def plot(self, ood: str | None = None) -> "Chart":
+    def plot(self, ood: str | None = None) -> "Figure":
         """Accuracies on an OOD test set over those expected from the ID ones; above the line is effective robustness.
 
         Args:
             ood: the test set, by default the first.
 
         Returns:
-            A chart: the last line of a notebook's cell shows it, and `.save("robustness.svg")` writes it.
+            A figure: the last line of a notebook's cell shows it, and `.save("robustness.svg")` writes it.
         """
-        from unseen.report.core.chart import GREY, Chart, Line, Mark, level_colour
+        from unseen.report.core.looks import GREY, level_colour
+        from unseen.report.core.model import Figure, Series
 
         names = [fit.ood for fit in self.fits]
         chosen = ood or names[0]
@@ -51,25 +53,23 @@ class Robustness(ShiftStudy):
         farthest = sorted(scores, key=lambda score: -abs(score.rho))[:NAMED]
         groups = list(dict.fromkeys(score.group for score in scores))
         ends = [min(score.expected for score in scores), max(score.expected for score in scores)]
-        marks = (
-            Mark(
-                score.expected, score.accuracy, score.model if score in farthest else "",
-                level_colour(1 + groups.index(score.group)), f"{score.model} ({score.group}): ρ {score.rho:+.4f}",
-            )
-            for score in scores
-        )  # fmt: skip
-        legend = [
-            Line(name, ends[:1], ends[:1], level_colour(number))
-            for number, name in enumerate(groups, 1)
-            if len(groups) > 1
-        ]
-        return Chart(
+        series = [Series("as expected", ends, ends, GREY, mode="lines")]
+        for number, name in enumerate(groups, 1):
+            own = [score for score in scores if score.group == name]
+            series.append(
+                Series(
+                    name, [score.expected for score in own], [score.accuracy for score in own], level_colour(number),
+                    strong=len(groups) > 1, mode="markers",
+                    labels=[score.model if score in farthest else "" for score in own],
+                    hover=[f"{score.model} ({score.group}): ρ {score.rho:+.4f}" for score in own],
+                )
+            )  # fmt: skip
+        return Figure(
             title=f"Effective robustness on {chosen}",
             caption=f"{len(scores)} models; the {len(farthest)} farthest from the line have names",
             x_label=f"accuracy expected from {' and '.join(self.table.id_sets)}",
             y_label=f"accuracy on {chosen}",
-            lines=(Line("as expected", ends, ends, GREY), *legend),
-            marks=tuple(marks),
+            series=tuple(series),
         )
 
 
@@ -118,6 +118,7 @@ def effective_robustness(
     return Robustness(study.table, study.settings, study.fits)
 
 
+@naming_extras()
 def shifts(
     models: "str | PathLike[str] | ModelPlan | Sequence[str | ModelPlan]",
     *,

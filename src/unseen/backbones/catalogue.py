@@ -63,6 +63,7 @@ class Published:
         normalisation: of the image after division by 255.
         parameters_millions: of the backbone without its classifier, to the digit printed.
         extra_data: what it saw beside, or instead of, ImageNet-1K; comparisons with it are not fair.
+        pool: "cls" where features are the class token alone; empty where that goes without saying.
         note: what else has to be known to get the paper's features, in plain words.
     """
 
@@ -81,6 +82,7 @@ class Published:
     normalisation: Normalisation
     parameters_millions: float
     extra_data: str
+    pool: Literal["cls", ""]
     note: str
     training: Training | None
 

@@ -1,27 +1,27 @@
 """What data a backbone was trained on, as far as its source and the tag of its weights tell."""
 
 import re
+from typing import Literal
 
 from unseen.backbones.catalogue import Published, catalogue
 from unseen.backbones.network import RANDOM
 
-IMAGENET_21K = "ImageNet-21K, which has the concepts of the levels"
-WEB = "web data"
-UNKNOWN = "unknown data: check that it saw IN-1K alone"
+TrainingData = Literal["imagenet-21k", "web", "unknown"]
+"""What was seen beside ImageNet-1K; ImageNet-21K has the concepts of the levels."""
 TAGGED = ("timm", "torchvision")
 """Sources whose tags name the training data."""
-OTHER_DATA = {
-    # SSLD distils on images that were picked from ImageNet-21K.
-    IMAGENET_21K: re.compile(r"in21k|in22k|in12k|inw21k|ssld"),
-    WEB: re.compile(
+OTHER_DATA: dict[TrainingData, re.Pattern[str]] = {
+    "web": re.compile(
         r"yfcc|ig1b|swag|seer|laion|openai|datacomp|dfn|clip|webli|lvd|jft|merged2b|m30m|m38m|cc12m|sa1b|pali"
     ),
+    # SSLD distils on images that were picked from ImageNet-21K.
+    "imagenet-21k": re.compile(r"in21k|in22k|in12k|inw21k|ssld"),
 }
 ALONE = re.compile(r"in1k|imagenet1k|^(fb_)?(dino|mae|fcmae)$")
 
 
-def trained_on(name: str, weights: str) -> str:
-    """What a backbone saw beside ImageNet-1K, in a few words; empty where that is nothing.
+def trained_on(name: str, weights: str) -> tuple[TrainingData, ...]:
+    """What a backbone saw beside ImageNet-1K; empty where that is nothing.
 
     Args:
         name: its id, `source:name`; a Python file has no source that is known, and neither have features from a file.
@@ -29,14 +29,14 @@ def trained_on(name: str, weights: str) -> str:
     """
     source = name.partition(":")[0]
     if weights == RANDOM or source == "registry":  # the packages of the registries have weights of IN-1K
-        return ""
+        return ()
     if source == "openclip":
-        return WEB
+        return ("web",)
     if source not in TAGGED or weights.startswith("sha256:"):
-        return UNKNOWN
+        return ("unknown",)
     tag = weights.partition(".")[2].lower()
-    found = [data for data, words in OTHER_DATA.items() if words.search(tag)]
-    return " and ".join(reversed(found)) or ("" if ALONE.search(tag) else UNKNOWN)
+    found = tuple(data for data, words in OTHER_DATA.items() if words.search(tag))
+    return found or (() if ALONE.search(tag) else ("unknown",))
 
 
 def published_as(name: str, weights: str) -> Published | None:

@@ -212,7 +212,7 @@ def _finetune(request: "FinetuneRequest", out: Path, workers: int, *, only_plan:
 
     if only_plan:
         return dry_run(request, out, workers)
-    data = run_study(request, out, workers=workers, watch=CommandWatch(workers))
+    data = run_study(request, out, workers=workers, watch=CommandWatch())  # training is of one thread
     finish(out, data, open_=False)
     return show_relative(data)
 

@@ -93,10 +93,9 @@ def build(
     if out:
         built.levels.write(out)
     if plot:
-        from unseen.report.core.chart import save_chart
         from unseen.report.levels.charts import ranking_chart
 
-        save_chart(ranking_chart(built.levels, built.ranking), plot)
+        ranking_chart(built.levels, built.ranking).save(plot)
     if as_json:
         print_json(_summary(built) | {"explained": explained, "out": str(out) if out else None})
         return
@@ -144,7 +143,6 @@ def plot(
     """Draw the ranking with its levels, images per concept, or examples along the ranking of one concept."""
     from unseen.cli.choices import choose
     from unseen.ontology.levels import load_levels
-    from unseen.report.core.chart import save_chart
     from unseen.report.levels.charts import examples_chart, images_chart, ranking_chart
 
     wanted = choose("--figure", figure, ("ranking", "images", "examples"))
@@ -158,7 +156,7 @@ def plot(
     else:
         loaded = load_levels(levels)
         chart = ranking_chart(loaded) if wanted == "ranking" else images_chart(loaded)
-    save_chart(chart, out)
+    chart.save(out)
     note(f"Wrote {out}")
 
 

@@ -9,9 +9,9 @@ from unseen.errors import UserError
 
 def compare(runs: Sequence[Path], first: str, second: str, *, shots: str, table: Path | None) -> None:
     """Print how far apart two backbones are on each domain, image by image, and whether that could be chance."""
+    from unseen.runs.shots import parse_shots
     from unseen.runs.tables import write_table
     from unseen.studies.concepts.comparison import compare_backbones, comparison_table
-    from unseen.studies.own_features import parse_shots
     from unseen.words import signed
 
     numbers = parse_shots(shots)

@@ -7,7 +7,8 @@ import typer
 
 from unseen.cli.output import Json, note, print_json
 from unseen.cli.probe_by_name import probe_by_name, refuse_logistic_options
-from unseen.cli.running import WorkersOption, finish, processes, run_missing
+from unseen.cli.running import WorkersOption, finish, processes
+from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
 
 
@@ -39,11 +40,13 @@ def probe(
         return probe_by_name(kind, (train, test), protocol, shots, seeds, (backbone, domain), out, as_json)
     from unseen.features.features import align
     from unseen.features.readers import read_features
-    from unseen.runs.record import with_scores
+    from unseen.probes.protocol import protocol_named
     from unseen.runs.results import RESULTS
+    from unseen.runs.shots import parse_shots
     from unseen.studies.final_classifier import keep_probe
-    from unseen.studies.own_features import parse_shots, plan_own, protocol_named
-    from unseen.studies.probing import job_keys, pair_from_features
+    from unseen.studies.own_features import plan_own
+    from unseen.studies.probing import pair_from_features
+    from unseen.studies.study import run_prepared
 
     chosen = protocol_named(protocol or "cog-v2", sequential=sequential)
     settings = parse_shots(shots or "all")
@@ -52,13 +55,11 @@ def probe(
     sides = align(read_features(train), read_features(test), f"{train} and {test}")
     pair = pair_from_features(backbone, domain, *sides, (train, test))
     count = processes(workers)
-    data, jobs = plan_own(out, pair, sides[0].classes, chosen, settings, seeds)
-    run_missing(jobs, [pair], out, count)
+    found = plan_own(pair, sides[0].classes, chosen, settings, seeds)
+    done = run_prepared(found, out, workers=count, watch=CommandWatch(count))
     if keep:
-        keep_probe(jobs, sides[0], out / RESULTS, keep)
+        keep_probe(found.jobs, sides[0], out / RESULTS, keep)
         note(f"the probe on all samples, of the first seed, is kept in {keep}")
-    # Read by these jobs' own keys: another run may have been planned in the same folder meanwhile.
-    done = with_scores(out, data, job_keys(jobs))
     if as_json:
         print_json([score.as_dict() for score in done.scores])
     else:

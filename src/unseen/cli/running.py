@@ -1,7 +1,6 @@
 """What the commands that run studies share: running the jobs that are missing, and the page at the end."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -12,9 +11,7 @@ from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
-    from unseen.probes.probe import FeatureJob
     from unseen.runs.data import RunData
-    from unseen.studies.probing import FeaturePair
     from unseen.studies.study import Request
 
 J = TypeVar("J")
@@ -45,19 +42,6 @@ def carry_out(request: "Request[J]", out: Path, workers: int, *, dry_run: bool, 
     if lacking := lacking_space(out, plan.disk):
         watch.tell(lacking)
     return False
-
-
-def run_missing(jobs: "Sequence[FeatureJob]", pairs: "Sequence[FeaturePair]", folder: Path, workers: int) -> None:
-    """Say how long it will take, then run what is missing."""
-    from unseen.runs.results import RESULTS, missing
-    from unseen.studies.probing import estimate, run
-
-    results, watch = folder / RESULTS, CommandWatch(workers)
-    left = len(missing(jobs, results))
-    if left:
-        watch.started(left, len(jobs), estimate(jobs, pairs, results, workers))
-    for _ in watch.track(run(jobs, pairs, results, workers=workers), "jobs done", left):
-        pass
 
 
 def finish(folder: Path, data: "RunData", open_: bool) -> None:

@@ -60,7 +60,8 @@ def _write(out: Path, failures: Sequence[str]) -> None:
     """
     import pandas as pd
 
-    from unseen.report.tasks.finetune_page import findings, finetune_tables, write_finetune_page
+    from unseen.report.finetuning.page import findings, write_finetune_page
+    from unseen.report.finetuning.tables import finetune_tables
     from unseen.report.tasks.tables import score_row
     from unseen.runs.lock import folder_lock
     from unseen.runs.record import read_record
@@ -75,8 +76,9 @@ def _write(out: Path, failures: Sequence[str]) -> None:
         scores = [score_row(score) for each in page.tuned for score in each.scores]
         write_table(pd.DataFrame(scores), out / TABLE)
     for table in finetune_tables(page):
-        rows = [(row.name, *(cell.text for cell in row.cells)) for row in table.rows if not row.published]
-        print_table(table.caption, ("backbone", *table.columns), rows, table.columns)
+        rows = [[cell.text for cell in row.cells] for row in table.rows if row.style != "published"]
+        titles = [column.title for column in table.columns[1:]]
+        print_table(table.caption, ("backbone", *titles), rows, titles)
         console().print()
     for sentence in (*page.notices, *findings(page)):
         console().print(sentence)

@@ -14,19 +14,18 @@ def write_task_results(page: "TaskPage", report: Path, table: Path | None) -> No
     import pandas as pd
 
     from unseen.report.tasks.page import findings, write_task_page
-    from unseen.report.tasks.sections import fit_sentences
-    from unseen.report.tasks.tables import score_rows, task_tables
+    from unseen.report.tasks.sections.many_shot import fit_sentences
+    from unseen.report.tasks.tables import score_rows, score_tables, text_of
     from unseen.runs.tables import write_table
 
     write_task_page(page, report)
     if table:
         write_table(pd.DataFrame(score_rows(page)).astype({"limit": "Int64"}), table)
-    for each in task_tables(page):
-        own = [row for row in each.rows if not row.published]
-        if each.kind == "scores" and own:
-            rows = [(row.name, *(cell.text for cell in row.cells)) for row in own]
-            print_table(each.caption, ("backbone", *each.columns), rows, each.columns)
-            console().print()
+    for each in score_tables(page):
+        titles = [column.title for column in each.columns[1:]]
+        rows = [[text_of(cell) for cell in row.cells] for row in each.rows if row.style != "published"]
+        print_table(each.caption, ("backbone", *titles), rows, titles)
+        console().print()
     for sentence in (*page.notices, *findings(page), *fit_sentences(page), *page.notes):
         console().print(sentence)
     console().print(f"\nReport: {report}" + (f"\nScores: {table}" if table else ""))

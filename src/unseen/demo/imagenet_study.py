@@ -20,9 +20,10 @@ from unseen.backbones.load import load_backbone
 from unseen.demo.drawings import TRAINING_DRAWINGS, concepts, data_hash, drawings
 from unseen.demo.form import Form
 from unseen.demo.imagenet_levels import CLASSES, imagenet_domains, imagenet_levels, seen_concepts, under_seen
-from unseen.demo.page_data import on_paper, provenance, shown_domains, shown_steps
+from unseen.demo.page_data import on_paper, remarks, shown_domains, shown_steps
 from unseen.device import default_device, on_gpu
 from unseen.errors import UserError
+from unseen.features.about import BackboneAbout
 from unseen.features.extract import extract, store_name
 from unseen.features.forward import features
 from unseen.features.readers import read_features
@@ -36,6 +37,7 @@ from unseen.runs.data import Backbone as ShownBackbone
 from unseen.runs.data import RunData, Step
 from unseen.runs.executors.processes import each
 from unseen.runs.notices import told
+from unseen.runs.setup import Extraction, ProtocolUsed
 from unseen.studies.probing import FeaturePair, estimate, pair_from_features, plan
 
 DRAWINGS = {"train": TRAINING_DRAWINGS, "test": 100 - TRAINING_DRAWINGS}
@@ -174,7 +176,9 @@ def imagenet_run_data(form: Form, specs: Sequence[Spec]) -> RunData:
         baseline=PIXELS,
         told=[told(form.notice), told(NOTICE)],
         steps=shown_steps(built, [below]),
-        provenance=provenance(form, seen) | {spec.id: _weights(spec) for spec in specs if spec.id != PIXELS},
+        protocols=[ProtocolUsed.of("logistic", form.protocol)],
+        seeds=form.seeds,
+        remarks=remarks(seen),
     )
 
 
@@ -186,8 +190,5 @@ def _shown(spec: Spec) -> ShownBackbone:
         spec.id,
         "given",
         f"{spec.parameters / 1e6:.1f} million parameters, {spec.dimension} features of {size} × {size} pixels",
+        features=Extraction(BackboneAbout.of(spec), _settings().precision, fast=False, exif=False),
     )
-
-
-def _weights(spec: Spec) -> str:
-    return f"weights {spec.weights}, tensors sha256:{spec.digest}"

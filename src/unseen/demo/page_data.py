@@ -7,11 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.demo.drawings import concepts, data_hash, drawings
-from unseen.demo.form import Form
 from unseen.ontology.levels import Built
 from unseen.ontology.wordnet import wordnet
 from unseen.runs.data import Domain, Example, Step
-from unseen.version import __version__
 
 EXAMPLES = 10
 
@@ -31,16 +29,13 @@ def shown_steps(built: Built, before: Sequence[Step] = ()) -> list[Step]:
     return [start, *before, *[Step(step.rule, len(step.removed), step.left) for step in built.selection.steps]]
 
 
-def provenance(form: Form, seen: str) -> dict[str, str]:
-    """Where the numbers come from; `seen` says what the seen concepts are."""
+def remarks(seen: str) -> dict[str, str]:
+    """Where the drawings come from; `seen` says what the seen concepts are."""
     return {
-        "protocol": f"{form.protocol.name}: {form.protocol.trials} trials of {form.protocol.epochs} epochs, "
-        f"seeds {', '.join(map(str, form.seeds))}",
         "seen concepts": seen,
         "images": "100 drawings a concept, 80 to train and 20 to test",
         "source of the images": "the Quick, Draw! data set by Google, CC BY 4.0",
         "data": f"drawings.npz, SHA-256 {data_hash()}",
-        "unseen": __version__,
     }
 
 

@@ -11,13 +11,15 @@ import numpy as np
 from unseen.demo.backbones import BACKBONES, BATCH, DemoBackbone, extract
 from unseen.demo.drawings import CLASSES, data_hash, demo_levels, domains, drawings, seen_concepts
 from unseen.demo.form import Form
-from unseen.demo.page_data import provenance, shown_domains, shown_steps
+from unseen.demo.page_data import remarks, shown_domains, shown_steps
+from unseen.features.about import StoreAbout
 from unseen.features.readers import read_features
 from unseen.features.store import MANIFEST, write_store
 from unseen.probes.by_name.logistic import LogisticJob
 from unseen.runs.data import Backbone, RunData
 from unseen.runs.executors.processes import each
 from unseen.runs.notices import told
+from unseen.runs.setup import Extraction, ProtocolUsed
 from unseen.studies.probing import FeaturePair, estimate, pair_from_features, plan
 
 NOT_IMAGENET = "The scores are about drawings and tiny networks: they are not to be set beside those of ImageNet-CoG."
@@ -113,9 +115,17 @@ def demo_run_data(form: Form) -> RunData:
         title="Concept generalization on human drawings",
         scores=(),
         domains=shown_domains(domains(), built),
-        backbones=[Backbone(backbone.name, backbone.category, backbone.description) for backbone in BACKBONES],
+        backbones=[_shown(backbone) for backbone in BACKBONES],
         baseline="supervised",
         told=[told(form.notice), told(NOT_IMAGENET)],
         steps=shown_steps(built),
-        provenance=provenance(form, seen),
+        protocols=[ProtocolUsed.of("logistic", form.protocol)],
+        seeds=form.seeds,
+        remarks=remarks(seen),
     )
+
+
+def _shown(backbone: DemoBackbone) -> Backbone:
+    known = StoreAbout.of({"backbone": backbone.about()}).backbone
+    made = Extraction(known) if known and known.digest else None
+    return Backbone(backbone.name, backbone.category, backbone.description, features=made)

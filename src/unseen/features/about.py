@@ -6,9 +6,12 @@ a store does not have is None here, and whoever reads it says so or leaves it ou
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unseen.images.transform import Transform
+
+if TYPE_CHECKING:
+    from unseen.backbones.backbone import Spec
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,11 @@ class BackboneAbout:
     parameters: int | None = None
     transform: Transform | None = None
     digest: str | None = None
+
+    @staticmethod
+    def of(spec: "Spec") -> "BackboneAbout":
+        """Everything, from a backbone's specification."""
+        return BackboneAbout(**{field.name: getattr(spec, field.name) for field in fields(BackboneAbout)})
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Releases of ImageNet, known by their numbers of classes and images."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from unseen.ontology.wordnet import wordnet
@@ -11,21 +11,33 @@ WNID = re.compile(r"n[0-9]{8}")
 
 @dataclass(frozen=True)
 class Release:
-    """A release, and how many images it has in how many classes; counts differ by how files are counted."""
+    """A release, and how many images it has in how many classes; counts differ by how files are counted.
 
+    Attributes:
+        code: what runs call it.
+        blurred: whether faces are blurred.
+    """
+
+    code: str
     name: str
     classes: int
     images: tuple[int, ...]
+    blurred: bool = False
 
 
 RELEASES = (
-    Release("ImageNet-21K, Winter 2021", 19_167, (13_153_500,)),
-    Release("ImageNet-21K, Fall 2011", 21_841, (14_197_122, 14_197_114)),
-    Release("ImageNet-1K, training", 1000, (1_281_167,)),
-    Release("ImageNet-1K, validation", 1000, (50_000,)),
-    Release("ImageNet-1K with blurred faces, training", 1000, (1_281_066,)),
-    Release("ImageNet-1K with blurred faces, validation", 1000, (49_997,)),
+    Release("imagenet-21k-winter-2021", "ImageNet-21K, Winter 2021", 19_167, (13_153_500,)),
+    Release("imagenet-21k-fall-2011", "ImageNet-21K, Fall 2011", 21_841, (14_197_122, 14_197_114)),
+    Release("imagenet-1k-train", "ImageNet-1K, training", 1000, (1_281_167,)),
+    Release("imagenet-1k-val", "ImageNet-1K, validation", 1000, (50_000,)),
+    Release("imagenet-1k-blurred-train", "ImageNet-1K with blurred faces, training", 1000, (1_281_066,), True),
+    Release("imagenet-1k-blurred-val", "ImageNet-1K with blurred faces, validation", 1000, (49_997,), True),
 )
+
+
+def release_of(about: Mapping[str, str]) -> Release | None:
+    """The release that a source says it is; None where it was not recognised."""
+    return next((release for release in RELEASES if release.name == about.get("release")), None)
 
 
 def recognise(classes: Collection[str], images: int) -> str | None:

@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unseen.errors import UserError
 from unseen.extras import naming_extras
-from unseen.runs.data import Study
+
+if TYPE_CHECKING:
+    from unseen.runs.data import Study
 
 
 @naming_extras()
@@ -61,6 +64,6 @@ def report(
     return page
 
 
-def page_study(study: Study) -> Study:
+def page_study(study: "Study") -> "Study":
     """The study whose page a run goes on: features that were probed alone go on that of concepts."""
     return "concepts" if study == "probe" else study

@@ -3,18 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from unseen.papers.comparability import Code, Comparability, Reason
+from unseen.runs.cautions import Caution
 from unseen.runs.data import RunData
 
 COG = "ImageNet-CoG"
 ERICSSON = "Ericsson et al. 2021"
 Verdicts = Mapping[tuple[str, str], Comparability]
 """(backbone, domain or data set) → verdict."""
-SHORT: dict[Code, str] = {
-    "own-draw": "own draw of test images",
-    "unknown-images": "features do not say which images they are of",
-    "similar-images": "slightly other numbers of images",
-}
-"""Reasons that are told beside a comparison, in a few words."""
 RERUN = "run its command again, which repeats no finished work"
 
 
@@ -24,12 +19,12 @@ def comparison_notices(data: RunData) -> list[str]:
     return verdict_sentences(data.comparisons, titles, COG)
 
 
-def caveats(data: RunData, backbone: str) -> list[str]:
-    """What to bear in mind where a backbone stands among published models, each a few words."""
+def caveats(data: RunData, backbone: str) -> list[Caution]:
+    """What to bear in mind where a backbone stands among published models."""
     reasons = [
         reason for (name, _), verdict in data.comparisons.items() if name == backbone for reason in verdict.reasons
     ]
-    return list(dict.fromkeys(SHORT[reason.code] for reason in reasons if not reason.refuses))
+    return list(dict.fromkeys(Caution(reason.code) for reason in reasons if not reason.refuses))
 
 
 def verdict_sentences(verdicts: Verdicts, titles: Mapping[str, str], paper: str) -> list[str]:

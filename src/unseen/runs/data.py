@@ -5,10 +5,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from unseen.features.about import BackboneAbout
 from unseen.papers.comparability import Comparability, ScoredData, compare, published_domain
+from unseen.runs.cautions import Caution
 from unseen.runs.flaws import Flaw, flaw_sentences
 from unseen.runs.notices import Notice, notice_text
 from unseen.runs.score import Score
+from unseen.runs.setup import Extraction, FeatureKey, ImagesUsed, LevelsUsed, ProtocolUsed, Setup, SplitsUsed
 
 if TYPE_CHECKING:
     from unseen.metrics.resampling import Interval
@@ -32,6 +35,7 @@ class Domain:
     Attributes:
         classes: how many are told apart; 0 for as many as there are concepts.
         limit: at most so many images of each class in every split, where the rest was left out for a quick look.
+        licence: of the data set; empty where it is not known.
         origin: where it is from, if several runs were merged.
     """
 
@@ -43,6 +47,7 @@ class Domain:
     examples: Sequence[Example] = ()
     classes: int = 0
     limit: int | None = None
+    licence: str = ""
     origin: "Origin | None" = None
 
 
@@ -53,12 +58,12 @@ class Origin:
     Attributes:
         name: of the domain in that run.
         run: its name.
-        levels: of that run, by name and hash; empty where that is not known.
+        levels: of that run; None where that is not known.
     """
 
     name: str
     run: str
-    levels: str = ""
+    levels: LevelsUsed | None = None
 
 
 @dataclass(frozen=True)
@@ -66,27 +71,24 @@ class Backbone:
     """A backbone of the report: `category` groups and colours it.
 
     Attributes:
-        cautions: why comparisons with others are not fair, each a few words: web data, a larger image …
+        cautions: why comparisons with others are not fair.
         imagenet_top1: top-1 accuracy on ImageNet, a share; None where nobody said.
-        made: what decided its `features` (weights, layer, pooling, transform, precision) and its `fine-tuning`, each in
-            a line, as far as that is known.
+        training_data: what it saw beside ImageNet-1K: names of data sets, or `unseen.backbones.training_data`'s codes;
+            None where the run does not say.
+        features: what decided its features, and `finetuning` what decided how it was fine-tuned; None where that is
+            not known, or not done.
+        classifier: of a model that classifies itself, hash of what decides its outputs.
     """
 
     name: str
     category: str
     description: str = ""
-    cautions: Sequence[str] = ()
+    cautions: Sequence[Caution] = ()
     imagenet_top1: float | None = None
-    made: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class FeatureKey:
-    """Which features of a domain by a backbone were probed: the key of what decided them; of own files, their hash."""
-
-    backbone: str
-    domain: str
-    key: str
+    training_data: Sequence[str] | None = None
+    features: Extraction | None = None
+    finetuning: BackboneAbout | None = None
+    classifier: str | None = None
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,23 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Written:
+    """When, with what and where a run was written.
+
+    Attributes:
+        first, last: when its record was first written and last changed: ISO 8601, UTC.
+        versions, device: package → version, and the device, of the last change. Result files have their own versions.
+        command: of the last change; empty where it was not a command.
+    """
+
+    first: str
+    last: str
+    versions: Mapping[str, str] = field(default_factory=dict)
+    device: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True)
 class RunData:
     """Everything on the page.
 
@@ -142,13 +161,18 @@ class RunData:
         told: what a reader must know before the scores, such as that the run is not the whole protocol.
         baseline: the backbone that differences are first taken from.
         steps: how the levels were made; empty where that is not known.
-        provenance: label → text, in order: versions, machine, commands, data, licence.
+        protocols: how its probes are trained, one for each probe.
+        levels, splits, images: what the probes are trained and tested on, as far as that is known.
+        seeds: of its jobs; empty where they are not all known.
+        remarks: label → text, further lines of provenance for the page; nothing is decided by them.
+        written: None for a run that was not written yet, and for those of earlier versions.
         published: whose levels these are: `cog-v2`, or `cog-v1` for the paper's first version; empty for others.
         scored: what the scores are of, in numbers; from these `comparisons` decides what stands beside published ones.
         features: which features were probed.
         concept_accuracy: with all samples; empty where results do not have it.
         concept_hits: of the logistic probe, one for each of its results that has them.
         flaws: images that were left out, and rows of features that are not as others.
+        parts: of several runs together, each with its name.
     """
 
     title: str
@@ -158,7 +182,13 @@ class RunData:
     baseline: str
     told: Sequence[Notice] = ()
     steps: Sequence[Step] = ()
-    provenance: Mapping[str, str] = field(default_factory=dict)
+    protocols: Sequence[ProtocolUsed] = ()
+    levels: LevelsUsed | None = None
+    splits: SplitsUsed | None = None
+    images: Sequence[ImagesUsed] = ()
+    seeds: Sequence[int] = ()
+    remarks: Mapping[str, str] = field(default_factory=dict)
+    written: Written | None = None
     published: str = ""
     scored: Sequence[ScoredData] = ()
     features: Sequence[FeatureKey] = ()
@@ -166,6 +196,21 @@ class RunData:
     concept_hits: Sequence[ConceptHits] = ()
     flaws: Sequence[Flaw] = ()
     study: Study = "concepts"
+    parts: "Sequence[tuple[str, RunData]]" = ()
+
+    @property
+    def setup(self) -> Setup:
+        """What decides the run, as far as it is known."""
+        return Setup(
+            protocols=self.protocols,
+            levels=self.levels,
+            splits=self.splits,
+            images=self.images,
+            extractions={each.name: each.features for each in self.backbones if each.features},
+            finetunings={each.name: each.finetuning for each in self.backbones if each.finetuning},
+            features=self.features,
+            limits={domain.name: domain.limit for domain in self.domains},
+        )
 
     @property
     def notice(self) -> str:

@@ -7,11 +7,12 @@ from typing import Any
 
 from unseen.errors import UserError
 from unseen.papers.comparability import ScoredData
-from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits, Domain, FeatureKey, Origin, RunData
+from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits, Domain, Origin, RunData
 from unseen.runs.flaws import Flaw
 from unseen.runs.notices import joint
 from unseen.runs.record import in_order, sorted_scores, with_known
 from unseen.runs.score import Score
+from unseen.runs.setup import FeatureKey, backbone_differences, extraction_differences
 
 
 def merge_runs(runs: Sequence[tuple[str, RunData]]) -> RunData:
@@ -34,7 +35,6 @@ def merge_with_names(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list
     _refuse_other_protocols([score for _, data in runs for score in data.scores])
     domains: dict[str, Domain] = {}
     merged: dict[str, _Merged] = {}
-    provenance: dict[str, str] = {}
     called: list[dict[str, str]] = []
     for name, data in runs:
         renamed, names = {}, {}
@@ -42,7 +42,7 @@ def merge_with_names(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list
             same = {label for label, other in domains.items() if tuple(other.concepts) == tuple(domain.concepts)}
             label = _label(domain.name, name, domains, same)
             title = label if label != domain.name else domain.title
-            origin = Origin(domain.name, name, data.provenance.get("levels", ""))
+            origin = Origin(domain.name, name, data.levels)
             domains.setdefault(label, replace(domain, name=label, title=title, origin=origin))
             renamed[domain.name] = label
         for backbone in data.backbones:
@@ -51,7 +51,6 @@ def merge_with_names(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list
             merged[label] = merged[label].with_more(part) if label in merged else part.called(label)
             names[backbone.name] = label
         called.append(names)
-        provenance |= {f"{name}: {label}": text for label, text in data.provenance.items()}
     backbones, ordered = [part.backbone for part in merged.values()], in_order(domains.values())
     together = replace(
         runs[0][1],
@@ -62,9 +61,11 @@ def merge_with_names(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list
         concept_hits=[hits for part in merged.values() for hits in part.hits.values()],
         backbones=backbones,
         domains=ordered,
-        provenance=provenance,
+        images=[],
+        written=None,
+        parts=runs,
         scored=[each for part in merged.values() for each in part.scored.values()],
-        features=[FeatureKey(b, domain, key) for b, part in merged.items() for domain, key in part.features.items()],
+        features=[key for part in merged.values() for key in part.features.values()],
         published=runs[0][1].published if len({data.published for _, data in runs}) == 1 else "",
         flaws=[*dict.fromkeys(flaw for part in merged.values() for flaw in part.flaws)],
     )
@@ -73,23 +74,25 @@ def merge_with_names(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list
 
 @dataclass(frozen=True)
 class _Merged:
-    """What runs say of one backbone: scores and accuracies by what they are of, keys of features by domain."""
+    """What runs say of one backbone: scores and accuracies by what they are of, features by domain."""
 
     backbone: Backbone
     scores: Mapping[tuple[Any, ...], Score]
     concepts: Mapping[tuple[str, str], ConceptAccuracy]
     hits: Mapping[tuple[str, str, int], ConceptHits]
-    features: Mapping[str, str]
+    features: Mapping[str, FeatureKey]
     scored: Mapping[str, ScoredData]
     flaws: Sequence[Flaw]
 
     def is_of(self, other: "_Merged") -> bool:
         """Whether this is the same backbone as another of the same name."""
-        made, others = self.backbone.made, other.backbone.made
-        known = made.keys() & others.keys()
+        own, others = self.backbone, other.backbone
+        known = (own.features and others.features) or (own.finetuning and others.finetuning)
+        differ = extraction_differences(own.features, others.features)
+        differ += backbone_differences(own.finetuning, others.finetuning)
         shared = self.features.keys() & other.features.keys()
-        alike = all(self.features[domain] == other.features[domain] for domain in shared)
-        if known and alike and all(made[what] == others[what] for what in known):
+        alike = all(self.features[domain].keys == other.features[domain].keys for domain in shared)
+        if known and alike and not differ:
             return True
         both = self.scores.keys() & other.scores.keys()
         same = all(self.scores[key].value == other.scores[key].value for key in both)
@@ -118,6 +121,7 @@ class _Merged:
             scores={key: replace(score, backbone=name) for key, score in self.scores.items()},
             concepts={key: replace(item, backbone=name) for key, item in self.concepts.items()},
             hits={key: replace(hits, backbone=name) for key, hits in self.hits.items()},
+            features={domain: replace(key, backbone=name) for domain, key in self.features.items()},
             scored={domain: replace(each, backbone=name) for domain, each in self.scored.items()},
             flaws=[replace(flaw, backbone=name) for flaw in self.flaws],
         )
@@ -134,7 +138,12 @@ def _part(data: RunData, backbone: Backbone, renamed: Mapping[str, str]) -> _Mer
         {(item.domain, item.concept): item for item in items},
         {(h.domain, h.shots, h.seed): h for h in hits},
         # Features of other levels of the same name are of other domains, and do not tell backbones apart.
-        {renamed.get(f.domain, f.domain): f.key for f in data.features if f.backbone == backbone.name},
+        {
+            domain: replace(each, domain=domain)
+            for each in data.features
+            if each.backbone == backbone.name
+            for domain in [renamed.get(each.domain, each.domain)]
+        },
         {
             renamed[each.domain]: replace(each, domain=renamed[each.domain])
             for each in data.scored

@@ -4,11 +4,8 @@ A code is a key of `SENTENCES`; its arguments fill the gaps. Notices are told ap
 sentences, so that a sentence can be put better without any run having to be made again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
-
-from unseen.errors import UserError
 
 Argument = str | int | float
 SENTENCES = {
@@ -63,14 +60,6 @@ class Notice:
         """What somebody else said, where the notice is that."""
         return str(dict(self.arguments).get("text", ""))
 
-    @classmethod
-    def from_dict(cls, record: Mapping[str, Any], where: str) -> Self:
-        """A notice as JSON has it; a code of a later version is an error."""
-        if record["code"] not in SENTENCES:
-            raise UserError(f"{where}: has a notice unknown to this version ({record['code']}); update unseen")
-        arguments = tuple((str(name), value) for name, value in record["arguments"])
-        return cls(record["code"], arguments, record["domain"], tuple(record["runs"]))
-
 
 def notice(code: str, domain: str = "", **arguments: Argument) -> Notice:
     """A notice with its arguments by name."""
@@ -100,8 +89,7 @@ def extended(old: Iterable[Notice], new: Sequence[Notice], domains: Iterable[str
     """
     known = {*domains}
     kept = [each for each in old if not (each.domain and each.domain in known)]
-    # Runs of format 1 have sentences only: the newer notice that says the same takes the place of such a one.
-    return [*{each.sentence: each for each in [*kept, *new]}.values()]
+    return [*dict.fromkeys([*kept, *new])]
 
 
 def joint(runs: Sequence[tuple[str, Sequence[Notice]]]) -> list[Notice]:

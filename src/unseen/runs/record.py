@@ -3,7 +3,8 @@
 `run.json` is written when a run is planned, so an unfinished run can be reported too. It lists the keys of its jobs:
 results that an earlier plan left in the folder are not mixed in. A run of levels keeps them beside it (`levels.csv`).
 
-The schema of `run.json`; the types are in `unseen.runs.data`:
+The schema of `run.json` is that of `unseen.runs.data.RunData` and `unseen.runs.setup`, whose types a file must have;
+docs/run-folder.md explains it for readers of the file:
 
 | key | meaning |
 | --- | --- |
@@ -11,128 +12,149 @@ The schema of `run.json`; the types are in `unseen.runs.data`:
 | study | `concepts`, `tasks`, `shifts` or `probe` |
 | keys | the content keys of its jobs, which name their results |
 | title, baseline | of the page: its heading, and the backbone that differences are first taken from |
-| backbones | name, category, description, cautions, accuracy on ImageNet, what decided features and fine-tuning |
-| features | per backbone and domain: the key of the features, or their hash |
-| domains | name, title, whether it is seen, similarity, concepts, examples, number of classes, limit on images |
-| scored | per backbone and domain: protocol, classes, images, who drew them, variant of the levels |
+| protocols | per probe: name of its protocol, and all its settings |
+| backbones | name, category, description, cautions, accuracy on ImageNet, training data, features, fine-tuning |
+| domains | name, title, whether it is seen, similarity, concepts, examples, number of classes, limit, licence |
+| features | per backbone and domain: split → key of the features, or their hash |
+| levels | name and content hash |
+| splits | seed and numbers of images, or file and hash |
+| images | per domain and split: release, whether faces are blurred, number of images, hash of a data set's list |
+| seeds | of the jobs |
+| scored | per backbone and domain: protocol, classes, images, who drew them, variant of the levels, limit |
 | told | notices: code, arguments, domain, runs (`unseen.runs.notices`) |
 | flaws | images that were left out, and rows that are not as others (`unseen.runs.flaws`) |
 | steps | how the levels were made |
 | published | whose levels these are, where they are published ones |
-| provenance | label → text, for the page; an extension of the run with another text under a label is refused |
+| remarks | label → text, further lines for the page |
+| written | when it was first written and last changed; versions, device and command of the last change |
+
+Where a part of a run is added (`extend_run`), it is refused if it differs in a field that both parts know
+(`unseen.runs.setup`). Runs of formats 1 and 2 are read too: what they had in words only is not known.
 """
 
-import json
-import math
-from base64 import b64decode, b64encode
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
-from typing import Any, get_args
+from shlex import join
 
+from unseen.device import device_name
 from unseen.errors import UserError
 from unseen.files import atomic_write
 from unseen.ontology.levels import Levels
-from unseen.papers.comparability import ScoredData
+from unseen.runs.cautions import PHRASES
 from unseen.runs.concept_accuracy import concept_accuracy, concept_hits
-from unseen.runs.data import Backbone, Domain, Example, FeatureKey, RunData, Step, Study
-from unseen.runs.flaws import Flaw
-from unseen.runs.format_1 import upgraded
+from unseen.runs.data import Backbone, Domain, RunData, Written
+from unseen.runs.earlier_formats import upgraded
 from unseen.runs.lock import folder_lock
-from unseen.runs.notices import Notice, extended, unfinished
+from unseen.runs.notices import SENTENCES, extended, unfinished
+from unseen.runs.parsing import json_bytes, plain, read_json, typed, typed_fields
 from unseen.runs.random_draws import pooled_draws
 from unseen.runs.result_flaws import images_left_out, zero_rows
-from unseen.runs.results import RESULTS, Result, read_all
+from unseen.runs.results import RESULTS, Result, read_all, versions
 from unseen.runs.score import Score
 from unseen.runs.scores import result_scores
+from unseen.runs.setup import ProtocolUsed, Setup, differences
 
-FORMAT = 2
-"""Of `run.json`; runs of format 1 are read too (`unseen.runs.format_1`)."""
+FORMAT = 3
+"""Of `run.json`; runs of formats 1 and 2 are read too (`unseen.runs.earlier_formats`)."""
 RUN = "run.json"
 LEVELS = "levels.csv"
-VERSION = "unseen"
-"""The label of provenance that may change while a run goes on."""
+MEASURED = ("scores", "concept_accuracy", "concept_hits", "parts")
+"""Fields of `RunData` that are not in the file."""
 
 
 def write_run(folder: Path, data: RunData, keys: Sequence[str]) -> None:
-    """Write what a run is, without its scores."""
-    bare = replace(data, scores=(), concept_accuracy=(), concept_hits=())
-    record = asdict(bare) | {"format": FORMAT, "keys": list(keys)}
-    del record["scores"], record["concept_accuracy"], record["concept_hits"]
-    for domain in record["domains"]:
-        for example in domain["examples"]:
-            example["png"] = b64encode(example["png"]).decode()
-    with folder_lock(folder), atomic_write(folder / RUN) as file:
-        file.write(json.dumps(record, indent=1, ensure_ascii=False).encode())
+    """Write what a run is, without its scores; a record that says the same already stays as it is."""
+    path = folder / RUN
+    with folder_lock(folder):
+        before = read_json(path) if path.is_file() else {}
+        record = {"format": FORMAT, "keys": list(keys)} | plain(data, MEASURED)
+        unchanged = record.keys() == before.keys() and all(
+            record[name] == before[name] for name in record if name != "written"
+        )
+        if unchanged:
+            return
+        record["written"] = plain(_stamp(data.written))
+        with atomic_write(path) as file:
+            file.write(json_bytes(record))
+
+
+def _stamp(before: Written | None) -> Written:
+    now = datetime.now(UTC).isoformat(timespec="seconds").removesuffix("+00:00") + "Z"
+    program = Path(sys.argv[0]).name if sys.argv else ""
+    command = join(["unseen", *sys.argv[1:]]) if program in {"unseen", "__main__.py"} else ""
+    return Written(before.first if before else now, now, versions(), device_name(), command)
 
 
 def extend_run(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunData, list[str]]:
     """Write a run that a folder may have a part of already, and return the whole: all its jobs, domains and backbones.
 
-    What both parts say of their protocol, levels, backbones, images and features must be the same. If it is not, the
+    What both parts know of their protocol, levels, backbones, images and features must be the same. If it is not, the
     folder stays as it is. A reader is told what any part had to tell.
     """
     with folder_lock(folder):
-        return _extend(folder, data, keys)
+        if (folder / RUN).is_file():
+            old, old_keys = read_record(folder)
+            _refuse_difference(folder, old, data.setup)
+            if old.study != data.study:
+                raise UserError(f"{folder}: the folder of a run of unseen {old.study}; give another folder (--out)")
+            data, keys = _together(old, data), [*dict.fromkeys([*old_keys, *keys])]
+        write_run(folder, data, keys)
+        return read_record(folder)
 
 
-def _extend(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunData, list[str]]:
-    if (folder / RUN).is_file():
-        refuse_other_run(folder, data.provenance)
-        old, old_keys = read_record(folder)
-        if old.study != data.study:
-            raise UserError(f"{folder}: the folder of a run of unseen {old.study}; give another folder (--out)")
-        domains = {domain.name: domain for domain in (*old.domains, *data.domains)}
-        backbones = {backbone.name: backbone for backbone in old.backbones}
-        for backbone in data.backbones:
-            backbones[backbone.name] = with_known(backbone, backbones.get(backbone.name))
-        data = replace(
-            data,
-            domains=in_order(domains.values()),
-            backbones=list(backbones.values()),
-            baseline=old.baseline,
-            told=extended(old.told, data.told, (domain.name for domain in data.domains)),
-            provenance={**old.provenance, **data.provenance},
-            published=data.published if data.published == old.published else "",
-            scored=list({(each.backbone, each.domain): each for each in (*old.scored, *data.scored)}.values()),
-            features=list({(each.backbone, each.domain): each for each in (*old.features, *data.features)}.values()),
-            flaws=[*dict.fromkeys([*old.flaws, *data.flaws])],
-        )
-        keys = [*dict.fromkeys([*old_keys, *keys])]
-    write_run(folder, data, keys)
-    return data, list(keys)
+def _together(old: RunData, new: RunData) -> RunData:
+    """What two parts of a run say, the newer one last."""
+    domains = {domain.name: domain for domain in (*old.domains, *new.domains)}
+    backbones = {backbone.name: backbone for backbone in old.backbones}
+    for backbone in new.backbones:
+        backbones[backbone.name] = with_known(backbone, backbones.get(backbone.name))
+    return replace(
+        new,
+        domains=in_order(domains.values()),
+        backbones=list(backbones.values()),
+        baseline=old.baseline,
+        told=extended(old.told, new.told, (domain.name for domain in new.domains)),
+        protocols=with_protocols(old.protocols, new.protocols),
+        levels=new.levels or old.levels,
+        splits=new.splits or old.splits,
+        images=list({(each.domain, each.split): each for each in (*old.images, *new.images)}.values()),
+        seeds=sorted({*old.seeds, *new.seeds}),
+        remarks={**old.remarks, **new.remarks},
+        written=old.written,
+        published=new.published if new.published == old.published else "",
+        scored=list({(each.backbone, each.domain): each for each in (*old.scored, *new.scored)}.values()),
+        features=list({(each.backbone, each.domain): each for each in (*old.features, *new.features)}.values()),
+        flaws=[*dict.fromkeys([*old.flaws, *new.flaws])],
+    )
+
+
+def with_protocols(old: Sequence[ProtocolUsed], new: Sequence[ProtocolUsed]) -> list[ProtocolUsed]:
+    """The protocols of both, of each probe the newer one."""
+    return list({protocol.probe: protocol for protocol in (*old, *new)}.values())
 
 
 def with_known(backbone: Backbone, other: Backbone | None) -> Backbone:
     """A backbone with what the other says of it, where it says nothing itself."""
     if other is None:
         return backbone
-    top1 = other.imagenet_top1 if backbone.imagenet_top1 is None else backbone.imagenet_top1
-    return replace(backbone, imagenet_top1=top1, made={**other.made, **backbone.made})
+    unknown = ("imagenet_top1", "training_data", "features", "finetuning", "classifier")
+    return replace(backbone, **{name: getattr(other, name) for name in unknown if getattr(backbone, name) is None})
 
 
-def add_jobs(folder: Path, keys: Sequence[str], provenance: Mapping[str, str]) -> tuple[RunData, list[str]]:
-    """Add jobs to a run that is there, and return all of it.
-
-    Args:
-        provenance: what decides these jobs; if the run says otherwise of it, the folder stays as it is.
-    """
-    with folder_lock(folder):
-        refuse_other_run(folder, provenance)
-        data, before = read_record(folder)
-        data = replace(data, provenance={**data.provenance, **provenance})
-        every = [*dict.fromkeys([*before, *keys])]
-        write_run(folder, data, every)
-    return data, every
+def refuse_other_run(folder: Path, planned: Setup) -> None:
+    """Refuse to go on in the folder of a run that differs in what both know; the first such field is named."""
+    if (folder / RUN).is_file():
+        _refuse_difference(folder, read_record(folder)[0], planned)
 
 
-def refuse_other_run(folder: Path, provenance: Mapping[str, str]) -> None:
-    """Refuse to go on in the folder of a run that says otherwise of what both say something of."""
-    before = read_record(folder)[0].provenance if (folder / RUN).is_file() else {}
-    for label, text in provenance.items():
-        if label != VERSION and before.get(label, text) != text:
-            differ = f"'{before[label]}', not '{text}'"
-            raise UserError(f"{folder}: a run with other {label} ({differ}); give another folder (--out)")
+def _refuse_difference(folder: Path, data: RunData, planned: Setup) -> None:
+    for each in differences(data.setup, planned):
+        differ = f"the {each.field} ({each.first}, not {each.second})"
+        raise UserError(f"{folder}: a run that differs in {differ}; give another folder (--out)")
 
 
 def read_run(folder: Path) -> RunData:
@@ -162,29 +184,32 @@ def read_record(folder: Path) -> tuple[RunData, list[str]]:
     path = folder / RUN
     if not path.is_file():
         raise UserError(f"{folder}: no {RUN} in it, so it is not the folder of a run")
-    try:
-        record: dict[str, Any] = json.loads(path.read_text())
-        found = record.pop("format")
-        if found not in (1, FORMAT):
-            raise UserError(f"{path}: of format {found}, which this version of unseen does not know; update unseen")
-        if found == 1:
-            record = upgraded(record, folder)
-        keys = record.pop("keys")
-        record["domains"] = [_domain(domain) for domain in record["domains"]]
-        record["backbones"] = [Backbone(**backbone) for backbone in record["backbones"]]
-        record["told"] = [Notice.from_dict(each, str(path)) for each in record["told"]]
-        record["steps"] = [Step(**step) for step in record["steps"]]
-        record["features"] = [FeatureKey(**each) for each in record["features"]]
-        record["scored"] = [ScoredData(**each) for each in record.get("scored", ())]
-        record["flaws"] = [_flaw(flaw) for flaw in record.get("flaws", ())]
-        data = RunData(scores=(), **record)
-        if not data.domains or not data.backbones or not all(isinstance(key, str) for key in keys):
-            raise ValueError("no domains, backbones or keys")
-        if record["study"] not in get_args(Study):
-            raise ValueError(f"no such study: '{data.study}'")
-    except (ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path}: damaged ({error})") from None
+    record = read_json(path)
+    found = record.pop("format", None)
+    if found not in range(1, FORMAT + 1) or isinstance(found, bool):
+        raise UserError(f"{path}: of format {found}, which this version of unseen does not know; update unseen")
+    earlier = found < FORMAT
+    if earlier:
+        record = upgraded(record, found, folder)
+    keys = typed(record.pop("keys", None), list[str], f"{path}, keys")
+    data = RunData(scores=(), **typed_fields(record, RunData, str(path), without=MEASURED, defaults=earlier))
+    _check(data, path)
     return data, keys
+
+
+def _check(data: RunData, path: Path) -> None:
+    """Refuse what has the right types and still cannot be."""
+    if not data.domains or not data.backbones:
+        raise UserError(f"{path}: damaged (no domains or no backbones)")
+    known = [("notice", each.code, SENTENCES) for each in data.told]
+    known += [("caution", each.code, PHRASES) for backbone in data.backbones for each in backbone.cautions]
+    for what, code, codes in known:
+        if code not in codes:
+            raise UserError(f"{path}: has a {what} unknown to this version ({code}); update unseen")
+    try:
+        [each.sentence for each in data.told], [c.text for backbone in data.backbones for c in backbone.cautions]
+    except (LookupError, ValueError) as error:
+        raise UserError(f"{path}: damaged (a notice or a caution lacks {error})") from None
 
 
 def with_scores(folder: Path, data: RunData, keys: Sequence[str]) -> RunData:
@@ -207,15 +232,6 @@ def with_scores(folder: Path, data: RunData, keys: Sequence[str]) -> RunData:
     )
 
 
-def _flaw(record: dict[str, Any]) -> Flaw:
-    return Flaw(**(record | {"examples": tuple(record["examples"])}))
-
-
-def _domain(record: dict[str, Any]) -> Domain:
-    examples = [Example(b64decode(example["png"]), example["caption"]) for example in record["examples"]]
-    return Domain(**(record | {"examples": examples}))
-
-
 def in_order(domains: Iterable[Domain]) -> list[Domain]:
     """The seen domain, then levels from the most similar on, then the others as they came."""
     return sorted(
@@ -227,4 +243,4 @@ def sorted_scores(scores: Iterable[Score], backbones: Sequence[Backbone], domain
     """Scores in the order that pages and tables show them in, whatever order they were measured in."""
     backbone = {item.name: number for number, item in enumerate(backbones)}
     domain = {item.name: number for number, item in enumerate(domains)}
-    return sorted(scores, key=lambda s: (backbone[s.backbone], domain[s.domain], s.shots or math.inf, s.seed))
+    return sorted(scores, key=lambda s: (backbone[s.backbone], domain[s.domain], s.shots or inf, s.seed))

@@ -17,12 +17,15 @@ processes may share a folder: a job that two of them start is computed twice and
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 
+from unseen.errors import UserError
 from unseen.files import atomic_write
 from unseen.runs.job import describe, description_key, job_key
+from unseen.runs.parsing import read_json, typed
 from unseen.version import __version__
 
 J = TypeVar("J")
@@ -48,13 +51,12 @@ def result_path(folder: Path, key: str) -> Path:
 
 def read_result(folder: Path, key: str) -> Result | None:
     """The result of a job, or None where there is none. A file that is damaged or is another job's counts as none."""
+    path = result_path(folder, key)
     try:
-        record = json.loads(result_path(folder, key).read_text())
-        result = Result(**record)
-        sound = result.key == key == description_key(result.job) and isinstance(result.values, dict)
-    except (OSError, ValueError, TypeError):
+        result: Result = typed(read_json(path), Result, str(path))
+    except UserError:
         return None
-    return result if sound else None
+    return result if result.key == key == description_key(result.job) else None
 
 
 def read_all(folder: Path, keys: Sequence[str]) -> list[Result]:
@@ -76,6 +78,7 @@ def write_result(folder: Path, job: Any, values: dict[str, Any], seconds: float)
         file.write(json.dumps(record, sort_keys=True).encode())
 
 
+@cache
 def versions() -> dict[str, str]:
     """Versions of this package and of those that numbers depend on."""
     found = {"unseen": __version__}

@@ -18,7 +18,7 @@ from unseen.runs.data import RunData
 from unseen.runs.job import job_key
 from unseen.runs.lock import folder_lock
 from unseen.runs.notices import Notice
-from unseen.runs.record import extend_run, read_record, read_run
+from unseen.runs.record import extend_run, read_record, read_run, with_scores, write_run
 from unseen.runs.results import RESULTS, missing, read_all
 
 if TYPE_CHECKING:
@@ -136,6 +136,7 @@ class Prepared(Generic[J]):
             result, where that may fail for the way it was asked for, as a training that diverges, so that the run is
             not bound to that way; "work", by `work` itself, job by job, where one may fail without the others or takes
             the place of an earlier one.
+        replaces: whether the run takes the place of one that its folder has, instead of adding to it.
     """
 
     run: RunData
@@ -144,6 +145,7 @@ class Prepared(Generic[J]):
     seconds: Callable[[Sequence[J], Path, int], float]
     write_beside: Callable[[Path], None] = lambda folder: None
     recorded: Literal["planned", "begun", "work"] = "planned"
+    replaces: bool = False
 
 
 class Request(Protocol[J]):
@@ -214,10 +216,13 @@ def run_prepared(
         if waiting:
             _record(found, out)
             waiting = False
+    if found.replaces:  # by its own jobs' keys: another may have taken its place meanwhile
+        return with_scores(out, found.run, [job_key(job) for job in found.jobs])
     return read_run(out)
 
 
 def _record(found: Prepared[J], out: Path) -> None:
+    write = write_run if found.replaces else extend_run
     with folder_lock(out):
-        extend_run(out, found.run, [job_key(job) for job in found.jobs])
+        write(out, found.run, [job_key(job) for job in found.jobs])
         found.write_beside(out)

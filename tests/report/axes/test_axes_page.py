@@ -15,7 +15,8 @@ import pytest
 import scipy.special
 import scipy.stats
 
-from unseen.report.axes.page import correlation_matrix, write_axes_page
+from unseen.report.axes.page import write_axes_page
+from unseen.report.axes.sections.correlations import correlation_matrix
 from unseen.report.axes.words import findings, rank_text, strong_and_weak
 from unseen.studies.axes.page_data import AxesPage, SharedModel
 from unseen.studies.axes.together import Axes, Measure, Standing, put_together
@@ -69,7 +70,7 @@ def cells(text: str, table: str) -> list[list[str]]:
 
 
 def test_every_value_has_its_rank_beside_it(path: Path) -> None:
-    table = cells(path.read_text(), '<table id="table">')
+    table = cells(path.read_text(), 'id="table-values"')
     assert table[0] == [["one", "published"], ["60.0", "1"], ["80.0", "2"], ["+3.0", "1"]]
     assert table[3] == [["four"], ["50.0", "4"], ["72.0", "3"], ["−1.0", "4"]]
     assert table[4][1:] == [["45.0", "5"], ["60.0", "5"], ["–"]]
@@ -78,13 +79,13 @@ def test_every_value_has_its_rank_beside_it(path: Path) -> None:
 def test_the_matrix_has_pearson_below_and_spearman_above(path: Path, page: AxesPage) -> None:
     x, y = scipy.special.logit(LEVELS), scipy.special.logit(LINEAR)
     pearson, spearman = scipy.stats.pearsonr(x, y), scipy.stats.spearmanr(x, y)
-    matrix = cells(path.read_text(), '<table class="matrix">')
+    matrix = cells(path.read_text(), 'id="table-correlations"')
     low, high = pearson.confidence_interval(0.95)
     assert matrix[1][1] == f"{pearson.statistic:+.2f} {low:+.2f} to {high:+.2f}".replace("-", "−").split()
     assert matrix[0][2][0] == f"{spearman.statistic:+.2f}"
     four = scipy.stats.pearsonr(y[:4], RHO)
     cell = correlation_matrix(page.axes)[2][1]
-    assert cell.value == pytest.approx(four.statistic)
+    assert cell.values[0] == pytest.approx(four.statistic)
     assert cell.about.startswith("Pearson’s over 4 backbones")
     assert "p " in cell.about
     assert "without any one" not in cell.about
@@ -266,23 +267,23 @@ def test_in_a_browser_it_loads_quietly_follows_and_chooses(browser: Any, path: P
     tab.on("dialog", lambda dialog: (trouble.append(dialog.message), dialog.dismiss()))
     tab.on("request", lambda request: request.url == path.as_uri() or trouble.append(request.url))
     tab.goto(path.as_uri())
-    tab.wait_for_selector("#bump .main-svg", state="attached")
-    opacities = "document.getElementById('bump').data.map((trace) => trace.opacity)"
+    tab.wait_for_selector("#figure-ranks-0 .main-svg", state="attached")
+    opacities = "document.getElementById('figure-ranks-0').data.map((trace) => trace.opacity)"
     assert tab.evaluate(opacities) == [1] * 5
     assert tab.evaluate("document.documentElement.scrollWidth") == 500  # wide tables scroll by themselves
-    tab.locator("button[data-backbone='1']").click()
+    tab.locator("button[data-backbone='two']").click()
     assert tab.evaluate(opacities) == [0.15, 1, 0.15, 0.15, 0.15]
-    assert tab.locator("#table tr.followed th").inner_text() == "two"
-    tab.locator("button[data-backbone='1']").click()
+    assert tab.locator("#table-values tr.followed th").inner_text() == "two"
+    tab.locator("button[data-backbone='two']").click()
 
-    points = "document.getElementById('points').data.map((trace) => [trace.x[0], trace.y[0]])"
-    tab.locator(".matrix button[data-x='1'][data-y='2']").click()
+    points = "document.getElementById('figure-scatter-0').data.map((trace) => [trace.x[0], trace.y[0]])"
+    tab.locator(".matrix button[data-across='1'][data-up='2']").click()
     shown = np.array(tab.evaluate(points))
     assert shown == pytest.approx(np.column_stack([scipy.special.logit(LINEAR[:4]), 100 * np.array(RHO)]))
-    tab.locator("[data-side='up']").select_option("0")
+    tab.locator("[data-choice='up']").select_option("0")
     assert len(tab.evaluate(points)) == 5
-    tab.locator("#table th", has_text="Many-shot").locator("button").click(click_count=2)
-    assert tab.locator("#table tbody th").first.inner_text() == "two"  # 82%, the greatest
+    tab.locator("#table-values th", has_text="Many-shot").locator("button").click(click_count=2)
+    assert tab.locator("#table-values tbody th").first.inner_text() == "two"  # 82%, the greatest
     background = "getComputedStyle(document.body).backgroundColor"
     assert tab.evaluate(background) == "rgb(20, 22, 26)"
     tab.locator("#theme").click()
@@ -311,16 +312,18 @@ def test_names_of_points_do_not_overlap_and_tables_fit_a_wide_window(browser: An
     context = browser.new_context(viewport={"width": width, "height": 900})
     tab = context.new_page()
     tab.goto((tmp_path / "crowded.html").as_uri())
-    tab.wait_for_selector("#points .annotation-text")
+    tab.wait_for_selector("#figure-scatter-0 .annotation-text")
     boxes = tab.evaluate(
-        "[...document.querySelectorAll('#points .annotation-text')].map((text) => { const box = "
+        "[...document.querySelectorAll('#figure-scatter-0 .annotation-text')].map((text) => { const box = "
         "text.getBoundingClientRect(); return [box.left, box.right, box.top, box.bottom]; })"
     )
     assert len(boxes) == 9
     for first, second in combinations(boxes, 2):
         across = min(first[1], second[1]) - max(first[0], second[0])
         assert across <= 0 or min(first[3], second[3]) - max(first[2], second[2]) <= 0
-    widths = tab.evaluate("[...document.querySelectorAll('.scroll, .wide')].map((e) => [e.scrollWidth, e.clientWidth])")
+    widths = tab.evaluate(
+        "[...document.querySelectorAll('.scroll, .of-bump')].map((e) => [e.scrollWidth, e.clientWidth])"
+    )
     assert tab.evaluate("document.documentElement.scrollWidth") == width
     assert width < 1440 or all(needed == given for needed, given in widths)
     context.close()
@@ -332,5 +335,5 @@ def test_a_drop_stands_with_its_accuracy_alone(tmp_path: Path) -> None:
     axes = put_together([levels, page.axes.measures["linear"]])
     assert list(axes.measures) == ["levels", "linear"]
     write_axes_page(AxesPage(axes), tmp_path / "axes.html")
-    row = cells((tmp_path / "axes.html").read_text(), '<table id="table">')[0]
+    row = cells((tmp_path / "axes.html").read_text(), 'id="table-values"')[0]
     assert row[1] == ["60.0", "1", "−12.3", "from", "seen"]

@@ -3,12 +3,11 @@
 from dataclasses import replace
 
 import pytest
-from section_runs import Key, run, summary
+from section_runs import Key, run
 
+from unseen.report.concepts.context import ConceptContext
 from unseen.report.concepts.findings import findings
-from unseen.report.concepts.rows import make_rows
 from unseen.runs.data import ConceptHits, RunData
-from unseen.runs.tables import score_table
 
 SEEDS = (0, 1)
 
@@ -26,7 +25,7 @@ def two_backbones(accuracy: dict[str, float], correct: dict[str, list[int]], ima
 
 
 def said(data: RunData) -> str:
-    rows = make_rows(data, score_table(data.scores), summary(data))
+    rows = ConceptContext(data).rows
     return str(findings(data, rows)[0])
 
 
@@ -47,7 +46,7 @@ def test_the_wider_interval_decides_who_is_close(correct: dict[str, list[int]], 
 def test_a_difference_between_other_numbers_of_classes_is_said_to_be_one() -> None:
     values: dict[Key, float] = {("in1k", "logistic", None, "top1"): 0.4, ("l5", "logistic", None, "top1"): 0.851}
     data = run(values)
-    rows = make_rows(data, score_table(data.scores), summary(data))
+    rows = ConceptContext(data).rows
     seen, level = data.domains
     same = replace(data, domains=[replace(seen, classes=1000), replace(level, classes=1000)])
     other = replace(data, domains=[replace(seen, classes=1000), replace(level, concepts=["a", "b"])])

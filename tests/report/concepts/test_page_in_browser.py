@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -51,7 +52,7 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Show]:
         page.on("dialog", lambda dialog: (trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda request: request.url == path.as_uri() or trouble.append(f"request: {request.url}"))
         page.goto(path.as_uri())
-        page.wait_for_selector("#levels-plot .main-svg", state="attached")
+        page.wait_for_selector("#figure-levels-0 .main-svg", state="attached")
         return page
 
     yield open_page
@@ -60,30 +61,30 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Show]:
     assert [line for line in trouble if not line.startswith(tuple(allowed))] == []
 
 
-def lines(page: Any, plot: str = "#levels-plot") -> dict[str, list[float | None]]:
+def lines(page: Any, plot: str = "#figure-levels-0") -> dict[str, list[float | None]]:
     """What Plotly draws: name → rounded values."""
     traces = page.evaluate("plot => document.querySelector(plot).data.map(t => [t.name, Array.from(t.y)])", plot)
     return {name: [None if value is None else round(value, 3) for value in values] for name, values in traces}
 
 
 def bars(page: Any, backbone: str) -> list[float]:
-    name = "name => document.getElementById('levels-plot').data.find(t => t.name === name).error_y.array"
+    name = "name => document.getElementById('figure-levels-0').data.find(t => t.name === name).error_y.array"
     return [round(value, 3) for value in page.evaluate(name, backbone)]
 
 
 def choose(page: Any, control: str, value: str) -> None:
-    page.locator(f"#levels select[data-control={control}]").select_option(value)
+    page.locator(f"#levels select[data-choice={control}]").select_option(value)
 
 
 def column(page: Any, number: int) -> list[str]:
-    return page.locator(f"#table tbody tr:visible td:nth-child({number})").all_inner_texts()
+    return page.locator(f"#table-scores tbody tr:visible td:nth-child({number})").all_inner_texts()
 
 
 def test_it_starts_with_all_samples_and_has_a_hole_where_a_score_is_missing(show: Show) -> None:
     page = show(usual())
     assert lines(page) == {"alpha": [80, 75, 70], "beta": [60, 59, 58], "gamma": [30, None, 31]}
     assert bars(page, "alpha") == [1, 1, 1]
-    layout = page.evaluate("document.getElementById('levels-plot').layout")
+    layout = page.evaluate("document.getElementById('figure-levels-0').layout")
     assert layout["yaxis"]["title"]["text"] == "Top-1 accuracy (%)"
     assert layout["xaxis"]["ticktext"] == ["Seen", "L1", "L2"]
 
@@ -103,14 +104,14 @@ def test_modes_shots_and_metric(show: Show) -> None:
     page.get_by_text("Drop from seen", exact=True).click()
     assert lines(page) == {"alpha": [0, -5, -10], "beta": [0, -1, -2], "gamma": [0, None, 1]}
     assert "minus that on seen (points)" in page.evaluate(
-        "document.getElementById('levels-plot').layout.yaxis.title.text"
+        "document.getElementById('figure-levels-0').layout.yaxis.title.text"
     )
     page.get_by_text("Absolute", exact=True).click()
     choose(page, "shots", "4")
     assert lines(page)["alpha"] == [48, 45, 42]  # 0.4 + 0.05 × 4 of the whole
     choose(page, "metric", "top5")
     assert lines(page)["alpha"] == [74, 72.5, 71]
-    assert page.locator("#few-shots select[data-control=metric]").input_value() == "top5"
+    assert page.locator("#few-shots select[data-choice=metric]").input_value() == "top5"
 
 
 def test_modes_answer_to_the_keyboard(show: Show) -> None:
@@ -122,11 +123,11 @@ def test_modes_answer_to_the_keyboard(show: Show) -> None:
 
 def test_few_shot_curves_are_per_domain_on_one_scale(show: Show) -> None:
     page = show(usual())
-    assert page.locator("#few-shots figcaption").all_inner_texts() == ["Seen", "L1", "L2"]
-    plots = [f"[data-domain=d{place}]" for place in range(3)]
+    assert page.locator("#few-shots figcaption span:first-child").all_inner_texts() == ["Seen", "L1", "L2"]
+    plots = [f"#figure-few-shots-{place}" for place in range(3)]
     assert lines(page, plots[0]) == {"alpha": [36, 48, 80], "beta": [27, 36, 60], "gamma": [13.5, 18, 30]}
     assert lines(page, plots[1])["gamma"] == [None, None, None]
-    assert page.evaluate("document.querySelector('[data-domain=d0]').layout.xaxis.ticktext") == ["1", "4", "all"]
+    assert page.evaluate("document.querySelector('#figure-few-shots-0').layout.xaxis.ticktext") == ["1", "4", "all"]
     ranges = [page.evaluate("plot => document.querySelector(plot).layout.yaxis.range", plot) for plot in plots]
     assert ranges[0] == ranges[1] == ranges[2]
 
@@ -134,7 +135,7 @@ def test_few_shot_curves_are_per_domain_on_one_scale(show: Show) -> None:
 def test_the_legend_hides_and_shows(show: Show) -> None:
     page = show(run_data({name: [0.5, 0.4] for name in "abcd"}))
     page.locator("#levels [data-backbone=b]").click()
-    assert list(lines(page)) == ["a", "c", "d"] == list(lines(page, "[data-domain=d0]"))
+    assert list(lines(page)) == ["a", "c", "d"] == list(lines(page, "#figure-few-shots-0"))
     assert page.locator("#few-shots [data-backbone=b]").get_attribute("aria-pressed") == "false"
     page.locator("#levels [data-all]").click()
     assert list(lines(page)) == ["a", "b", "c", "d"]
@@ -144,56 +145,58 @@ def test_the_legend_hides_and_shows(show: Show) -> None:
 
 def test_the_table_sorts_both_ways_and_rows_stay_whole(show: Show) -> None:
     page = show(usual())
-    rows = "#table tbody tr"
+    rows = "#table-scores tbody tr"
     before = sorted(page.locator(rows).all_inner_texts())
-    header = page.locator("#table th", has_text="Mean")
+    header = page.locator("#table-scores th", has_text="Mean")
     header.locator("button").click()
-    means = [float(text) for text in column(page, 6)]
+    means = [float(text) for text in column(page, 5)]
     assert means == sorted(means)
     assert header.get_attribute("aria-sort") == "ascending"
     page.keyboard.press("Enter")  # the heading has the focus
-    assert [float(text) for text in column(page, 6)] == sorted(means, reverse=True)
+    assert [float(text) for text in column(page, 5)] == sorted(means, reverse=True)
     assert header.get_attribute("aria-sort") == "descending"
-    assert page.locator("#table th:not([aria-sort=none])").count() == 1
+    assert page.locator("#table-scores th:not([aria-sort=none])").count() == 1
     assert sorted(page.locator(rows).all_inner_texts()) == before
 
 
 def test_columns_sort_by_what_they_mean(show: Show) -> None:
     page = show(run_data({"b10": [0.8, 0.7], "b9": [0.5, 0.4]}, scores=scores({"b10": [None, 0.7], "b9": [0.5, 0.4]})))
-    for name, place, expected in (("Backbone", 1, ["b9", "b10"]), ("Shots", 4, ["1", "4", "all"])):
-        page.locator("#table th button", has_text=name).click()
+    for name, place, expected in (("Backbone", 1, ["b9", "b10"]), ("Shots", 3, ["1", "4", "all"])):
+        page.locator("#table-scores th button", has_text=name).click()
         assert list(dict.fromkeys(column(page, place))) == expected
-    gap = page.locator("#table th button", has_text="Gap to seen")
+    gap = page.locator("#table-scores th button", has_text="Gap to seen")
     for _ in range(2):  # nothing comes after something, up and down
         gap.click()
-        assert column(page, 10)[-6:] == ["–"] * 6
-        assert "–" not in column(page, 10)[:-6]
+        assert column(page, 7)[-6:] == ["–"] * 6
+        assert "–" not in column(page, 7)[:-6]
 
 
 def test_the_rows_shown_are_copied_as_csv(show: Show) -> None:
     data = usual()
     renamed = [replace(score, backbone='al,"pha') if score.backbone == "alpha" else score for score in data.scores]
     page = show(replace(data, scores=renamed, backbones=data.backbones[1:], baseline="beta"))
-    page.locator("#filter").fill("L2 top1 all")
-    page.locator("#table th button", has_text="Mean").click()
-    page.locator("#copy").click()
+    page.locator("[data-filter=scores]").fill("L2 top1 all")
+    page.locator("#table-scores th button", has_text="Mean").click()
+    page.locator("[data-copy=scores]").click()
     page.get_by_text("copied 3 rows").wait_for()
     records = list(csv.DictReader(io.StringIO(page.evaluate("navigator.clipboard.readText()"))))
     assert [record["backbone"] for record in records] == ["gamma", "beta", 'al,"pha']
     assert float(records[1]["mean"]) == pytest.approx(0.58)
     assert float(records[1]["gap"]) == pytest.approx(-0.02)
     assert {record["domain"] for record in records} == {"d2"}
-    page.locator("#filter").fill("")
-    page.locator("#copy").click()
+    page.locator("[data-filter=scores]").fill("")
+    page.locator("[data-copy=scores]").click()
     page.get_by_text("copied 48 rows").wait_for()
 
 
 def test_a_browser_without_a_clipboard_copies_a_selection(show: Show) -> None:
     page = show(usual())
     page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('no')); }")
-    page.locator("#copy").click()
+    page.locator("[data-copy=scores]").click()
     page.get_by_text("copied 48 rows").wait_for()
-    assert page.evaluate("navigator.clipboard.readText()").startswith("setting,backbone,category,domain,shots,metric")
+    assert page.evaluate("navigator.clipboard.readText()").startswith(
+        "backbone,domain,shots,metric,mean,concept_low,concept_high,gap,rank"
+    )
 
 
 def test_hostile_names_stay_text(show: Show) -> None:
@@ -205,16 +208,16 @@ def test_hostile_names_stay_text(show: Show) -> None:
     assert page.locator("main a, .js-plotly-plot a[href]").count() == 0
     for name in (IMAGE, SCRIPT, LINK):
         choose(page, "baseline", name)
-    ticks = page.locator("#levels-plot .xtick text").evaluate_all("all => all.map(text => text.textContent)")
+    ticks = page.locator("#figure-levels-0 .xtick text").evaluate_all("all => all.map(text => text.textContent)")
     assert ticks == [SCRIPT, BOLD]
     choose(page, "metric", IMAGE)
-    choose(page, "setting", page.locator("#levels select[data-control=setting] option").nth(1).get_attribute("value"))
-    assert "minus the baseline’s" in page.locator("#levels-plot .ytitle").text_content()
-    assert IMAGE[:20].lower() in page.locator("#levels-plot .ytitle").text_content().lower()
-    page.evaluate("Plotly.Fx.hover('levels-plot', [{curveNumber: 1, pointNumber: 0}])")
-    assert SCRIPT in page.locator("#levels-plot .hovertext").first.text_content()
-    page.locator("#table th button", has_text="Backbone").click()
-    assert set(column(page, 2)) == {IMAGE, SCRIPT, LINK}
+    choose(page, "setting", page.locator("#levels select[data-choice=setting] option").nth(1).get_attribute("value"))
+    assert "minus the baseline’s" in page.locator("#figure-levels-0 .ytitle").text_content()
+    assert IMAGE[:20].lower() in page.locator("#figure-levels-0 .ytitle").text_content().lower()
+    page.evaluate("Plotly.Fx.hover('figure-levels-0', [{curveNumber: 1, pointNumber: 0}])")
+    assert SCRIPT in page.locator("#figure-levels-0 .hovertext").first.text_content()
+    page.locator("#table-scores th button", has_text="Backbone").click()
+    assert set(column(page, 1)) == {IMAGE, SCRIPT, LINK}
 
 
 def test_the_policy_stops_a_script_that_is_not_ours(show: Show) -> None:
@@ -233,8 +236,8 @@ def test_the_policy_stops_a_script_that_is_not_ours(show: Show) -> None:
 
 def test_plotly_offers_to_send_nothing_away(show: Show) -> None:
     page = show(usual())
-    page.locator("#levels-plot").hover()
-    titles = page.locator("#levels-plot .modebar-btn").evaluate_all("all => all.map(b => b.dataset.title)")
+    page.locator("#figure-levels-0").hover()
+    titles = page.locator("#figure-levels-0 .modebar-btn").evaluate_all("all => all.map(b => b.dataset.title)")
     assert any("PNG" in title for title in titles)
     assert not any("share" in title.lower() or "cloud" in title.lower() for title in titles)
 
@@ -243,7 +246,7 @@ def test_plotly_offers_to_send_nothing_away(show: Show) -> None:
 def test_a_small_screen_needs_no_sideways_scroll(show: Show, make: Callable[[], RunData]) -> None:
     page = show(make(), viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
-    assert page.locator("#levels-plot").bounding_box()["width"] > 340
+    assert page.locator("#figure-levels-0").bounding_box()["width"] > 340
 
 
 def background(page: Any) -> int:
@@ -253,7 +256,7 @@ def background(page: Any) -> int:
 
 
 def test_dark_follows_the_system_and_the_button(show: Show) -> None:
-    font = "document.getElementById('levels-plot').layout.font.color"
+    font = "document.getElementById('figure-levels-0').layout.font.color"
     page = show(usual(), color_scheme="dark")
     assert background(page) < 150
     dark_ink = page.evaluate(font)
@@ -265,11 +268,13 @@ def test_dark_follows_the_system_and_the_button(show: Show) -> None:
     assert page.evaluate(font) == dark_ink
 
 
-def test_one_backbone_on_one_domain(show: Show) -> None:
+def test_one_point_is_a_table(tmp_path: Path) -> None:
     means = {"only": [0.5]}
-    page = show(run_data(means, scores=scores(means, shots=(None,), seeds=1)))
-    assert lines(page) == {"only": [50]}
-    assert page.locator("#few-shots").count() == 0
+    write_report(run_data(means, scores=scores(means, shots=(None,), seeds=1)), tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert "data-figure=" not in text
+    assert "plotly.js v" not in text
+    assert re.search(r'id="table-levels-values-1".*?only.*?50\.0', text, re.DOTALL)
 
 
 def test_forty_backbones_on_ten_domains(show: Show) -> None:

@@ -5,14 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from section_runs import sections as all_sections
 
+from unseen.features.about import BackboneAbout
+from unseen.report.concepts.level_ways import main_part
 from unseen.report.concepts.page import write_report
-from unseen.report.concepts.variant_sections import main_part, variant_sections
-from unseen.report.core.sections import Section
-from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits, Domain, FeatureKey, RunData
+from unseen.report.core.model import Section
+from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits, Domain, RunData
 from unseen.runs.merge import merge_runs
 from unseen.runs.score import Score
-from unseen.runs.tables import score_table, summarise
+from unseen.runs.setup import Extraction, FeatureKey, LevelsUsed
 
 LIN = {"in1k": 0.758, "l1": 0.679, "l2": 0.631, "l3": 0.590, "l4": 0.581, "l5": 0.520}
 COSINE = {"in1k": 0.758, "l1": 0.66, "l2": 0.64, "l3": 0.63, "l4": 0.62, "l5": 0.60}
@@ -40,14 +42,13 @@ def run(
         for place, name in enumerate(accuracy)
     ]
     features = [
-        FeatureKey(name, domain, f"{domain}{'' if domain == 'in1k' else levels}")
+        FeatureKey(name, domain, {"train": f"{domain}{'' if domain == 'in1k' else levels}"})
         for name in backbones
         for domain in accuracy
     ]
-    kinds = [Backbone(name, "yours", made={"features": f"weights of {name}"}) for name in backbones]
-    about = {"levels": f"{levels}, 0123", **{f"features of {f.domain} by {f.backbone}": f.key for f in features}}
+    kinds = [Backbone(name, "yours", features=Extraction(BackboneAbout(weights=name))) for name in backbones]
     every = [*scores, *more]
-    return RunData("A run", every, domains, kinds, backbones[0], provenance=about, features=features)
+    return RunData("A run", every, domains, kinds, backbones[0], levels=LevelsUsed(levels, "0123"), features=features)
 
 
 def tuned(domain: str, value: float, backbone: str = "b") -> Score:
@@ -55,7 +56,7 @@ def tuned(domain: str, value: float, backbone: str = "b") -> Score:
 
 
 def sections(data: RunData) -> dict[str, Section]:
-    return {section.name: section for section in variant_sections(data, summarise(score_table(data.scores)))}
+    return {section.name: section for section in all_sections(data) if section.name in {"fine-tuning", "ways"}}
 
 
 def test_features_fall_behind_fine_tuning() -> None:
@@ -63,7 +64,7 @@ def test_features_fall_behind_fine_tuning() -> None:
     data = run(LIN, "cog-v2", more=[tuned(domain, value) for domain, value in reference.items()])
     found = sections(data)
     assert set(found) == {"fine-tuning"}
-    relative, absolute = found["fine-tuning"].plots
+    relative, absolute = found["fine-tuning"].figures
     assert [text for _, text in relative.x_ticks] == ["IN-1K", "L1", "L5"]
     [line] = relative.series
     assert line.y == pytest.approx([-0.4, -6.1, -18.0])
@@ -78,7 +79,7 @@ def test_features_fall_behind_fine_tuning() -> None:
 def test_one_domain_is_said_once_and_a_backbone_without_reference_is_left_out() -> None:
     data = run(LIN, "cog-v2", backbones=("b", "c"), more=[tuned("l2", 0.7, "c")])
     section = sections(data)["fine-tuning"]
-    assert [line.name for line in section.plots[0].series] == ["c"]
+    assert [line.name for line in section.figures[0].series] == ["c"]
     assert section.sentences == [
         "Relative to fine-tuning, the features of c have −6.9 points on L2 (63.1% against 70.0%)."
     ]
@@ -101,7 +102,7 @@ def test_levels_made_in_two_ways_and_at_random() -> None:
     assert [backbone.name for backbone in data.backbones] == ["b"]  # the same weights, features of other levels
     assert "l5 (words)" in {domain.name for domain in data.domains}
     section = sections(data)["ways"]
-    [plot] = section.plots
+    [plot] = section.figures
     assert [text for _, text in plot.x_ticks] == ["IN-1K", "L1", "L2", "L3", "L4", "L5"]
     lines = {series.name: series for series in plot.series}
     assert set(lines) == {"cog-v2", "cog-v2-cosine", "mean of 15 random sets"}
@@ -109,7 +110,7 @@ def test_levels_made_in_two_ways_and_at_random() -> None:
     assert lines["cog-v2-cosine"].y == pytest.approx([100 * value for value in COSINE.values()])
     assert lines["mean of 15 random sets"].y == pytest.approx([61.0] * 5)
     assert lines["mean of 15 random sets"].x == [1, 2, 3, 4, 5]
-    assert len({(series.colour, series.dash) for series in plot.series}) == 3
+    assert len({(series.backbone, series.variant) for series in plot.series}) == 3
     assert section.sentences == [
         "With all samples, b has 67.9% on L1 and 52.0% on L5 of cog-v2; 66.0% on L1 and 60.0% on L5 of cog-v2-cosine; "
         "and 61.0% on the mean of 15 random sets."
@@ -121,18 +122,18 @@ def test_levels_made_in_two_ways_and_at_random() -> None:
 def test_whatever_comes_first_is_called_by_its_own_levels(order: tuple[int, int]) -> None:
     runs = [("plain", run(LIN, "cog-v2")), ("draws", run({"in1k": 0.758, "random": 0.61}, "random"))]
     data = merge_runs([runs[place] for place in order])
-    assert {series.name for series in sections(data)["ways"].plots[0].series} == {"cog-v2", "mean of 15 random sets"}
+    assert {series.name for series in sections(data)["ways"].figures[0].series} == {"cog-v2", "mean of 15 random sets"}
 
 
 def test_other_levels_of_the_same_name_are_told_apart_by_their_hashes() -> None:
     data = merge_runs([("one", run(LIN, "mine")), ("two", other_concepts(run(COSINE, "mine")))])
-    assert [series.name for series in sections(data)["ways"].plots[0].series] == ["mine, 0123", "mine, 4567"]
+    assert [series.name for series in sections(data)["ways"].figures[0].series] == ["mine, 0123", "mine, 4567"]
 
 
 def other_concepts(data: RunData) -> RunData:
     """The same run with other concepts in its levels, and another hash of them."""
     domains = [d if d.seen else replace(d, concepts=["another"]) for d in data.domains]
-    return replace(data, domains=domains, provenance={**data.provenance, "levels": "mine, 4567"})
+    return replace(data, domains=domains, levels=LevelsUsed("mine", "4567"))
 
 
 def test_parts_of_a_study_and_single_domains_are_no_variants() -> None:
@@ -151,10 +152,10 @@ def test_parts_of_a_study_and_single_domains_are_no_variants() -> None:
 
 def test_backbones_have_colours_and_ways_dashes() -> None:
     data = merge_runs([(levels, run(LIN, levels, backbones=("b", "c"))) for levels in ("cog-v2", "wu-palmer")])
-    lines = sections(data)["ways"].plots[0].series
+    lines = sections(data)["ways"].figures[0].series
     assert [line.name for line in lines] == ["b, cog-v2", "b, wu-palmer", "c, cog-v2", "c, wu-palmer"]
-    assert lines[0].colour == lines[1].colour != lines[2].colour == lines[3].colour
-    assert lines[0].dash == lines[2].dash != lines[1].dash == lines[3].dash
+    assert lines[0].backbone == lines[1].backbone != lines[2].backbone == lines[3].backbone
+    assert lines[0].variant == lines[2].variant != lines[1].variant == lines[3].variant
 
 
 def test_the_main_part_has_concepts_of_its_own_levels_alone() -> None:

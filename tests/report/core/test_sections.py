@@ -2,24 +2,26 @@
 
 import numpy as np
 import pytest
-from section_runs import DOMAINS, Key, like, named, run, summary
+from section_runs import DOMAINS, Key, extended_sections, like, named, published_sections, run, sections
 
 from unseen.papers import published
 from unseen.papers.concept_generalization import effective_generalization, published_accuracies
-from unseen.report.concepts.extended_sections import extended_sections
-from unseen.report.concepts.level_sections import SHOWN, concept_section, sample_section
-from unseen.report.concepts.published_sections import CATEGORY_COLOURS, USUALLY_OFF, published_sections
-from unseen.report.leaderboard.page import YOURS_COLOUR
+from unseen.report.concepts.page import concept_page
+from unseen.report.concepts.published_parts import CATEGORY_COLOURS
+from unseen.report.concepts.sections.concept_by_concept import SHOWN
+from unseen.report.concepts.sections.effective import USUALLY_OFF
+from unseen.report.core.looks import YOURS, dressed
+from unseen.runs.cautions import caution
 from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits
 
 
 def test_a_copy_of_a_published_model_stands_beside_it() -> None:
     data = run(like("s-DINO", 0.0005), published="cog-v2")
-    sections = published_sections(data, summary(data))
+    sections = published_sections(data)
     assert [section.name for section in sections] == ["published", "ranks", "effective", "published-few-shots"]
     levels = sections[0]
     assert "above s-DINO (57.6)" in levels.sentences[0]
-    absolute, relative = levels.plots
+    absolute, relative = levels.figures
     assert len(absolute.series) == 32
     strong = [series for series in absolute.series if series.strong]
     assert [series.name for series in strong] == ["mine"]
@@ -28,14 +30,14 @@ def test_a_copy_of_a_published_model_stands_beside_it() -> None:
     assert reference.y == [0] * 6
     mine = next(series for series in relative.series if series.name == "mine")
     assert mine.y[-1] == pytest.approx(57.65 - 52.0)
-    assert {group for group, _ in levels.groups} == {
+    assert {group for group, *_ in levels.groups} == {
         "reference", "architecture", "self-supervision", "regularization", "web data"
     }  # fmt: skip
 
 
 def test_ranks_are_counted_among_all() -> None:
     data = run(like("ResNet50", 0.0005), published="cog-v2")
-    ranks = named(published_sections(data, summary(data)), "ranks").plots[0].series[0]
+    ranks = named(data, "ranks").figures[0].series[0]
     table = published("cog-v2")
     every = table[(table["shots"] == "all") & (table["domain"] == "l5")].set_index("model")["mean"]
     assert ranks.y[-1] == 1 + (every > every["ResNet50"] + 0.05).sum()
@@ -44,29 +46,27 @@ def test_ranks_are_counted_among_all() -> None:
 
 def test_shots_that_the_paper_has_not_are_left_out() -> None:
     data = run({("l1", "logistic", 3, "top1"): 0.5}, published="cog-v2")
-    assert published_sections(data, summary(data)) == []
+    assert published_sections(data) == []
     data = run({("l1", "logistic", 3, "top1"): 0.5, ("l1", "logistic", 4, "top1"): 0.5}, published="cog-v2")
-    assert (
-        named(published_sections(data, summary(data)), "published").plots[0].title
-        == "Accuracy with 4 samples a concept"
-    )
+    assert named(data, "published").figures[0].title == "Accuracy with 4 samples a concept"
 
 
 def test_what_is_not_fair_is_said() -> None:
-    backbones = [Backbone("mine", "yours", cautions=("web data", "384 pixels"))]
+    backbones = [Backbone("mine", "yours", cautions=(caution("trained-with-web"), caution("image-size", size=384)))]
     data = run(like("d-CLIP"), published="cog-v2", backbones=backbones)
-    assert "Not a fair comparison: mine (web data, 384 pixels)." in published_sections(data, summary(data))[0].sentences
+    told = "Not a fair comparison: mine (trained with web data, images of 384 pixels)."
+    assert told in published_sections(data)[0].sentences
 
 
 def test_other_concepts_are_not_set_beside_imagenet() -> None:
     data = run(like("ResNet50"))
-    assert published_sections(data, summary(data)) == []
+    assert published_sections(data) == []
 
 
 def test_a_part_of_the_domains_has_no_rank_but_a_place() -> None:
     some = {key: value for key, value in like("ResNet50").items() if key[0] in ("l1", "l5") and key[2] in (8, None)}
     data = run(some, published="cog-v2")
-    assert [section.name for section in published_sections(data, summary(data))] == ["published", "published-few-shots"]
+    assert [section.name for section in published_sections(data)] == ["published", "published-few-shots"]
 
 
 def test_samples_that_make_up_for_a_level() -> None:
@@ -74,9 +74,8 @@ def test_samples_that_make_up_for_a_level() -> None:
     for shots in (1, 2, 4, 8, 16):
         values["l1", "logistic", shots, "top1"] = 0.4 + 0.1 * np.log2(shots)
         values["l5", "logistic", shots, "top1"] = 0.3 + 0.1 * np.log2(shots)
-    section = sample_section(data := run(values), summary(data))
-    assert section is not None
-    assert section.plots[0].series[0].y == pytest.approx([2, 3])
+    section = named(run(values), "samples")
+    assert section.figures[0].series[0].y == pytest.approx([2, 3])
     assert section.sentences == ["What 4 samples a concept give mine on L1 takes about 8 on L5."]
 
 
@@ -85,16 +84,15 @@ def test_a_level_out_of_reach_leaves_a_hole() -> None:
     for shots in (1, 2, 4):
         values["l1", "logistic", shots, "top1"] = 0.6
         values["l2", "logistic", shots, "top1"] = 0.1
-    section = sample_section(data := run(values), summary(data))
-    assert section is not None
-    assert section.plots[0].series[0].y[1] is None
+    section = named(run(values), "samples")
+    assert section.figures[0].series[0].y[1] is None
     assert "more than 4 on L2" in section.sentences[0]
 
 
 def test_without_such_probes_there_are_no_such_sections() -> None:
     data = run(like("ResNet50"))
-    assert extended_sections(data, summary(data)) == []
-    assert concept_section(data) is None
+    assert extended_sections(data) == []
+    assert not any(section.name == "concept-by-concept" for section in sections(data))
 
 
 def test_the_line_through_concepts_is_the_binomial_fit() -> None:
@@ -105,9 +103,8 @@ def test_the_line_through_concepts_is_the_binomial_fit() -> None:
         ConceptAccuracy("mine", "l1", f"<b>{i}", float(s), int(k), 50)
         for i, (s, k) in enumerate(zip(similarity, right, strict=True))
     ]
-    section = concept_section(run({("l1", "logistic", None, "top1"): 0.5}, concept_accuracy=concepts))
-    assert section is not None
-    points, line, _ = section.plots[0].series
+    section = named(run({("l1", "logistic", None, "top1"): 0.5}, concept_accuracy=concepts), "concept-by-concept")
+    points, line, _ = section.figures[0].series
     assert len(points.x) == SHOWN
     middle = len(line.x) // 2
     assert line.y[middle] == pytest.approx(100 / (1 + np.exp(-(0.3 + 2 * line.x[middle]))), abs=1.5)
@@ -116,7 +113,8 @@ def test_the_line_through_concepts_is_the_binomial_fit() -> None:
 
 def test_concepts_of_one_similarity_have_no_line() -> None:
     concepts = [ConceptAccuracy("mine", "l1", str(i), 0.5, i % 10, 10) for i in range(20)]
-    assert concept_section(run({("l1", "logistic", None, "top1"): 0.5}, concept_accuracy=concepts)) is None
+    data = run({("l1", "logistic", None, "top1"): 0.5}, concept_accuracy=concepts)
+    assert not any(section.name == "concept-by-concept" for section in sections(data))
 
 
 def hits(domain: str, shots: str, seed: int, correct: list[int], images: int = 10, name: str = "mine") -> ConceptHits:
@@ -128,20 +126,20 @@ def test_bars_among_the_published_models_are_over_concepts() -> None:
     # A concept that is always right and one that never is: a draw of two has 0, 1 or 2 of the first.
     found = [hits("l5", "all", seed, [10, 0]) for seed in (0, 1)]
     data = run(like("ResNet50"), published="cog-v2", concept_hits=found)
-    levels = published_sections(data, summary(data))[0]
-    absolute, relative = (next(s for s in plot.series if s.strong) for plot in levels.plots)
+    levels = published_sections(data)[0]
+    absolute, relative = (next(s for s in figure.series if s.strong) for figure in levels.figures)
     assert (absolute.low[-1], absolute.high[-1]) == (0, 100)
     assert (relative.low[-1], relative.high[-1]) == pytest.approx((-52.0, 48.0))
     # Other domains have seeds alone, a hundredth apart.
     assert absolute.high[0] == pytest.approx(75.8 + 100 * 0.01 / np.sqrt(2))
     assert "interval of 95% over seeds and concepts" in levels.note
     plain = run(like("ResNet50"), published="cog-v2")
-    assert "bars of the deviation over seeds." in published_sections(plain, summary(plain))[0].note
+    assert "bars of the deviation over seeds." in published_sections(plain)[0].note
 
 
 def test_an_interval_that_leaves_out_nothing_is_no_proof() -> None:
     data = run(like("s-DINO", 0.1), published="cog-v2")
-    sentences = named(published_sections(data, summary(data)), "effective").sentences
+    sentences = named(data, "effective").sentences
     assert sentences[0].endswith("predicts, an interval that leaves out 0.")
     assert sentences[-1] == USUALLY_OFF
 
@@ -156,7 +154,7 @@ def test_how_far_models_usually_are_off_is_as_said() -> None:
 
 def test_few_shots_are_shown_on_all_domains_and_relative_to_the_reference() -> None:
     data = run(like("s-DINO"), published="cog-v2")
-    plots = named(published_sections(data, summary(data)), "published-few-shots").plots
+    plots = named(data, "published-few-shots").figures
     titles = ["IN-1K", "L1", "L2", "L3", "L4", "L5"]
     assert [plot.title for plot in plots] == [*titles, *(f"{title}, relative to ResNet50" for title in titles)]
     table = published("cog-v2").set_index(["model", "domain", "shots"])["mean"]
@@ -169,9 +167,13 @@ def test_few_shots_are_shown_on_all_domains_and_relative_to_the_reference() -> N
         assert lines["s-DINO"] == pytest.approx(expected)
 
 
-def test_the_runs_own_lines_have_colours_that_no_category_has() -> None:
+def test_a_backbone_has_one_look_on_all_of_a_page() -> None:
     data = run(like("s-DINO"), ["mine", "other"], published="cog-v2")
-    for section in published_sections(data, summary(data)):
-        own = {series.name: series.colour for plot in section.plots for series in plot.series if series.strong}
-        assert own == {"mine": YOURS_COLOUR, "other": YOURS_COLOUR + 1}
-        assert not set(own.values()) & set(CATEGORY_COLOURS.values())
+    page = dressed(concept_page(data))
+    looks = {
+        (series.backbone, series.colour, series.symbol, series.dash)
+        for section in page.sections for figure in section.figures for series in figure.series if series.backbone
+    }  # fmt: skip
+    assert {(name, colour) for name, colour, _, _ in looks} == {("mine", YOURS), ("other", YOURS + 1)}
+    assert len(looks) == 2
+    assert not {colour for _, colour, _, _ in looks} & set(CATEGORY_COLOURS.values())

@@ -63,8 +63,11 @@ def test_it_answers_in_words(page: Path) -> None:
 
 def series_of(page: Path, section: str, plot: str) -> dict[str, dict[str, Any]]:
     data = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(), re.DOTALL)[1])
-    (part,) = [part for part in data["sections"] if part["name"] == section]
-    (found,) = [each for each in part["plots"] if each["title"] == plot]
+    (found,) = [
+        each
+        for name, each in data["figures"].items()
+        if re.fullmatch(rf"{section}-\d+", name) and each["title"] == plot
+    ]
     return {series["name"]: series for series in found["series"]}
 
 
@@ -91,7 +94,7 @@ def test_names_are_only_ever_text(page: Path) -> None:
     assert "<script>alert(2)" not in text
     assert "mean pooling &lt;i&gt;" in text
     data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])
-    names = {series["name"] for section in data["sections"] for plot in section["plots"] for series in plot["series"]}
+    names = {series["name"] for figure in data["figures"].values() for series in figure["series"]}
     assert HOSTILE in names
 
 
@@ -124,7 +127,7 @@ def test_in_a_browser_it_loads_quietly_sorts_and_filters(browser: Any, page: Pat
     assert tab.locator("#expectation .main-svg").count() >= 5
 
     def names() -> list[str]:
-        return tab.locator("#table tbody tr:visible td:nth-child(2)").all_inner_texts()
+        return tab.locator("#table-ranking tbody tr:visible td:nth-child(2)").all_inner_texts()
 
     def points() -> int:
         count = "document.querySelector('#effective .plot').data.reduce((sum, trace) => sum + trace.x.length, 0)"
@@ -133,11 +136,11 @@ def test_in_a_browser_it_loads_quietly_sorts_and_filters(browser: Any, page: Pat
     assert (len(names()), points()) == (33, 33)
     tab.locator("#ranking [data-group='web data']").click()
     assert (len(names()), points()) == (29, 29)
-    assert tab.locator("#status").inner_text() == "29 models"
-    tab.locator("#filter").fill("dino")
+    assert tab.locator("#ranking .status").inner_text() == "29 rows"
+    tab.locator("[data-filter=ranking]").fill("dino")
     assert names() == ["s-DINO"]
-    tab.locator("#filter").fill("")
-    tab.locator("#table th", has_text="IN-1K").locator("button").click(click_count=2)
+    tab.locator("[data-filter=ranking]").fill("")
+    tab.locator("#table-ranking th", has_text="IN-1K").locator("button").click(click_count=2)
     assert names()[0].startswith("a-DeiT-B-distilled")  # 84.2, the greatest of Table 5
     colours = []
     for _ in range(2):

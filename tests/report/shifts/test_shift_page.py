@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from unseen.report.shifts.page import GroupLine, Line, OodPanel, ShiftPage, write_shift_page
+from unseen.report.shifts.page import write_shift_page
+from unseen.report.shifts.page_data import GroupLine, Line, OodPanel, ShiftPage
 from unseen.studies.shifts.model_score import ModelScore
 
 HOSTILE = '<img src=x onerror=alert(1)></script><b>"bold"'
@@ -71,7 +72,7 @@ def test_every_number_is_there_without_a_script(tmp_path: Path) -> None:
     ):
         assert piece in text, piece
     assert text.count("no accuracy on resnet") == 2
-    assert text.count("<tr data-row=") == 8
+    assert len(re.findall("<tr", text.split('id="table-models"')[1].split("</table>")[0])) == 9  # and the heading
     assert "+25.00</td>" in text
 
 
@@ -112,7 +113,7 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
         page.on("request", lambda sent: sent.url.startswith((url, "data:", "blob:")) or trouble.append(sent.url))
         written(shown, tmp_path)
         page.goto(url)
-        page.wait_for_selector("#bars .main-svg", state="attached")
+        page.wait_for_selector("#figure-residuals-0 .main-svg", state="attached")
         return page
 
     yield open_page
@@ -123,18 +124,18 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
 
 def test_controls_do_what_they_say(show: Callable[..., Any]) -> None:
     page = show(a_page(("val",), bad=HOSTILE))
-    assert page.locator("[data-projection]").count() == 1
-    assert page.locator("#plane").count() == 0
+    assert page.locator(".plot.projection").count() == 1
+    assert page.locator("#figure-plane-0").count() == 0
     assert bar_sizes(page) == pytest.approx([-5, 5, 15, 25])
     plain = page.locator('[data-group="plain"]').first
     plain.click()
     assert bar_sizes(page) == pytest.approx([5, 25])
     assert plain.get_attribute("aria-pressed") == "false"
     choose = "(select) => { select.value = '1'; select.dispatchEvent(new Event('change')); }"
-    page.locator("[data-ood]").first.evaluate(choose)
-    assert page.locator("[data-ood]").nth(1).input_value() == "1"
-    page.locator("#filter").fill("sketch")
-    assert page.locator("#table tbody tr:visible").count() == 4
+    page.locator("[data-choice=ood]").first.evaluate(choose)
+    assert page.locator("[data-choice=ood]").nth(1).input_value() == "1"
+    page.locator("[data-filter=models]").fill("sketch")
+    assert page.locator("#table-models tbody tr:visible").count() == 2  # of the group that is shown
 
 
 SMALL = {"viewport": {"width": 420, "height": 640}}
@@ -143,19 +144,20 @@ SMALL = {"viewport": {"width": 420, "height": 640}}
 @pytest.mark.parametrize("touch", [False, True])
 def test_two_id_sets_have_projections_and_a_plane_that_turns(show: Callable[..., Any], touch: bool) -> None:
     page = show(a_page(bad=HOSTILE), has_touch=touch, is_mobile=touch, **SMALL)
-    assert page.locator("[data-projection]").count() == 3
+    assert page.locator(".plot.projection").count() == 3
     assert all(on_the_plane(page))
-    plane = page.locator("#plane")
+    plane = page.locator("#figure-plane-0")
     plane.scroll_into_view_if_needed()
     before = eye(page)
     box = plane.bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     drag_finger(page, x, y) if touch else drag_mouse(page, x, y)
-    moved = "(x) => Math.abs(document.getElementById('plane')._fullLayout.scene._scene.getCamera().eye.x - x) > 0.05"
+    scene = "document.getElementById('figure-plane-0')._fullLayout.scene._scene"
+    moved = f"(x) => Math.abs({scene}.getCamera().eye.x - x) > 0.05"
     page.wait_for_function(moved, arg=before["x"])
     distances = [sum(at**2 for at in place.values()) for place in (before, eye(page))]
     assert distances[1] == pytest.approx(distances[0], rel=0.02)  # turned around the centre, not zoomed
-    page.locator("[data-group]").first.evaluate("(button) => button.click()")
+    page.locator("button[data-group]").first.evaluate("(button) => button.click()")
     assert abs(eye(page)["x"] - before["x"]) > 0.05  # another choice of groups leaves it as it was turned
 
 
@@ -174,7 +176,9 @@ def drag_finger(page: Any, x: float, y: float) -> None:
 
 
 def eye(page: Any) -> dict[str, float]:
-    found: dict[str, float] = page.locator("#plane").evaluate("(plot) => plot._fullLayout.scene._scene.getCamera().eye")
+    found: dict[str, float] = page.locator("#figure-plane-0").evaluate(
+        "(plot) => plot._fullLayout.scene._scene.getCamera().eye"
+    )
     return found
 
 
@@ -186,18 +190,18 @@ def test_groups_that_share_a_colour_have_other_marks(tmp_path: Path) -> None:
     groups = json.loads(payload[1])["groups"]
     assert len({(group["colour"], group["symbol"]) for group in groups}) == 40
     legend = text.split('class="legend"')[1].split("</div>")[0]
-    assert len(set(re.findall(r'class="mark (c\d)".*?<path d="(.*?)"', legend))) == 40
+    assert len(set(re.findall(r'class="swatch (c\d)".*?<path d="(.*?)"', legend))) == 40
 
 
 def on_the_plane(page: Any) -> list[bool]:
     """Of each corner that is drawn: whether it is on ½x + ½y − ¼, where x and y reach a little beyond the models."""
     drawn = "(plot) => ['x', 'y', 'z'].map((axis) => [...plot.data[0][axis]])"
-    plane = page.locator("#plane").evaluate(drawn)
+    plane = page.locator("#figure-plane-0").evaluate(drawn)
     corners = list(zip(*plane, strict=True))
     assert len(corners) >= 3
     return [abs(0.5 * x + 0.5 * y - 0.25 - z) < 1e-9 for x, y, z in corners]
 
 
 def bar_sizes(page: Any) -> list[float]:
-    sizes: list[float] = page.locator("#bars").evaluate("(plot) => [...plot.data[0].y]")
+    sizes: list[float] = page.locator("#figure-residuals-0").evaluate("(plot) => [...plot.data[0].y]")
     return sizes

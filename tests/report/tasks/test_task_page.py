@@ -9,9 +9,10 @@ import pytest
 from task_scores import task_score
 
 from unseen.papers.transfer import imagenet_top1, published_task_scores
-from unseen.report.tasks.page import findings, rank_radars, write_task_page
-from unseen.report.tasks.sections import task_sections
-from unseen.report.tasks.tables import best_two, score_rows, task_tables
+from unseen.report.core.discover import build_sections
+from unseen.report.core.model import Section, Table
+from unseen.report.tasks.page import findings, write_task_page
+from unseen.report.tasks.tables import best_two, score_rows, score_tables, text_of
 from unseen.studies.tasks.analysis import averages, correlations, ranks
 from unseen.studies.tasks.page_data import Bins, CorrelationTable, Fit, TaskDataset, TaskPage
 
@@ -42,6 +43,14 @@ def page(name: str = "mine", stopped: int = 0, edge: str | None = None) -> TaskP
     )  # fmt: skip
 
 
+def task_sections(page: TaskPage) -> list[Section]:
+    return build_sections("tasks", page)
+
+
+def tables_of(page: TaskPage, name: str) -> list[Table]:
+    return [table for section in task_sections(page) if section.name == name for table in section.tables]
+
+
 def test_names_are_only_text(tmp_path: Path) -> None:
     write_task_page(page(EVIL), tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
@@ -49,7 +58,7 @@ def test_names_are_only_text(tmp_path: Path) -> None:
     assert "&lt;/script&gt;&lt;b&gt;evil" in text
     payload = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
     assert payload
-    assert json.loads(payload[1])["radars"][0]["name"] == EVIL
+    assert json.loads(payload[1])["backbones"][0]["name"] == EVIL
     assert 'http-equiv="Content-Security-Policy"' in text
     write_task_page(page(EVIL), tmp_path / "again.html")
     assert (tmp_path / "again.html").read_text() == text
@@ -59,54 +68,59 @@ def test_best_and_second_best_as_in_the_paper() -> None:
     assert best_two({"a": 1.0, "b": 3.0, "c": 2.0, "d": 3.0}) == {"b": "best", "d": "best", "c": "second"}
     assert best_two({"a": 1.0, "b": 3.0}, higher_is_better=False) == {"a": "best", "b": "second"}
     assert best_two({"a": 1.0}) == {}
-    five = next(table for table in task_tables(page()) if table.caption.startswith("5-way 5-shot"))
-    cells = {row.name: row.cells[0] for row in five.rows}
+    five = next(table for table in score_tables(page()) if table.caption.startswith("5-way 5-shot"))
+    cells = {row.cells[0].text: row.cells[1] for row in five.rows}
     # Table 6 has 77.50 ± 0.55 for the supervised model on CIFAR-10, the same as `mine` here.
-    assert (cells["mine"].text, cells["mine"].mark) == ("77.50 ± 0.40", "best")
-    assert (cells["Supervised"].text, cells["Supervised"].mark) == ("77.50 ± 0.55", "best")
-    assert cells["DeepCluster-v2"].mark == "second"
-    assert [row.published for row in five.rows] == [False] + [True] * 14
+    assert (text_of(cells["mine"]), cells["mine"].style) == ("77.50 ± 0.40", "best")
+    assert (text_of(cells["Supervised"]), cells["Supervised"].style) == ("77.50 ± 0.55", "best")
+    assert cells["DeepCluster-v2"].style == "second"
+    assert [row.style for row in five.rows] == [""] + ["published"] * 14
 
 
 def test_published_calibration_stands_only_beside_data_sets_of_the_paper() -> None:
-    with_one = next(table for table in task_tables(page()) if table.section == "calibration")
-    assert [row.name for row in with_one.rows] == ["mine", *(row.name for row in with_one.rows if row.published)]
-    assert len(with_one.columns) == 2
+    with_one = tables_of(page(), "calibration")[0]
+    assert [row.cells[0].text for row in with_one.rows if row.style != "published"] == ["mine"]
+    assert len(with_one.rows) > 1
+    assert len(with_one.columns) == 3
     whole = page()
     scores = [replace(score, domain="digits") if score.domain == "cifar10" else score for score in whole.scores]
-    [none, *_] = [t for t in task_tables(replace(whole, scores=scores)) if t.section == "calibration"]
-    assert (list(none.columns), [row.name for row in none.rows]) == (["digits"], ["mine"])
+    [none, *_] = tables_of(replace(whole, scores=scores), "calibration")
+    assert [column.title for column in none.columns[1:]] == ["digits"]
+    assert [row.cells[0].text for row in none.rows] == ["mine"]
 
 
 def test_tables_of_correlations() -> None:
-    tables = [table for table in task_tables(page()) if table.section == "correlations"]
-    rows = {row.name: [cell.text for cell in row.cells] for row in tables[0].rows}
-    assert rows["Calibration, fine-tuned"][0] == "−0.90"  # as Table 9 prints it
-    assert rows["Calibration, linear"][0] == "−0.77"
-    names = list(tables[1].columns)
-    matrix = [[cell.text for cell in row.cells] for row in tables[1].rows]
-    assert all(matrix[i][j] == matrix[j][i] for i in range(len(names)) for j in range(len(names)))
-    assert all(matrix[i][i] == "" for i in range(len(names)))
+    tables = tables_of(page(), "correlations")
+    rows = {row.cells[0].text: row.cells[1].text for row in tables[0].rows}
+    assert rows["Calibration, fine-tuned"] == "−0.90"  # as Table 9 prints it
+    assert rows["Calibration, linear"] == "−0.77"
+    matrix = [[cell.text for cell in row.cells[1:]] for row in tables[1].rows]
+    size = len(tables[1].columns) - 1
+    assert all(matrix[i][j] == matrix[j][i] for i in range(size) for j in range(size))
+    assert all(matrix[i][i] == "" for i in range(size))
+
+
+def test_data_that_are_not_the_papers_have_no_sections_on_imagenet() -> None:
+    whole = page()
+    others = [replace(dataset, family="other") for dataset in whole.datasets]
+    names = [section.name for section in task_sections(replace(whole, datasets=others))]
+    assert "correlations" not in names
+    assert "correlations" in [section.name for section in task_sections(whole)]
 
 
 def test_radars_put_the_best_rank_at_the_rim() -> None:
-    radars = {radar.name: radar for radar in rank_radars(page())}
+    section = next(part for part in task_sections(page()) if part.name == "ranks")
+    radars = {figure.title: figure.series[0] for figure in section.figures}
     assert radars["mine"].strong
-    assert list(radars["mine"].texts)[1:] == ["5-shot, Kornblith: 1 of 15", "50-shot, Kornblith: 2 of 15"]
-    supervised = radars["Supervised"]
-    heights = dict(zip(supervised.spokes, supervised.heights, strict=True))
-    assert heights["ImageNet"] == 1
-    assert radars["InsDis"].heights[0] == 0
+    assert list(radars["mine"].hover)[1:] == ["5-shot, Kornblith: 1 of 15", "50-shot, Kornblith: 2 of 15"]
+    spokes = [text for _, text in next(figure for figure in section.figures if figure.title == "Supervised").x_ticks]
+    assert dict(zip(spokes, radars["Supervised"].y, strict=True))["ImageNet"] == 1
+    assert radars["InsDis"].y[0] == 0
     assert len(radars) == 15
-    assert all(0 <= height <= 1 for radar in radars.values() for height in radar.heights)
-
-
-def test_radars_have_no_calibration_as_in_the_paper(tmp_path: Path) -> None:
-    found = page()
-    assert any("Calibration" in average.title for average in found.averages)
-    assert not any("Calibration" in spoke for radar in rank_radars(found) for spoke in radar.spokes)
-    write_task_page(found, tmp_path / "page.html")
-    assert "ranks are by average accuracy, not by means of logits" in (tmp_path / "page.html").read_text()
+    assert all(height is not None and 0 <= height <= 1 for radar in radars.values() for height in radar.y)
+    # As in the paper, calibration is not among them.
+    assert any("Calibration" in average.title for average in page().averages)
+    assert not any("Calibration" in text for text in spokes)
 
 
 def test_of_calibration_errors_a_negative_coefficient_is_the_good_one() -> None:
@@ -159,7 +173,7 @@ def test_notes_are_on_the_page_without_few_shot_scores_too() -> None:
 
 def test_reliability_leaves_out_empty_bins() -> None:
     section = next(part for part in task_sections(page()) if part.name == "calibration")
-    line = section.plots[0].series[1]
+    line = section.figures[0].series[1]
     assert list(line.x) == pytest.approx([20, 90])
     assert list(line.y) == pytest.approx([25, 80])
 

@@ -23,6 +23,7 @@ from unseen.papers.comparability import ScoredData
 from unseen.papers.concept_generalization import DOMAINS, published_accuracies
 from unseen.probes.finetuning.grid import finetune_grid
 from unseen.probes.many_shot import ERICSSON_2021
+from unseen.runs.cautions import caution
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.executors.here import run_here
 from unseen.runs.job import job_key
@@ -33,7 +34,7 @@ from unseen.studies.axes.page_data import AxesPage
 from unseen.studies.axes.sources import read_shift_scores
 from unseen.studies.axes.study import shared_models, study_axes
 from unseen.studies.concepts.features import Place
-from unseen.studies.concepts.study import backbone_text
+from unseen.studies.concepts.study import extraction_of
 from unseen.studies.tasks.kinds.classification import features_at
 from unseen.studies.tasks.study import task_run
 
@@ -398,20 +399,22 @@ def rewrite(folder: Path, **changes: object) -> None:
 
 def test_what_runs_tell_is_told_with_their_names(tmp_path: Path) -> None:
     concepts = write_concept_run(
-        tmp_path / "levels", [Backbone("a", "yours", cautions=("web data", "mean pooling"))], concept_accuracy
+        tmp_path / "levels",
+        [Backbone("a", "yours", cautions=(caution("trained-with-web"), caution("layer", layer="x")))],
+        concept_accuracy,
     )
     tasks = write_task_run(tmp_path / "tasks", ("a",), task_score)
     rewrite(concepts, told=[asdict(told("A short form."))])
     next((tasks / "results").glob("*.json")).unlink()
     assert study_axes([concepts, tasks]).notices[:3] == [
         "levels: A short form.",
-        "levels, a: web data; mean pooling.",
+        "levels, a: trained with web data; features of the layer x.",
         "tasks: This run is not finished: 1 of 4 jobs have no result yet.",
     ]
 
 
 def test_a_backbone_that_was_not_the_same_in_both_runs_is_named(tmp_path: Path) -> None:
-    texts = {}
+    backbones = {}
     for size in (224, 64):
         about = {
             "backbone": asdict(Spec("a", "some.pth", "penultimate", "avg", 4, 1000, Transform(size=size, resize=size))),
@@ -421,17 +424,17 @@ def test_a_backbone_that_was_not_the_same_in_both_runs_is_named(tmp_path: Path) 
         place = tmp_path / f"store{size}"
         write_store(place, [(X, y)], list("abcd"), provenance=about)
         features = features_at("a", DATASETS["eurosat"], {"all": place})
-        texts[size] = task_run([features], ERICSSON_2021, top1={}).backbones[0].made["features"]
-        assert texts[size] == backbone_text(Place(place, about))  # what runs of concepts say
+        backbones[size] = task_run([features], ERICSSON_2021, top1={}).backbones[0]
+        assert backbones[size].features == extraction_of(Place(place, about).known)  # what runs of concepts say
     concepts = concept_run(tmp_path / "levels", ("a",))
     tasks = write_task_run(tmp_path / "tasks", ("a",), task_score)
-    rewrite(concepts, backbones=[asdict(Backbone("a", "yours", made={"features": texts[224]}))])
-    rewrite(tasks, backbones=[asdict(Backbone("a", "yours", made={"features": texts[224]}))])
+    rewrite(concepts, backbones=[asdict(backbones[224])])
+    rewrite(tasks, backbones=[asdict(backbones[224])])
     assert not any("not the same" in sentence for sentence in study_axes([concepts, tasks]).notices)
-    rewrite(tasks, backbones=[asdict(Backbone("a", "yours", made={"features": texts[64]}))])
+    rewrite(tasks, backbones=[asdict(backbones[64])])
     assert (
-        "a is not the same on concepts and on tasks: shortest side to 224, crop 224 in levels, "
-        "shortest side to 64, crop 64 in tasks." in study_axes([concepts, tasks]).notices
+        "a is not the same on concepts and on tasks: crop 224, resize 224 in levels, crop 64, resize 64 in tasks."
+        in study_axes([concepts, tasks]).notices
     )
 
 

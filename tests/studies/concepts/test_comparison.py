@@ -2,7 +2,7 @@
 
 import hashlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import pytest
 from axis_folders import write_task_run
 
 from unseen.errors import UserError
+from unseen.features.about import BackboneAbout
 from unseen.features.features import Features
 from unseen.probes.by_name.logistic import LogisticJob
 from unseen.probes.protocol import COG_V2, COG_V2_SHORT
@@ -21,6 +22,7 @@ from unseen.runs.job import job_key
 from unseen.runs.kept_labels import keep_labels, labels_place, read_labels
 from unseen.runs.record import read_results, read_run, write_run
 from unseen.runs.results import RESULTS
+from unseen.runs.setup import Extraction, ImagesUsed, LevelsUsed, SplitsUsed
 from unseen.studies.concepts.comparison import compare_backbones, comparison_table
 
 CLASSES, EACH = 6, 30
@@ -124,7 +126,7 @@ def test_protocols_are_not_mixed(runs: dict[str, Path], tmp_path: Path) -> None:
         compare_backbones([runs["clear"], other], "clear", "blurred")
 
 
-def with_jobs(run: Path, folder: Path, provenance: dict[str, str] | None = None, **changes: Any) -> Path:
+def with_jobs(run: Path, folder: Path, facts: Mapping[str, Any] | None = None, **changes: Any) -> Path:
     """A copy of a run whose jobs were decided otherwise, with the same values."""
     shutil.copytree(run, folder)
     jobs = {
@@ -139,37 +141,42 @@ def with_jobs(run: Path, folder: Path, provenance: dict[str, str] | None = None,
         data,
         domains=[replace(data.domains[0], name=job.domain)],
         backbones=[replace(data.backbones[0], name=job.backbone)],
-        provenance={**data.provenance, **(provenance or {})},
+        **(facts or {}),
     )
     write_run(folder, data, list(map(job_key, jobs)))
     list(run_here(list(jobs), folder / RESULTS, lambda job: dict(jobs[job])))
     return folder
 
 
+def images(domain: str, split: str, number: int) -> dict[str, Any]:
+    return {"images": [ImagesUsed(domain, split, number, pool=domain != "in1k")]}
+
+
 @pytest.mark.parametrize(
-    ("domain", "label", "refused"),
+    ("domain", "so", "otherwise", "refused"),
     [
-        ("in1k", "train images of in1k", True),
-        ("in1k", "test images of in1k", True),
-        ("in1k", "splits", False),  # whose images do not go by it
-        ("l1", "train images of in1k", False),
-        ("l1", "splits", True),
-        ("l1", "levels", True),
-        ("l1", "images of the levels", True),
-        ("l1", "unseen", False),
+        ("in1k", images("in1k", "train", 7), images("in1k", "train", 8), "number of the images of in1k, train"),
+        ("in1k", images("in1k", "test", 7), images("in1k", "test", 8), "number of the images of in1k, test"),
+        # The images of seen concepts do not go by splits.
+        ("in1k", {"splits": SplitsUsed(0)}, {"splits": SplitsUsed(1)}, ""),
+        ("l1", images("in1k", "train", 7), images("in1k", "train", 8), ""),
+        ("l1", {"splits": SplitsUsed(0)}, {"splits": SplitsUsed(1)}, "seed of the splits"),
+        ("l1", {"levels": LevelsUsed("so", "7")}, {"levels": LevelsUsed("so", "8")}, "levels"),
+        ("l1", images("l1", "train", 7), images("l1", "train", 8), "number of the images of the levels"),
+        ("l1", {"remarks": {"machine": "so"}}, {"remarks": {"machine": "otherwise"}}, ""),
     ],
 )
 def test_runs_that_say_they_had_other_images_are_refused(
-    runs: dict[str, Path], tmp_path: Path, domain: str, label: str, refused: bool
+    runs: dict[str, Path], tmp_path: Path, domain: str, so: Any, otherwise: Any, refused: str
 ) -> None:
-    first = with_jobs(runs["clear"], tmp_path / "one", {label: "so"}, domain=domain)
+    first = with_jobs(runs["clear"], tmp_path / "one", so, domain=domain)
     silent = with_jobs(runs["blurred"], tmp_path / "two", domain=domain)
-    alike = with_jobs(runs["blurred"], tmp_path / "three", {label: "so"}, domain=domain)
-    other = with_jobs(runs["blurred"], tmp_path / "four", {label: "otherwise"}, domain=domain)
+    alike = with_jobs(runs["blurred"], tmp_path / "three", so, domain=domain)
+    other = with_jobs(runs["blurred"], tmp_path / "four", otherwise, domain=domain)
     for second in (silent, alike):
         assert compare_backbones([first, second], "clear", "blurred")[0].domain == domain
     if refused:
-        with pytest.raises(UserError, match=rf"{domain}: .*one and .*four differ in {label} \('so', not 'otherwise'\)"):
+        with pytest.raises(UserError, match=rf"{domain}: .*one and .*four differ in the {refused} \(.*, not .*\)"):
             compare_backbones([first, other], "clear", "blurred")
     else:
         assert compare_backbones([first, other], "clear", "blurred")[0].domain == domain
@@ -191,11 +198,13 @@ def test_seeds_of_a_backbone_are_not_put_together_from_other_weights(runs: dict[
     for seed, weights in enumerate(("w", "v")):
         folder = with_jobs(runs["clear"], tmp_path / weights)
         data = read_run(folder)
-        data = replace(data, backbones=[replace(data.backbones[0], made={"features": weights})])
+        data = replace(
+            data, backbones=[replace(data.backbones[0], features=Extraction(BackboneAbout(weights=weights)))]
+        )
         kept = [result.key for result in read_results(folder) if result.job["seed"] == seed]
         write_run(folder, data, kept)
         folders.append(folder)
-    with pytest.raises(UserError, match=r"blobs: .*w and .*v differ in backbone clear"):
+    with pytest.raises(UserError, match=r"blobs: .*w and .*v differ in the weights of clear"):
         compare_backbones([*folders, runs["blurred"]], "clear", "blurred")
 
 

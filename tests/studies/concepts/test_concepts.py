@@ -10,6 +10,7 @@ import pytest
 
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import UserError
+from unseen.features.about import BackboneAbout
 from unseen.features.disk import feature_bytes
 from unseen.features.store import write_store
 from unseen.images.domains import DRAWN_BY, SOMEBODY_ELSE, US, DomainImages
@@ -17,18 +18,21 @@ from unseen.images.transform import Transform
 from unseen.ontology.levels import Levels, load_levels
 from unseen.papers.comparability import Draw, published_domain
 from unseen.probes.protocol import COG_V2
+from unseen.runs.cautions import caution
 from unseen.runs.data import Backbone as ReportBackbone
-from unseen.runs.data import ConceptAccuracy, Domain, FeatureKey, RunData
+from unseen.runs.data import ConceptAccuracy, Domain, RunData
 from unseen.runs.merge import merge_runs
 from unseen.runs.notices import left_out, told
+from unseen.runs.provenance import extraction_text, provenance
 from unseen.runs.random_draws import pooled_draws
 from unseen.runs.record import extend_run, read_run
 from unseen.runs.score import Score
+from unseen.runs.setup import Extraction, FeatureKey, LevelsUsed, SplitsUsed, extraction_differences
 from unseen.runs.tables import score_table, summarise
 from unseen.studies.concepts import plan as concept_plan
 from unseen.studies.concepts.features import Place, feature_pairs, find_features
 from unseen.studies.concepts.plan import Asked, levels_hash, probing_memory
-from unseen.studies.concepts.study import as_published, backbone_text, image_notices, images_text, study_run
+from unseen.studies.concepts.study import as_published, extraction_of, image_notices, images_used, study_run
 from unseen.studies.concepts.variants import random_sets, split_rule
 from unseen.studies.probing import FeaturePair
 
@@ -98,16 +102,19 @@ def test_the_published_preprocessing_resizes_to_the_crop() -> None:
 class Release:
     def __init__(self, release: str) -> None:
         self.about = {"release": release}
+        self.entries = ()
 
 
 def test_blurred_faces_are_said() -> None:
     names = ("ImageNet-1K with blurred faces, training", "ImageNet-1K with blurred faces, validation")
     train, test = ((Release(name), None) for name in names)
     domain = DomainImages("in1k", (), {"train": train, "test": test}, {})  # type: ignore[dict-item]
-    text = images_text([domain])
-    assert text == {"train images of in1k": names[0], "test images of in1k": names[1]}
-    assert [each.code for each in image_notices(text)] == ["blurred-faces"]
-    assert image_notices({"train images of in1k": "ImageNet-1K, training"}) == []
+    images = images_used([domain])
+    assert [each.release for each in images] == ["imagenet-1k-blurred-train", "imagenet-1k-blurred-val"]
+    assert [each.code for each in image_notices(images)] == ["blurred-faces"]
+    assert image_notices([replace(each, blurred=False) for each in images]) == []
+    shown = provenance(replace(run_of("in1k", 0.5), images=images))
+    assert (shown["train images of in1k"], shown["test images of in1k"]) == names
 
 
 def write_features(folder: Path, domain: str, ids: Sequence[str], **about: Any) -> None:
@@ -118,8 +125,8 @@ def write_features(folder: Path, domain: str, ids: Sequence[str], **about: Any) 
     for number, split in enumerate(("train", "test")):
         y = np.arange(100) % len(ids)
         X = np.random.default_rng([number, len(domain)]).normal(size=(100, 4)).astype(np.float32)
-        provenance = {**way, "split": split, "key": f"{domain}{split}", **about}
-        write_store(folder / domain / f"b-{split}", [(X, y)], ids, provenance=provenance)
+        said = {**way, "split": split, "key": f"{domain}{split}", **about}
+        write_store(folder / domain / f"b-{split}", [(X, y)], ids, provenance=said)
 
 
 def test_what_is_written_of_a_run(tmp_path: Path) -> None:
@@ -128,13 +135,13 @@ def test_what_is_written_of_a_run(tmp_path: Path) -> None:
     write_features(tmp_path, "l1", levels.ids(1)[:3])
     places = find_features(tmp_path, ["l1"], [])
     pairs = feature_pairs("b", places["b"], wanted.concepts)
-    data = study_run(wanted, pairs, places, {"splits": "drawn"}, [told("Mind this.")])
+    data = study_run(wanted, pairs, places, splits=SplitsUsed(0, 50, 1300), notices=[told("Mind this.")])
     assert data.notice == "Mind this."
     # Of 1,000 concepts there are three, a hundred rows a split; the stores do not say who drew them.
     assert [(s.classes, s.images, s.draw) for s in data.scored] == [(3, {"train": 100, "test": 100}, "unknown")]
     assert data.backbones[0].category == "yours"
-    assert data.provenance["features of l1 by b"] == "l1train, l1test"
-    assert data.provenance["levels"] == f"cog-v2, {levels_hash(levels)}"
+    assert data.features == [FeatureKey("b", "l1", {"train": "l1train", "test": "l1test"})]
+    assert data.levels == LevelsUsed("cog-v2", levels_hash(levels))
     assert data.domains[0].similarity == pytest.approx(0.844867, abs=1e-6)  # as the paper's levels have it
     assert data.domains[0].concepts[0].endswith(f"({levels.ids(1)[0]})")
 
@@ -159,7 +166,7 @@ def test_who_drew_the_images_follows_from_what_was_run(
     place = Place(tmp_path, {} if source is None else {"source": source})
     images = {part.splits[0]: part.images for part in published_domain("cog-v2", domain).parts}  # type: ignore[union-attr]
     pair = FeaturePair("b", domain, "x", "y", "", "", 1000, 700, images["train"], 4, images["test"])
-    data = study_run(wanted, [pair], {"b": {domain: (place, place)}}, {})
+    data = study_run(wanted, [pair], {"b": {domain: (place, place)}})
     assert [reason.code for reason in data.comparisons["b", domain].reasons] == codes
 
 
@@ -179,9 +186,13 @@ def test_the_normalisation_tells_features_apart() -> None:
     about = {"precision": "single", "fast": False, "exif": False}
     spec = {**USUAL, "transform": asdict(Transform())}
     none = {**USUAL, "transform": asdict(replace(Transform(), mean=(0.0, 0.0, 0.0), std=(1.0, 1.0, 1.0)))}
-    usual, other = (backbone_text(Place(Path(), about | {"backbone": each})) for each in (spec, none))
-    assert usual == backbone_text(Place(Path(), about | {"backbone": USUAL}))  # as earlier versions wrote it
-    assert "normalisation none" in other
+    usual, other, early = (
+        extraction_of(Place(Path(), about | {"backbone": each}).known) for each in (spec, none, USUAL)
+    )
+    assert extraction_differences(usual, early) == []
+    assert [each.field for each in extraction_differences(usual, other)] == ["mean", "std"]
+    assert other
+    assert "normalisation none" in extraction_text(other)
 
 
 @pytest.mark.parametrize(
@@ -241,8 +252,8 @@ def test_what_is_not_a_fair_comparison_is_said(
     wanted = asked(levels, domains=("l1",), concepts={"l1": levels.ids(1)[:3]})
     write_features(tmp_path, "l1", levels.ids(1)[:3], backbone=spec)
     places = find_features(tmp_path, ["l1"], [])
-    data = study_run(wanted, feature_pairs(spec["id"], places[spec["id"]], wanted.concepts), places, {})
-    assert [(each.category, each.cautions) for each in data.backbones] == [(category, cautions)]
+    data = study_run(wanted, feature_pairs(spec["id"], places[spec["id"]], wanted.concepts), places)
+    assert [(each.category, [c.text for c in each.cautions]) for each in data.backbones] == [(category, cautions)]
 
 
 def test_of_features_from_files_the_training_data_are_not_known(tmp_path: Path) -> None:
@@ -255,8 +266,8 @@ def test_of_features_from_files_the_training_data_are_not_known(tmp_path: Path) 
     places = find_features(tmp_path, ["l1"], [])
     (name,) = places
     wanted = asked(levels, domains=("l1",), concepts={"l1": ids})
-    data = study_run(wanted, feature_pairs(name, places[name], wanted.concepts), places, {})
-    assert data.backbones[0].cautions == ["trained with unknown data: check that it saw IN-1K alone"]
+    data = study_run(wanted, feature_pairs(name, places[name], wanted.concepts), places)
+    assert data.backbones[0].cautions == [caution("trained-with-unknown")]
 
 
 def test_memory_is_that_of_the_largest_kind(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,15 +306,14 @@ def test_features_made_in_another_way_are_refused(tmp_path: Path) -> None:
 
 
 def run_of(domain: str, value: float, *, weights: str | None = "w", name: str = "b") -> RunData:
-    known = {f"backbone {name}": weights, f"features of {domain} by {name}": "k"} if weights else {}
+    made = Extraction(BackboneAbout(weights=weights)) if weights else None
     return RunData(
         title="Concept generalization",
         scores=[Score("concepts", "cog-v2", name, domain, "logistic", None, 0, "top1", value)],
         domains=[Domain(domain, domain.upper(), seen=domain == "in1k", concepts=[f"{domain} concept"])],
-        backbones=[ReportBackbone(name, "yours", made={"features": weights} if weights else {})],
+        backbones=[ReportBackbone(name, "yours", features=made)],
         baseline=name,
-        features=[FeatureKey(name, domain, "k")] if weights else [],
-        provenance=known,
+        features=[FeatureKey(name, domain, {"train": "k"})] if weights else [],
         published="cog-v2",
         concept_accuracy=[ConceptAccuracy(name, domain, "n1", 0.5, 1, 2)],
     )
@@ -335,7 +345,7 @@ def test_a_run_grows_by_parts_but_not_by_another_backbone(tmp_path: Path) -> Non
     data, keys = extend_run(tmp_path, run_of("in1k", 0.7), ["k2", "k1"])
     assert keys == ["k1", "k2"]
     assert [domain.name for domain in data.domains] == ["in1k", "l1"]
-    with pytest.raises(UserError, match="a run with other backbone b \\('w', not 'v'\\); give another folder"):
+    with pytest.raises(UserError, match=r"a run that differs in the weights of b \(w, not v\); give another folder"):
         extend_run(tmp_path, run_of("l2", 0.5, weights="v"), ["k3"])
     read = read_run(tmp_path)
     assert [domain.name for domain in read.domains] == ["in1k", "l1"]
@@ -370,6 +380,6 @@ def test_a_run_of_random_sets_has_one_domain_of_them(tmp_path: Path) -> None:
         write_features(tmp_path, domain, ids)
     wanted = asked(sets, domains=tuple(few), concepts=few)
     places = find_features(tmp_path, list(few), [])
-    data = study_run(wanted, feature_pairs("b", places["b"], few), places, {})
+    data = study_run(wanted, feature_pairs("b", places["b"], few), places)
     assert [(domain.name, domain.title) for domain in data.domains] == [("random", "mean of 15 random sets")]
     assert data.published == ""

@@ -11,12 +11,13 @@ from run_folders import write_concept_run
 
 from unseen.errors import UserError
 from unseen.papers.concept_generalization import DOMAINS, published_accuracies, seen_only_models
+from unseen.runs.cautions import caution
 from unseen.runs.data import Backbone
 from unseen.runs.notices import SENTENCES, notice, told
 from unseen.runs.record import extend_run, read_run, write_run
-from unseen.studies.concepts.leaderboard import BLURRED_FACES, leaderboard_with_runs
+from unseen.studies.concepts.leaderboard import leaderboard_with_runs
 
-MINE = Backbone("mine", "yours", cautions=("mean pooling",))
+MINE = Backbone("mine", "yours", cautions=(caution("told", text="mean pooling"),))
 
 
 def flat(_: str, domain: str, seed: int) -> float:
@@ -85,7 +86,7 @@ def test_runs_of_other_images_are_refused_with_the_reason(
 def test_a_run_that_does_not_say_what_it_is_of_is_refused(tmp_path: Path) -> None:
     folder = write_concept_run(tmp_path / "run", [MINE], flat)
     record = json.loads((folder / "run.json").read_text())
-    del record["scored"]  # as before runs had it
+    record["scored"] = []  # as before runs had it
     (folder / "run.json").write_text(json.dumps(record))
     with pytest.raises(UserError, match="does not record how many images IN1K had; run its command again"):
         leaderboard_with_runs([folder])
@@ -119,7 +120,7 @@ def test_what_a_run_has_to_say_is_on_the_leaderboard(tmp_path: Path) -> None:
     board = leaderboard_with_runs([plain, blurred])
     assert board.notice == f"blurred: Mind this. {SENTENCES['blurred-faces']}"
     cautions = {entry.model: entry.cautions for entry in board.entries if entry.yours}
-    assert cautions == {"mine": ("mean pooling",), "other": (BLURRED_FACES,)}
+    assert cautions == {"mine": ("mean pooling",), "other": ("IN-1K with blurred faces",)}
     next((plain / "results").glob("*.json")).unlink()
     assert "1 of 18 jobs have no result yet" in leaderboard_with_runs([plain]).notice
 

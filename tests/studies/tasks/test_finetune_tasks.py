@@ -21,7 +21,10 @@ from unseen.papers.transfer import published_task_scores
 from unseen.probes.finetuning.grid import FinetuneGrid, finetune_grid, ranked_trials
 from unseen.probes.finetuning.images import TaskImages, load_task_images
 from unseen.probes.finetuning.jobs import FinetuneTaskJob, short_notices, trial_jobs
-from unseen.report.tasks.finetune_page import finetune_sections, finetune_tables, write_finetune_page
+from unseen.report.core.discover import build_sections
+from unseen.report.core.model import Section
+from unseen.report.finetuning.page import write_finetune_page
+from unseen.report.finetuning.tables import finetune_tables
 from unseen.runs.job import job_key
 from unseen.runs.results import Result, read_result
 from unseen.studies.tasks.finetune import (
@@ -35,9 +38,14 @@ from unseen.studies.tasks.finetune import (
     record_finetunings,
     run_finetuning,
 )
+from unseen.studies.tasks.finetune_data import FinetunePage
 
 CPU = torch.device("cpu")
 SHAPE = Transform(size=7, resize=7)
+
+
+def finetune_sections(page: FinetunePage) -> list[Section]:
+    return build_sections("finetuning", page)
 
 
 def backbone(name: str = "tiny") -> Backbone:
@@ -148,16 +156,16 @@ def test_more_settings_keep_those_that_were_tried(opened: OpenDataset, images: T
     assert page.protocol == "ericsson-2021-short"
     assert page.timings["tiny"][0] == 4
     scores, *errors = finetune_tables(page)
-    assert scores.rows[0].cells[0].text == f"{100 * results[0].values['top1']:.2f}"
+    assert scores.rows[0].cells[1].text == f"{100 * results[0].values['top1']:.2f}"
     # A search that was cut short does not stand beside the paper's.
-    assert [(row.name, row.published) for row in errors[0].rows] == [("tiny", False)]
-    assert "mean of the paper's ten" not in errors[0].columns
+    assert [(row.cells[0].text, row.style) for row in errors[0].rows] == [("tiny", "")]
+    assert "mean of the paper's ten" not in [column.title for column in errors[0].columns]
     ten = [replace(score, domain="", value=0.07) for score in page.tuned[0].scores if score.metric.endswith("ece")]
     errors = finetune_tables(replace(page, published=published_task_scores(), means=ten))[1:]
     assert [row.cells[-1].text for row in errors[0].rows[:3]] == ["7.00", "8.15", "8.21"]  # the paper's Table 9
-    grid, calibration = finetune_sections(page)
-    assert sum(len(series.x) for series in grid.plots[0].series) == 3
-    assert len(calibration.plots) == 1
+    grid, calibration, _ = finetune_sections(page)
+    assert sum(len(series.x) for series in grid.figures[0].series) == 3
+    assert len(calibration.figures) == 1
     write_finetune_page(page, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
     assert "Fine-tuning was cut short (ericsson-2021-short): 3 of 40 settings, 20 of 5,000 steps" in text

@@ -9,7 +9,8 @@ from task_scores import task_score
 from unseen.images.datasets.registry import DATASETS
 from unseen.papers import published
 from unseen.papers.transfer import imagenet_top1, published_task_scores
-from unseen.report.tasks.imagenet import imagenet_sections, imagenet_tables
+from unseen.report.tasks.section_parts import percent_ticks
+from unseen.report.tasks.sections.against_imagenet import build as imagenet_sections
 from unseen.runs.score import Score
 from unseen.studies.tasks.imagenet import against_imagenet
 from unseen.studies.tasks.page_data import TaskPage
@@ -45,13 +46,11 @@ def test_a_backbone_needs_one_data_set_and_not_a_family() -> None:
         task_score("unknown", "cifar10", "linear", 0.9),
     ]
     shown = {
-        section.name: [series for plot in section.plots for series in plot.series if series.strong]
+        section.name: [series for figure in section.figures for series in figure.series if series.strong]
         for section in imagenet_sections(page(own, ["mine", "unknown"]))
     }
     assert {name: [series.name for series in stars] for name, stars in shown.items()} == {
-        "imagenet-linear": ["mine"],
-        "imagenet-5-shot": ["mine"],
-        "imagenet-50-shot": [],
+        "imagenet-5-shot": ["mine"],  # alone in its linear probe, and without 50 shots
     }
     [star] = shown["imagenet-5-shot"]
     assert (star.x[0], star.y[0]) == pytest.approx((scipy.special.logit(0.75), scipy.special.logit(0.7)))
@@ -67,19 +66,23 @@ def test_own_backbones_have_their_own_correlations() -> None:
             task_score(name, "dtd", "linear", value),
         )
     ]
-    [table] = [each for each in imagenet_tables(page(own, list(linear))) if each.section == "imagenet-linear"]
+    [section] = [each for each in imagenet_sections(page(own, list(linear))) if each.name == "imagenet-linear"]
+    [table] = section.tables
     x, y = (scipy.special.logit([pair[place] for pair in linear.values()]) for place in (0, 1))
     [row] = table.rows
-    assert row.name == DATASETS["dtd"].title
-    assert float(row.cells[0].text) == pytest.approx(scipy.stats.pearsonr(x, y).statistic, abs=0.005)
-    assert table.kind == "correlations"
+    assert row.cells[0].text == DATASETS["dtd"].title
+    assert float(row.cells[1].text) == pytest.approx(scipy.stats.pearsonr(x, y).statistic, abs=0.005)
 
 
 def test_axes_have_percents_whatever_is_shown() -> None:
-    own = [task_score("mine", "digits", "linear", 0.944), task_score("mine", "", "imagenet", 0.0333)]
-    [linear] = [section for section in imagenet_sections(page(own, ["mine"])) if section.name == "imagenet-linear"]
-    [plot] = linear.plots
-    assert [[text for _, text in ticks] for ticks in (plot.x_ticks, plot.y_ticks)] == [["3.3"], ["94.4"]]
+    assert [text for _, text in percent_ticks(scipy.special.logit([0.944]).tolist())] == ["94.4"]
+    assert [text for _, text in percent_ticks(scipy.special.logit([0.61, 0.79]).tolist())] == [
+        "60",
+        "65",
+        "70",
+        "75",
+        "80",
+    ]
 
 
 def test_a_part_of_a_data_set_has_a_plot_without_published_models() -> None:

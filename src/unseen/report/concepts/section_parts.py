@@ -4,13 +4,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from unseen.report.core.sections import Series, Ticks
-from unseen.runs.data import Backbone, Domain
+from unseen.report.core.model import Series, Ticks
+from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.tables import percent_text
-
-COLOURS = 8
-YOURS = 5
-"""The first colour of a run's own where published models are beside it, which have those before."""
 
 
 def domain_ticks(domains: Sequence[Domain]) -> Ticks:
@@ -18,9 +14,15 @@ def domain_ticks(domains: Sequence[Domain]) -> Ticks:
     return tuple((float(place), domain.title) for place, domain in enumerate(domains))
 
 
-def own_colour(number: int, first: int = 0) -> int:
-    """The colour of a backbone by its place in the run."""
-    return (first + number) % COLOURS
+def title_of(data: RunData, name: str) -> str:
+    """The title of a domain."""
+    return next(domain.title for domain in data.domains if domain.name == name)
+
+
+def by_domain(data: RunData, column: "pd.Series[float]", backbone: str) -> dict[str, float]:
+    """Domain → value of a backbone, for the domains that have one, in order; `column` is by backbone and domain."""
+    known = column.dropna()
+    return {d.name: float(known[backbone, d.name]) for d in data.domains if (backbone, d.name) in known.index}
 
 
 def own_series(
@@ -30,7 +32,6 @@ def own_series(
     *,
     column: str,
     scale: float = 100,
-    first: int = 0,
 ) -> list[Series]:
     """A strong line for each backbone of the run.
 
@@ -39,10 +40,9 @@ def own_series(
             the interval over concepts where it has that (`with_concept_intervals`), otherwise the deviation over seeds.
         places: value of `column` → where it is on the x axis; what is not among them is left out.
         scale: what values are multiplied with: 100 for percent.
-        first: number of the colour that the first backbone has.
     """
     lines = []
-    for number, backbone in enumerate(backbones):
+    for backbone in backbones:
         part = table[table["backbone"] == backbone.name].drop_duplicates(column).set_index(column)
         known = [name for name in places if name in part.index]
         if not known:
@@ -53,7 +53,7 @@ def own_series(
                 name=backbone.name,
                 x=[places[name] for name in known],
                 y=[mean for mean, *_ in points],
-                colour=own_colour(number, first),
+                backbone=backbone.name,
                 strong=True,
                 low=[low for _, low, _, _ in points],
                 high=[high for _, _, high, _ in points],

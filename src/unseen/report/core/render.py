@@ -1,51 +1,98 @@
-"""What pages share: templates, style sheets, scripts, and the policy by which a browser runs no others."""
+"""A page as one HTML file that needs nothing else, and the policy by which a browser runs nothing but its scripts."""
 
 import base64
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
+from unseen.files import atomic_write
+from unseen.report.core.csv_tables import csv_header
+from unseen.report.core.looks import dressed, page_looks
+from unseen.report.core.model import Page, Picture
+from unseen.report.core.single_points import without_single_points
 from unseen.version import __version__
 
 TEMPLATES = Path(__file__).parent / "templates"
+BEFORE, AFTER = ("look.js", "figures.js", "tables.js"), ("start.js",)
+SMALL_IMAGE = 64
 
 
-def render(
-    template: str,
-    *,
-    sheets: Sequence[str],
-    scripts: Sequence[str],
-    filters: Mapping[str, Callable[..., str]],
-    values: Mapping[str, Any],
-) -> str:
-    """A page that needs nothing else. Whatever is in `values` is escaped.
+def write_page(page: Page, path: Path) -> None:
+    """Write the page; the same data give the same bytes. Names from the data are only ever text in it."""
+    with atomic_write(path) as file:
+        file.write(page_html(page).encode(errors="replace"))
 
-    The template gets, beside the values: `css`, `script`, `plotly`, `version` and `hashes`, by which its policy names
-    the two scripts.
-    """
+
+def page_html(page: Page) -> str:
+    """The page. Whatever is in it is escaped."""
     import jinja2
-    from plotly.offline import get_plotlyjs
 
+    page = dressed(replace(page, sections=[without_single_points(section) for section in page.sections]))
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= filters
-    script = "(() => {\n" + "\n".join(_source(name) for name in scripts) + "})();\n"
-    plotly: str = get_plotlyjs()
-    # The scripts and the sheets are the package's own; the policy lets the browser run and load nothing else.
-    own = {"css": "".join(_source(name) for name in sheets), "script": script, "plotly": plotly}
-    return environment.get_template(template).render(
-        **{name: Markup(text) for name, text in own.items()},  # noqa: S704
-        hashes=[_hash(plotly), _hash(script)], version=__version__, **values,
+    script = "(() => {\n" + "\n".join(_source(name) for name in (*BEFORE, *page.scripts, *AFTER)) + "})();\n"
+    scripts = [_plotly(), script] if any(section.figures for section in page.sections) else [script]
+    # The scripts and the sheet are the package's own; the policy lets the browser run and load nothing else.
+    return environment.get_template("page.html.j2").render(
+        page=page, looks=page_looks(page), payload=_payload(page), css=Markup(_source("page.css")),  # noqa: S704
+        scripts=[Markup(text) for text in scripts], hashes=[_hash(text) for text in scripts],  # noqa: S704
+        version=__version__, picture=_picture, csv_header=csv_header,
     )  # fmt: skip
 
 
+def _payload(page: Page) -> dict[str, Any]:
+    looks = page_looks(page)
+    figures = {
+        f"{section.name}-{number}": _bare(figure)
+        for section in page.sections
+        for number, figure in enumerate(section.figures)
+    }
+    backbones = [
+        {"name": name, "colour": look.colour, "symbol": look.symbol, "dash": look.dash} for name, look in looks.items()
+    ]
+    return {"follow": page.follow, "backbones": backbones, "figures": figures, **page.data}
+
+
+def _bare(item: Any) -> Any:
+    """Data for the scripts without what is as it usually is; a drawing of its own needs no series."""
+    if isinstance(item, (list, tuple)):
+        return [_bare(each) for each in item]
+    if not hasattr(item, "__dataclass_fields__"):
+        return item
+    own = {"title", "drawing", "data"} if getattr(item, "drawing", "") else None
+    return {
+        field.name: _bare(value)
+        for field in fields(item)
+        if field.name not in {"variant", "caption"} and (own is None or field.name in own)
+        if (value := getattr(item, field.name)) != field.default and value not in ((), {})
+    }
+
+
+def _picture(picture: Picture) -> dict[str, Any]:
+    """The attributes of an <img>; a PNG says its size in bytes 16 to 24."""
+    uri = f"data:image/{picture.kind};base64," + base64.b64encode(picture.content).decode()
+    if picture.kind != "png":
+        return {"uri": uri, "small": False, "size": ()}
+    size = [int.from_bytes(picture.content[place : place + 4]) for place in (16, 20)]
+    return {"uri": uri, "small": max(size) <= SMALL_IMAGE, "size": size}
+
+
+def _plotly() -> str:
+    from plotly.offline import get_plotlyjs
+
+    source: str = get_plotlyjs()
+    return source
+
+
 def _source(name: str) -> str:
-    return (TEMPLATES / name).read_text(encoding="utf-8")
+    """A script or sheet without indentation and whole lines of comments, which readers of the page need not load."""
+    lines = (line.strip() for line in (TEMPLATES / name).read_text(encoding="utf-8").splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith(("//", "/*"))) + "\n"
 
 
 def _hash(script: str) -> str:

@@ -1,15 +1,17 @@
-"""Charts as PNG, SVG or PDF, with Matplotlib."""
+"""Figures as PNG, SVG or PDF, with Matplotlib."""
 
+from collections.abc import Mapping
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-from matplotlib.figure import Figure
+import numpy as np
+from matplotlib.figure import Figure as Canvas
 
-from unseen.files import atomic_write
-from unseen.report.core.chart import GREY, INK, Chart
+from unseen.report.core.looks import COLOURS, GREY
+from unseen.report.core.model import Figure, Series
 
+INK = "#1f2430"
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 10,
@@ -20,48 +22,120 @@ STYLE: dict[Any, Any] = {
     "axes.labelcolor": INK,
     "xtick.color": INK,
     "ytick.color": INK,
-    "svg.hashsalt": "unseen",  # the same chart gives the same file
+    "svg.hashsalt": "unseen",  # the same figure gives the same file
     "svg.fonttype": "none",
+    "text.parse_math": False,
 }
+MARKERS = {
+    "circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "triangle-down": "v", "cross": "P", "x": "X",
+    "star": "*",
+}  # fmt: skip
+DASHES: Mapping[str, Any] = {
+    "solid": "-", "dash": (0, (6, 3)), "dot": (0, (2, 2)), "dashdot": (0, (6, 2, 2, 2)), "longdash": (0, (10, 3)),
+    "longdashdot": (0, (10, 2, 2, 2)),
+}  # fmt: skip
+DATES = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+MOST_NAMED = 12
+"""Series that fit into a legend inside the axes; more stand beside them."""
 
 
-def save_static(chart: Chart, path: Path) -> None:
-    """Draw a chart into a file; the same chart gives the same bytes."""
-    with atomic_write(path) as file:
-        file.write(static_bytes(chart, path.suffix.lower().removeprefix(".")))
-
-
-def static_bytes(chart: Chart, kind: str) -> bytes:
-    """A chart as `png`, `svg` or `pdf`."""
+def static_bytes(figure: Figure, kind: str) -> bytes:
+    """A figure as `png`, `svg` or `pdf`; the same figure gives the same bytes."""
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(8, 4.5), dpi=160, layout="constrained")
-        axes = figure.subplots()
-        for band in chart.bands:
+        canvas = Canvas(figsize=(8, 4.5), dpi=160, layout="constrained")
+        deep = any(series.z for series in figure.series)
+        axes = canvas.subplots(subplot_kw={"projection": "polar" if figure.polar else "3d" if deep else None})
+        for band in figure.bands:
             axes.axvspan(band.start, band.end, color=band.colour, alpha=0.12, lw=0)
-            middle = (band.start + band.end) / 2
             axes.annotate(
-                band.label, (middle, 1), xycoords=("data", "axes fraction"), xytext=(0, -4), textcoords="offset points",
-                ha="center", va="top", color=band.colour, fontweight="bold",
+                band.label, ((band.start + band.end) / 2, 1), xycoords=("data", "axes fraction"), xytext=(0, -4),
+                textcoords="offset points", ha="center", va="top", color=band.colour, fontweight="bold",
             )  # fmt: skip
-        for line in chart.lines:
-            axes.plot(line.x, line.y, color=line.colour, label=line.name or None, lw=1.8)
-        for mark in chart.marks:
-            axes.plot([mark.x], [mark.y], "o", color=mark.colour, ms=5)
-            axes.annotate(mark.text, (mark.x, mark.y), xytext=(6, 5), textcoords="offset points", fontsize=8.5)
-        if chart.log_x:
-            axes.set_xscale("log")
-        if chart.x_range:
-            axes.set_xlim(*chart.x_range)
-        if chart.y_range:
-            axes.set_ylim(*chart.y_range)
-        axes.set_xlabel(chart.x_label)
-        axes.set_ylabel(chart.y_label)
-        axes.grid(axis="y", color=GREY, alpha=0.25, lw=0.6)
-        axes.set_title(f"{chart.title}\n", loc="left", fontweight="bold", fontsize=11.5)
-        axes.text(0, 1.025, chart.caption, transform=axes.transAxes, fontsize=8.5, color=INK, alpha=0.75)
-        if any(line.name for line in chart.lines):
-            axes.legend(frameon=False, fontsize=9)
-        dates = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+        for series in sorted(figure.series, key=lambda series: series.strong):
+            _draw(axes, series, figure, deep)
+        _shape(axes, figure, deep)
+        _name(axes, figure)
         content = BytesIO()
-        figure.savefig(content, format=kind, metadata=dates[kind])
+        canvas.savefig(content, format=kind, metadata=DATES[kind])
         return content.getvalue()
+
+
+def _colour(series: Series) -> str:
+    return (
+        GREY if series.colour is None else series.colour if isinstance(series.colour, str) else COLOURS[series.colour]
+    )
+
+
+def _draw(axes: Any, series: Series, figure: Figure, deep: bool) -> None:
+    colour, y = _colour(series), np.array(series.y, dtype=float)
+    named = series.name if series.strong or not series.group else None
+    if deep:
+        if series.mode == "lines":
+            axes.plot_trisurf(series.x, y, series.z, color=colour, alpha=0.3)
+        else:
+            axes.scatter(series.x, y, series.z, color=colour, marker=MARKERS[series.symbol], s=14, label=named)
+        return
+    x = np.array(series.x, dtype=float)
+    if figure.polar:
+        x, y = np.append(x, x[:1]) * 2 * np.pi / len(x), np.append(y, y[:1])
+        axes.fill(x, y, color=colour, alpha=0.2)
+    if series.low:
+        low, high = (np.array(ends, dtype=float) for ends in (series.low, series.high))
+        ends = np.nan_to_num(np.stack([np.abs(y - low), np.abs(high - y)]))
+        axes.errorbar(x, y, ends, fmt="none", ecolor=colour, elinewidth=1, capsize=2, alpha=1 if series.strong else 0.6)
+    if series.mode == "bars":
+        axes.bar(x, y, color=colour, label=named)
+        return
+    axes.plot(
+        x, y, color=colour, label=named, lw=2.2 if series.strong else 1.1, alpha=1 if series.strong else 0.6,
+        ls=DASHES[series.dash] if "lines" in series.mode else "none",
+        marker=MARKERS[series.symbol.removesuffix("-open")] if "markers" in series.mode else "",
+        mfc="none" if series.symbol.endswith("-open") else colour,
+        ms=3 if len(x) > 60 else 6 if series.strong else 4,
+    )  # fmt: skip
+    for at, height, text in zip(x, y, series.labels, strict=False):
+        axes.annotate(text, (at, height), xytext=(6, 5), textcoords="offset points", fontsize=8.5)
+
+
+def _shape(axes: Any, figure: Figure, deep: bool) -> None:
+    if figure.log_x:
+        axes.set_xscale("log")
+    for ticks, axis in ((figure.x_ticks, axes.xaxis), (figure.y_ticks, axes.yaxis)):
+        if ticks:
+            step = 2 * np.pi / len(ticks) if figure.polar and axis is axes.xaxis else 1
+            crowded = len("".join(text for _, text in ticks)) > 90 and not figure.polar and axis is axes.xaxis
+            axis.set_ticks([at * step for at, _ in ticks], [text for _, text in ticks], rotation=90 if crowded else 0)
+    if figure.polar:
+        axes.set_ylim(0, 1.02)
+        axes.set_yticklabels([])
+        return
+    if figure.zero:
+        axes.axhline(0, color=GREY, lw=1, zorder=0)
+    if figure.x_range:
+        axes.set_xlim(*figure.x_range)
+    if figure.y_range:
+        axes.set_ylim(*figure.y_range)
+    if figure.top_is_low:
+        axes.invert_yaxis()
+    axes.set_xlabel(figure.x_label)
+    axes.set_ylabel(figure.y_label)
+    if deep:
+        axes.set_zlabel(figure.z_label)
+        return
+    axes.grid(axis="y", color=GREY, alpha=0.25, lw=0.6)
+
+
+def _name(axes: Any, figure: Figure) -> None:
+    """Title, caption and legend."""
+    axes.set_title(figure.title + ("\n" if figure.caption else ""), loc="left", fontweight="bold", fontsize=11.5)
+    if figure.caption:
+        axes.text(0, 1.025, figure.caption, transform=axes.transAxes, fontsize=8.5, color=INK, alpha=0.75)
+    groups = {series.group: _colour(series) for series in figure.series if series.group}
+    handles, names = axes.get_legend_handles_labels()
+    handles += [mpl.lines.Line2D([], [], color=colour, lw=1.1, marker="o", ms=4) for colour in groups.values()]
+    shown = dict(zip([*names, *groups], handles, strict=True))
+    shown.pop("", None)
+    if not shown or figure.polar:
+        return
+    beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)} if len(shown) > MOST_NAMED else {}
+    axes.legend(shown.values(), shown.keys(), frameon=False, fontsize=9 if len(shown) < 20 else 6, **beside)

@@ -8,12 +8,13 @@ from unseen.errors import UserError
 from unseen.ontology.levels import Concept, Levels, spoken
 from unseen.ontology.measures import get_measure
 from unseen.ontology.space import Space
-from unseen.report.core.chart import GREY, Band, Chart, Line, Mark, level_colour
+from unseen.report.core.looks import GREY, level_colour
+from unseen.report.core.model import Band, Figure, Series
 
 MAX_IMAGES = 1350
 
 
-def ranking_chart(levels: Levels, ranking: Sequence[Concept] = ()) -> Chart:
+def ranking_chart(levels: Levels, ranking: Sequence[Concept] = ()) -> Figure:
     """Similarity to the seen concepts by rank, with the levels marked (like Fig. 2 of Sariyildiz et al. 2021).
 
     `ranking` has all eligible concepts where they are known; otherwise the curve has holes between levels.
@@ -22,24 +23,24 @@ def ranking_chart(levels: Levels, ranking: Sequence[Concept] = ()) -> Chart:
         raise UserError(f"{levels.name} has no similarities to draw; build the levels instead of importing them")
     if len({concept.rank for concept in levels.concepts}) < len(levels.concepts):
         raise UserError(f"{levels.name} has concepts in several levels, so they are not parts of one ranking to draw")
-    bands, lines = list[Band](), list[Line]()
+    bands, lines = list[Band](), list[Series]()
     if ranking:
         ranks, values = [c.rank for c in ranking], [c.similarity or 0.0 for c in ranking]
-        lines.append(Line("", ranks, values, GREY, [_describe(c) for c in ranking]))
+        lines.append(Series("", ranks, values, GREY, mode="lines", hover=[_describe(c) for c in ranking]))
     for number in levels.numbers:
         level = sorted(levels[number], key=lambda concept: concept.rank)
         colour = level_colour(number)
         ranks, values = [c.rank for c in level], [c.similarity or 0.0 for c in level]
         bands.append(Band(ranks[0], ranks[-1] + 1, f"L{number}", colour))
-        lines.append(Line("", ranks, values, colour, [_describe(c) for c in level]))
+        lines.append(Series("", ranks, values, colour, mode="lines", hover=[_describe(c) for c in level]))
     last = max(concept.rank for concept in [*levels.concepts, *ranking])
     sizes = " or ".join(str(size) for size in sorted({len(levels[number]) for number in levels.numbers}))
-    return Chart(
+    return Figure(
         title=f"Concept levels {levels.name}",
         caption=f"{len(levels)} levels of {sizes} unseen concepts, by similarity to the seen ones",
         x_label="rank of the unseen concept",
         y_label="similarity to the nearest seen concept",
-        lines=tuple(lines),
+        series=tuple(lines),
         bands=tuple(bands),
         x_range=(-0.005 * last, 1.005 * last),
     )
@@ -53,9 +54,9 @@ def _describe(concept: Concept) -> str:
     )
 
 
-def images_chart(levels: Levels, cap: int = MAX_IMAGES) -> Chart:
+def images_chart(levels: Levels, cap: int = MAX_IMAGES) -> Figure:
     """Images per concept in each level, most first, capped (like Fig. 9)."""
-    lines, totals = list[Line](), list[str]()
+    lines, totals = list[Series](), list[str]()
     for number in levels.numbers:
         known = [concept for concept in levels[number] if concept.images is not None]
         if not known:
@@ -63,15 +64,16 @@ def images_chart(levels: Levels, cap: int = MAX_IMAGES) -> Chart:
         known.sort(key=lambda concept: -(concept.images or 0))
         counts = [min(concept.images or 0, cap) for concept in known]
         hover = [f"{c.name} ({c.wnid}), L{number}: {c.images} images" for c in known]
-        lines.append(Line(f"L{number}", list(range(1, len(counts) + 1)), counts, level_colour(number), hover))
+        places = [float(place) for place in range(1, len(counts) + 1)]
+        lines.append(Series(f"L{number}", places, counts, level_colour(number), strong=True, mode="lines", hover=hover))
         totals.append(_short(sum(counts)))
-    return Chart(
+    return Figure(
         title=f"Images per concept in {levels.name}",
         caption=f"At most {cap} each are used; in total {', '.join(totals)} in L1 to L{len(levels)}",
         x_label="concepts of a level, most images first",
         y_label="images",
-        lines=tuple(lines),
-        y_range=(0.9 * min(min(line.y) for line in lines), 1.03 * cap),
+        series=tuple(lines),
+        y_range=(0.9 * min(min(y or 0 for y in line.y) for line in lines), 1.03 * cap),
     )
 
 
@@ -79,7 +81,7 @@ def _short(count: int) -> str:
     return f"{count / 1e6:.2f} M" if count >= 1e6 else f"{count:,}"
 
 
-def examples_chart(space: Space, concept: str, among: Sequence[str], measure: str, examples: int = 7) -> Chart:
+def examples_chart(space: Space, concept: str, among: Sequence[str], measure: str, examples: int = 7) -> Figure:
     """Concepts ranked by similarity to one concept, with examples at even steps of similarity (like Fig. 1a)."""
     taxonomy = space.taxonomy
     others = sorted(set(among) - {concept})
@@ -95,16 +97,17 @@ def examples_chart(space: Space, concept: str, among: Sequence[str], measure: st
     hover = [
         f"{taxonomy.names[node]} ({taxonomy.ids[node]}): {value:.3f}" for node, value in zip(rows, values, strict=True)
     ]
-    marks = tuple(
-        Mark(place + 1, float(values[place]), spoken(taxonomy.names[rows[place]]), level_colour(2), hover[place])
-        for place in places
-    )
-    return Chart(
+    line = Series("", list(range(1, len(rows) + 1)), values.tolist(), GREY, mode="lines", hover=hover)
+    marks = Series(
+        "", [place + 1 for place in places], [float(values[place]) for place in places], level_colour(2),
+        mode="markers",
+        labels=[spoken(taxonomy.names[rows[place]]) for place in places], hover=[hover[place] for place in places],
+    )  # fmt: skip
+    return Figure(
         title=f"Concepts by similarity to {name}",
         caption=f"{len(rows):,} concepts, {get_measure(measure).title} similarity; examples at even steps",
         x_label="rank (logarithmic)",
         y_label=f"{get_measure(measure).title} similarity",
-        lines=(Line("", list(range(1, len(rows) + 1)), values.tolist(), GREY, hover),),
-        marks=marks,
+        series=(line, marks),
         log_x=True,
     )

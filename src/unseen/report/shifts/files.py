@@ -12,7 +12,8 @@ from unseen.errors import UserError
 from unseen.files import atomic_write, write_table
 from unseen.metrics.robustness import LogitFit, bootstrap_fits, fit_accuracies, interval
 from unseen.metrics.robustness_checks import Comparison
-from unseen.report.shifts.page import GroupLine, Line, OodPanel, ShiftPage, write_shift_page
+from unseen.report.shifts.page import write_shift_page
+from unseen.report.shifts.page_data import GroupLine, Line, OodPanel, ShiftPage
 from unseen.studies.shifts.groups import AVERAGE, GroupScore, group_scores
 from unseen.studies.shifts.notes import notes
 from unseen.studies.shifts.study import PROTOCOL, ShiftFit, ShiftStudy

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from unseen.report.shifts.files import study_page
-from unseen.report.shifts.page import ShiftPage
+from unseen.report.shifts.page_data import ShiftPage
 from unseen.runs.record import read_results, read_run
 from unseen.studies.shifts.of_runs import RunFits, fit_chosen, fit_runs, table_of_runs
 

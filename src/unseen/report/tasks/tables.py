@@ -1,8 +1,6 @@
-"""Tables of the task study: a row a backbone, the best and the second best of each column marked, as in the paper."""
+"""Tables of the task study: one row per backbone, the best two of each column marked as in the paper."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Collection, Mapping
 
 from unseen.metrics.catalogue import METRICS
 from unseen.metrics.correlation import Correlation
@@ -15,58 +13,39 @@ from unseen.papers.transfer import (
     SCALED_ECE,
     task_setting,
 )
+from unseen.report.core.model import Cell, Column, Row, Table
 from unseen.runs.score import Score
 from unseen.studies.tasks.page_data import OTHER, SHOTS, CorrelationTable, Pair, TaskPage
 
-CORRELATION_COLUMNS = ("Pearson", "95% interval", "over draws of models", "Spearman", "95% interval", "models")
 NO_FIT: dict[str, object] = {"penalty": None, "edge": None, "converged": None}
+OVER_TEN = "mean of the paper's ten"
+CAPTIONS = {
+    LINEAR: "Linear probe, each data set's own metric, percent",
+    FINETUNED: "Fine-tuned, each data set's own metric, percent",
+    **{f"{shots}-shot": f"5-way {shots}-shot, accuracy in percent, 95% interval" for shots in SHOTS},
+    ECE: "Expected calibration error in percent",
+    SCALED_ECE: "The same after temperature scaling",
+    FINETUNED_ECE: "Fine-tuned: expected calibration error in percent",
+    FINETUNED_SCALED_ECE: "Fine-tuned: after temperature scaling",
+}
+COEFFICIENTS = (
+    Column("Pearson", names=("pearson",)),
+    Column("95% interval", names=("low", "high")),
+    Column("over draws of models", names=("drawn_low", "drawn_high")),
+    Column("Spearman", names=("spearman",)),
+    Column("95% interval", names=("spearman_low", "spearman_high")),
+    Column("models"),
+)
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A cell: `mark` is best, second or nothing."""
-
-    text: str = "–"
-    mark: str = ""
+def score_tables(page: TaskPage, settings: Collection[str] = tuple(CAPTIONS)) -> list[Table]:
+    """One table per setting that the run has scores of, in percent."""
+    return [table for setting in settings if (table := _by_dataset(page, setting)).rows]
 
 
-@dataclass(frozen=True)
-class Row:
-    """A row; `published` tells the paper's models from the user's backbones."""
-
-    name: str
-    cells: Sequence[Cell]
-    published: bool = False
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of the section it is named after: scores of backbones, or correlations."""
-
-    section: str
-    caption: str
-    columns: Sequence[str]
-    rows: Sequence[Row]
-    kind: Literal["scores", "correlations"] = "scores"
-
-
-def task_tables(page: TaskPage) -> list[Table]:
-    """All tables, those without a cell left out."""
-    titles = {dataset.name: dataset.title for dataset in page.datasets}
-    few = [
-        _by_dataset(page, titles, f"{shots}-shot", "few-shot", f"5-way {shots}-shot, accuracy in percent, 95% interval")
-        for shots in SHOTS
-    ]
-    calibration = (
-        _by_dataset(page, titles, ECE, "calibration", "Expected calibration error in percent"),
-        _by_dataset(page, titles, SCALED_ECE, "calibration", "The same after temperature scaling"),
-        _by_dataset(page, titles, FINETUNED_ECE, "calibration", "Fine-tuned: expected calibration error in percent"),
-        _by_dataset(page, titles, FINETUNED_SCALED_ECE, "calibration", "Fine-tuned: after temperature scaling"),
-    )
-    linear = _by_dataset(page, titles, LINEAR, "many-shot", "Linear probe, each data set's own metric, percent")
-    tuned = _by_dataset(page, titles, FINETUNED, "many-shot", "Fine-tuned, each data set's own metric, percent")
-    correlated = [table for each in page.correlations for table in correlation_tables(each)]
-    return [table for table in (linear, tuned, *few, *calibration, *correlated) if table.rows]
+def text_of(cell: Cell) -> str:
+    """A cell for the terminal."""
+    return f"{cell.text} {cell.small}".strip()
 
 
 def score_row(score: Score) -> dict[str, object]:
@@ -95,34 +74,46 @@ def score_rows(page: TaskPage) -> list[dict[str, object]]:
     return rows
 
 
-def _by_dataset(page: TaskPage, titles: Mapping[str, str], setting: str, section: str, caption: str) -> Table:
+def _by_dataset(page: TaskPage, setting: str) -> Table:
     """The run's data sets as columns; with one of the paper's among them, also the means over the paper's ten."""
+    titles = {dataset.name: dataset.title for dataset in page.datasets}
     scores = {(s.backbone, s.domain): s for s in page.scores if task_setting(s) == setting}
     own = [name for name in page.backbones if any((name, dataset) in scores for dataset in titles)]
-    columns = [name for name in titles if any((backbone, name) in scores for backbone in own)]
+    names = [name for name in titles if any((backbone, name) in scores for backbone in own)]
     in_paper = {dataset.name for dataset in page.datasets if dataset.family != OTHER}
-    columns += [""] if in_paper.intersection(columns) and any(not domain for _, domain in scores) else []
-    others = dict.fromkeys(score.backbone for score in scores.values() if score.published and score.domain in columns)
+    names += [""] if in_paper.intersection(names) and any(not domain for _, domain in scores) else []
+    others = dict.fromkeys(score.backbone for score in scores.values() if score.published and score.domain in names)
     rows = [*own, *others] if own else []
     better = METRICS["ece" if setting.endswith("ece") else "top1"].higher_is_better
-    found = {}
-    for column in columns:
+    marks = {}
+    for column in names:
         values = {name: scores[name, column].value for name in rows if (name, column) in scores}
         for name, mark in best_two(values, higher_is_better=better).items():
-            found[name, column] = mark
+            marks[name, column] = mark
+    columns = [score_column(titles.get(name, OVER_TEN), name or "mean of ten") for name in names]
     return Table(
-        section,
-        caption,
-        [titles.get(column, "mean of the paper's ten") for column in columns],
+        setting, [Column(number=False, names=("backbone",)), *columns],
         [
-            Row(
-                name,
-                [_cell(scores.get((name, column)), found.get((name, column), "")) for column in columns],
-                name in others,
+            backbone_row(
+                name, [_cell(scores.get((name, column)), marks.get((name, column), "")) for column in names],
+                published=name in others,
             )
             for name in rows
         ],
-    )
+        CAPTIONS[setting], head=True,
+    )  # fmt: skip
+
+
+def score_column(title: str, name: str) -> Column:
+    """A column of scores, in CSV with half the width of the interval beside it."""
+    return Column(title, names=(name, f"{name} ±"))
+
+
+def backbone_row(name: str, cells: list[Cell], *, published: bool = False) -> Row:
+    """The row of a backbone: of the run, with its mark, or of the paper."""
+    if published:
+        return Row([Cell(name), *cells], "published")
+    return Row([Cell(name, look=True), *cells], backbone=name)
 
 
 def best_two(values: Mapping[str, float], *, higher_is_better: bool = True) -> dict[str, str]:
@@ -137,43 +128,56 @@ def best_two(values: Mapping[str, float], *, higher_is_better: bool = True) -> d
 def _cell(score: Score | None, mark: str) -> Cell:
     if score is None:
         return Cell()
-    spread = "" if score.half_width is None else f" ± {100 * score.half_width:.2f}"
-    return Cell(f"{100 * score.value:.2f}{spread}", mark)
+    half = score.half_width
+    spread = "" if half is None else f"± {100 * half:.2f}"
+    return Cell(f"{100 * score.value:.2f}", (score.value, half), style=mark, small=spread)
 
 
 def correlation_tables(table: CorrelationTable) -> list[Table]:
     """Coefficients with accuracy on ImageNet, and Pearson's between every two settings."""
     titles = {average.setting: average.title for average in table.averages}
-    with_first = [pair for pair in table.pairs if pair.first == "imagenet"]
-    rows = [Row(titles[pair.second], [Cell(text) for text in coefficients(pair.correlation)]) for pair in with_first]
-    caption = f"{table.title}: with accuracy on ImageNet"
-    beside = Table("correlations", caption, CORRELATION_COLUMNS, rows, kind="correlations")
+    with_first = {titles[pair.second]: pair.correlation for pair in table.pairs if pair.first == "imagenet"}
+    file = "yours" if table.title.lower().startswith("your") else "paper"
+    beside = coefficient_table(f"imagenet-{file}", f"{table.title}: with accuracy on ImageNet", with_first)
     known = {(pair.first, pair.second): pair for pair in table.pairs}
     names = [name for name in titles if any(name in key for key in known)]
+    rows = [
+        Row(
+            [
+                Cell(titles[first]),
+                *(_between(known.get((first, second)) or known.get((second, first))) for second in names),
+            ]
+        )
+        for first in names
+    ]
     matrix = Table(
-        "correlations",
-        f"{table.title}: Pearson’s between settings",
-        [titles[name] for name in names],
-        [
-            Row(titles[first], [_between(known.get((first, second)) or known.get((second, first))) for second in names])
-            for first in names
-        ],
-        kind="correlations",
-    )
-    return [beside, matrix]
+        f"pearson-{file}", [Column(number=False, names=("setting",)), *(Column(titles[name]) for name in names)], rows,
+        f"{table.title}: Pearson’s between settings", head=True,
+    )  # fmt: skip
+    return [each for each in (beside, matrix) if each.rows]
 
 
-def coefficients(found: Correlation) -> tuple[str, ...]:
-    """What stands in `CORRELATION_COLUMNS`."""
+def coefficient_table(name: str, caption: str, found: Mapping[str, Correlation]) -> Table:
+    """Title → correlation, a row each."""
+    rows = [Row([Cell(title), *_coefficients(each)]) for title, each in found.items()]
+    return Table(name, [Column(number=False, names=("name",)), *COEFFICIENTS], rows, caption, head=True)
+
+
+def _coefficients(found: Correlation) -> list[Cell]:
+    """What stands in `COEFFICIENTS`."""
     ends = [
-        f"{minus(each.low)} to {minus(each.high)}" if each else "–"
+        Cell(f"{minus(each.low)} to {minus(each.high)}", (each.low, each.high)) if each else Cell()
         for each in (found.pearson, found.resampled, found.spearman)
     ]
-    return minus(found.pearson.value), ends[0], ends[1], minus(found.spearman.value), ends[2], str(found.n)
+    first, second = (Cell(minus(each.value), (each.value,)) for each in (found.pearson, found.spearman))
+    return [first, ends[0], ends[1], second, ends[2], Cell(str(found.n))]
 
 
 def _between(pair: Pair | None) -> Cell:
-    return Cell(minus(pair.correlation.pearson.value)) if pair else Cell("")
+    if pair is None:
+        return Cell("")
+    value = pair.correlation.pearson.value
+    return Cell(minus(value), (value,))
 
 
 def minus(value: float) -> str:

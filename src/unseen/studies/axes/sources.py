@@ -15,6 +15,7 @@ from unseen.papers.transfer import task_setting
 from unseen.runs.comparability_words import comparison_notices, refusal
 from unseen.runs.data import RunData
 from unseen.runs.score import Score
+from unseen.runs.setup import extraction_differences
 from unseen.runs.tables import score_table, summarise
 from unseen.studies.axes.measures import has_measure
 from unseen.studies.shifts.fit_scores import shift_scores
@@ -208,20 +209,19 @@ def made_otherwise(concepts: Sequence[Run], tasks: Sequence[Run]) -> list[str]:
     told = []
     for first in concepts:
         for second in tasks:
-            made = {backbone.name: backbone.made.get("features") for backbone in second.data.backbones}
+            others = {backbone.name: backbone.features for backbone in second.data.backbones}
             for backbone in first.data.backbones:
-                one, other = backbone.made.get("features"), made.get(backbone.name)
-                if one and other and one != other:
+                found = extraction_differences(backbone.features, others.get(backbone.name))
+                if found:
+                    one, other = (
+                        ", ".join(f"{each.field} {value}" for each in found for value in [getattr(each, side)])
+                        for side in ("first", "second")
+                    )
                     told.append(
-                        f"{backbone.name} is not the same on concepts and on tasks: {_only(one, other)} in "
-                        f"{first.name}, {_only(other, one)} in {second.name}."
+                        f"{backbone.name} is not the same on concepts and on tasks: {one} in {first.name}, {other} in "
+                        f"{second.name}."
                     )
     return told
-
-
-def _only(text: str, other: str) -> str:
-    """The parts that the other text does not have."""
-    return ", ".join(part for part in text.split(", ") if part not in other.split(", ")) or "no more"
 
 
 def what_task_runs_are_of(runs: Sequence[Run]) -> list[str]:
@@ -248,7 +248,7 @@ def what_runs_say(runs: Sequence[Run], shown: Mapping[str, str]) -> list[str]:
         said = [*run.data.notices, *comparison_notices(run.data)]
         told += [f"{run.name}: {sentence}" for sentence in said]
         told += [
-            f"{run.name}, {shown[backbone.name]}: {'; '.join(backbone.cautions)}."
+            f"{run.name}, {shown[backbone.name]}: {'; '.join(each.text for each in backbone.cautions)}."
             for backbone in run.data.backbones
             if backbone.cautions and backbone.name in shown
         ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,12 @@ import pandas as pd
 from unseen.errors import UserError, did_you_mean
 from unseen.images.domains import SEEN
 from unseen.metrics.comparisons import PairedDifference, holm, paired_difference
+from unseen.runs.data import RunData
 from unseen.runs.kept_labels import labelled
 from unseen.runs.record import read_results, read_run
 from unseen.runs.results import RESULTS, Result
 from unseen.runs.score import shots_name
-
-LEVEL_LABELS = ("levels", "images of the levels", "splits")
-"""The labels of provenance that decide which images of a domain a backbone trains and is tested on."""
+from unseen.runs.setup import Setup, differences
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,16 @@ class Comparison:
     p_holm: float
 
 
+@dataclass(frozen=True)
+class PairComparison:
+    """Two backbones on every domain that both have, with so many shots; None for all samples."""
+
+    first: str
+    second: str
+    shots: int | None
+    domains: tuple[Comparison, ...]
+
+
 def compare_backbones(
     folders: Sequence[Path], first: str, second: str, *, shots: int | None = None
 ) -> list[Comparison]:
@@ -44,7 +54,27 @@ def compare_backbones(
     Runs that say otherwise of the images, their split or the levels are refused, as is a backbone that two runs have
     different results of. Intervals and p-values are for other concepts of the kind and, of several seeds, other seeds.
     """
-    found = _results(folders, shots, (first, second))
+    return _compared(_results(folders, shots, (first, second)), first, second, shots)
+
+
+def compare_with(
+    folders: Sequence[Path], baseline: str, names: Sequence[str], shots: int | None
+) -> list["PairComparison"]:
+    """Each backbone minus the baseline, as in `compare_backbones`; those that cannot be compared are left out."""
+    try:
+        found = _results(folders, shots, (*names, baseline))
+    except UserError:
+        return []
+    pairs = []
+    for name in names:
+        try:
+            pairs.append(PairComparison(name, baseline, shots, tuple(_compared(found, name, baseline, shots))))
+        except UserError:  # other images, other seeds or no results: there is nothing to set side by side
+            continue
+    return pairs
+
+
+def _compared(found: Mapping[tuple[str, str], "_Of"], first: str, second: str, shots: int | None) -> list[Comparison]:
     names = sorted({backbone for backbone, _ in found})
     for name in (first, second):
         if name not in names:
@@ -85,8 +115,21 @@ class _Found:
 
     folder: Path
     result: Result
-    provenance: Mapping[str, str]
-    made: str | None
+    run: RunData
+
+    @property
+    def setup(self) -> Setup:
+        """What decides its backbone, and which images of its domain are trained and tested on."""
+        whole, job = self.run.setup, self.result.job
+        images = [each for each in whole.images if each.domain == job["domain"]]
+        own = {name: each for name, each in whole.extractions.items() if name == job["backbone"]}
+        pooled = any(each.pool for each in images) or (not images and job["domain"] != SEEN)
+        return Setup(
+            levels=whole.levels if pooled else None,
+            splits=whole.splits if pooled else None,
+            images=images,
+            extractions=own,
+        )
 
 
 _Of = dict[int, _Found]
@@ -105,13 +148,12 @@ def _results(folders: Sequence[Path], shots: int | None, wanted: Collection[str]
                 f"{folder} is of unseen tasks, and only runs of unseen concepts or unseen probe are compared image by "
                 f"image; unseen report shows tasks side by side"
             )
-        made = {backbone.name: backbone.made.get("features") for backbone in run.backbones}
         for result in read_results(folder):
             job = result.job
             if job["job"] != "LogisticJob" or job["shots"] != shots or "correct" not in result.values:
                 continue
             name, domain, seed = job["backbone"], job["domain"], job["seed"]
-            own = _Found(folder, result, run.provenance, made.get(name))
+            own = _Found(folder, result, run)
             first = found.setdefault((name, domain), {}).setdefault(seed, own)
             if name in wanted and first.result.key != result.key:
                 raise UserError(
@@ -144,22 +186,16 @@ def _refuse_other_images(domain: str, results: Sequence[_Found]) -> None:
 
     The weights and the preprocessing of a backbone have to be the same in all runs that it comes from.
     """
-    own = (f"train images of {domain}", f"test images of {domain}")
-    is_seen = domain == SEEN or any(label in found.provenance for found in results for label in own)
-    labels = own if is_seen else LEVEL_LABELS
-    said: dict[str, tuple[Path, str]] = {}
-    for found in results:
-        known = {label: found.provenance.get(label) for label in labels}
-        known[f"backbone {found.result.job['backbone']}"] = found.made
-        for label, text in known.items():
-            if text is None:
-                continue
-            folder, other = said.setdefault(label, (found.folder, text))
-            if other != text:
-                raise UserError(
-                    f"{domain}: {folder} and {found.folder} differ in {label} ('{other}', not '{text}'), so that their "
-                    f"backbones cannot be compared; run both on the same images"
-                )
+    for first, second in combinations({_whose(found): found for found in results}.values(), 2):
+        for each in differences(first.setup, second.setup):
+            raise UserError(
+                f"{domain}: {first.folder} and {second.folder} differ in the {each.field} ({each.first}, not "
+                f"{each.second}), so that their backbones cannot be compared; run both on the same images"
+            )
+
+
+def _whose(found: _Found) -> tuple[Path, str]:
+    return found.folder, str(found.result.job["backbone"])
 
 
 def _refuse_other_protocols(results: Sequence[_Of]) -> None:

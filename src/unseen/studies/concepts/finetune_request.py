@@ -14,6 +14,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import default_label
 from unseen.device import default_device
 from unseen.errors import UserError, did_you_mean
+from unseen.features.about import BackboneAbout
 from unseen.features.fingerprint import fingerprint, names_and_pixels
 from unseen.images.domains import DomainImages
 from unseen.images.joined import joined_images
@@ -21,8 +22,9 @@ from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
 from unseen.probes.finetuning.jobs import FinetuneJob
 from unseen.runs.data import RunData
-from unseen.runs.record import LEVELS, read_record, refuse_other_run
+from unseen.runs.record import LEVELS, read_record, refuse_other_run, with_protocols
 from unseen.runs.results import RESULTS, missing
+from unseen.runs.setup import ProtocolUsed, Setting, Setup
 from unseen.studies.concepts.chosen import ChosenLevels, Names, choose_levels, chosen_domains, seed_count
 from unseen.studies.concepts.features import SIDES, stores_in
 from unseen.studies.concepts.finetune import plan_reference, reference_protocol, run_reference
@@ -49,12 +51,12 @@ class FinetuneRequest:
 
     Attributes:
         run: without its scores.
-        about: what decides the trainings, for provenance.
+        setup: what decides the trainings.
     """
 
     run: RunData
     trainings: Sequence[Training]
-    about: str
+    setup: Setup
 
     @property
     def jobs(self) -> list[FinetuneJob]:
@@ -62,7 +64,7 @@ class FinetuneRequest:
 
     def plan(self, out: Path, workers: int) -> Plan:
         """The trainings, and how long those that are not done will take beside decoding."""
-        refuse_other_run(out, {"fine-tuning": self.about})
+        refuse_other_run(out, self.setup)
         left = missing(self.jobs, out / RESULTS)
         parts = [
             {
@@ -83,7 +85,14 @@ class FinetuneRequest:
         def work(jobs: Sequence[FinetuneJob], results: Path, decoders: int) -> Iterator[FinetuneJob]:
             return self.train(missing(jobs, results), results, decoders, watch)
 
-        run = replace(self.run, provenance={"fine-tuning": self.about})
+        run = replace(
+            self.run,
+            protocols=with_protocols(self.run.protocols, self.setup.protocols),
+            backbones=[
+                replace(each, finetuning=self.setup.finetunings.get(each.name, each.finetuning))
+                for each in self.run.backbones
+            ],
+        )
         return Prepared(run, self.jobs, work, self.seconds, recorded="begun")
 
     def train(self, jobs: Sequence[FinetuneJob], results: Path, workers: int, watch: Watch) -> Iterator[FinetuneJob]:
@@ -143,8 +152,13 @@ def finetune_request(
     trainings = [
         training for domain in opened for training in _trainings(domain, loaded, epochs, batch, rate, range(count))
     ]
-    about = f"{epochs} epochs in batches of {batch}, learning rate {rate}, {trainings[0].job.arithmetic}"
-    return FinetuneRequest(data, trainings, about)
+    job = trainings[0].job
+    settings: dict[str, Setting] = {"epochs": epochs, "batch": batch, "rate": rate, "arithmetic": job.arithmetic}
+    setup = Setup(
+        protocols=[ProtocolUsed("fine-tuned", job.protocol.name, settings)],
+        finetunings={each.label: BackboneAbout.of(each.spec) for each in loaded},
+    )
+    return FinetuneRequest(data, trainings, setup)
 
 
 def _levels(data: RunData, run: Path) -> ChosenLevels:

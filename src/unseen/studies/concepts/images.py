@@ -102,11 +102,3 @@ def _seen(chosen: ChosenLevels, places: ImagePlaces, watch: Watch) -> DomainImag
     train = imagenet_1k(place, split="train", watch=lambda classes: watch.track(classes, INDEXED))
     test = imagenet_1k(place, split="val", truth=places.truth, watch=lambda classes: watch.track(classes, INDEXED))
     return seen_domain(train, test, chosen.seen, str(place), chosen.seen_domain)
-
-
-def draw_text(places: ImagePlaces) -> dict[str, str]:
-    """How the images of the levels are drawn, for provenance."""
-    if places.splits:
-        return {"splits": f"{places.splits.name}, {Splits.read(places.splits).content_hash[:16]}"}
-    rule = split_rule(places.variant)
-    return {"splits": f"drawn with seed 0: {rule.test} test and at most {rule.max_train} training images a concept"}

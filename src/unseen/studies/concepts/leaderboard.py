@@ -8,12 +8,12 @@ from unseen.backbones.catalogue import catalogue
 from unseen.errors import UserError
 from unseen.papers.concept_generalization import measured_accuracies, published_accuracies
 from unseen.papers.leaderboard import By, Leaderboard, Own, leaderboard
+from unseen.runs.cautions import Caution
 from unseen.runs.comparability_words import caveats, comparison_notices, refusal
 from unseen.runs.data import Backbone, RunData
 from unseen.runs.tables import score_table, summarise
 
 PROTOCOL = "cog-v2"
-BLURRED_FACES = "IN-1K with blurred faces"
 
 
 def leaderboard_with_runs(folders: Sequence[Path], *, shots: str = "all", by: By = "l5") -> Leaderboard:
@@ -37,7 +37,7 @@ def leaderboard_with_runs(folders: Sequence[Path], *, shots: str = "all", by: By
     # A published model that was run again is left out of its own line, whatever its name here.
     own = replace(found, originals=tuple(_published_name(known.get(name), name) for name in found.models)).called(names)
     about = {
-        name: Own("yours", tuple(known[original].cautions) if original in known else ())
+        name: Own("yours", tuple(each.text for each in known[original].cautions) if original in known else ())
         for name, original in zip(names, found.models, strict=True)
     }
     notice = " ".join([*data.notices, *comparison_notices(data)])
@@ -60,7 +60,7 @@ def _read(folders: Sequence[Path]) -> RunData:
         refuse_other_data(folder, data)
         if not data.scores:
             raise UserError(f"{folder}: no scores yet; finish the run")
-        blurred = [BLURRED_FACES] if any(each.code == "blurred-faces" for each in data.told) else []
+        blurred = [Caution("blurred-faces")] if any(each.code == "blurred-faces" for each in data.told) else []
         backbones = [
             replace(each, cautions=[*each.cautions, *caveats(data, each.name), *blurred]) for each in data.backbones
         ]

@@ -1,6 +1,6 @@
 """The request of a concept study: what is asked, and where its features come from."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,12 +12,12 @@ from unseen.runs.notices import told
 from unseen.runs.record import LEVELS
 from unseen.studies.concepts.chosen import ChosenLevels
 from unseen.studies.concepts.features import class_names
-from unseen.studies.concepts.images import ImagePlaces, draw_text, open_domains
+from unseen.studies.concepts.images import ImagePlaces, open_domains
 from unseen.studies.concepts.leaderboard import refuse_other_data
 from unseen.studies.concepts.plan import Asked
 from unseen.studies.concepts.sources import GivenFeatures, ImageFeatures, RegroupedFeatures, Source
-from unseen.studies.concepts.study import study_jobs, study_run
-from unseen.studies.probing import estimate, run
+from unseen.studies.concepts.study import splits_used, study_jobs, study_run
+from unseen.studies.prepared import prepared_probes
 from unseen.studies.study import Plan, Prepared, Watch
 
 
@@ -40,20 +40,13 @@ class ConceptRequest:
     def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[FeatureJob]:
         """The study with its features, extracted where they are missing."""
         found = self.source.features(self.asked, out, watch)
-        planned = study_run(self.asked, found.pairs, found.places, found.images, found.notices)
+        planned = study_run(
+            self.asked, found.pairs, found.places, images=found.images, splits=found.splits, notices=found.notices
+        )
         if self.published:
             refuse_other_data(out, planned)
-
-        def work(jobs: Sequence[FeatureJob], results: Path, count: int) -> Iterator[FeatureJob]:
-            return run(jobs, found.pairs, results, workers=count)
-
-        def seconds(jobs: Sequence[FeatureJob], results: Path, count: int) -> float:
-            return estimate(jobs, found.pairs, results, count)
-
-        def write_levels(folder: Path) -> None:
-            self.asked.levels.write(folder / LEVELS)
-
-        return Prepared(planned, study_jobs(self.asked, found.pairs), work, seconds, write_levels)
+        jobs, levels = study_jobs(self.asked, found.pairs), self.asked.levels
+        return prepared_probes(planned, jobs, found.pairs, write_beside=lambda folder: levels.write(folder / LEVELS))
 
 
 def request_of_features(
@@ -92,5 +85,7 @@ def request_of_images(
     """A study of images, which are indexed now and extracted when it is run."""
     domains, said = open_domains(chosen, asked.domains, places, watch)
     asked = replace(asked, concepts={domain.name: domain.concepts for domain in domains})
-    source = ImageFeatures(domains, backbones, settings, draw_text(places), [told(text) for text in said])
+    source = ImageFeatures(
+        domains, backbones, settings, splits_used(places.splits, places.variant), [told(text) for text in said]
+    )
     return ConceptRequest(asked, source, published)

@@ -4,7 +4,7 @@ Each source tells what the study will do (`plan`) and gives the features themsel
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -17,10 +17,11 @@ from unseen.images.splits import COG
 from unseen.runs.notices import Notice
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS, missing
+from unseen.runs.setup import ImagesUsed, SplitsUsed
 from unseen.studies.concepts.features import Place, Places, extract_domains, feature_pairs, find_features
 from unseen.studies.concepts.plan import Asked, expected_pairs, extraction_costs, probing_memory
 from unseen.studies.concepts.regroup import regroup, regrouped_pairs
-from unseen.studies.concepts.study import image_notices, images_text, study_jobs, study_provenance, study_run
+from unseen.studies.concepts.study import image_notices, images_used, study_jobs, study_run, study_setup
 from unseen.studies.concepts.variants import PLAIN, split_rule
 from unseen.studies.features import FEATURES, damaged_images, read_about
 from unseen.studies.probing import FeaturePair, estimate
@@ -34,13 +35,14 @@ class Found:
 
     Attributes:
         pairs: of all backbones and domains.
-        images: what is known of the images, label → text.
+        images: where they come from, and `splits` how those of the levels were drawn, where that is known.
         notices: what a reader must be told.
     """
 
     places: Places
     pairs: Sequence[FeaturePair]
-    images: Mapping[str, str] = field(default_factory=dict)
+    images: Sequence[ImagesUsed] = ()
+    splits: SplitsUsed | None = None
     notices: Sequence[Notice] = ()
 
 
@@ -72,7 +74,7 @@ class GivenFeatures:
 
     def plan(self, asked: Asked, out: Path, workers: int) -> Plan:
         places, pairs = self.found.places, self.found.pairs
-        refuse_other_run(out, study_run(asked, pairs, places, {}).provenance)
+        refuse_other_run(out, study_run(asked, pairs, places).setup)
         return _plan(asked, pairs, _parts(pairs), out, workers)
 
     def features(self, asked: Asked, out: Path, watch: Watch) -> Found:
@@ -101,8 +103,8 @@ class RegroupedFeatures:
             name: regroup(self.folder, name, asked.concepts, out / FEATURES, most=most, seen=seen)
             for name in self.backbones
         }
-        splits = {} if most is None else {"splits": f"regrouped, at most {most} training images a concept"}
-        return Found(places, all_pairs(places, asked), splits)
+        splits = None if most is None else SplitsUsed(max_train=most)
+        return Found(places, all_pairs(places, asked), splits=splits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,21 +112,21 @@ class ImageFeatures:
     """Features that are extracted from images.
 
     Attributes:
-        draw: how the images of the levels are drawn, for provenance.
+        splits: how the images of the levels are drawn.
         notices: on what was left out of the images.
     """
 
     domains: Sequence[DomainImages]
     backbones: Sequence[Backbone]
     settings: Settings
-    draw: Mapping[str, str]
+    splits: SplitsUsed
     notices: Sequence[Notice] = ()
 
     def plan(self, asked: Asked, out: Path, workers: int) -> Plan:
         checked_device(self.settings)
         # Before hours of extraction, not after them.
         expected = {each.label: Place(out, self.settings.decides(each.spec, "", "")) for each in self.backbones}
-        refuse_other_run(out, study_provenance(asked, expected) | dict(self.draw))
+        refuse_other_run(out, study_setup(asked, expected, self.splits))
         costs, seconds = extraction_costs(self.domains, self.backbones, out / FEATURES, self.settings)
         disk = sum(cost.missing for cost in costs)
         pairs = expected_pairs(self.domains, self.backbones) if disk else self.features(asked, out, Silent()).pairs
@@ -154,9 +156,9 @@ class ImageFeatures:
             name: {domain: (sides["train"], sides["test"]) for domain, sides in domains.items()}
             for name, domains in made.items()
         }
-        images = images_text(self.domains, asked.seen)
+        images = images_used(self.domains, asked.seen)
         notices = [*self.notices, *image_notices(images)]
-        return Found(places, all_pairs(places, asked), images | dict(self.draw), notices)
+        return Found(places, all_pairs(places, asked), images, self.splits, notices)
 
 
 def all_pairs(places: Places, asked: Asked) -> list[FeaturePair]:

@@ -5,41 +5,50 @@ What its jobs are, and what is written of the run beside them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.catalogue import Published
-from unseen.backbones.training_data import UNKNOWN, published_as, trained_on
-from unseen.features.about import BackboneAbout
+from unseen.backbones.training_data import published_as, trained_on
+from unseen.features.about import BackboneAbout, StoreAbout
 from unseen.images.domains import DRAWN_BY, SEEN, SOMEBODY_ELSE, US, DomainImages
-from unseen.images.transform import NORMALISATIONS, Transform
+from unseen.images.releases import release_of
+from unseen.images.splits import Splits
+from unseen.images.transform import Transform
 from unseen.ontology.levels import Levels, spoken
 from unseen.ontology.wordnet import wordnet
 from unseen.papers.comparability import Draw, ScoredData
-from unseen.papers.leaderboard import OTHER_SIZE, other_size
+from unseen.papers.leaderboard import other_size
 from unseen.probes.probe import FeatureJob
-from unseen.probes.protocol import COG_V2, LogisticProtocol
+from unseen.probes.protocol import COG_V2
+from unseen.runs.cautions import Caution, caution
 from unseen.runs.data import Backbone as ReportBackbone
-from unseen.runs.data import Domain, FeatureKey, RunData, Study
+from unseen.runs.data import Domain, RunData, Study
 from unseen.runs.notices import Notice, notice
 from unseen.runs.random_draws import DRAW, RANDOM
-from unseen.runs.record import VERSION
-from unseen.studies.concepts.features import Place, Places
+from unseen.runs.setup import (
+    SHORT,
+    Extraction,
+    FeatureKey,
+    ImagesUsed,
+    LevelsUsed,
+    ProtocolUsed,
+    Setup,
+    SplitsUsed,
+)
+from unseen.studies.concepts.features import SIDES, Place, Places
 from unseen.studies.concepts.plan import Asked, levels_hash
-from unseen.studies.concepts.variants import DRAWS
+from unseen.studies.concepts.variants import DRAWS, split_rule
 from unseen.studies.probing import FeaturePair, plan, plan_extended, possible_shots
-from unseen.version import __version__
 
 STUDY: Study = "concepts"
 SIZE = 224
 """Pixels of an image's side in ImageNet-CoG, but for a few models."""
 USUAL_LAYERS = ("penultimate", "embedding", "output")
 """Where features come from that are before a classifier, or all that a network gives."""
-TRAINED = "trained with "
-UNPOOLED = "features are the class token"
-"""How the catalogue's note begins of a model that the paper did not pool otherwise."""
 
 
 def as_published(backbone: Backbone) -> Backbone:
@@ -60,37 +69,35 @@ def study_run(
     asked: Asked,
     pairs: Sequence[FeaturePair],
     places: Places,
-    images: Mapping[str, str],
+    *,
+    images: Sequence[ImagesUsed] = (),
+    splits: SplitsUsed | None = None,
     notices: Sequence[Notice] = (),
 ) -> RunData:
     """What is written of a study, without its scores.
 
     Args:
-        images: what is known of where the images come from and how they were drawn: label → text.
+        images: where they come from (`images_used`), and `splits` how those of the levels were drawn, where that is
+            known.
         notices: what a reader must be told.
     """
     names = list(places)
-    said = [*notices, *_notices(asked, pairs)]
-    features = [
-        FeatureKey(pair.backbone, pair.domain, _features_text(pair, places[pair.backbone][pair.domain]))
-        for pair in pairs
-    ]
     first = {name: next(iter(places[name].values()))[0] for name in names}
+    setup = study_setup(asked, first, splits)
     return RunData(
         title="Concept generalization",
         scores=(),
         domains=_domains(asked),
         backbones=[_backbone(name, place) for name, place in first.items()],
         baseline=names[0],
-        told=[*dict.fromkeys(said)],
-        provenance={
-            **study_provenance(asked, first),
-            **images,
-            **{f"features of {each.domain} by {each.backbone}": each.key for each in features},
-            VERSION: __version__,
-        },
+        told=[*dict.fromkeys([*notices, *_notices(asked, pairs)])],
+        protocols=setup.protocols,
+        levels=setup.levels,
+        splits=splits,
+        images=images,
+        seeds=range(asked.seeds),
         published=asked.published,
-        features=features,
+        features=[_feature_key(pair, places[pair.backbone][pair.domain]) for pair in pairs],
         scored=[_scored(asked, pair, places[pair.backbone][pair.domain]) for pair in pairs],
         flaws=[flaw for pair in pairs for flaw in pair.flaws],
         study=STUDY,
@@ -115,36 +122,60 @@ def _draw(asked: Asked, domain: str, sides: tuple[Place, Place]) -> Draw:
     return "given" if by == {SOMEBODY_ELSE} else asked.draw
 
 
-def study_provenance(asked: Asked, backbones: Mapping[str, Place]) -> dict[str, str]:
-    """What decides a study before any of its features are there.
+def study_setup(asked: Asked, backbones: Mapping[str, Place], splits: SplitsUsed | None = None) -> Setup:
+    """What decides a study before any of its features are there, to compare with the run that a folder has.
 
     Args:
         backbones: features of each, or what they will say of themselves.
     """
-    texts = {f"backbone {name}": backbone_text(place) for name, place in backbones.items()}
-    made = {label: text for label, text in texts.items() if text}
-    levels = f"{asked.levels.name}, {levels_hash(asked.levels)}"
-    return {"protocol": _protocol_text(asked.protocol), "levels": levels, **made}
+    return Setup(
+        protocols=[ProtocolUsed.of("logistic", asked.protocol)],
+        levels=LevelsUsed(asked.levels.name, levels_hash(asked.levels)),
+        splits=splits,
+        extractions={name: known for name, place in backbones.items() if (known := extraction_of(place.known))},
+    )
 
 
-def images_text(domains: Sequence[DomainImages], seen: str = SEEN) -> dict[str, str]:
-    """Where the images of each side come from, by label; the levels share a place.
+def extraction_of(known: StoreAbout) -> Extraction | None:
+    """What decided features, as far as they say it; None where they say nothing."""
+    found = Extraction(known.backbone or BackboneAbout(), known.precision, known.fast, known.exif)
+    return None if found == Extraction() else found
+
+
+def images_used(domains: Sequence[DomainImages], seen: str = SEEN) -> list[ImagesUsed]:
+    """Where the images of each side come from; the levels share a place.
 
     Args:
         seen: the name of the domain of seen concepts.
     """
-    found: dict[str, str] = {}
+    found = []
     for domain in domains:
         for split, (source, _) in domain.sides.items():
-            label = f"{split} images of {seen}" if domain.name == seen else "images of the levels"
-            found[label] = source.about.get("release") or f"{len(source.entries):,} images of no release that is known"
+            release = release_of(source.about)
+            found.append(
+                ImagesUsed(
+                    domain.name,
+                    split,
+                    images=len(source.entries),
+                    release=release.code if release else None,
+                    blurred=release.blurred if release else None,
+                    pool=domain.name != seen,
+                )
+            )
     return found
 
 
-def image_notices(images: Mapping[str, str]) -> list[Notice]:
+def splits_used(file: Path | None, variant: str) -> SplitsUsed:
+    """How the images of the levels are drawn: as somebody else's file says, or by us."""
+    if file is not None:
+        return SplitsUsed(file=file.name, hash=Splits.read(file).content_hash)
+    rule = split_rule(variant)
+    return SplitsUsed(seed=0, test=rule.test, max_train=rule.max_train)
+
+
+def image_notices(images: Sequence[ImagesUsed]) -> list[Notice]:
     """What a reader must know of such images."""
-    blurred = any("blurred" in text for text in images.values())
-    return [notice("blurred-faces")] if blurred else []
+    return [notice("blurred-faces")] if any(each.blurred for each in images) else []
 
 
 def _notices(asked: Asked, pairs: Sequence[FeaturePair]) -> list[Notice]:
@@ -199,70 +230,50 @@ def _backbone(name: str, place: Place) -> ReportBackbone:
     model = published_as(identifier, spec.weights) if spec.weights else None
     sizes = [f"{spec.dimension} features"] if spec.dimension else []
     sizes += [f"images of {spec.transform.size} pixels"] if spec.transform else []
-    cautions = _cautions(identifier, spec, model)
-    made = {"features": text} if (text := backbone_text(place)) else {}
-    return ReportBackbone(name, model.category if model else "yours", " of ".join(sizes), cautions, made=made)
+    return ReportBackbone(
+        name,
+        model.category if model else "yours",
+        " of ".join(sizes),
+        _cautions(identifier, spec, model),
+        training_data=training_data(identifier, spec),
+        features=extraction_of(place.known),
+    )
 
 
-def _cautions(name: str, spec: BackboneAbout, model: Published | None) -> list[str]:
+def training_data(name: str, spec: BackboneAbout) -> tuple[str, ...]:
+    """What a backbone saw beside ImageNet-1K: the data sets of a published model, or codes of `trained_on`."""
+    if not spec.weights:
+        return ("unknown",)
+    model = published_as(name, spec.weights)
+    return trained_on(name, spec.weights) if model is None else (model.extra_data,) if model.extra_data else ()
+
+
+def _cautions(name: str, spec: BackboneAbout, model: Published | None) -> list[Caution]:
     """Why it is not fair to compare a backbone with the paper's ResNet50, or with the published model that it is."""
-    data = model.extra_data if model else trained_on(name, spec.weights) if spec.weights else UNKNOWN
-    cautions = [f"{TRAINED}{data}"] if data else []
+    data = training_data(name, spec)
+    cautions = [caution("trained-with", data=each) if model else caution(f"trained-with-{each}") for each in data]
     if spec.transform:
-        size, transform = spec.transform.size, spec.transform
-        cautions += [f"images of {size} pixels"] if size != SIZE else []
-        if transform.resize != size or transform.interpolation != "bicubic" or transform.squash:
-            cautions.append(f"preprocessing other than the paper's ({_resize_text(transform)})")
+        cautions += _transform_cautions(spec.transform)
     if spec.parameters is not None and other_size(spec.parameters / 1e6):
-        cautions.append(OTHER_SIZE)
+        cautions.append(caution("network-size"))
     if spec.layer is not None and spec.layer not in USUAL_LAYERS:
-        cautions.append(f"features of the layer {spec.layer}")
-    if model is not None and model.note.startswith(UNPOOLED) and spec.pool != "cls":
-        cautions.append(f"pooling {spec.pool}, not the class token")
+        cautions.append(caution("layer", layer=spec.layer))
+    if model is not None and model.pool and spec.pool != model.pool:
+        cautions.append(caution("pooling", pool=spec.pool or ""))
     return cautions
 
 
-def _resize_text(transform: Transform) -> str:
-    sides = "both sides" if transform.squash else "shortest side"
-    return f"{sides} to {transform.resize}, {transform.interpolation}" if transform.resize else "not resized"
+def _transform_cautions(transform: Transform) -> list[Caution]:
+    cautions = [caution("image-size", size=transform.size)] if transform.size != SIZE else []
+    if transform.resize is None:
+        cautions.append(caution("not-resized"))
+    elif transform.resize != transform.size or transform.interpolation != "bicubic" or transform.squash:
+        code = "squashed" if transform.squash else "resized"
+        cautions.append(caution(code, resize=transform.resize, interpolation=transform.interpolation))
+    return cautions
 
 
-def backbone_text(place: Place) -> str:
-    """What decides a backbone's features, in a line, as far as the features say it."""
-    known, spec = place.known, place.known.backbone or BackboneAbout()
-    transform = spec.transform
-    parts = [
-        (spec.weights, spec.weights),
-        (spec.digest is not None, f"tensors {(spec.digest or '')[:16] or 'none'}"),
-        (spec.layer, f"layer {spec.layer}"),
-        (spec.pool, f"pooling {spec.pool}"),
-        (transform, transform and _transform_text(transform)),
-        (known.precision, f"{known.precision} precision"),
-        (known.fast, "fast decoding"),
-        (known.exif, "EXIF orientation"),
-    ]
-    return ", ".join(str(text) for holds, text in parts if holds)
-
-
-def _transform_text(transform: Transform) -> str:
-    """What is done to images; the normalisation where it is not by ImageNet's mean and deviation, as it mostly is."""
-    text = f"shortest side to {transform.resize}, {transform.interpolation}, crop {transform.size}"
-    given = transform.mean, transform.std
-    if given == NORMALISATIONS["imagenet"]:
-        return text
-    name = next((name for name, numbers in NORMALISATIONS.items() if numbers == given), given)
-    return f"{text}, normalisation {name}"
-
-
-def _features_text(pair: FeaturePair, sides: tuple[Place, Place]) -> str:
-    """What tells features from others of the same domain: the key of what decides them; of own files, their hash.
-
-    Features that two machines made alike differ in their last bits, so that their hashes would not do.
-    """
-    hashes = zip(sides, (pair.train, pair.test), strict=True)
-    return ", ".join(str(place.about.get("key", content))[:16] for place, content in hashes)
-
-
-def _protocol_text(protocol: LogisticProtocol) -> str:
-    order = "one trial at a time" if protocol.round_size == 1 else f"rounds of {protocol.round_size} trials"
-    return f"{protocol.name}: {protocol.trials} trials of {protocol.epochs} epochs, {order}"
+def _feature_key(pair: FeaturePair, sides: tuple[Place, Place]) -> FeatureKey:
+    hashes = zip(SIDES, sides, (pair.train, pair.test), strict=True)
+    keys = {split: (place.known.key or content)[:SHORT] for split, place, content in hashes}
+    return FeatureKey(pair.backbone, pair.domain, keys)

@@ -115,7 +115,7 @@ def write_tables(folder: Path, watch: Watch, model: str | None = None) -> None:
     """Bring the tables of a folder up to date with the results of its run, or of one model of it."""
     with folder_lock(folder):
         data, _ = read_record(folder)
-        keys = [each.key for each in data.features if model in {None, each.backbone}]
+        keys = [key for each in data.features if model in {None, each.backbone} for key in each.keys.values()]
         replaced = add_results(folder, data, read_all(folder / RESULTS, keys))
     for name, columns in replaced.items():
         watch.tell(

@@ -11,14 +11,15 @@ from unseen.features.settings import Settings
 from unseen.images.shift_sets.registry import get_sets, sets_below
 from unseen.images.shift_sets.shift_set import OpenSet, open_set
 from unseen.probes.by_name.classifier import ShiftJob
-from unseen.runs.data import Backbone, Domain, FeatureKey, RunData
+from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.execute import Means, execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.job import job_key
 from unseen.runs.lock import folder_lock
 from unseen.runs.notices import left_out
-from unseen.runs.record import RUN, VERSION, read_record, refuse_other_run, write_run
+from unseen.runs.record import RUN, read_record, refuse_other_run, write_run
 from unseen.runs.results import RESULTS, missing
+from unseen.runs.setup import FeatureKey, ImagesUsed, Setup
 from unseen.studies.shifts.accuracies import check_columns
 from unseen.studies.shifts.columns import OWN, Column, table_columns, unmapped
 from unseen.studies.shifts.evaluate import Evaluation, by_model, write_tables
@@ -26,12 +27,10 @@ from unseen.studies.shifts.plans import ModelPlan, check_plans
 from unseen.studies.shifts.study import STUDY
 from unseen.studies.shifts.survey import Survey, Surveyed, TestImages, survey_models
 from unseen.studies.study import Plan, Prepared, Watch
-from unseen.version import __version__
 from unseen.words import counted
 
 TITLE = "Accuracy under distribution shift"
-CLASSIFIER = "classifier"
-"""The key of a backbone's `made` that says which classifier it is."""
+TEST = "test"
 REMEDY = "say how classes compare (--mapping), or what the outputs are (--outputs, or the column classes)"
 
 
@@ -72,7 +71,7 @@ class ShiftRequest:
         check_plans(self.plans)
         _refuse_other_study(out)
         check_columns(out, self.columns)
-        refuse_other_run(out, self._provenance())
+        refuse_other_run(out, Setup(images=self._images_used()))
         found = self.survey(out)
         jobs = found.jobs
         if not jobs:
@@ -132,11 +131,13 @@ class ShiftRequest:
             for name in model.lacking:
                 yield f"{model.plan.model}: passes {name} over, as it lacks outputs for its classes; {REMEDY}"
 
-    def _provenance(self) -> dict[str, str]:
-        return {
-            f"images of {each.name}": f"{len(each):,}, {each.opened.manifest.content_hash[:16]}, {each.shown[:16]}"
+    def _images_used(self) -> list[ImagesUsed]:
+        return [
+            ImagesUsed(
+                each.name, TEST, images=len(each), hash=each.opened.manifest.content_hash, fingerprint=each.shown
+            )
             for each in self.images
-        }
+        ]
 
     def _run(self, out: Path, found: Survey) -> RunData:
         jobs = found.jobs
@@ -152,8 +153,8 @@ class ShiftRequest:
             ],
             backbones=[_backbone(model, before.get(model.plan.model, "")) for model in models],
             baseline=models[0].plan.model,
-            provenance={**self._provenance(), VERSION: __version__},
-            features=[FeatureKey(job.backbone, job.domain, job_key(job)) for job in jobs],
+            images=self._images_used(),
+            features=[FeatureKey(job.backbone, job.domain, {TEST: job_key(job)}) for job in jobs],
             study=STUDY,
         )
 
@@ -174,7 +175,7 @@ def _backbone(model: Surveyed, group: str) -> Backbone:
     """A model keeps its group unless another is given."""
     spec, plan = model.spec, model.plan
     description = f"{spec.id}, {plan.head} head, images of {spec.transform.size} pixels"
-    return Backbone(plan.model, plan.group or group, description, made={CLASSIFIER: model.jobs[0].classifier})
+    return Backbone(plan.model, plan.group or group, description, classifier=model.jobs[0].classifier)
 
 
 def _refuse_other_study(out: Path) -> None:
@@ -190,14 +191,14 @@ def _forget_replaced(out: Path, jobs: Sequence[ShiftJob]) -> None:
     keys = {(job.backbone, job.domain): job_key(job) for job in jobs}
     with folder_lock(out):
         data, before = read_record(out)
-        known = {each.name: each.made.get(CLASSIFIER, "") for each in data.backbones}
+        known = {each.name: each.classifier for each in data.backbones}
         kept = [
             each
             for each in data.features
             if classifiers.get(each.backbone, known[each.backbone]) == known[each.backbone]
-            and keys.get((each.backbone, each.domain), each.key) == each.key
+            and keys.get((each.backbone, each.domain), each.keys[TEST]) == each.keys[TEST]
         ]
-        gone = {each.key for each in data.features} - {each.key for each in kept}
+        gone = {each.keys[TEST] for each in data.features} - {each.keys[TEST] for each in kept}
         if gone:
             write_run(out, replace(data, features=kept), [key for key in before if key not in gone])
 

@@ -5,7 +5,7 @@ backbone or several; or features of the user's own: `train`, `val` and `test` (o
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,7 +40,7 @@ class TaskFeatures:
         classes: how many; where an image has several, the single ones; 0 where labels are not classes.
         fewest: images, of all splits together, of the class that has the fewest.
         dimension: of a vector of features, of which an image has `vectors`: one, or one for each patch.
-        made: what tells them from features made in another way; empty where they are still to be made.
+        keys: by split, what tells them from features made in another way; empty where they are still to be made.
         size: side of the images that the backbone saw, in pixels; None where features do not say.
         draw: unknown where features do not say which images they are of.
         limit: at most so many images of each class in every split, where the rest was left out for a quick look.
@@ -55,7 +55,7 @@ class TaskFeatures:
     classes: int
     fewest: int
     dimension: int
-    made: str = ""
+    keys: Mapping[str, str] = field(default_factory=dict)
     size: int | None = None
     draw: Draw = "given"
     limit: int | None = None

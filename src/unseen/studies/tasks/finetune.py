@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unseen.backbones.backbone import Backbone, describe
+from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
+from unseen.features.about import BackboneAbout
 from unseen.features.fingerprint import names_and_pixels
 from unseen.images.datasets.listing import SPLITS
 from unseen.images.datasets.open_dataset import OpenDataset
@@ -33,16 +34,18 @@ from unseen.runs.executors.here import run_here
 from unseen.runs.job import job_key
 from unseen.runs.lock import folder_lock
 from unseen.runs.notices import Notice
-from unseen.runs.record import VERSION, extend_run, write_run
+from unseen.runs.provenance import provenance
+from unseen.runs.record import extend_run, write_run
 from unseen.runs.results import RESULTS, Result, missing, read_all, read_result
 from unseen.runs.scores import result_scores
+from unseen.runs.setup import ImagesUsed
+from unseen.studies.concepts.study import training_data
 from unseen.studies.tasks.analysis import mean_errors
 from unseen.studies.tasks.features import STUDY
 from unseen.studies.tasks.finetune_data import FinetunePage, Tried, Tuned
 from unseen.studies.tasks.finetune_work import run_task, run_trial
 from unseen.studies.tasks.page_data import Bins
 from unseen.studies.tasks.study import TITLE
-from unseen.version import __version__
 
 if TYPE_CHECKING:
     import torch
@@ -157,24 +160,29 @@ def finetune_run(
     backbones: Sequence[Backbone], opened: Sequence[OpenDataset], notices: Sequence[Notice] = ()
 ) -> RunData:
     """What is written of a run, without its scores."""
-    made = {b.label: "; ".join(f"{what} {how}" for what, how in describe(b.spec)[1:]) for b in backbones}
     rows = [
-        Row(b.label, "yours", f"{b.spec.dimension} features, fine-tuned", made={"fine-tuning": made[b.label]})
+        Row(
+            b.label,
+            "yours",
+            f"{b.spec.dimension} features, fine-tuned",
+            training_data=training_data(b.spec.id, about),
+            finetuning=about,
+        )
         for b in backbones
+        for about in [BackboneAbout.of(b.spec)]
     ]
     return RunData(
         title=TITLE,
         scores=(),
-        domains=[Domain(each.dataset.name, each.dataset.title) for each in opened],
+        domains=[Domain(each.dataset.name, each.dataset.title, licence=each.dataset.licence) for each in opened],
         backbones=rows,
         baseline=rows[0].name,
         told=list(notices),
-        provenance={
-            **{f"backbone {name}": text for name, text in made.items()},
-            **{f"images of {each.dataset.name}": f"sha256:{each.manifest.content_hash}" for each in opened},
-            **{f"licence of {each.dataset.name}": each.dataset.licence for each in opened},
-            VERSION: __version__,
-        },
+        images=[
+            ImagesUsed(each.dataset.name, split, images=count, hash=each.manifest.content_hash)
+            for each in opened
+            for split, count in Counter(each.manifest.splits).items()
+        ],
         scored=[_scored(b.label, each) for b in backbones for each in opened],
         study=STUDY,
     )
@@ -216,7 +224,7 @@ def finetune_page(data: RunData, results: Sequence[Result], notices: Sequence[st
         published=[] if short else published_task_scores(),
         means=mean_errors(score for each in tuned for score in each.scores),
         notices=[*short, *notices],
-        provenance={**data.provenance, "arithmetic of fine-tuning": _arithmetic(tuned)},
+        provenance={**provenance(data), "arithmetic of fine-tuning": _arithmetic(tuned)},
     )
 
 

@@ -100,7 +100,7 @@ class FinetuneRequest:
 
     def plan(self, out: Path, workers: int) -> Plan:
         """The trainings that are left, and the disk that decoded images take while a data set is trained on."""
-        refuse_other_run(out, finetune_run(self.backbones, self.split.datasets).provenance)
+        refuse_other_run(out, finetune_run(self.backbones, self.split.datasets).setup)
         costs = [cost(each.job, each.opened, out) for each in self.finetunings]
         most, free = max(left.bytes for left in costs), free_disk(out)
         lacking = f"{out}: {byte_size(most)} of decoded images are to be written, but {byte_size(free)} are free."

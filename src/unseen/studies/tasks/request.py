@@ -21,7 +21,7 @@ from unseen.studies.study import Cell, Plan, Prepared, Watch
 from unseen.studies.tasks.features import Found, TaskFeatures, extract_dataset
 from unseen.studies.tasks.opened import Opened
 from unseen.studies.tasks.plan import DatasetPlan, plan_dataset, probing_seconds, skipped, task_jobs, without_result
-from unseen.studies.tasks.study import TITLE, run_tasks, task_provenance, task_run
+from unseen.studies.tasks.study import TITLE, run_tasks, task_run, task_setup
 from unseen.words import duration
 
 COUNTED = ("train", "val", "test", "all")
@@ -53,12 +53,12 @@ class TaskRequest:
         """What is to be done; see `unseen.studies.study.Request`."""
         source = self.source
         if isinstance(source, Found):
-            refuse_other_run(out, self._run(source).provenance)
+            refuse_other_run(out, self._run(source).setup)
             return self._planned([DatasetPlan(source.features, 1.0, 0, 0.0)], source.faults, out, workers)
         checked_device(source.settings)
         datasets = source.opened.datasets
         # Before hours of extraction, not after them.
-        refuse_other_run(out, task_provenance(source.backbones, datasets, source.settings, self.protocol))
+        refuse_other_run(out, task_setup(source.backbones, datasets, source.settings, self.protocol))
         plans = [plan_dataset(each, source.backbones, out / FEATURES, source.settings) for each in datasets]
         return self._planned(plans, source.opened.absent, out, workers, free=free_disk(out))
 

@@ -13,6 +13,7 @@ from unseen.runs.data import RunData
 from unseen.runs.flaws import flaw_sentences
 from unseen.runs.merge import merge_with_names
 from unseen.runs.notices import unfinished
+from unseen.runs.provenance import provenance
 from unseen.runs.record import read_record
 from unseen.runs.result_flaws import zero_rows
 from unseen.runs.results import RESULTS, Result, read_all, read_result
@@ -104,7 +105,7 @@ def page_of_results(data: RunData, found: Sequence[Result]) -> TaskPage:
             *short_notices(result.job for result in tuned),
         ],
         notes=without_average([*own, *printed]),
-        provenance=data.provenance,
+        provenance=provenance(data),
         timings=_timings(found),
     )
 

@@ -11,32 +11,31 @@ from pathlib import Path
 
 from unseen.backbones.backbone import Backbone as LoadedBackbone
 from unseen.device import on_gpu
+from unseen.features.about import BackboneAbout, StoreAbout
 from unseen.features.readers import read_features
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.datasets.registry import DATASETS
 from unseen.probes.many_shot import ManyShotProtocol
-from unseen.runs.data import Backbone, Domain, FeatureKey, RunData
+from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.execute import Means, OneByOne, execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.fit_progress import FitProgress
 from unseen.runs.notices import Notice, notice
-from unseen.runs.record import VERSION
+from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed, Setup
 from unseen.runs.task_work import TaskJob, kept_folder, run_task_job
 from unseen.studies.concepts.features import Place
-from unseen.studies.concepts.study import backbone_text
+from unseen.studies.concepts.study import extraction_of, training_data
 from unseen.studies.features import read_about
-from unseen.studies.tasks.comparisons import dataset_title, is_of_dataset, limit_text, scored_data
+from unseen.studies.tasks.comparisons import dataset_title, is_of_dataset, scored_data
 from unseen.studies.tasks.features import STUDY, TaskFeatures
 from unseen.studies.tasks.plan import by_size
-from unseen.version import __version__
 
 TITLE = "Transfer to other tasks"
+PROBE = "many-shot"
 PUBLISHED_SIZE = 224
 """Pixels of an image's side in the paper."""
-LIMIT_OF = "images taken of "
-"""How the label of provenance begins that says how much of a data set was taken."""
 UNFINISHED = "unfinished"
 """The folder, among results, of what jobs have so far that are not finished."""
 
@@ -85,7 +84,6 @@ def task_run(
     licences = {each.domain: DATASETS[each.domain].licence for each in scored if is_of_dataset(each)}
     limits = {each.domain: each.limit for each in scored}
     backbones = {task.backbone: task for task in tasks}
-    made = {name: _made_by(task) for name, task in backbones.items()}
     said = [notice("temperature-on-test-data")] if protocol.temperature == "test-folds" else []
     said += [
         notice("other-size", backbone=name, size=task.size, published=PUBLISHED_SIZE)
@@ -95,60 +93,45 @@ def task_run(
     return RunData(
         title=TITLE,
         scores=(),
-        domains=[Domain(name, title, limit=limits[name]) for name, title in titles.items()],
-        backbones=[
-            Backbone(
-                name,
-                "yours",
-                f"{task.dimension} features",
-                imagenet_top1=top1.get(name),
-                made={"features": made[name]} if made[name] else {},
-            )
-            for name, task in backbones.items()
+        domains=[
+            Domain(name, title, limit=limits[name], licence=licences.get(name, "")) for name, title in titles.items()
         ],
+        backbones=[_backbone(task, top1.get(name)) for name, task in backbones.items()],
         baseline=next(iter(backbones)),
         told=[*said, *missing],
-        provenance={
-            "protocol": _protocol_text(protocol),
-            **{f"features by {name}": text for name, text in made.items() if text},
-            **{f"features of {task.dataset.name} by {task.backbone}": task.made for task in tasks},
-            **{f"{LIMIT_OF}{name}": limit_text(limit) for name, limit in limits.items()},
-            **{f"licence of {name}": licence for name, licence in licences.items()},
-            VERSION: __version__,
-        },
-        features=[FeatureKey(task.backbone, task.dataset.name, task.made) for task in tasks],
+        protocols=[ProtocolUsed.of(PROBE, protocol)],
+        features=[FeatureKey(task.backbone, task.dataset.name, task.keys) for task in tasks],
         scored=scored,
         flaws=[flaw for task in tasks for flaw in task.flaws],
         study=STUDY,
     )
 
 
-def task_provenance(
+def task_setup(
     backbones: Sequence[LoadedBackbone],
     opened: Sequence[OpenDataset],
     settings: Settings,
     protocol: ManyShotProtocol,
-) -> dict[str, str]:
+) -> Setup:
     """What decides a study before any of its features are there, to compare with the run that a folder has."""
-    made = {
-        f"features by {each.label}": backbone_text(Place(Path(), settings.decides(each.spec, "", "")))
-        for each in backbones
-    }
-    limits = {f"{LIMIT_OF}{each.dataset.name}": limit_text(each.manifest.limit) for each in opened}
-    return {"protocol": _protocol_text(protocol), **made, **limits}
+    return Setup(
+        protocols=[ProtocolUsed.of(PROBE, protocol)],
+        extractions={
+            each.label: Extraction(BackboneAbout.of(each.spec), settings.precision, settings.fast, settings.exif)
+            for each in backbones
+        },
+        limits={each.dataset.name: each.manifest.limit for each in opened},
+    )
 
 
-def _made_by(task: TaskFeatures) -> str:
-    """What decides features, as runs of concepts say it; empty where features do not tell."""
+def _backbone(task: TaskFeatures, top1: float | None) -> Backbone:
     path = Path(next(iter(task.places.values()), ""))
-    about = read_about(path) if (path / MANIFEST).is_file() else {}
-    spec = about.get("backbone")
-    return backbone_text(Place(path, about)) if isinstance(spec, dict) and "transform" in spec else ""
-
-
-def _protocol_text(protocol: ManyShotProtocol) -> str:
-    where = "validation data" if protocol.temperature == "validation" else f"{protocol.folds} folds of the test data"
-    return (
-        f"{protocol.name}: {protocol.steps} constants from {protocol.weakest:g} to {protocol.strongest:g}, at most "
-        f"{protocol.max_iterations} iterations each, temperature from {where}"
+    known = Place(path, read_about(path)).known if (path / MANIFEST).is_file() else StoreAbout()
+    return Backbone(
+        task.backbone,
+        "yours",
+        f"{task.dimension} features",
+        imagenet_top1=top1,
+        training_data=training_data(known.backbone.id or task.backbone, known.backbone) if known.backbone else None,
+        features=extraction_of(known),
     )

@@ -1,11 +1,10 @@
-// The page across axes: the lines of ranks, the scatter of two measures, and the backbone that a reader follows.
+// The page across axes: the lines of ranks, the scatter of two measures, and the backbones that a reader follows.
 
-const followed = new Set();
 let pointed = null;
 
 function emphasised(place) {
   if (pointed !== null) return place === pointed;
-  return !followed.size || followed.has(place);
+  return !followed.size || followed.has(data.backbones[place].name);
 }
 
 // Names in plots, short enough for a margin: what tells long ones apart is often at their end.
@@ -64,11 +63,13 @@ function foldedTitle(text) {
   return plotText(text).replaceAll(" ", "<br>");
 }
 
-function bumpPlot(look) {
+drawings.bump = (figure, look, place) => {
   const lowest = Math.max(...data.measures.flatMap(({ ranks }) => ranks.map((rank) => rank ?? 1)));
   const { shapes, titles } = axisBands(look, 0.4, lowest + 0.6);
   const names = Math.max(...data.backbones.map(({ name }) => Math.min(name.length, 22)));
   const room = 28 + 7 * names;
+  place.style.height = `${126 + 44 * lowest}px`;
+  place.style.minWidth = `${2 * room + 74 * data.measures.length}px`;
   const xaxis = axis(look, "", {
     tickvals: data.measures.map((_, at) => at), ticktext: data.measures.map(({ title }) => foldedTitle(title)),
     range: [-0.5, data.measures.length - 0.5], showgrid: false, tickangle: 0, fixedrange: true,
@@ -82,9 +83,9 @@ function bumpPlot(look) {
       ...layout(look, xaxis, yaxis), shapes, annotations: [...titles, ...endLabels(look)], dragmode: false,
       margin: { l: room, r: room, t: 30, b: 66 }, hoverdistance: 30,
     },
-    height: 126 + 44 * lowest, width: 2 * room + 74 * data.measures.length,
+    bar: false,
   };
-}
+};
 
 function errorEnds(measure, shown) {
   const known = shown.filter((place) => measure.ends[place]);
@@ -100,11 +101,11 @@ function measureAxis(measure, look) {
   const marks = measure.ticks.length
     ? { tickvals: measure.ticks.map(([at]) => at), ticktext: measure.ticks.map(([, text]) => text) } : {};
   const turned = measure.lowBetter ? { autorange: "reversed" } : {};
-  return axis(look, plotText(measure.label) + (measure.lowBetter ? ", less is better" : ""), { ...marks, ...turned, tickangle: 0 });
+  return axis(look, plotText(measure.label), { ...marks, ...turned, tickangle: 0 });
 }
 
-function pointsPlot(look) {
-  const [across, up] = ["across", "up"].map((side) => data.measures[document.querySelector(`[data-side="${side}"]`).value]);
+drawings.pair = (figure, look) => {
+  const [across, up] = ["across", "up"].map((side) => data.measures[choices[side]]);
   const traces = data.backbones.flatMap((backbone, place) => {
     if (across.values[place] === null || up.values[place] === null) return [];
     const colour = look.colours[backbone.colour];
@@ -122,7 +123,7 @@ function pointsPlot(look) {
     shape.annotations = [said];
   }
   return { traces, layout: shape };
-}
+};
 
 // Where a name may stand beside its point, in pixels: the nearest places first.
 const PLACES = [18, 32, 48, 66, 86, 110, 140].flatMap((radius) =>
@@ -151,7 +152,7 @@ function outside(a, width, height) {
 // A name for each point, none on another name or point where there is room; a thin line leads to those further away.
 function nameLabels(points, width, height, look) {
   const taken = points.map(({ x, y }) => box(x, y, 14, 14));
-  return points.filter(({ place }) => data.backbones.length <= 24 || followed.has(place)).map(({ x, y, place, at }) => {
+  return points.filter(({ place }) => data.backbones.length <= 24 || followed.has(data.backbones[place].name)).map(({ x, y, place, at }) => {
     const text = endName(data.backbones[place].name);
     const size = [pen.measureText(data.backbones[place].name.length > 22 ? text : data.backbones[place].name).width + 8, 17];
     let best = null;
@@ -192,63 +193,31 @@ function placeNames(plot, wider) {
   return Plotly.relayout(plot, { annotations, "xaxis.range": across, "yaxis.range": up });
 }
 
-function drawPoints(look) {
-  const { traces, layout: shape } = pointsPlot(look);
-  return Plotly.react("points", traces, shape, plotOptions).then((plot) => placeNames(plot, 0.06));
+// Other lines fade while the pointer is on one. Only opacities change: a whole drawing would lose the pointer.
+function fade(plot, place) {
+  pointed = place;
+  Plotly.restyle(plot, { opacity: data.backbones.map((_, number) => (emphasised(number) ? 1 : 0.15)) });
 }
 
-function drawBump(look) {
-  const place = document.getElementById("bump");
-  const { traces, layout: shape, height, width } = bumpPlot(look);
-  place.style.height = `${height}px`;
-  place.style.minWidth = `${width}px`;
-  return Plotly.react(place, traces, shape, { ...plotOptions, displayModeBar: false });
-}
+afterDrawing.bump = (plot) => {
+  if (plot.followable) return;
+  plot.followable = true;
+  plot.on("plotly_hover", ({ points }) => fade(plot, points[0].curveNumber));
+  plot.on("plotly_unhover", () => fade(plot, null));
+  plot.on("plotly_click", ({ points }) => pressBackbone(data.backbones[points[0].curveNumber].name));
+};
 
-function mark() {
-  for (const element of document.querySelectorAll("[data-backbone]")) {
-    const place = Number(element.dataset.backbone);
-    if (element.tagName === "BUTTON") element.setAttribute("aria-pressed", String(followed.has(place)));
-    else element.classList.toggle("followed", followed.has(place));
+afterDrawing.pair = (plot) => {
+  if (!plot.zoomable) {
+    plot.zoomable = true;
+    plot.on("plotly_relayout", (change) => { if (!("annotations" in change)) placeNames(plot, 0); });
   }
-}
+  return placeNames(plot, 0.06);
+};
 
-function draw() {
-  const look = currentLook();
-  drawPoints(look);
-  return drawBump(look);
-}
-
-function follow(place) {
-  if (!followed.delete(place)) followed.add(place);
-  mark();
-  draw();
-}
-
-function showPair(button) {
-  document.querySelector('[data-side="across"]').value = button.dataset.x;
-  document.querySelector('[data-side="up"]').value = button.dataset.y;
+onAll("[data-across]", "click", ({ dataset }) => {
+  choose("across", dataset.across);
+  choose("up", dataset.up);
   draw();
   document.getElementById("scatter").scrollIntoView({ behavior: "smooth" });
-}
-
-onAll("button[data-backbone]", "click", (button) => follow(Number(button.dataset.backbone)));
-onAll("[data-x]", "click", showPair);
-onAll("[data-side]", "change", draw);
-onAll("#table th button", "click", (button) => sortBy(button.parentNode));
-onAll("#theme", "click", toggleTheme);
-dark.addEventListener("change", draw);
-// Other lines fade while the pointer is on one. Only opacities change: a whole drawing would lose the pointer.
-function fade(place) {
-  pointed = place;
-  const opacity = data.backbones.map((_, number) => (emphasised(number) ? 1 : 0.15));
-  Plotly.restyle("bump", { opacity });
-}
-draw().then((plot) => {
-  plot.on("plotly_hover", ({ points }) => fade(points[0].curveNumber));
-  plot.on("plotly_unhover", () => fade(null));
-  plot.on("plotly_click", ({ points }) => follow(points[0].curveNumber));
-});
-document.getElementById("points").on("plotly_relayout", (change) => {
-  if (!("annotations" in change)) placeNames(document.getElementById("points"), 0);
 });

@@ -1,3 +1,4 @@
+"use strict";
 // How plots look: the colours of the style sheet as they are now, in light or in dark.
 
 // Plotly's own "share" button would send the data away: it has no place here.
@@ -32,6 +33,13 @@ function toggleTheme() {
   draw();
 }
 
+// The backbones that a reader follows, on pages where pressing a name does not hide it.
+const followed = new Set();
+
+function onAllNow(selector, action) {
+  for (const element of document.querySelectorAll(selector)) action(element);
+}
+
 function onAll(selector, event, action) {
-  for (const element of document.querySelectorAll(selector)) element.addEventListener(event, () => action(element));
+  onAllNow(selector, (element) => element.addEventListener(event, () => action(element)));
 }

@@ -1,6 +1,5 @@
 // Plots of a study of shifts: projections on each ID test set, the plane, and every model's ρ.
 
-const chosen = { ood: 0, hidden: new Set() };
 // Groups that share a colour differ in their symbol, and with it in the dashes of their line and the pattern of their bars.
 const looks = {
   circle: { dash: "dot", pattern: "" }, square: { dash: "dashdot", pattern: "/" }, diamond: { dash: "longdash", pattern: "x" },
@@ -50,7 +49,7 @@ function ticksWithin([low, high], distance = 0.1) {
 }
 
 function panel() {
-  return data.panels[chosen.ood];
+  return data.panels[choices.ood];
 }
 
 function pointsOf(group) {
@@ -58,7 +57,7 @@ function pointsOf(group) {
 }
 
 function shownGroups() {
-  return data.groups.filter((group) => !chosen.hidden.has(group.name));
+  return data.groups.filter((group) => !hidden.groups.has(group.name));
 }
 
 function percent(share) {
@@ -127,8 +126,9 @@ function lineTraces(line, look) {
   ];
 }
 
-function projectionPlot(which, look) {
-  const expected = which === "expected";
+drawings.projection = (figure, look) => {
+  const which = figure.data?.id;
+  const expected = which === undefined;
   const place = expected ? (row) => row.expected : (row) => row.id_accuracy[which];
   const rows = data.rows.filter((row) => row.domain === panel().name);
   const [xs, ys] = [reach(rows.map((row) => scaled(place(row)))), reach(rows.map((row) => scaled(row.accuracy)))];
@@ -146,7 +146,7 @@ function projectionPlot(which, look) {
       axis(look, plotText(panel().name), { ...ticksWithin(ys), range: ys }),
     ),
   };
-}
+};
 
 // The part of a convex polygon where a linear function of the corners is not negative.
 function cut(corners, value) {
@@ -169,7 +169,7 @@ function solidMarkers(rows, colour, symbol) {
   };
 }
 
-function planePlot(look) {
+drawings.plane = (figure, look) => {
   const { weights, intercept, name } = panel();
   const rows = data.rows.filter((row) => row.domain === name);
   const [xs, ys] = [0, 1].map((i) => reach(rows.map((row) => scaled(row.id_accuracy[i]))));
@@ -202,9 +202,9 @@ function planePlot(look) {
     dragmode: "turntable", uirevision: "turned",
   };
   return { traces: [surface, ...traces], layout: { ...layout(look, {}, {}), scene, margin: { l: 0, r: 0, t: 10, b: 0 } } };
-}
+};
 
-function barPlot(look) {
+drawings.bars = (figure, look) => {
   const styles = new Map(data.groups.map((group) => [group.name, group]));
   const rows = shownGroups().flatMap((group) => pointsOf(group.name)).sort((a, b) => a.rho - b.rho);
   const few = rows.length <= 40;
@@ -226,45 +226,7 @@ function barPlot(look) {
   const xaxis = axis(look, few ? "" : "Models", { ...(few ? names : { showticklabels: false }), showgrid: false });
   const yaxis = axis(look, "ρ (points)", { zeroline: true, zerolinecolor: look.soft });
   return { traces: [trace], layout: layout(look, xaxis, yaxis) };
-}
+};
 
-function put(place, plot) {
-  Plotly.react(place, plot.traces, plot.layout, plotOptions);
-}
-
-function draw() {
-  const look = currentLook();
-  for (const place of document.querySelectorAll("[data-projection]")) {
-    const which = place.dataset.projection;
-    put(place, projectionPlot(which === "expected" ? which : Number(which), look));
-  }
-  const plane = document.getElementById("plane");
-  if (plane) put(plane, planePlot(look));
-  put(document.getElementById("bars"), barPlot(look));
-}
-
-function toggleGroup(name) {
-  if (!chosen.hidden.delete(name)) chosen.hidden.add(name);
-  for (const button of document.querySelectorAll("[data-group]")) {
-    button.setAttribute("aria-pressed", String(!chosen.hidden.has(button.dataset.group)));
-  }
-  draw();
-}
-
-function chooseOod(value) {
-  chosen.ood = Number(value);
-  for (const select of document.querySelectorAll("[data-ood]")) select.value = value;
-  draw();
-}
-
-onAll("[data-ood]", "change", (select) => chooseOod(select.value));
-onAll("[data-group]", "click", (button) => toggleGroup(button.dataset.group));
-onAll("#theme", "click", toggleTheme);
 // Plotly keeps how the plane was turned when the mouse is let go, and forgets it when a finger is.
-onAll("#plane", "touchend", (plane) => plane.querySelector("canvas").dispatchEvent(new MouseEvent("mouseup")));
-onAll("#table th button", "click", (button) => sortBy(button.parentNode));
-onAll("#filter", "input", (input) => {
-  document.getElementById("status").textContent = `${filterRows(input.value)} rows`;
-});
-dark.addEventListener("change", draw);
-draw();
+onAll(".plot.plane", "touchend", (plane) => plane.querySelector("canvas").dispatchEvent(new MouseEvent("mouseup")));

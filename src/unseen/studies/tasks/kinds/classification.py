@@ -114,7 +114,7 @@ def features_at(backbone: str, dataset: Dataset, places: Mapping[str, Path]) -> 
         classes=len(counts),
         fewest=min(counts.values()),
         dimension=aligned[0].dimension,
-        made=", ".join(_made(part) for part in parts.values()),
+        keys={split: _key(part) for split, part in parts.items()},
         size=_size(aligned[0]),
         draw="given" if all(isinstance(part.provenance.get("source"), dict) for part in parts.values()) else "unknown",
         limit=next((limit for part in parts.values() if (limit := part.provenance.get("limit"))), None),
@@ -132,7 +132,7 @@ def _left_out(backbone: str, dataset: Dataset, split: str, features: Features) -
         yield Flaw("damaged-images", backbone, dataset.name, place, len(damaged), total, examples)
 
 
-def _made(features: Features) -> str:
+def _key(features: Features) -> str:
     """The key of what decides features; two machines make them alike but for their last bits."""
     return str(features.provenance.get("key", features.provenance["content_hash"]))[:16]
 

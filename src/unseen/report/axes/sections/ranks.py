@@ -1,0 +1,39 @@
+"""Ranks across axes, as lines from measure to measure."""
+
+from unseen.report.axes.measures import rank_spots
+from unseen.report.axes.words import rank_text, value_text
+from unseen.report.core.discover import PageSection
+from unseen.report.core.model import Figure, Section, Series
+from unseen.studies.axes.page_data import AxesPage
+
+
+def build(page: AxesPage) -> Section:
+    """One line per backbone."""
+    axes, measures = page.axes, list(page.axes.measures.values())
+    spots = []
+    for measure in measures:
+        standings = [axes.standings[measure.name].get(name) for name in axes.backbones]
+        spots.append(rank_spots([standing.rank if standing else None for standing in standings]))
+    series = [
+        Series(
+            name, [float(place) for place in range(len(measures))], [each[number] for each in spots], strong=True,
+            backbone=name,
+            hover=[
+                f"{measure.title}: {value_text(measure, name)}, {rank_text(axes.standings[measure.name][name])}"
+                if name in axes.standings[measure.name] else ""
+                for measure in measures
+            ],
+        )
+        for number, name in enumerate(axes.backbones)
+    ]  # fmt: skip
+    ticks = tuple((float(place), measure.title) for place, measure in enumerate(measures))
+    figure = Figure("", "", "Rank (1 is best)", series, ticks, top_is_low=True, drawing="bump")
+    note = (
+        "The best is at the top. Each line is a backbone; press its name, or point at its line, to follow it. A line "
+        "that crosses many others is of a backbone that one axis alone would misjudge. Where two share a rank they "
+        "stand close together. Where a measure is missing the line is broken."
+    )
+    return Section("ranks", "Ranks across axes", menu="Ranks", figures=[figure], legend=True, note=note)
+
+
+SECTION = PageSection("axes", 10, build)

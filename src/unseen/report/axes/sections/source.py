@@ -1,0 +1,35 @@
+"""Where the numbers are from."""
+
+from dataclasses import replace
+
+from unseen.report.core.discover import PageSection
+from unseen.report.core.model import Cell, Column, Row, Section, Table
+from unseen.report.core.provenance import provenance_section
+from unseen.studies.axes.page_data import AxesPage
+
+
+def build(page: AxesPage) -> Section:
+    """The last section; with published models, which weights two papers share."""
+    section = provenance_section(page.provenance)
+    if not page.models:
+        return section
+    columns = [Column(title, number=False) for title in ("ImageNet-CoG", "Ericsson et al.", "Weights", "What differs")]
+    rows = [
+        Row(
+            [
+                Cell(model.name),
+                Cell(model.other),
+                Cell(model.weights),
+                Cell(model.differs or "nothing known", style="text"),
+            ]
+        )
+        for model in page.models
+    ]
+    note = (
+        "Both papers name the same file of weights for these models, and only these. Concepts were measured by the "
+        "one, tasks by the other, each with its own code."
+    )
+    return replace(section, tables=[Table("weights", columns, rows, "The same weights in two papers", note=note)])
+
+
+SECTION = PageSection("axes", 900, build)

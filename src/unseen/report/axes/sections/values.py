@@ -1,0 +1,54 @@
+"""Every value with its rank."""
+
+from unseen.report.axes.measures import axis_groups, axis_starts
+from unseen.report.axes.words import from_seen, rank_text, short_value, value_text
+from unseen.report.core.discover import PageSection
+from unseen.report.core.model import Cell, Column, Row, Section, Table
+from unseen.studies.axes.page_data import AxesPage
+from unseen.studies.axes.together import Axes
+
+
+def build(page: AxesPage) -> Section:
+    """One row per backbone, one column per measure."""
+    axes, measures = page.axes, list(page.axes.measures.values())
+    columns = [
+        Column("Backbone", number=False, names=("backbone",)),
+        *(
+            Column(measure.title, measure.about, names=(measure.name, f"{measure.name} rank"))
+            for measure in measures
+        ),
+    ]  # fmt: skip
+    rows = [Row([Cell(name, look=True), *_cells(axes, name)], backbone=name) for name in axes.backbones]
+    note = (
+        "Percent, or points where there is a sign; the small number is the rank, 1 the best, and colour goes by it: "
+        "blue for the first, orange for the last. Point at a number for its interval and the range of its rank. Press "
+        "a heading to sort."
+    )
+    return Section(
+        "values", "Values and ranks", menu="Values", note=note,
+        tables=[Table("values", columns, rows, sortable=True, head=True, groups=axis_groups(axes))],
+        facts={measure.title: measure.about for measure in measures},
+    )  # fmt: skip
+
+
+def _cells(axes: Axes, name: str) -> list[Cell]:
+    cells, starts = [], axis_starts(axes)
+    for place, measure in enumerate(axes.measures.values()):
+        start = "start" if place in starts else ""
+        standing = axes.standings[measure.name].get(name)
+        if standing is None:
+            cells.append(Cell(about=f"{measure.title}: not measured", style=f"none {start}".strip()))
+            continue
+        about = f"{measure.title}: {value_text(measure, name)}, {rank_text(standing)}"
+        strong = "strong" if standing.rank == 1 else ""
+        cells.append(
+            Cell(
+                short_value(measure, name), (measure.values[name], standing.rank), small=str(standing.rank),
+                about=about, shade=2 * standing.ahead - 1 if standing.of > 1 else None,
+                style=f"{strong} {start}".strip(), below=from_seen(measure, name),
+            )
+        )  # fmt: skip
+    return cells
+
+
+SECTION = PageSection("axes", 20, build)

@@ -1,0 +1,66 @@
+"""What the sections of the concept page are made from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import pandas as pd
+
+from unseen.errors import UserError, did_you_mean
+from unseen.report.concepts.level_ways import main_part
+from unseen.report.concepts.rows import Row, make_rows
+from unseen.runs.data import Backbone, Domain, RunData
+from unseen.runs.tables import score_table, summarise, with_concept_intervals
+from unseen.studies.concepts.comparison import PairComparison
+
+
+@dataclass(frozen=True)
+class ConceptContext:
+    """A run, or several that were merged, as the page shows it.
+
+    Attributes:
+        data: with a domain and a backbone for every score.
+        pairs: backbones that were compared with each other, image by image.
+    """
+
+    data: RunData
+    pairs: Sequence[PairComparison] = field(default=())
+
+    @cached_property
+    def main(self) -> RunData:
+        """The data with one way of making levels."""
+        return main_part(self.data)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row per score."""
+        return score_table(self.data.scores)
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """Means, deviations and intervals over seeds, and over concepts where those are known."""
+        return with_concept_intervals(summarise(self.table), self.data.concept_intervals)
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """All rows of the page's table."""
+        return make_rows(self.data, self.table, self.summary)
+
+    @cached_property
+    def plotted(self) -> list[Row]:
+        """The rows that belong into plots of accuracy."""
+        return [row for row in self.rows if row.is_accuracy]
+
+
+def complete(data: RunData) -> RunData:
+    """The data with a domain and a backbone for every score, so that nothing is left out silently."""
+    names = [backbone.name for backbone in data.backbones]
+    backbones = [
+        Backbone(name, "other") for name in dict.fromkeys(s.backbone for s in data.scores) if name not in names
+    ]
+    known = {domain.name for domain in data.domains}
+    domains = [Domain(name, name) for name in dict.fromkeys(s.domain for s in data.scores) if name not in known]
+    names += [backbone.name for backbone in backbones]
+    if data.baseline not in names:
+        raise UserError(f"no backbone '{data.baseline}' to take differences from{did_you_mean(data.baseline, names)}")
+    return replace(data, domains=[*data.domains, *domains], backbones=[*data.backbones, *backbones])

@@ -1,0 +1,165 @@
+"""What sections share that set a run beside the models of ImageNet-CoG (Sariyildiz et al. 2021)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from unseen.papers import cog_models, published
+from unseen.papers.leaderboard import REFERENCE
+from unseen.report.concepts.context import ConceptContext
+from unseen.report.concepts.section_parts import own_series
+from unseen.report.core.model import Figure, Series, Ticks
+from unseen.runs.data import Backbone
+
+CATEGORY_COLOURS = {"reference": 4, "architecture": 0, "self-supervision": 1, "regularization": 2, "web data": 3}
+SHOTS = ("1", "2", "4", "8", "16", "32", "64", "128", "all")
+
+
+def comparable(context: ConceptContext) -> pd.DataFrame:
+    """The run's accuracies that are of the same data as the published ones (`RunData.comparisons`); maybe none."""
+    data, summary = context.data, context.summary
+    own = summary[(summary["metric"] == "top1") & (summary["probe"] == "logistic")]
+    same = [
+        pair in data.comparisons and data.comparisons[pair].allowed
+        for pair in zip(own["backbone"], own["domain"], strict=True)
+    ]
+    own = own[np.array(same, dtype=bool) & own["shots"].isin(SHOTS)]
+    return own if data.published == "cog-v2" else own.iloc[:0]
+
+
+def published_table(shots: Sequence[str]) -> pd.DataFrame:
+    """The printed numbers with the category of each model, one category after another: shares."""
+    table = published("cog-v2").merge(cog_models()[["model", "category", "extra_data"]], on="model")
+    order = list(CATEGORY_COLOURS)
+    table = table.sort_values("category", key=lambda names: names.map(order.index), kind="stable")
+    return table[table["shots"].isin(shots)].assign(mean=lambda t: t["mean"] / 100)
+
+
+def published_lines(
+    table: pd.DataFrame,
+    places: dict[str, float],
+    column: str,
+    *,
+    scale: float = 100,
+    dash: str = "solid",
+    what: str = "",
+) -> list[Series]:
+    """A thin line for each published model, in the colour of its category.
+
+    Args:
+        table: with the columns model, category, mean and `column`.
+        places: value of `column` → where it is on the x axis; what is not among them is left out.
+        scale: what means are multiplied with: 100 for percent.
+        what: of a model the line is, for its texts.
+    """
+    lines = []
+    for (model, category), part in table.groupby(["model", "category"], sort=False):
+        means = part.set_index(column)["mean"]
+        known = [place for place in places if place in means.index]
+        values = [scale * float(means[place]) for place in known]
+        name = f"{model}, {what}" if what else model
+        hover = [
+            f"{name}, {place}: {value:.1f}" if scale == 100 else f"{name}, {place}: {value:.3f}"
+            for place, value in zip(known, values, strict=True)
+        ]
+        lines.append(
+            Series(
+                name, [places[place] for place in known], values, CATEGORY_COLOURS[category], category, dash=dash,
+                symbol="circle" if dash == "solid" else "diamond", hover=hover,
+            )
+        )  # fmt: skip
+    return lines
+
+
+def _relative(table: pd.DataFrame, base: pd.DataFrame) -> pd.DataFrame:
+    """Accuracies, and the ends of their intervals, minus the mean of `base` on the same domain with the same shots."""
+    by = pd.MultiIndex.from_frame(table[["domain", "shots"]])
+    less = base.set_index(["domain", "shots"])["mean"].reindex(by).to_numpy()
+    names = [name for name in ("mean", "concept_low", "concept_high") if name in table.columns]
+    return table.assign(**{name: table[name] - less for name in names})
+
+
+def bars_text(own: pd.DataFrame) -> str:
+    """What the bars of a run's points are, in words."""
+    known = own["concept_low"].notna()
+    if not known.any():
+        return "the deviation over seeds"
+    found = "the interval of 95% over seeds and concepts, as other concepts at that distance would vary"
+    return found if known.all() else f"{found}, or the deviation over seeds where results do not tell concepts apart"
+
+
+def level_figures(
+    backbones: Sequence[Backbone], table: pd.DataFrame, mine: pd.DataFrame, ticks: Ticks, domains: Sequence[str]
+) -> list[Figure]:
+    """Accuracy by domain, and relative to the reference, of the published models and of a user's backbones.
+
+    Args:
+        table, mine: rows of one number of shots.
+        ticks: the domains as they are written, in their order.
+    """
+    (shots,) = set(table["shots"])
+    places = {name: float(place) for place, name in enumerate(domains)}
+    base = table[table["model"] == REFERENCE]
+    what = "all samples" if shots == "all" else f"{shots} samples a concept"
+    return [
+        Figure(
+            f"Accuracy with {what}", "Domain", "Top-1 accuracy (%)",
+            _lines(backbones, table, mine, places, "domain"), ticks,
+        ),
+        Figure(
+            f"Relative to {REFERENCE}", "Domain", f"Top-1 minus that of {REFERENCE} (points)",
+            _lines(backbones, _relative(table, base), _relative(mine, base), places, "domain"), ticks, zero=True,
+        ),
+    ]  # fmt: skip
+
+
+def _lines(
+    backbones: Sequence[Backbone], table: pd.DataFrame, mine: pd.DataFrame, places: dict[str, float], column: str
+) -> list[Series]:
+    """Those of the published models, and of the user's backbones."""
+    own = own_series(mine, backbones, places, column=column)
+    return [*published_lines(table, places, column), *own]
+
+
+def neighbours(table: pd.DataFrame, mine: pd.DataFrame, backbone: str, domain: str) -> str:
+    """Between which published models a backbone stands on a domain."""
+    found = mine[(mine["backbone"] == backbone) & (mine["domain"] == domain)]["mean"]
+    if found.empty:
+        return ""
+    value = float(found.iloc[0])
+    others = table[table["domain"] == domain].sort_values("mean", ascending=False)
+    above, below = others[others["mean"] > value], others[others["mean"] <= value]
+    parts = [f"below {above.iloc[-1]['model']} ({100 * above.iloc[-1]['mean']:.1f})"] if len(above) else []
+    parts += [f"above {below.iloc[0]['model']} ({100 * below.iloc[0]['mean']:.1f})"] if len(below) else []
+    return f"On {domain_title(domain)}, {backbone} has {100 * value:.1f}%: {' and '.join(parts)}."
+
+
+def few_shot_figures(
+    backbones: Sequence[Backbone], table: pd.DataFrame, mine: pd.DataFrame, domains: Sequence[str]
+) -> list[Figure]:
+    """Accuracy by samples per concept on each domain, then relative to the reference; as in `level_figures`."""
+    base = table[table["model"] == REFERENCE]
+    places = {name: float(place) for place, name in enumerate(SHOTS)}
+    ticks = tuple((place, name) for name, place in places.items())
+    absolute, relative = list[Figure](), list[Figure]()
+    for domain in domains:
+        others, own = (part[part["domain"] == domain] for part in (table, mine))
+        absolute.append(
+            Figure(
+                domain_title(domain), "Samples per concept", "Top-1 accuracy (%)",
+                _lines(backbones, others, own, places, "shots"), ticks,
+            )
+        )  # fmt: skip
+        relative.append(
+            Figure(
+                f"{domain_title(domain)}, relative to {REFERENCE}", "Samples per concept",
+                f"Minus {REFERENCE} (points)",
+                _lines(backbones, _relative(others, base), _relative(own, base), places, "shots"), ticks, zero=True,
+            )
+        )  # fmt: skip
+    return [*absolute, *relative]
+
+
+def domain_title(domain: str) -> str:
+    return "IN-1K" if domain == "in1k" else domain.upper()

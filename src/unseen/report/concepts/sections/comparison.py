@@ -1,0 +1,98 @@
+"""Backbones compared with the baseline, or with one another, image by image."""
+
+from unseen.report.concepts.context import ConceptContext
+from unseen.report.concepts.section_parts import domain_ticks
+from unseen.report.core.discover import PageSection
+from unseen.report.core.model import Cell, Column, Figure, Row, Section, Series, Table
+from unseen.runs.score import shots_name
+from unseen.studies.concepts.comparison import Comparison, PairComparison
+from unseen.words import counted, signed
+
+COLUMNS = (
+    Column("Pair", number=False, names=("first", "second")),
+    Column("Domain", number=False, names=("domain",)),
+    Column("Difference", "points", names=("difference",)),
+    Column("95% interval", "over concepts and seeds, points", names=("low", "high")),
+    Column("p (Holm)", "corrected for the domains of the pair", names=("p_holm",)),
+    Column("Effect size", "Cohen's d over concepts", names=("standardised",)),
+    Column("Concepts won", "ties count as half", names=("won",)),
+)
+
+
+def build(context: ConceptContext) -> Section | None:
+    """The pairs that were compared, where there are some."""
+    if not context.pairs:
+        return None
+    known = {name for pair in context.pairs for name in (item.domain for item in pair.domains)}
+    domains = [domain for domain in context.data.domains if domain.name in known]
+    titles = {domain.name: domain.title for domain in domains}
+    series = [_series(pair, list(titles)) for pair in context.pairs]
+    figure = Figure("", "Domain", "Difference (points)", series, domain_ticks(domains), zero=True)
+    rows = [Row(_cells(pair, item, titles)) for pair in context.pairs for item in pair.domains]
+    table = Table("comparison", COLUMNS, rows, "Differences, top-1", sortable=True)
+    return Section(
+        "comparison", "Paired comparison", [_sentence(pair, titles) for pair in context.pairs], [figure],
+        method_text(context.pairs[0]), tables=[table],
+    )  # fmt: skip
+
+
+def _series(pair: PairComparison, places: list[str]) -> Series:
+    ends = [100 * item.difference.accuracy.low for item in pair.domains]
+    tops = [100 * item.difference.accuracy.high for item in pair.domains]
+    return Series(
+        f"{pair.first} − {pair.second}", [float(places.index(item.domain)) for item in pair.domains],
+        [100 * item.difference.accuracy.value for item in pair.domains], strong=True, low=ends, high=tops,
+        hover=[
+            f"{pair.first} minus {pair.second}, {item.domain}: {', '.join(pair_texts(item)[:2])}"
+            for item in pair.domains
+        ],
+        backbone=pair.first,
+    )  # fmt: skip
+
+
+def _cells(pair: PairComparison, item: Comparison, titles: dict[str, str]) -> list[Cell]:
+    difference, (text, ends, p, effect, won) = item.difference, pair_texts(item)
+    return [
+        Cell(f"{pair.first} − {pair.second}", (pair.first, pair.second)),
+        Cell(titles[item.domain], (item.domain,), order=list(titles).index(item.domain)),
+        Cell(text, (difference.accuracy.value,), style="strong"),
+        Cell(ends, (difference.accuracy.low, difference.accuracy.high)), Cell(p, (item.p_holm,)),
+        Cell(effect, (difference.standardised,)), Cell(won, ((1 + difference.dominance) / 2,)),
+    ]  # fmt: skip
+
+
+def pair_texts(item: Comparison) -> tuple[str, str, str, str, str]:
+    """Difference and its interval in points, p-value, effect size, and the share of concepts won."""
+    found = item.difference
+    return (
+        signed(100 * found.accuracy.value),
+        f"{signed(100 * found.accuracy.low)} to {signed(100 * found.accuracy.high)}",
+        f"{item.p_holm:.2g}",
+        signed(found.standardised, 2),
+        f"{100 * (1 + found.dominance) / 2:.0f}%",
+    )
+
+
+def _sentence(pair: PairComparison, titles: dict[str, str]) -> str:
+    sure = [titles[item.domain] for item in pair.domains if item.p_holm < 0.05]
+    where = f"on {', '.join(sure)}" if sure else "on none"
+    return (
+        f"{pair.first} against {pair.second}, {shots_name(pair.shots)} shots: of "
+        f"{counted(len(pair.domains), 'domain')}, the difference is more than chance {where} (p < 0.05, corrected)."
+    )
+
+
+def method_text(pair: PairComparison) -> str:
+    """How intervals and p-values are found."""
+    first = pair.domains[0]
+    seeds, concepts = first.seeds, first.difference.concepts
+    over = f"concepts and {seeds} seeds" if seeds > 1 else "concepts, with a single seed: others would vary further"
+    added = ", with the variance over seeds added" if seeds > 1 else ""
+    return (
+        f"Intervals by a bootstrap over {concepts} {over}; p by flipping which backbone is which, concept by "
+        f"concept{added}, corrected for {counted(len(pair.domains), 'domain')}; effect size is Cohen's d over "
+        f"concepts; ties count as half won."
+    )
+
+
+SECTION = PageSection("concepts", 25, build)

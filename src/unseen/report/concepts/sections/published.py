@@ -1,0 +1,43 @@
+"""Accuracy by level among the published models (Fig. 3 of ImageNet-CoG, Sariyildiz et al. 2021)."""
+
+from unseen.report.concepts.context import ConceptContext
+from unseen.report.concepts.published_parts import (
+    SHOTS,
+    bars_text,
+    comparable,
+    level_figures,
+    neighbours,
+    published_table,
+)
+from unseen.report.concepts.section_parts import domain_ticks
+from unseen.report.core.discover import PageSection
+from unseen.report.core.model import Section
+from unseen.runs.comparability_words import comparison_notices
+from unseen.runs.data import RunData
+
+
+def build(context: ConceptContext) -> Section | None:
+    """Absolute and relative accuracy by level with all samples, or with as many as the run has."""
+    data, own = context.data, comparable(context)
+    if own.empty:
+        return None
+    shots = next(name for name in reversed(SHOTS) if name in set(own["shots"]))
+    table, mine = published_table([shots]), own[own["shots"] == shots]
+    domains = [domain for domain in data.domains if domain.name in set(mine["domain"])]
+    figures = level_figures(data.backbones, table, mine, domain_ticks(domains), [domain.name for domain in domains])
+    sentences = [text for b in data.backbones if (text := neighbours(table, mine, b.name, domains[-1].name))]
+    note = (
+        f"Thin lines are the published numbers, coloured by category; thick ones are of this run, with bars of "
+        f"{bars_text(mine)}."
+    )
+    told = [*sentences, *comparison_notices(data), *_cautions(data)]
+    return Section("published", "Among the published models", told, figures, note)
+
+
+def _cautions(data: RunData) -> list[str]:
+    """Why a comparison is not fair, as the paper warns about its models with web data."""
+    own = [f"{b.name} ({', '.join(each.text for each in b.cautions)})" for b in data.backbones if b.cautions]
+    return [f"Not a fair comparison: {'; '.join(own)}."] if own else []
+
+
+SECTION = PageSection("concepts", 30, build)

@@ -1,0 +1,65 @@
+"""All scores in one table."""
+
+from unseen.report.concepts.context import ConceptContext
+from unseen.report.concepts.rows import Row, unique
+from unseen.report.core.discover import PageSection
+from unseen.report.core.model import Cell, Column, Section, Table
+from unseen.report.core.model import Row as TableRow
+from unseen.words import signed
+
+COLUMNS = (
+    Column("Backbone", number=False, names=("backbone",)),
+    Column("Domain", number=False, names=("domain",)),
+    Column("Shots", names=("shots",)),
+    Column("Metric", number=False, names=("metric",)),
+    Column("Mean", "percent, over seeds", names=("mean",)),
+    Column("Over concepts", "95% bootstrap interval over seeds and concepts, percent",
+           names=("concept_low", "concept_high")),
+    Column("Gap to seen", "points", names=("gap",)),
+    Column("Rank", "on the domain, 1 is best", names=("rank",)),
+    Column("Deviation", "standard deviation over seeds, points", names=("deviation",)),
+    Column("Interval", "95% bootstrap interval of the mean over seeds, percent", names=("low", "high")),
+    Column("Seeds", "number of seeds", names=("seeds",)),
+    Column("Category", number=False, names=("category",)),
+    Column("Protocol", number=False, names=("setting",)),
+)  # fmt: skip
+
+
+def build(context: ConceptContext) -> Section:
+    """The columns that matter most come first; the protocol is left out where there is one."""
+    one = len(unique(row.setting for row in context.rows)) == 1
+    titles = {domain.name: (place, domain.title) for place, domain in enumerate(context.data.domains)}
+    rows = [_row(row, *titles[row.domain])[: -1 if one else None] for row in context.rows]
+    table = Table(
+        "scores", COLUMNS[: -1 if one else None], [TableRow(cells) for cells in rows], sortable=True,
+        filter="words in any column, e.g. l5 top1 all",
+    )  # fmt: skip
+    note = (
+        "Means, intervals (95% bootstrap over seeds; over seeds and concepts together, as other concepts of the kind "
+        "would vary) in percent, deviation and gap to seen in points; scores without a unit as they are. Press a "
+        "heading to sort."
+    )
+    return Section("scores", "All scores", tables=[table], note=note)
+
+
+def _row(row: Row, place: int, title: str) -> list[Cell]:
+    def number(value: float) -> str:
+        return f"{100 * value:.1f}" if row.is_share else f"{value:.3f}"
+
+    def ends(low: float | None, high: float | None) -> Cell:
+        return Cell() if low is None or high is None else Cell(f"{number(low)} to {number(high)}", (low, high))
+
+    gap = Cell() if row.gap is None else Cell(
+        signed(100 * row.gap) if row.is_share else f"{row.gap:+.3f}", (row.gap,)
+    )  # fmt: skip
+    return [
+        Cell(row.backbone), Cell(title, (row.domain,), order=place),
+        Cell(row.shots, order="Infinity" if row.shots == "all" else None), Cell(row.metric),
+        Cell(number(row.mean), (row.mean,), style="strong"), ends(row.concept_low, row.concept_high), gap,
+        Cell(str(row.rank)),
+        Cell() if row.deviation is None else Cell(number(row.deviation), (row.deviation,)), ends(row.low, row.high),
+        Cell(str(row.seeds)), Cell(row.category), Cell(row.setting),
+    ]  # fmt: skip
+
+
+SECTION = PageSection("concepts", 200, build)

@@ -1,0 +1,74 @@
+"""Files of a page's parts: every table as CSV, every figure as SVG and PNG."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from unseen.errors import UserError
+from unseen.files import atomic_write, write_table
+from unseen.report.core.csv_tables import csv_header, csv_rows
+from unseen.report.core.looks import dressed
+from unseen.report.core.model import Figure, Page, Section
+
+KINDS = ("svg", "png")
+
+
+def export_page(page: Page, folder: Path) -> list[Path]:
+    """Write all tables and figures of a page into a folder, and return where they are."""
+    from unseen.report.core.static import static_bytes
+
+    written = []
+    for section in dressed(page).sections:
+        for table in section.tables:
+            path = folder / f"{file_name(section, table.name)}.csv"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_table(path, csv_header(table), csv_rows(table))
+            written.append(path)
+        for name, figure in _figures(section):
+            for kind in KINDS:
+                path = folder / f"{name}.{kind}"
+                with atomic_write(path) as file:
+                    file.write(static_bytes(figure, kind))
+                written.append(path)
+    return written
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure in the form its file name asks for: .png, .svg, .pdf or .html."""
+    suffix = path.suffix.lower()
+    # The drawing libraries are heavy: only the one in use is imported.
+    if suffix in (".png", ".svg", ".pdf"):
+        from unseen.report.core.static import static_bytes
+
+        content = static_bytes(figure, suffix.removeprefix("."))
+    elif suffix == ".html":
+        from unseen.report.core.render import page_html
+
+        content = page_html(figure_page(figure)).encode(errors="replace")
+    else:
+        raise UserError(f"{path}: a figure is written as .png, .svg, .pdf or .html")
+    with atomic_write(path) as file:
+        file.write(content)
+
+
+def figure_page(figure: Figure) -> Page:
+    """A page of one figure."""
+    return Page(figure.title, [Section("figure", figure.title, figures=[figure])], facts=[figure.caption])
+
+
+def file_name(section: Section, name: str) -> str:
+    """What a file of a section is called, without its ending; names that repeat the section's say it once."""
+    words = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    return section.name if not words or words == section.name else f"{section.name}-{words}"
+
+
+def _figures(section: Section) -> Iterator[tuple[str, Figure]]:
+    """The figures with what their files are called, each name once."""
+    used = set[str]()
+    for figure in (*section.figures, *section.exported):
+        if not figure.series:
+            continue
+        first = file_name(section, figure.title)[:80]
+        name = next(name for number in range(1, 999) if (name := first + f"-{number}" * (number > 1)) not in used)
+        used.add(name)
+        yield name, figure

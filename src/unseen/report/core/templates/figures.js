@@ -1,0 +1,161 @@
+// Figures: plain data in, traces in the colours of the page out. Drawings of their own are in `drawings`, by name.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const choices = {}, drawings = {}, afterDrawing = {}, whenChosen = {};
+const hidden = { groups: new Set(), backbones: new Set() };
+
+// Plotly reads some tags in its texts: names must not be taken for tags.
+function plotText(text) {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+function axis(look, title, more) {
+  return {
+    title: { text: title, standoff: 8, font: { size: look.small ? 11 : 13 } }, gridcolor: look.line, zeroline: false, linecolor: look.line,
+    tickcolor: look.line, automargin: true, fixedrange: look.small || look.touch, ...more,
+  };
+}
+
+function layout(look, xaxis, yaxis) {
+  return {
+    xaxis, yaxis, showlegend: false, hovermode: "closest", dragmode: look.small || look.touch ? false : "zoom",
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    font: { family: look.font, size: look.small ? 11 : 13, color: look.ink },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: look.soft, activecolor: look.ink },
+    hoverlabel: { bgcolor: look.raised, bordercolor: look.line, font: { color: look.ink }, align: "left" },
+    margin: look.small ? { l: 44, r: 12, t: 12, b: 40 } : { l: 58, r: 20, t: 36, b: 50 },
+  };
+}
+
+function errorBars({ y, low, high, strong }, colour) {
+  if (!low) return undefined;
+  const between = (a, b) => (a === null || b === null ? 0 : Math.abs(a - b));
+  return {
+    type: "data", symmetric: false, thickness: strong ? 1.5 : 1, width: 3, color: colour,
+    array: y.map((value, i) => between(high[i], value)), arrayminus: y.map((value, i) => between(value, low[i])),
+  };
+}
+
+function colourOf(series, look) {
+  if (typeof series.colour === "string") return series.colour;
+  return look.colours[series.colour] ?? look.soft;
+}
+
+function seriesTrace(series, look) {
+  const colour = colourOf(series, look);
+  const { mode = "lines+markers", strong = false, hover = [], labels } = series;
+  const shared = {
+    name: plotText(series.name), x: series.x, y: series.y, error_y: errorBars(series, colour),
+    opacity: strong || mode !== "lines+markers" ? 1 : 0.5, showlegend: strong,
+    [labels ? "hovertext" : "text"]: hover.map(plotText),
+    hovertemplate: hover.length ? `%{${labels ? "hovertext" : "text"}}<extra></extra>` : undefined,
+  };
+  if (mode === "bars") return { ...shared, type: "bar", marker: { color: colour }, textposition: "none" };
+  const size = series.x.length > 60 ? 4 : strong ? (mode === "markers" ? 11 : 8) : 5;
+  return {
+    ...shared, type: "scatter", mode: labels ? `${mode}+text` : mode,
+    ...(labels ? { text: labels.map(plotText), textposition: "top right" } : {}),
+    line: { color: colour, width: strong ? 3 : typeof series.colour === "string" ? 2.2 : 1.2, dash: series.dash ?? "solid" },
+    marker: { color: colour, symbol: series.symbol ?? "circle", size },
+  };
+}
+
+function ticks(places = []) {
+  return places.length ? { tickvals: places.map(([at]) => at), ticktext: places.map(([, text]) => plotText(text)) } : {};
+}
+
+// Long names of things side by side stand in several lines, or upright where there is no room, so that none is cut off.
+function foldedTicks(places = [], width = 600) {
+  const made = ticks(places);
+  if (!places.some(([, text]) => text.length > 12)) return made;
+  if (width / places.length < 84) return { ...made, tickangle: 90 };
+  return { ...made, tickangle: 0, ticktext: made.ticktext.map((text) => text.replaceAll(" ", "<br>")) };
+}
+
+function isShown({ group = "", backbone = "" }) {
+  return !hidden.groups.has(group) && !hidden.backbones.has(backbone);
+}
+
+function bandShapes(bands) {
+  const shapes = bands.map(({ start, end, colour }) => (
+    { type: "rect", yref: "paper", x0: start, x1: end, y0: 0, y1: 1, fillcolor: colour, opacity: 0.12, line: { width: 0 } }
+  ));
+  const annotations = bands.map(({ start, end, label, colour }) => (
+    { x: (start + end) / 2, y: 1, yref: "paper", yanchor: "bottom", text: `<b>${plotText(label)}</b>`, showarrow: false, font: { color: colour } }
+  ));
+  return { shapes, annotations };
+}
+
+function seriesPlot(figure, look) {
+  if (figure.polar) return polarPlot(figure, look);
+  const seen = figure.series.filter(isShown);
+  const order = [...seen.filter(({ strong }) => !strong), ...seen.filter(({ strong }) => strong)];
+  const range = (ends) => (ends ? { range: ends } : {});
+  const across = figure.log_x && figure.x_range ? figure.x_range.map(Math.log10) : figure.x_range;
+  const made = layout(
+    look,
+    axis(look, plotText(figure.x_label), {
+      showgrid: false, ...(figure.log_x ? { type: "log" } : {}), ...range(across), ...foldedTicks(figure.x_ticks, look.width),
+    }),
+    axis(look, plotText(figure.y_label), {
+      ...(figure.zero ? { zeroline: true, zerolinecolor: look.soft, zerolinewidth: 1.2 } : {}),
+      ...(figure.top_is_low ? { autorange: "reversed" } : {}), ...range(figure.y_range), ...ticks(figure.y_ticks),
+    }),
+  );
+  const named = !look.named && seen.some(({ strong }) => strong);
+  const legend = { orientation: "h", x: 0, y: 1, yanchor: "bottom", font: { size: look.small ? 11 : 12 } };
+  const { shapes, annotations } = bandShapes(figure.bands ?? []);
+  const top = named || shapes.length ? 34 : 12;
+  return {
+    traces: order.map((series) => seriesTrace(series, look)),
+    layout: { ...made, showlegend: named, legend, shapes, annotations, margin: { ...made.margin, t: top } },
+  };
+}
+
+// Spokes around a circle, the names of settings in two or three lines, so that they fit beside a small one.
+function polarPlot(figure, look) {
+  const round = (list) => [...list, list[0]];
+  const spokes = figure.x_ticks.map(([, text]) => plotText(text).replaceAll(", ", ",<br>"));
+  const traces = figure.series.map((series) => {
+    const colour = colourOf(series, look);
+    return {
+      type: "scatterpolar", mode: "lines+markers", theta: round(spokes), r: round(series.y), fill: "toself",
+      line: { color: colour, width: series.strong ? 3 : 1.5 }, marker: { color: colour, size: 5 },
+      text: round(series.hover.map(plotText)), hovertemplate: "%{text}<extra></extra>",
+    };
+  });
+  const spoke = { gridcolor: look.line, linecolor: look.line, tickfont: { size: 9, color: look.soft } };
+  const polar = {
+    bgcolor: "rgba(0,0,0,0)", angularaxis: { ...spoke, direction: "clockwise" },
+    radialaxis: { range: [0, 1.02], showticklabels: false, ticks: "", gridcolor: look.line, linecolor: look.line },
+  };
+  return { traces, layout: { ...layout({ ...look, small: true }, {}, {}), polar, margin: { l: 58, r: 58, t: 34, b: 34 } } };
+}
+
+function drawFigure(place, look) {
+  const figure = data.figures[place.dataset.figure];
+  const small = place.closest(".multiples, .radars") !== null;
+  // Where the section has a legend of its own, figures need none.
+  const named = place.closest("section").querySelector(".names, [data-backbone]") !== null;
+  const own = { ...look, small, named, width: place.clientWidth };
+  const { traces, layout: shape, bar } = (drawings[figure.drawing] ?? seriesPlot)(figure, own, place);
+  const options = small || bar === false ? { ...plotOptions, displayModeBar: false } : plotOptions;
+  return Plotly.react(place, traces, shape, options).then((plot) => afterDrawing[figure.drawing]?.(plot));
+}
+
+function draw() {
+  const look = currentLook();
+  for (const place of document.querySelectorAll("[data-figure]")) drawFigure(place, look);
+}
+
+function fileName(...parts) {
+  return parts.join("-").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "figure";
+}
+
+// Files are made here, in the browser, from what is shown.
+function saveFigure(button) {
+  const figure = button.closest("figure");
+  const place = figure.querySelector("[data-figure]");
+  const filename = fileName(place.closest("section").id, figure.querySelector("figcaption span").textContent);
+  return Plotly.downloadImage(place, { format: button.dataset.save, filename, width: 1000, height: 600, scale: 2 });
+}

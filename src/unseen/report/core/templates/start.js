@@ -1,0 +1,61 @@
+// Controls: what the reader chooses, and drawing again when that changes.
+
+// The same choice can be offered twice on the page: both follow.
+function choose(name, value) {
+  choices[name] = value;
+  for (const control of document.querySelectorAll(`[data-choice="${name}"]`)) {
+    if (control.type === "radio") control.checked = control.value === value;
+    else control.value = value;
+  }
+}
+
+function press(kind, name) {
+  const set = hidden[kind];
+  if (!set.delete(name)) set.add(name);
+}
+
+function mark() {
+  for (const button of document.querySelectorAll("button[data-group]")) {
+    button.setAttribute("aria-pressed", String(!hidden.groups.has(button.dataset.group)));
+  }
+  for (const button of document.querySelectorAll("button[data-backbone]")) {
+    button.setAttribute("aria-pressed", String(data.follow ? followed.has(button.dataset.backbone) : !hidden.backbones.has(button.dataset.backbone)));
+  }
+  for (const row of document.querySelectorAll("[data-row]")) row.classList.toggle("followed", followed.has(row.dataset.row));
+  const text = hidden.backbones.size ? "show all" : "hide all";
+  for (const button of document.querySelectorAll("[data-all]")) button.textContent = text;
+  draw();
+}
+
+function pressBackbone(name) {
+  if (!data.follow) press("backbones", name);
+  else if (!followed.delete(name)) followed.add(name);
+  mark();
+}
+
+for (const control of document.querySelectorAll("[data-choice]")) {
+  if (control.type !== "radio" || control.checked) choices[control.dataset.choice] = control.value;
+}
+onAll("[data-choice]", "change", ({ dataset, value }) => {
+  choose(dataset.choice, value);
+  whenChosen[dataset.choice]?.(value);
+  draw();
+});
+onAll("button[data-backbone]", "click", ({ dataset }) => pressBackbone(dataset.backbone));
+onAll("[data-all]", "click", () => {
+  hidden.backbones = new Set(hidden.backbones.size ? [] : data.backbones.map(({ name }) => name));
+  mark();
+});
+onAll("button[data-group]", "click", ({ dataset }) => {
+  press("groups", dataset.group);
+  onAllNow("[data-filter]", (input) => say(input, counted(filterRows(input.dataset.filter))));
+  mark();
+});
+onAll("[data-filter]", "input", (input) => say(input, counted(filterRows(input.dataset.filter))));
+onAll("table.sortable th button", "click", (button) => sortBy(button.parentNode));
+onAll("[data-copy]", "click", copyTable);
+onAll("[data-csv]", "click", saveTable);
+onAll("[data-save]", "click", saveFigure);
+onAll("#theme", "click", toggleTheme);
+dark.addEventListener("change", draw);
+draw();

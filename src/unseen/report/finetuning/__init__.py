@@ -1,0 +1,1 @@
+"""The page of fine-tuning in the task study."""

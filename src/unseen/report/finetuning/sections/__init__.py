@@ -1,0 +1,1 @@
+"""The sections of the fine-tuning page, one file each; `unseen.report.core.discover` finds them."""

@@ -1,0 +1,84 @@
+"""What was tried on each data set, and what was chosen."""
+
+from collections.abc import Iterator
+
+from unseen.report.core.discover import PageSection
+from unseen.report.core.model import Figure, Section, Series
+from unseen.report.finetuning.tables import finetuned_table
+from unseen.report.finetuning.titles import tuned_title
+from unseen.report.tasks.section_parts import BEST
+from unseen.studies.tasks.finetune_data import FinetunePage, Tried, Tuned
+
+AUGMENTS = {"crop+flip": "random crop and flip", "centre": "centre crop"}
+BESIDE = 0.08
+"""How far apart on the axis of rates the markers of one rate are, so that equal scores do not hide each other."""
+
+
+def build(page: FinetunePage) -> Section:
+    """One figure per data set and backbone: the validation score of every setting."""
+    note = (
+        "Score on validation images of every setting that was tried: by learning rate, the colour says how images were "
+        "augmented, and for each the weight decay grows from left to right. The star is what was trained again, on "
+        "training and validation images, and scored on test images."
+    )
+    figures = [_grid_figure(page, each) for each in page.tuned]
+    sentences = list(_edge_sentences(page))
+    return Section("fine-tuning", "Fine-tuning", sentences, figures, f"{note} {BEST}", [finetuned_table(page)])
+
+
+def _edge_sentences(page: FinetunePage) -> Iterator[str]:
+    for each in page.tuned:
+        best, of = each.tried[each.chosen], f"{each.title} ({each.backbone})"
+        yield f"{of}: {_setting(best)}; {100 * (best.value or 0):.2f}% on validation images."
+        for better in (each.tried[place] for place in each.passed_over):
+            yield (
+                f"{of}: {_setting(better)}, with {100 * (better.value or 0):.2f}% the better choice, was passed over: "
+                f"it diverged when it was trained again, on training and validation images."
+            )
+        if each.edges:
+            yield f"{of}: the setting is at an end of the grid ({', '.join(each.edges)}); one beyond may be better."
+        diverged = sum(tried.value is None for tried in each.tried)
+        if diverged:
+            yield f"{of}: {diverged} of {len(each.tried)} settings diverged."
+
+
+def _setting(tried: Tried) -> str:
+    return f"rate {tried.rate:g}, decay {tried.decay:g} divided by the rate, {AUGMENTS[tried.augment]}"
+
+
+def _grid_figure(page: FinetunePage, each: Tuned) -> Figure:
+    rates = sorted({tried.rate for tried in each.tried})
+    decays = sorted({tried.decay for tried in each.tried})
+
+    def place(tried: Tried) -> float:
+        return rates.index(tried.rate) + BESIDE * (decays.index(tried.decay) - (len(decays) - 1) / 2)
+
+    series = []
+    best = each.tried[each.chosen]
+    others = [tried for tried in each.tried if tried is not best and tried.value is not None]
+    for colour, (augment, words) in enumerate(AUGMENTS.items()):
+        here = [tried for tried in others if tried.augment == augment]
+        if here:
+            series.append(
+                Series(
+                    words, [place(tried) for tried in here], [100 * (tried.value or 0) for tried in here], colour,
+                    strong=True, mode="markers", hover=[_hover(tried) for tried in here],
+                )
+            )  # fmt: skip
+    series.append(
+        Series(
+            "chosen", [place(best)], [100 * (best.value or 0)], list(AUGMENTS).index(best.augment), strong=True,
+            mode="markers", symbol="star", hover=[f"chosen: {_hover(best)}"],
+        )
+    )  # fmt: skip
+    ticks = tuple((float(number), f"{rate:g}") for number, rate in enumerate(rates))
+    return Figure(tuned_title(page, each), "Learning rate", "Validation score (%)", series, ticks)
+
+
+def _hover(tried: Tried) -> str:
+    return (
+        f"rate {tried.rate:g}, decay {tried.decay:g} / rate, {AUGMENTS[tried.augment]}: {100 * (tried.value or 0):.2f}%"
+    )
+
+
+SECTION = PageSection("finetuning", 10, build)

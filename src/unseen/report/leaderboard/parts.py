@@ -1,0 +1,41 @@
+"""What the sections of the leaderboard share."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from unseen.papers.concept_generalization import LEVELS
+from unseen.papers.leaderboard import Entry, Leaderboard
+from unseen.report.concepts.published_parts import CATEGORY_COLOURS
+from unseen.words import signed
+
+TITLES = {"in1k": "IN-1K", **{level: level.upper() for level in LEVELS}, "mean": "Mean"}
+
+
+def entry_look(entry: Entry) -> dict[str, Any]:
+    """How the series of an entry is drawn: the user's as backbones of the page, published ones by category."""
+    if entry.yours:
+        return {"strong": True, "backbone": entry.model}
+    return {"colour": CATEGORY_COLOURS[entry.category], "group": entry.category}
+
+
+def shown_domain(board: Leaderboard) -> str:
+    """What the table's differences are of."""
+    return "l5" if board.by == "l5" else "mean"
+
+
+def of_domain(domain: str) -> str:
+    return "of L5" if domain == "l5" else "of the mean over L1 to L5"
+
+
+def members(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """Entries by category, in the order of the legend, and each of the user's by itself at the end."""
+    groups = [[e for e in entries if e.category == name and not e.yours] for name in CATEGORY_COLOURS]
+    return [*(group for group in groups if group), *([entry] for entry in entries if entry.yours)]
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def points(share: float) -> str:
+    return signed(100 * share)

@@ -1,0 +1,71 @@
+"""The ranking of all models."""
+
+from unseen.papers.concept_generalization import LEVELS
+from unseen.papers.leaderboard import Entry, Leaderboard
+from unseen.report.concepts.published_parts import CATEGORY_COLOURS
+from unseen.report.core.discover import PageSection
+from unseen.report.core.model import Cell, Column, Row, Section, Table
+from unseen.report.leaderboard.parts import TITLES, of_domain, percent, points, shown_domain
+
+DOMAINS = ("in1k", *LEVELS, "mean")
+
+
+def build(board: Leaderboard) -> Section:
+    """One row per model; categories hide and show."""
+    domain = shown_domain(board)
+    of = of_domain(domain)
+    cautions = list(dict.fromkeys(text for entry in board.entries for text in entry.cautions))
+    ends = [end for entry in board.entries for end in (entry.effective[domain].low, entry.effective[domain].high)]
+    reach = max(abs(end) for end in ends)
+    columns = [
+        Column("Rank", "1 is best; in brackets the 95% range over seeds", names=("rank", "rank_low", "rank_high")),
+        Column("Model", number=False, names=("model",)), Column("Category", number=False, names=("category",)),
+        *(Column(TITLES[name], "over L1 to L5" if name == "mean" else "", names=(name,)) for name in DOMAINS),
+        Column("vs ResNet50", f"points, {of}", names=("relative",)),
+        Column("Effective", f"points beyond what accuracy on IN-1K predicts, {of}",
+               names=("effective", "effective_low", "effective_high")),
+    ]  # fmt: skip
+    rows = [_row(entry, domain, cautions, reach) for entry in board.entries]
+    present = {entry.category for entry in board.entries if not entry.yours}
+    note = (
+        "Accuracies in percent, differences in points. Ranks in brackets are the 95% range when accuracies are drawn "
+        "anew from their spread over seeds, and published ones within the rounding of print; other concepts or images "
+        f"would move them further. vs ResNet50 and effective are {of}; the bar is the 95% interval. Press a heading to "
+        "sort."
+    )
+    unfair = "".join(
+        f"\n{number} Not a fair comparison with ResNet50: {text}." for number, text in enumerate(cautions, 1)
+    )
+    return Section(
+        "ranking", "Ranking", note=note + unfair,
+        tables=[Table("ranking", columns, rows, sortable=True, filter="part of a name or category")],
+        row_groups=[(name, colour, "circle") for name, colour in CATEGORY_COLOURS.items() if name in present],
+    )  # fmt: skip
+
+
+def _row(entry: Entry, domain: str, cautions: list[str], reach: float) -> Row:
+    effective, marks = entry.effective[domain], [str(1 + cautions.index(text)) for text in entry.cautions]
+    spread = f"({entry.low}–{entry.high})" if entry.low != entry.high else ""
+    span = [50 * (1 + end / reach) for end in (effective.low, effective.value, effective.high)]
+    cells = [
+        Cell(str(entry.rank), (entry.rank, entry.low, entry.high), small=spread),
+        Cell(
+            entry.model, (entry.model,), style="model", small=", ".join(marks), about="; ".join(entry.cautions),
+            look=entry.yours, dot=None if entry.yours else CATEGORY_COLOURS[entry.category],
+        ),
+        Cell(entry.category),
+        *(
+            Cell(percent(entry.accuracy[name]), (entry.accuracy[name],), style="strong" if name == domain else "")
+            for name in DOMAINS
+        ),
+        Cell(points(entry.relative[domain]), (entry.relative[domain],)),
+        Cell(
+            points(effective.value), (effective.value, effective.low, effective.high),
+            about=f"{points(effective.low)} to {points(effective.high)}", span=(span[0], span[1], span[2]),
+        ),
+    ]  # fmt: skip
+    style, group = ("yours", "") if entry.yours else ("", entry.category)
+    return Row(cells, style, entry.model if entry.yours else "", group)
+
+
+SECTION = PageSection("leaderboard", 10, build)

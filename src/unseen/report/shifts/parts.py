@@ -1,0 +1,43 @@
+"""What the sections of the page of a fit share."""
+
+from collections.abc import Sequence
+
+from unseen.metrics.accuracy_scales import LOGIT, PROBIT, Scale
+from unseen.report.core.looks import COLOURS
+from unseen.report.core.model import Choice, Ticks
+from unseen.report.shifts.page_data import ShiftPage
+
+SYMBOLS = ("circle", "square", "diamond", "cross", "x")
+"""Those that Plotly has in two and in three dimensions; with the colours, 40 groups before a pair comes again."""
+SHARES = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999)
+APART = 0.08
+
+
+def group_looks(page: ShiftPage) -> list[tuple[str, int, str]]:
+    """Group, colour and symbol: colours first, then other symbols with the same colours."""
+    return [
+        (name, number % len(COLOURS), SYMBOLS[number // len(COLOURS) % len(SYMBOLS)])
+        for number, name in enumerate(page.groups)
+    ]
+
+
+def ood_choice(page: ShiftPage) -> Choice:
+    """Which OOD test set figures are of."""
+    return Choice("OOD test set", "ood", [(str(place), panel.name) for place, panel in enumerate(page.panels)], "0")
+
+
+def page_scale(page: ShiftPage) -> Scale:
+    """The scale of axes."""
+    return PROBIT if page.scale == "probit" else LOGIT
+
+
+def share_ticks(shares: Sequence[float], scale: Scale) -> Ticks:
+    """Round percents within what is shown, none too near to another; its ends where there are no two."""
+    low, high = (float(end) for end in scale.forward([min(shares), max(shares)]))
+    kept: list[tuple[float, str]] = []
+    for share in SHARES:
+        at = float(scale.forward(share))
+        if low <= at <= high and (not kept or at - kept[-1][0] > APART * (high - low)):
+            kept.append((at, f"{100 * share:g}%"))
+    ends = sorted({(low, f"{100 * min(shares):.1f}%"), (high, f"{100 * max(shares):.1f}%")})
+    return tuple(kept if len(kept) > 1 else ends)

@@ -1,0 +1,106 @@
+"""The fits: weights, errors, which ID test sets, and other ways to fit."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from unseen.report.core.discover import PageSection
+from unseen.report.core.model import Cell, Column, Row, Section, Table
+from unseen.report.shifts.page_data import ShiftPage
+
+OOD = Column("OOD test set", number=False, names=("ood",))
+ERRORS = (Column("R²", names=("r2",)), Column("MAE", names=("mae",)))
+HELD_OUT = Column("Leave-one-out MAE", names=("leave_one_out_mae", "standard_error"))
+MOST = 12
+"""Sets of ID test sets that are shown, the best first."""
+
+
+def build(page: ShiftPage) -> Section | None:
+    """Tables of fits."""
+    if not page.panels:
+        return None
+    tables = [_fits(page), *_left_out(page)]
+    tables += [_id_sets(page)] if len(page.id_sets) > 1 else []
+    note = (
+        f"R² is on the scale of the fit ({page.scale}s), errors are in points of accuracy; in brackets, the interval "
+        "over resamples of the models. Leave-one-out errors are of models the fit has not seen."
+    )
+    return Section("fits", "Fits", tables=[*tables, _alternatives(page)], note=note)
+
+
+def _fits(page: ShiftPage) -> Table:
+    columns = [OOD, Column("Models")]
+    columns += [Column(f"Weight of {name}", names=(name, f"{name} low", f"{name} high")) for name in page.id_sets]
+    columns += [
+        Column("Intercept", names=("intercept", "intercept low", "intercept high")),
+        Column("R²", names=("r2", "adjusted_r2")), Column("MAE", names=("mae",)), HELD_OUT,
+    ]  # fmt: skip
+    rows = []
+    for panel in page.panels:
+        r = panel.record
+        cells = [Cell(panel.name), Cell(str(r["n"]))]
+        cells += [_weight(r["coefficients"][name], r["intervals"]["coefficients"][name]) for name in page.id_sets]
+        adjusted = r["adjusted_r2"]
+        more = "" if adjusted is None else f"(adjusted {adjusted:.4f})"
+        cells += [
+            _weight(r["intercept"], r["intervals"]["intercept"]),
+            Cell(f"{r['r2']:.4f}", (r["r2"], adjusted), style="strong", small=more),
+            _error(r["mae"], "strong"), _error(r["leave_one_out"]["mae"]),
+        ]  # fmt: skip
+        rows.append(Row(cells))
+    return Table("fits", columns, rows, sortable=len(rows) > 1)
+
+
+def _weight(value: float, ends: Sequence[float]) -> Cell:
+    return Cell(f"{value:.3f}", (value, *ends), small=f"({ends[0]:.3f} to {ends[1]:.3f})")
+
+
+def _error(value: float, style: str = "") -> Cell:
+    return Cell(f"{value:.2f}", (value,), style=style)
+
+
+def _left_out(page: ShiftPage) -> list[Table]:
+    columns = [Column("Model", number=False), Column("Why it is left out", number=False)]
+    tables = []
+    for number, panel in enumerate(page.panels, 1):
+        left = panel.record["left_out"]
+        rows = [Row([Cell(model), Cell(reason, style="text")]) for model, reason in left.items()]
+        words = f"{panel.name}: {len(left)} model{'s' if len(left) > 1 else ''} in neither the fit nor the scores"
+        tables += [Table(f"left-out-{number}", columns, rows, folded=words)] if rows else []
+    return tables
+
+
+def _id_sets(page: ShiftPage) -> Table:
+    rows = [
+        Row(
+            [
+                Cell("" if number else panel.name, (panel.name,)), Cell(" + ".join(found["id"])),
+                Cell(f"{found['r2']:.4f}", (found["r2"],)), _error(found["mae"]), _held_out(found, number == 0),
+            ]
+        )
+        for panel in page.panels for number, found in enumerate(panel.record["leave_one_out_of_id_sets"][:MOST])
+    ]  # fmt: skip
+    columns = [OOD, Column("ID test sets", number=False), *ERRORS, HELD_OUT]
+    return Table("id-sets", columns, rows, "Which ID test sets: leave-one-out MAE, on the same models")
+
+
+def _held_out(found: Mapping[str, Any], first: bool) -> Cell:
+    value, error = found["held_out_mae"], found["standard_error"]
+    return Cell(f"{value:.2f} ± {error:.2f}", (value, error), style="strong" if first else "")
+
+
+def _alternatives(page: ShiftPage) -> Table:
+    rows = [
+        Row(
+            [
+                Cell("" if number else panel.name, (panel.name,)), Cell(other["method"]),
+                Cell(f"{other['r2']:.4f}", (other["r2"],)), _error(other["mae"]), _error(other["leave_one_out_mae"]),
+                _error(other["greatest_change_of_rho"]),
+            ]
+        )
+        for panel in page.panels for number, other in enumerate(panel.record["alternatives"])
+    ]  # fmt: skip
+    columns = [OOD, Column("Method", number=False), *ERRORS, HELD_OUT, Column("Greatest change of ρ")]
+    return Table("alternatives", columns, rows, "Other ways to fit")
+
+
+SECTION = PageSection("shifts", 10, build)

@@ -1,0 +1,62 @@
+"""What the sections of the task page share: the paper's groups of models, and ticks of logit axes."""
+
+from collections.abc import Sequence
+
+from unseen.metrics.accuracy_scales import expit, logit
+from unseen.report.core.model import Series, Ticks
+from unseen.studies.tasks.page_data import Bins
+
+PUBLISHED = {"Supervised": ("supervised (paper)", 4)}
+SELF_SUPERVISED = ("self-supervised (paper)", 1)
+PERCENTS = (
+    1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95, 98, 99,
+)  # fmt: skip
+MOST_TICKS = 7
+MARGIN = 0.1
+"""Logits that a figure shows beyond its points."""
+BEST = "Bold is the best of a column, underlined the second best; grey rows are published."
+
+
+def percent_ticks(logits: Sequence[float]) -> Ticks:
+    """Round percents within what is shown, at their logits and not too close; its ends where there are no two."""
+    low, high = min(logits), max(logits)
+    shown: list[tuple[float, str]] = []
+    for percent in PERCENTS:
+        at = float(logit(percent / 100))
+        apart = not shown or at - shown[-1][0] >= (high - low) / MOST_TICKS
+        if apart and low - MARGIN <= at <= high + MARGIN:
+            shown.append((at, f"{percent:g}"))
+    return tuple(shown) if len(shown) > 1 else tuple((at, f"{100 * expit(at):.1f}") for at in sorted({low, high}))
+
+
+def reliability_lines(before: Bins, after: Bins, first: str) -> list[Series]:
+    """A reliability diagram before and after temperature scaling, in percent; `first` says what is before."""
+    return [
+        Series("perfect", [0, 100], [0, 100], mode="lines", dash="dot"),
+        _reliability(first, before, 1, "dash"),
+        _reliability("scaled", after, 0, "solid"),
+    ]
+
+
+def _reliability(name: str, bins: Bins, colour: int, dash: str) -> Series:
+    filled = [
+        (100 * sure, 100 * right, count)
+        for sure, right, count in zip(bins.confidence, bins.accuracy, bins.counts, strict=True)
+        if sure is not None and right is not None
+    ]
+    return Series(
+        name, [sure for sure, _, _ in filled], [right for _, right, _ in filled], colour, strong=True, dash=dash,
+        hover=[
+            f"{name}: {count:,} images, confidence {sure:.1f}%, accuracy {right:.1f}%" for sure, right, count in filled
+        ],
+    )  # fmt: skip
+
+
+def temperature_sentences(without: Sequence[str]) -> list[str]:
+    """What to make of data sets on which a temperature is the end of its range."""
+    if not without:
+        return []
+    return [
+        f"No temperature is best on {', '.join(without)}, where the images it is fitted to are all predicted "
+        "correctly, or no better than by chance: scaling says nothing there."
+    ]

@@ -1,0 +1,104 @@
+"""One figure per data set against accuracy on ImageNet (Figs. 5 and 6 of Ericsson et al. 2021)."""
+
+from collections.abc import Sequence
+
+from unseen.metrics.correlation import Correlation
+from unseen.papers.transfer import FINETUNED, LINEAR
+from unseen.report.core.discover import PageSection
+from unseen.report.core.model import Figure, Section, Series, Table
+from unseen.report.tasks.section_parts import PUBLISHED, SELF_SUPERVISED, percent_ticks
+from unseen.report.tasks.tables import coefficient_table, minus
+from unseen.studies.tasks.page_data import AgainstImagenet, ImagenetPoint, TaskPage
+
+TITLES = {LINEAR: "linear probes", FINETUNED: "fine-tuned"}
+
+
+def build(page: TaskPage) -> list[Section]:
+    """A section for each setting that a backbone with a known accuracy on ImageNet has."""
+    return [_section(page, setting, parts) for setting, parts in _by_setting(page).items()]
+
+
+def _by_setting(page: TaskPage) -> dict[str, list[AgainstImagenet]]:
+    found: dict[str, list[AgainstImagenet]] = {}
+    for part in page.against_imagenet:
+        # One point says nothing of how two things go together, nor the paper's alone anything of the run.
+        if len(part.points) < 2 or all(point.published for point in part.points):
+            continue
+        found.setdefault(part.setting, []).append(part)
+    return found
+
+
+def _name(setting: str) -> str:
+    return f"imagenet-{setting}"
+
+
+def _title(setting: str) -> str:
+    return TITLES.get(setting, setting)
+
+
+def _section(page: TaskPage, setting: str, parts: Sequence[AgainstImagenet]) -> Section:
+    note = (
+        "A figure for each data set, as in the paper's Figs. 5 and 6; both axes are logits. Large marks are backbones "
+        "of this run: one needs its accuracy on ImageNet (--imagenet-top1), and no data set but the one of the figure. "
+        "r is Pearson's over the paper's models, or over this run's where the paper prints no such scores."
+    )
+    figures = [_figure(page, part) for part in parts]
+    title = f"ImageNet: {_title(setting)}"
+    return Section(_name(setting), title, _sentences(parts), figures, note, _tables(setting, parts))
+
+
+def _tables(setting: str, parts: Sequence[AgainstImagenet]) -> list[Table]:
+    """Correlations with accuracy on ImageNet by data set: over the paper's models, and over those of the run."""
+    tables = []
+    for name, who, found in (
+        ("paper", "The paper's models", {part.title: part.published for part in parts}),
+        ("yours", "Your backbones", {part.title: part.own for part in parts}),
+    ):
+        caption = f"{who}: accuracy on ImageNet with {_title(setting)} scores on each data set"
+        known = {title: r for title, r in found.items() if r}
+        tables += [coefficient_table(f"{_name(setting)}-{name}", caption, known)] if known else []
+    return tables
+
+
+def _sentences(parts: Sequence[AgainstImagenet]) -> list[str]:
+    """Where accuracy on ImageNet says most and least, over the paper's models."""
+    known = {part.title: part.published.pearson for part in parts if part.published}
+    if len(known) < 2:
+        return []
+    order = sorted(known, key=lambda title: known[title].value)
+    most, least = (f"{title} ({minus(known[title].value)})" for title in (order[-1], order[0]))
+    return [f"Over the paper's models, accuracy on ImageNet goes most closely with {most}, least with {least}."]
+
+
+def _figure(page: TaskPage, part: AgainstImagenet) -> Figure:
+    groups: dict[tuple[str, int], list[ImagenetPoint]] = {}
+    for point in part.points:
+        if point.published:
+            groups.setdefault(PUBLISHED.get(point.backbone, SELF_SUPERVISED), []).append(point)
+    series = [_series(group, points, group, colour) for (group, colour), points in groups.items()]
+    for name in page.backbones:
+        own = [point for point in part.points if point.backbone == name and not point.published]
+        if own:
+            series.append(_series(name, own))
+    x, y = ([getattr(point, axis) for point in part.points] for axis in ("x", "y"))
+    return Figure(
+        f"{part.title}{_r(part.published or part.own)}", "ImageNet (%)", "Score (%)", series,
+        percent_ticks(x), percent_ticks(y),
+    )  # fmt: skip
+
+
+def _r(found: Correlation | None) -> str:
+    return f" (r {minus(found.pearson.value)})" if found else ""
+
+
+def _series(name: str, points: Sequence[ImagenetPoint], group: str = "", colour: int | None = None) -> Series:
+    return Series(
+        name, [point.x for point in points], [point.y for point in points], colour, group, strong=not group,
+        mode="markers", backbone="" if group else name,
+        hover=[
+            f"{point.backbone}: {100 * point.score:.2f}%, ImageNet {100 * point.top1:.1f}%" for point in points
+        ],
+    )  # fmt: skip
+
+
+SECTION = PageSection("tasks", 50, build)

@@ -1,0 +1,58 @@
+"""Calibration: reliability diagrams and expected calibration errors."""
+
+from collections.abc import Iterator
+from itertools import product
+
+from unseen.papers.transfer import ECE, FINETUNED_ECE, FINETUNED_SCALED_ECE, SCALED_ECE, task_setting
+from unseen.report.core.discover import PageSection
+from unseen.report.core.model import Figure, Section
+from unseen.report.tasks.section_parts import BEST, reliability_lines, temperature_sentences
+from unseen.report.tasks.tables import score_tables
+from unseen.studies.tasks.page_data import OTHER, TaskPage
+
+CALIBRATIONS = {ECE, SCALED_ECE, FINETUNED_ECE, FINETUNED_SCALED_ECE}
+
+
+def build(page: TaskPage) -> Section | None:
+    """Reliability diagrams, before and after temperature scaling."""
+    titles = {dataset.name: dataset.title for dataset in page.datasets}
+    figures = []
+    for fit in page.fits:
+        if fit.before is None or fit.after is None:
+            continue
+        title = titles[fit.dataset] if len(page.backbones) == 1 else f"{titles[fit.dataset]}, {fit.backbone}"
+        lines = reliability_lines(fit.before, fit.after, "as fitted")
+        figures.append(Figure(title, "Confidence (%)", "Accuracy (%)", lines))
+    if not any(task_setting(s) in CALIBRATIONS and s.domain and not s.published for s in page.scores):
+        return None
+    note = (
+        "Test images in 15 bins by the confidence of their prediction: below the dotted line a classifier is too sure "
+        "of itself, above it not sure enough. The expected calibration error is the mean distance from the line, "
+        "weighted by images. Published errors are means over the paper's ten data sets; before those after scaling, "
+        "temperatures were fitted to test images."
+    )
+    tables = score_tables(page, (ECE, SCALED_ECE, FINETUNED_ECE, FINETUNED_SCALED_ECE))
+    sentences = list(_calibration_sentences(page))
+    return Section("calibration", "Calibration", sentences, figures, f"{note} {BEST}", tables)
+
+
+def _calibration_sentences(page: TaskPage) -> Iterator[str]:
+    others = {dataset.name for dataset in page.datasets if dataset.family == OTHER}
+    for name, other in product(page.backbones, (False, True)):
+        errors = {
+            setting: [
+                s.value for s in page.scores
+                if (s.backbone, task_setting(s)) == (name, setting) and s.domain and (s.domain in others) == other
+            ]
+            for setting in (ECE, SCALED_ECE)
+        }  # fmt: skip
+        if errors[ECE]:
+            before, after = (100 * sum(of) / len(of) for of in errors.values())
+            sets = f"data set{'s' if len(errors[ECE]) > 1 else ''}"
+            of = f"{len(errors[ECE])} other {sets}" if other else f"{len(errors[ECE])} of the paper's data sets"
+            yield f"{name}: expected calibration error {before:.2f}% over {of}, {after:.2f}% after scaling."
+    titles = {dataset.name: dataset.title for dataset in page.datasets}
+    yield from temperature_sentences([f"{titles[fit.dataset]} ({fit.backbone})" for fit in page.fits if fit.unbounded])
+
+
+SECTION = PageSection("tasks", 30, build)

@@ -1,0 +1,70 @@
+"""Every setting against accuracy on ImageNet."""
+
+from unseen.metrics.correlation import LEAST_DRAWN
+from unseen.papers.transfer import IMAGENET
+from unseen.report.core.discover import PageSection
+from unseen.report.core.model import Figure, Section, Series
+from unseen.report.tasks.section_parts import PUBLISHED, SELF_SUPERVISED, percent_ticks
+from unseen.report.tasks.tables import correlation_tables, minus
+from unseen.studies.tasks.page_data import OTHER, Average, TaskPage
+
+
+def build(page: TaskPage) -> Section | None:
+    """Every setting against accuracy on ImageNet, over the first table's models, on logit axes."""
+    if all(dataset.family == OTHER for dataset in page.datasets):
+        return None  # correlations of the paper's models, on the paper's data sets: nothing of this run
+    table = page.correlations[0]
+    base = next((average for average in table.averages if average.setting == IMAGENET), None)
+    if base is None:
+        return None
+    known = {pair.second: pair.correlation for pair in table.pairs if pair.first == IMAGENET}
+    figures = [
+        _scatter(page, base, average, f"{average.title} (r {minus(known[average.setting].pearson.value)})")
+        for average in table.averages
+        if average.setting in known
+    ]
+    strongest = max(known, key=lambda name: abs(known[name].pearson.value))
+    title = next(average.title for average in table.averages if average.setting == strongest)
+    found = known[strongest].pearson
+    sentence = (
+        f"Over {known[strongest].n} models, accuracy on ImageNet goes most closely with {title}: Pearson’s "
+        f"{minus(found.value)} ({minus(found.low)} to {minus(found.high)})."
+    )
+    note = (
+        "Each value is the mean of logits over data sets; accuracy on ImageNet is from the models' own papers. Of "
+        "calibration errors less is better, so that a negative coefficient with accuracy is the good one. "
+        f"Intervals are by Fisher's z, and of Pearson's, from {LEAST_DRAWN} models on, also over draws of models with "
+        "replacement."
+    )
+    tables = [table for each in page.correlations for table in correlation_tables(each)]
+    return Section("correlations", "Against ImageNet", [sentence], figures, note, tables)
+
+
+def _scatter(page: TaskPage, base: Average, average: Average, title: str) -> Figure:
+    groups: dict[tuple[str, int], list[str]] = {}
+    for name in average.values:
+        if name in base.values:
+            groups.setdefault(PUBLISHED.get(name, SELF_SUPERVISED), []).append(name)
+    series = [
+        Series(
+            group, [base.values[name] for name in names], [average.values[name] for name in names], colour, group,
+            mode="markers", hover=list(names),
+        )
+        for (group, colour), names in groups.items()
+    ]  # fmt: skip
+    shared = next((other for other in page.averages if other.setting == average.setting), None)
+    top1 = next((other.values for other in page.averages if other.setting == IMAGENET), {})
+    if shared is not None and list(shared.datasets) == list(average.datasets):
+        for name in page.backbones:
+            if name in shared.values and name in top1:
+                series.append(
+                    Series(
+                        name, [top1[name]], [shared.values[name]], strong=True, mode="markers", hover=[name],
+                        backbone=name,
+                    )
+                )  # fmt: skip
+    x, y = ([value for line in series for value in getattr(line, axis)] for axis in ("x", "y"))
+    return Figure(title, "ImageNet (%)", average.title, series, percent_ticks(x), percent_ticks(y))
+
+
+SECTION = PageSection("tasks", 40, build)

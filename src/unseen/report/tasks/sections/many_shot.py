@@ -1,0 +1,69 @@
+"""Many-shot: linear probes and fine-tuning by data set."""
+
+from collections.abc import Iterator
+
+from unseen.papers.transfer import FINETUNED, LINEAR, task_setting
+from unseen.report.core.discover import PageSection
+from unseen.report.core.model import Figure, Section, Series
+from unseen.report.tasks.section_parts import BEST
+from unseen.report.tasks.tables import score_tables
+from unseen.studies.tasks.page_data import TaskPage
+
+MANY_SHOT = {LINEAR: "", FINETUNED: ", fine-tuned"}
+"""What a backbone's name is followed by in figures."""
+
+
+def build(page: TaskPage) -> Section | None:
+    """Scores of linear probes and of fine-tuning by data set, and what is to be said of their fits."""
+    own_scores = {(s.backbone, s.domain, task_setting(s)): s for s in page.scores if not s.published}
+    scores = {key: score for key, score in own_scores.items() if key[2] in MANY_SHOT}
+    own = {name for _, name, _ in scores}
+    places = [dataset for dataset in page.datasets if dataset.name in own]
+    if not places:
+        return None
+    series = []
+    for variant, (setting, added) in enumerate(MANY_SHOT.items()):
+        for name in page.backbones:
+            found = [scores.get((name, dataset.name, setting)) for dataset in places]
+            if any(found):
+                series.append(
+                    Series(
+                        f"{name}{added}", list(map(float, range(len(places)))),
+                        [100 * s.value if s else None for s in found], strong=True, mode="markers", backbone=name,
+                        variant=variant,
+                        hover=[
+                            f"{name}{added}, {dataset.title}: {100 * s.value:.2f}% {s.metric}" if s else ""
+                            for dataset, s in zip(places, found, strict=True)
+                        ],
+                    )
+                )  # fmt: skip
+    ticks = tuple((float(place), dataset.title) for place, dataset in enumerate(places))
+    figure = Figure("", "", "Test score (%)", series, ticks)
+    note = (
+        "Scores are top-1, mean per-class accuracy or 11-point mean average precision, as is usual for each data set. "
+        "Linear probe: logistic regression on features as they are; the ℓ2 constant is the best of 45 on validation "
+        "data, and the fit that is scored is on training and validation data. Fine-tuned: the whole network, trained "
+        "with the best setting of a grid on validation data. The paper's appendix prints no such scores."
+    )
+    alone = () if any(score.shots is not None for score in page.scores) else page.notes
+    sentences = [*fit_sentences(page), *alone]
+    tables = score_tables(page, (LINEAR, FINETUNED))
+    return Section("many-shot", "Many-shot", sentences, [figure], f"{note} {BEST}", tables)
+
+
+def fit_sentences(page: TaskPage) -> Iterator[str]:
+    """Whether a constant is at an end of the grid, and whether fits reached their optimum."""
+    titles = {dataset.name: dataset.title for dataset in page.datasets}
+    for edge in ("weakest", "strongest"):
+        at = [f"{titles[fit.dataset]} ({fit.backbone})" for fit in page.fits if fit.edge == edge]
+        if at:
+            word = edge.replace("est", "er")
+            yield f"The constant chosen is the {edge} of the grid on {', '.join(at)}: a {word} one may be better."
+    stopped = [f"{titles[fit.dataset]} ({fit.backbone}: {fit.stopped})" for fit in page.fits if fit.stopped]
+    if stopped:
+        yield f"Fits that did not reach their optimum: {', '.join(stopped)}."
+    elif page.fits:
+        yield "Every fit reached its optimum."
+
+
+SECTION = PageSection("tasks", 10, build)

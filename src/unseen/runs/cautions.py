@@ -1,0 +1,42 @@
+"""Why it is not fair to compare a backbone with others: codes with arguments in `run.json`, a few words on pages."""
+
+from dataclasses import dataclass
+
+from unseen.papers.leaderboard import OTHER_SIZE
+from unseen.runs.notices import Argument
+
+PHRASES = {
+    "told": "{text}",
+    "trained-with": "trained with {data}",
+    "trained-with-imagenet-21k": "trained with ImageNet-21K, which has the concepts of the levels",
+    "trained-with-web": "trained with web data",
+    "trained-with-unknown": "trained with unknown data: check that it saw IN-1K alone",
+    "image-size": "images of {size} pixels",
+    "squashed": "preprocessing other than the paper's (both sides to {resize}, {interpolation})",
+    "resized": "preprocessing other than the paper's (shortest side to {resize}, {interpolation})",
+    "not-resized": "preprocessing other than the paper's (not resized)",
+    "network-size": OTHER_SIZE,
+    "layer": "features of the layer {layer}",
+    "pooling": "pooling {pool}, not the class token",
+    "blurred-faces": "IN-1K with blurred faces",
+    "own-draw": "own draw of test images",
+    "unknown-images": "features do not say which images they are of",
+    "similar-images": "slightly other numbers of images",
+}
+
+
+@dataclass(frozen=True)
+class Caution:
+    """One reason; `code` is a key of `PHRASES`, and `arguments` fill its gaps."""
+
+    code: str
+    arguments: tuple[tuple[str, Argument], ...] = ()
+
+    @property
+    def text(self) -> str:
+        return PHRASES[self.code].format(**dict(self.arguments))
+
+
+def caution(code: str, **arguments: Argument) -> Caution:
+    """A caution with its arguments by name."""
+    return Caution(code, tuple(sorted(arguments.items())))

@@ -1,0 +1,164 @@
+"""JSON files of a run as typed records: the one way in, which names the file and the key of whatever is wrong.
+
+A record is a frozen dataclass, and the types of its fields are its schema: what a file has must have these types, and
+there must be no other keys. Bytes are kept in base64.
+"""
+
+import json
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import MISSING, asdict, fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from unseen.errors import UserError, did_you_mean
+
+HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+NAMES = {
+    str: "text",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    NoneType: "null",
+    bytes: "base64",
+}
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file; a file that is cut off, is no JSON or is nested too deeply is an error."""
+    try:
+        content = path.read_bytes()
+        record = json.loads(content)
+        if HALF.search(content):  # of a character, which JSON lets through and no file can be written with
+            json.dumps(record, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path}: damaged ({_cause(error)}); restore it from a copy, or make the run again") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+    if not isinstance(record, dict):
+        raise UserError(f"{path}: damaged (it has no keys); restore it from a copy, or make the run again")
+    return record
+
+
+def _cause(error: ValueError | RecursionError) -> str:
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
+def json_bytes(record: Mapping[str, Any]) -> bytes:
+    """A record in JSON, as `typed` reads it back."""
+    return json.dumps(record, indent=1, ensure_ascii=False, default=_encoded).encode()
+
+
+def _encoded(value: bytes | range) -> str | list[int]:
+    return b64encode(value).decode() if isinstance(value, bytes) else list(value)
+
+
+def plain(record: Any, without: Collection[str] = ()) -> dict[str, Any]:
+    """A dataclass as what JSON has."""
+    bare: dict[str, Any] = json.loads(json_bytes({k: v for k, v in asdict(record).items() if k not in without}))
+    return bare
+
+
+def typed_fields(
+    record: Mapping[str, Any], cls: Any, where: str, *, without: Collection[str] = (), defaults: bool = False
+) -> dict[str, Any]:
+    """The fields of a dataclass, each with the type that it must have.
+
+    Args:
+        where: the file, and the key in it, for errors.
+        without: fields that are not in the record.
+        defaults: whether a field that has a default may be missing, as in records of earlier versions.
+    """
+    hints = _hints(cls)
+    wanted = {field.name: field for field in fields(cls) if field.name not in without}
+    for key in record:
+        if key not in wanted:
+            raise UserError(f"{where}: unknown key '{key}'{did_you_mean(key, wanted)}; update unseen if it is newer")
+    found = {}
+    for name, field in wanted.items():
+        if name in record:
+            found[name] = typed(record[name], hints[name], f"{where}, {name}", defaults=defaults)
+        elif not defaults or field.default is field.default_factory is MISSING:
+            raise UserError(f"{where}: the key '{name}' is missing")
+    return found
+
+
+@cache
+def _hints(cls: Hashable) -> dict[str, Any]:
+    return get_type_hints(cls)
+
+
+def typed(value: Any, hint: Any, where: str, *, defaults: bool = False) -> Any:
+    """A value of JSON as one of a type: a dataclass, a sequence, a mapping, a choice, or a plain value."""
+    if is_dataclass(hint) and isinstance(hint, type):
+        return hint(**typed_fields(_mapping(value, where), hint, where, defaults=defaults))
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in {Union, UnionType}:
+        return _one_of(value, arguments, where, defaults=defaults)
+    if origin is not None and origin is not Literal and issubclass(origin, Mapping):
+        items = _mapping(value, where).items()
+        return {key: typed(each, arguments[1], f"{where}, {key}", defaults=defaults) for key, each in items}
+    if origin is not None and origin is not Literal:
+        return _items(value, origin, arguments, where, defaults=defaults)
+    if origin is Literal and value not in arguments:
+        raise _wrong(value, f"one of {', '.join(map(str, arguments))}", where)
+    return value if hint is Any or origin is Literal else _scalar(value, hint, where)
+
+
+def _mapping(value: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise _wrong(value, "keys and values", where)
+    return value
+
+
+def _one_of(value: Any, hints: Sequence[Any], where: str, *, defaults: bool) -> Any:
+    """A value of the first type that it has; errors are those of the only type that it could have been."""
+    if value is None and NoneType in hints:
+        return None
+    others = [hint for hint in hints if hint is not NoneType]
+    if len(others) == 1:
+        return typed(value, others[0], where, defaults=defaults)
+    for hint in others:
+        try:
+            return typed(value, hint, where, defaults=defaults)
+        except UserError:
+            continue
+    raise _wrong(value, " or ".join(NAMES.get(hint, "a list") for hint in others), where)
+
+
+def _items(value: Any, origin: type[Any], hints: Sequence[Any], where: str, *, defaults: bool) -> Any:
+    if not isinstance(value, list):
+        raise _wrong(value, "a list", where)
+    if origin is tuple and hints[-1] is not ...:
+        if len(value) != len(hints):
+            raise _wrong(value, f"a list of {len(hints)}", where)
+        each = hints
+    else:
+        each = [hints[0]] * len(value)
+    items = [
+        typed(item, hint, f"{where}, item {number}", defaults=defaults)
+        for number, (item, hint) in enumerate(zip(value, each, strict=True), 1)
+    ]
+    return tuple(items) if origin is tuple else items
+
+
+def _scalar(value: Any, hint: type[Any], where: str) -> Any:
+    if hint is bytes and isinstance(value, str):
+        try:
+            return b64decode(value, validate=True)
+        except ValueError:
+            raise _wrong(value, NAMES[bytes], where) from None
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
+        raise _wrong(value, NAMES.get(hint, hint.__name__), where)
+    return value
+
+
+def _wrong(value: Any, wanted: str, where: str) -> UserError:
+    shown = json.dumps(value) if not isinstance(value, dict | list) else "a list"
+    shown = "keys and values" if isinstance(value, dict) else shown
+    return UserError(f"{where}: must be {wanted}, not {shown[:60]}")

@@ -1,0 +1,153 @@
+"""What a run says of itself, for a reader: label → text. These texts are neither compared nor read back."""
+
+from collections.abc import Iterator, Mapping
+
+from unseen.features.about import BackboneAbout
+from unseen.images.releases import RELEASES
+from unseen.images.transform import NORMALISATIONS, Transform
+from unseen.runs.data import RunData, Written
+from unseen.runs.setup import SHORT, Extraction, FeatureKey, ImagesUsed, LevelsUsed, ProtocolUsed, Setting, SplitsUsed
+
+
+def provenance(data: RunData) -> dict[str, str]:
+    """Where the numbers of a run come from, in the order of the page; of several runs, each under its name."""
+    if data.parts:
+        return {f"{name}: {label}": text for name, part in data.parts for label, text in provenance(part).items()}
+    return {**dict(_decided(data)), **_not_in(data.remarks, dict(_decided(data))), **_written(data.written)}
+
+
+def _not_in(remarks: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
+    return {label: text for label, text in remarks.items() if label not in known}
+
+
+def _decided(data: RunData) -> Iterator[tuple[str, str]]:
+    for protocol in data.protocols:
+        first = protocol.probe == data.protocols[0].probe
+        yield ("protocol" if first else f"protocol of {protocol.probe}"), protocol_text(protocol)
+    if data.seeds:
+        yield "seeds", ", ".join(map(str, data.seeds))
+    if data.levels:
+        yield "levels", levels_text(data.levels)
+    for images in data.images:
+        yield _images(images)
+    if data.splits:
+        yield "splits", _splits(data.splits)
+    for backbone in data.backbones:
+        if backbone.features and (text := extraction_text(backbone.features)):
+            yield f"backbone {backbone.name}", text
+        if backbone.finetuning:
+            yield f"fine-tuning of {backbone.name}", _backbone_text(backbone.finetuning)
+    for features in data.features:
+        yield f"features of {features.domain} by {features.backbone}", _features(features)
+    for domain in data.domains:
+        if data.study == "tasks":
+            yield f"images taken of {domain.name}", limit_text(domain.limit)
+        if domain.licence:
+            yield f"licence of {domain.name}", domain.licence
+
+
+def _written(written: Written | None) -> dict[str, str]:
+    if written is None:
+        return {}
+    changed = f", last changed {_date(written.last)}" if written.last != written.first else ""
+    return {
+        "versions": ", ".join(f"{package} {version}" for package, version in written.versions.items()),
+        "device": written.device or "not known",
+        "date": f"{_date(written.first)}{changed}",
+    }
+
+
+def _date(moment: str) -> str:
+    """`2026-11-16 02:05 UTC` of ISO 8601."""
+    return f"{moment[:16].replace('T', ' ')} UTC"
+
+
+def protocol_text(protocol: ProtocolUsed) -> str:
+    """A protocol in a line, with the settings that readers ask for first."""
+    known = protocol.settings
+    if known.keys() >= {"trials", "epochs"}:
+        size = known.get("round_size")
+        order = "" if size is None else ", one trial at a time" if size == 1 else f", rounds of {size} trials"
+        return f"{protocol.name}: {known['trials']} trials of {known['epochs']} epochs{order}"
+    if known.keys() >= {"steps", "weakest", "strongest", "max_iterations"}:
+        folds = f"{known.get('folds')} folds of the test data"
+        where = "validation data" if known.get("temperature") == "validation" else folds
+        return (
+            f"{protocol.name}: {known['steps']} constants from {_number(known['weakest'])} to "
+            f"{_number(known['strongest'])}, at most {known['max_iterations']} iterations each, "
+            f"temperature from {where}"
+        )
+    settings = ", ".join(f"{name} {_number(value)}" for name, value in known.items())
+    return f"{protocol.name}: {settings}" if settings else protocol.name
+
+
+def _number(value: Setting) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def levels_text(levels: LevelsUsed) -> str:
+    return f"{levels.name}, {levels.hash}"
+
+
+def limit_text(limit: int | None) -> str:
+    """How much of a data set was taken."""
+    return f"at most {limit} images of each class in every split" if limit else "all images"
+
+
+def _images(images: ImagesUsed) -> tuple[str, str]:
+    if images.hash:
+        pixels = f", pixels {images.fingerprint[:SHORT]}" if images.fingerprint else ""
+        return f"images of {images.domain}", f"sha256:{images.hash}{pixels}"
+    names = {release.code: release.name for release in RELEASES}
+    count = "an unknown number" if images.images is None else f"{images.images:,}"
+    text = names.get(images.release or "", f"{count} images of no release that is known")
+    return ("images of the levels" if images.pool else f"{images.split} images of {images.domain}"), text
+
+
+def _splits(splits: SplitsUsed) -> str:
+    if splits.file is not None:
+        return f"{splits.file}, {(splits.hash or '')[:SHORT]}"
+    most = f"at most {splits.max_train} training images a concept"
+    if splits.seed is None:
+        return f"regrouped, {most}"
+    return f"drawn with seed {splits.seed}: {splits.test} test and {most}"
+
+
+def _features(features: FeatureKey) -> str:
+    return ", ".join(
+        f"{features.files[split]}, {key}" if split in features.files else key for split, key in features.keys.items()
+    )
+
+
+def extraction_text(extraction: Extraction) -> str:
+    """What decided a backbone's features, in a line, as far as it is known."""
+    parts = [
+        (True, _backbone_text(extraction.backbone)),
+        (extraction.precision, f"{extraction.precision} precision"),
+        (extraction.fast, "fast decoding"),
+        (extraction.exif, "EXIF orientation"),
+    ]
+    return ", ".join(text for holds, text in parts if holds and text)
+
+
+def _backbone_text(backbone: BackboneAbout) -> str:
+    parts = [
+        (backbone.weights, backbone.weights),
+        (backbone.digest is not None, f"tensors {(backbone.digest or '')[:SHORT] or 'none'}"),
+        (backbone.layer, f"layer {backbone.layer}"),
+        (backbone.pool, f"pooling {backbone.pool}"),
+        (backbone.transform, backbone.transform and transform_text(backbone.transform)),
+    ]
+    return ", ".join(str(text) for holds, text in parts if holds)
+
+
+def transform_text(transform: Transform) -> str:
+    """What is done to images; the normalisation where it is not by ImageNet's mean and deviation, as it mostly is."""
+    sides = "both sides" if transform.squash else "shortest side"
+    resize = f"{sides} to {transform.resize}, {transform.interpolation}" if transform.resize else "not resized"
+    text = f"{resize}, crop {transform.size}"
+    given = transform.mean, transform.std
+    if given == NORMALISATIONS["imagenet"]:
+        return text
+    name = next((name for name, numbers in NORMALISATIONS.items() if numbers == given), given)
+    return f"{text}, normalisation {name}"

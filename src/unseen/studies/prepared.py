@@ -1,0 +1,37 @@
+"""Probes of features as the jobs of a study."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from unseen.probes.probe import FeatureJob
+from unseen.runs.data import RunData
+from unseen.studies.probing import FeaturePair, estimate, run
+from unseen.studies.study import Prepared
+
+J = TypeVar("J", bound=FeatureJob)
+
+
+def prepared_probes(
+    data: RunData,
+    jobs: Sequence[J],
+    pairs: Sequence[FeaturePair],
+    *,
+    write_beside: Callable[[Path], None] = lambda folder: None,
+    replaces: bool = False,
+) -> Prepared[J]:
+    """Jobs on features that are there, with what runs them and tells how long they take.
+
+    Args:
+        data: what is written of the run, without its scores.
+        pairs: the features.
+        write_beside, replaces: as of `Prepared`.
+    """
+
+    def work(jobs: Sequence[J], results: Path, workers: int) -> Iterator[J]:
+        return run(jobs, pairs, results, workers=workers)
+
+    def seconds(jobs: Sequence[J], results: Path, workers: int) -> float:
+        return estimate(jobs, pairs, results, workers)
+
+    return Prepared(data, jobs, work, seconds, write_beside, replaces=replaces)

@@ -1,0 +1,95 @@
+"""A run folder with anything in it is read, or is one sentence that names the file and the key."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_record import FULL, rewrite
+
+from unseen.errors import UserError
+from unseen.runs.provenance import provenance
+from unseen.runs.record import FORMAT, RUN, read_record, read_run, write_run
+from unseen.runs.results import RESULTS, read_result
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": FORMAT + 1}, f"of format {FORMAT + 1}, which this version of unseen does not know; update unseen"),
+        ({"format": None}, "of format None"),
+        ({"told": [{"code": "new", "arguments": [], "domain": "", "runs": []}]}, "unknown to this version (new)"),
+        ({"told": [{"code": "few-images", "arguments": [], "domain": "", "runs": []}]}, "lacks 'of'"),
+        ({"told": [{"code": "few-images"}]}, "run.json, told, item 1: the key 'arguments' is missing"),
+        ({"title": None}, "run.json: the key 'title' is missing"),
+        ({"titel": "t"}, "run.json: unknown key 'titel'; did you mean title"),
+        ({"levels": {"name": "x", "hash": 7}}, "run.json, levels, hash: must be text, not 7"),
+        ({"seeds": [0, "1"]}, 'run.json, seeds, item 2: must be a whole number, not "1"'),
+        ({"study": "dreams"}, 'run.json, study: must be one of concepts, tasks, shifts, probe, not "dreams"'),
+        ({"keys": "k"}, 'run.json, keys: must be a list, not "k"'),
+        ({"domains": []}, "no domains"),
+    ],
+)
+def test_what_cannot_be_read_is_named(tmp_path: Path, changes: dict[str, object], message: str) -> None:
+    write_run(tmp_path, FULL, ["k"])
+    rewrite(tmp_path, **changes)
+    with pytest.raises(UserError) as raised:
+        read_record(tmp_path)
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "7", "[" * 100_000, '{"format": 3, "title": "\\ud800"}', "\x00"])
+def test_a_file_that_is_no_record_is_one_sentence(tmp_path: Path, content: str) -> None:
+    (tmp_path / RUN).write_text(content)
+    with pytest.raises(UserError, match=r"run\.json: damaged"):
+        read_record(tmp_path)
+
+
+def replaced(record: Any, path: list[int], value: Any) -> Any:
+    """A record with another value somewhere inside, wherever the numbers lead."""
+    if not path or not isinstance(record, dict | list) or not record:
+        return value
+    keys = sorted(record) if isinstance(record, dict) else range(len(record))
+    key = keys[path[0] % len(keys)]
+    new = dict(record) if isinstance(record, dict) else list(record)
+    new[key] = replaced(record[key], path[1:], value)
+    return new
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_run(tmp_path, FULL, ["k"])
+    return tmp_path
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(path=st.lists(st.integers(0, 40), min_size=1, max_size=5), value=JSON, format_=st.sampled_from([1, 2, FORMAT]))
+def test_a_changed_record_is_read_or_refused_in_a_sentence(
+    folder: Path, path: list[int], value: Any, format_: int
+) -> None:
+    place = folder / "changed"
+    place.mkdir(exist_ok=True)
+    record = json.loads((folder / RUN).read_text()) | {"format": format_}
+    (place / RUN).write_text(json.dumps(replaced(record, path, value)))
+    try:
+        data = read_run(place)
+    except UserError as error:
+        assert RUN in str(error)
+    else:
+        assert isinstance(provenance(data), dict)
+        assert isinstance(data.notices, list)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "[" * 100_000, "{}", '{"key": "k", "job": 1}'])
+def test_a_damaged_result_counts_as_none(folder: Path, content: str) -> None:
+    (folder / RESULTS).mkdir()
+    (folder / RESULTS / "k.json").write_text(content)
+    assert read_result(folder / RESULTS, "k") is None
