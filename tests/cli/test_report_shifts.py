@@ -27,9 +27,8 @@ def test_a_run_of_shifts_has_accuracies_and_the_fits_that_its_test_sets_tell(
     page, table = tmp_path / "page.html", tmp_path / "table.csv"
     answer = unseen("report", run, "--out", page, "--table", table)
     assert answer.code == 0
-    assert [line.split()[:2] for line in answer.out.splitlines() if line.startswith(("imagenet-r ", "imagenet-sketch "))] == [
-        ["imagenet-r", "6"], ["imagenet-sketch", "6"],
-    ]  # fmt: skip
+    lines = [line.split() for line in answer.out.splitlines() if line.startswith(("imagenet-r ", "imagenet-sketch "))]
+    assert [line[:2] for line in lines] == [["imagenet-r", "6"], ["imagenet-sketch", "6"]]
     frame, accuracies = pd.read_csv(table), pd.read_csv(run / "accuracies.csv")
     assert frame[["model", "val", "imagenet-r"]].equals(accuracies[["model", "val", "imagenet-r"]])
     html = page.read_text()

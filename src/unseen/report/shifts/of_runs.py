@@ -6,6 +6,7 @@ from pathlib import Path
 
 from unseen.report.shifts.files import study_page
 from unseen.report.shifts.page_data import ShiftPage
+from unseen.runs.provenance import provenance
 from unseen.runs.record import read_results, read_run
 from unseen.studies.shifts.of_runs import RunFits, fit_chosen, fit_runs, table_of_runs
 
@@ -23,7 +24,7 @@ def page_of_runs(folders: Sequence[Path], id_sets: Sequence[str] = (), ood_sets:
     if not fits.studies:
         return ShiftPage(
             title=runs.data.title, id_sets=(), scale="logit", groups=(), panels=(), group_scores=(),
-            notes=tuple(told), provenance={"Runs": places, **runs.data.provenance}, accuracies=runs,
+            notes=tuple(told), provenance={"Runs": places, **provenance(runs.data)}, accuracies=runs,
         )  # fmt: skip
     first, *others = fits.studies
     for study in others:
@@ -34,7 +35,7 @@ def page_of_runs(folders: Sequence[Path], id_sets: Sequence[str] = (), ood_sets:
         page,
         title=runs.data.title,
         notes=(*told, *page.notes),
-        provenance={**page.provenance, "Fitted on": _fitted_on(fits), **runs.data.provenance},
+        provenance={**page.provenance, "Fitted on": _fitted_on(fits), **provenance(runs.data)},
         accuracies=runs,
     )
 
