@@ -62,7 +62,7 @@ def write_shift_run(
         backbones=[Backbone(model, (groups or {}).get(model, ""), classifier=model) for model in accuracy],
         baseline=next(iter(accuracy)),
         features=[FeatureKey(*pair, {"test": job_key(job)}) for pair, job in jobs.items()],
-        images=[ImagesUsed("val", "test", images=IMAGES, hash="names", fingerprint="pixels")],
+        images=[ImagesUsed("val", "test", 1000)],
         study="shifts",
     )
     extend_run(folder, data, [job_key(job) for job in jobs.values()])
