@@ -18,8 +18,8 @@ from unseen.probes.protocol import LogisticProtocol, Setting
 if TYPE_CHECKING:
     from torch import Tensor
 
-Input = Literal["vectors", "images"]
-"""What a probe is fitted to: a feature vector per image with its class, or images themselves."""
+Input = Literal["vectors", "patches", "images"]
+"""What a probe is fitted to: a feature vector per image with its class, features of patches with maps, or images."""
 
 Numbers = Literal["float32", "float16", "tf32"]
 """Types of numbers that are multiplied; the last is the short form of float32 on a GPU."""
