@@ -1,22 +1,26 @@
 """`unseen report`: the page of runs, of one study or across axes, and the paired comparison of two backbones."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.across_axes import write_axes
+from unseen.cli.across_axes import print_axes
 from unseen.cli.modes import refuse_options
-from unseen.cli.paired_comparison import compare as compare_pair
-from unseen.cli.running import REPORT, write_page
-from unseen.cli.task_results import write_task_results
+from unseen.cli.output import console
+from unseen.cli.paired_comparison import one_number_of_shots, print_comparison
+from unseen.cli.running import REPORT, print_scores
+from unseen.cli.task_results import print_task_results
 from unseen.errors import UserError
 
+if TYPE_CHECKING:
+    from unseen.report.of_runs import Reported
+
 ACROSS, COMPARISON = "Across axes", "Comparison of two backbones"
-ONE_STUDY = ("runs", "out", "table", "open_")
-SEVERAL = ("runs", "shifts", "published", "axes", "out", "open_")
-PAIR = ("runs", "compare", "shots", "table")
+EVERY = ("runs", "out", "export", "open_")
+ONE_STUDY = (*EVERY, "table")
+SEVERAL = (*EVERY, "shifts", "published", "axes")
+PAIR = (*EVERY, "compare", "shots", "table")
 
 
 def report(
@@ -26,6 +30,12 @@ def report(
     ] = None,
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path(REPORT),
     table: Annotated[Path | None, typer.Option(help="Also write a table: .csv, .parquet, .md or .tex.")] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Also write every table of the page as CSV and every figure as SVG and PNG into it."
+        ),
+    ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     shifts: Annotated[
         Path | None,
@@ -46,7 +56,7 @@ def report(
         tuple[str, str] | None,
         typer.Option(
             metavar="A B",
-            help="Print the paired comparison of these backbones, by their names in the runs, instead of a page.",
+            help="Compare these backbones image by image, by their names in the runs: printed, and first on the page.",
             rich_help_panel=COMPARISON,
         ),
     ] = None,
@@ -59,43 +69,41 @@ def report(
     Runs of one study make its page. Runs of several studies, or with --shifts or --published, make the page across
     axes: ranks, correlations and strengths of the same backbones, which are matched by name.
     """
+    from unseen.report.core.export import export_page
+    from unseen.report.core.render import write_page
+    from unseen.report.of_runs import have_several_studies, report_on
+
     folders = runs or []
     across = "--shifts" if shifts else "--published" if published else "--axes" if axes else ""
     if not folders and (compare or not (shifts or published)):
         raise UserError("say which runs: their folders, or --published for the papers' models alone")
-    if not across and not compare and _have_several_studies(folders):
+    if not across and not compare and have_several_studies(folders):
         across = "runs of several studies"
     modes = {"": ONE_STUDY, "--compare": PAIR, **({across: SEVERAL} if across else {"--axes": SEVERAL})}
     refuse_options(context, modes, "--compare" if compare else across)
-    if compare is not None:
-        compare_pair(folders, *compare, shots=shots, table=table)
-        return
-    if across:
-        write_axes(folders, shifts, published=published, out=out)
-    else:
-        _write_page(folders, out, table)
+    if out.suffix != ".html":
+        raise UserError(f"{out}: the page is written as .html")
+    number = one_number_of_shots(shots)
+    found = report_on(folders, shifts=shifts, published=published, axes=axes, compare=compare, shots=number)
+    write_page(found.page, out)
+    _print(found, table)
+    console().print(f"\nReport: {out}")
+    if export:
+        console().print(f"{len(export_page(found.page, export))} tables and figures: {export}")
     if open_:
         typer.launch(str(out.resolve()))
 
 
-def _have_several_studies(runs: Sequence[Path]) -> bool:
-    from unseen.runs.record import read_run
-    from unseen.studies.axes.sources import refuse_fit
+def _print(found: "Reported", table: Path | None) -> None:
+    """What a page says, in short, and the table that was asked for."""
+    from unseen.runs.data import RunData
+    from unseen.studies.axes.page_data import AxesPage
 
-    for run in runs:
-        refuse_fit(run)
-    # Features that were probed alone go on the page of concepts.
-    return len({read_run(run).study == "tasks" for run in runs}) > 1
-
-
-def _write_page(runs: Sequence[Path], out: Path, table: Path | None) -> None:
-    from unseen.runs.merge import merge_runs
-    from unseen.runs.record import read_run
-    from unseen.studies.tasks.results import page_of_runs
-
-    named = [(run.resolve().name, read_run(run)) for run in runs]
-    data = merge_runs(named)
-    if data.study == "tasks":
-        write_task_results(page_of_runs(runs, named), out, table)
+    if found.pair is not None:
+        print_comparison(found.pair, table)
+    elif isinstance(found.source, AxesPage):
+        print_axes(found.source)
+    elif isinstance(found.source, RunData):
+        print_scores(found.source, table)
     else:
-        write_page(data, out, table)
+        print_task_results(found.source, table)
