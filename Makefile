@@ -3,14 +3,22 @@ PYTHON ?= python3
 BIN := .venv/bin
 OUT ?= unseen-demo
 
-.PHONY: test demo clean
+.PHONY: test lint types tests demo clean
 
 test: .venv/ready
+	@$(MAKE) --no-print-directory --jobs 2 lint types tests
+
+lint:
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
 	$(BIN)/lint-imports
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
+
+types:
+	$(BIN)/mypy
+
+# Files marked long start first, so that no core is left alone with one of them.
+tests:
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 demo: .venv/ready
 	$(BIN)/unseen demo --out $(OUT)

@@ -19,7 +19,7 @@ from torch import nn
 
 from machine import describe, timed
 from unseen.probes.finetuning import train as finetune
-from unseen.probes.finetuning.train import FinetuneProtocol
+from unseen.probes.finetuning.protocol import FinetuneProtocol
 
 BATCH, CLASSES = 64, 10
 NETS = (

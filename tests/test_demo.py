@@ -14,13 +14,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from unseen.backbones.tiny_cnn import load
 from unseen.demo.backbones import BACKBONES, extract, folded
-from unseen.demo.drawings import concepts, demo_levels, domains, drawings, drawn_order, seen_concepts
-from unseen.demo.network import load
+from unseen.demo.drawings import demo_levels, domains, drawings
 from unseen.demo.study import extract_missing, missing_features
 from unseen.demo.train import seen_images
 from unseen.features.readers import read_features
 from unseen.files import read_table
+from unseen.images.drawings import concepts, drawn_order, seen_concepts
 from unseen.ontology.wordnet import wordnet
 
 ROOT = Path(__file__).parents[1]

@@ -20,13 +20,14 @@ from typer.testing import CliRunner, Result
 import unseen.demo.form
 from unseen.backbones.load import load_backbone
 from unseen.cli.main import app
-from unseen.demo.drawings import concepts, drawings
+from unseen.demo.drawings import drawings
 from unseen.demo.form import SHORT
 from unseen.demo.imagenet_levels import imagenet_domains, imagenet_levels, seen_concepts, under_seen
 from unseen.demo.imagenet_study import extract_missing, find_backbone, missing_features
 from unseen.demo.page_data import on_paper
 from unseen.errors import UserError
 from unseen.features.readers import read_features
+from unseen.images.drawings import concepts
 from unseen.ontology.wordnet import wordnet
 
 BACKBONE = """

@@ -4,13 +4,17 @@ import csv
 import json
 import subprocess
 import sys
+from base64 import b64encode
 from pathlib import Path
 
 import numpy as np
 import pytest
+from axis_folders import write_task_run
+from run_folders import write_concept_run
 
 from unseen.errors import UserError
 from unseen.extras import MissingExtraError, naming_extras
+from unseen.runs.data import Backbone
 
 LEFT_OUT = ("torch", "optuna", "safetensors", "torchvision", "timm")
 WITHOUT = f"""
@@ -102,6 +106,48 @@ def test_what_needs_torch_says_so_in_one_sentence(tmp_path: Path) -> None:
     assert all("pip install 'unseen[torch]'" in line for line in lines), said
 
 
+def test_folders_of_runs_are_read_without_torch(tmp_path: Path) -> None:
+    write_runs(tmp_path)
+    commands = (
+        "report concepts --out concepts.html --table scores.csv",
+        "report tasks --out tasks.html",
+        "report concepts tasks --out axes.html",
+        "report concepts --compare a b",
+        "leaderboard concepts --out leaderboard.html",
+    )
+    codes, said = run_without_torch(tmp_path, *commands)
+    assert dict(zip(commands, codes, strict=True)) == dict.fromkeys(commands, 0), said
+    calls = f"""{WITHOUT}
+import unseen
+from pathlib import Path
+from unseen.api.run import Run
+run = Run(Path("concepts"))
+pages = [run.report("a.html"), unseen.report("tasks", "b.html"), unseen.report(["concepts", "tasks"], "c.html")]
+print(json.dumps([len(run.scores()), len(run.compare("a", "b")), len(unseen.leaderboard("concepts").entries),
+                  sum(page.is_file() for page in pages)]))
+"""
+    answer = subprocess.run([sys.executable, "-c", calls], cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    assert json.loads(answer.stdout) == [2 * 6 * 2, 6, 31 + 2, 3]
+
+
+def write_runs(folder: Path) -> None:
+    """Runs of concepts and of tasks, the former with the test images that each backbone got right."""
+
+    def accuracy(backbone: str, domain: str, seed: int) -> float:
+        return 0.5 + 0.25 * (backbone == "a")
+
+    run = write_concept_run(folder / "concepts", [Backbone("a", "x"), Backbone("b", "x")], accuracy, seeds=1)
+    for path in (run / "results").glob("*.json"):
+        record = json.loads(path.read_text())
+        right = np.arange(8) < 8 * record["values"]["top1"]
+        record["values"] |= {"correct": b64encode(np.packbits(right)).decode(), "images": 8}
+        path.write_text(json.dumps(record))
+    (run / "tests").mkdir()
+    np.savez(run / "tests/test.npz", y=np.arange(8) % 2, classes=np.array(["p", "q"]), ids=np.array(""))
+    write_task_run(folder / "tasks", ("a", "b"), lambda name, dataset, setting: 0.1 if "ece" in setting else 0.7)
+
+
 def test_functions_that_need_torch_name_the_extra(tmp_path: Path) -> None:
     """Also where they import it only when they are called."""
     calls = f"""{WITHOUT}
@@ -114,6 +160,8 @@ calls = {{
     "example": lambda: unseen.example("l5"),
     "extract": lambda: unseen.extract(None, None, out="features"),
     "concepts": lambda: unseen.concepts(features="features", levels=unseen.levels("cog-v2"), out="run"),
+    "tasks": lambda: unseen.tasks("timm:resnet50", images=".", datasets="digits", out="run"),
+    "shifts": lambda: unseen.shifts("timm:resnet50", sets=".", only="val", out="run"),
 }}
 answers = {{}}
 for name, call in calls.items():
@@ -125,7 +173,8 @@ print(json.dumps(answers))
 """
     answer = subprocess.run([sys.executable, "-c", calls], cwd=tmp_path, check=True, capture_output=True, text=True)
     found = json.loads(answer.stdout)
-    assert found == dict.fromkeys(("probe", "load_backbone", "example", "extract", "concepts"), "MissingExtraError")
+    names = ("probe", "load_backbone", "example", "extract", "concepts", "tasks", "shifts")
+    assert found == dict.fromkeys(names, "MissingExtraError")
 
 
 def test_python_gets_an_import_error_that_is_a_users_error() -> None:

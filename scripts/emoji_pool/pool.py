@@ -14,10 +14,11 @@ from emoji_pool.classifier import Recipe
 from emoji_pool.concepts import CLASSES, FOLDS, classified, folds, named_synsets
 from emoji_pool.glyphs import SIDE, Pictures
 from unseen.demo import drawings
+from unseen.images.drawings import DATA, concepts
 from unseen.ontology.wordnet import wordnet
 from unseen.studies.shifts.model_pool import Fold, Labelled, Labels, PoolModel, plan_pool, with_recipe
 
-RESULTS = drawings.DATA / "emoji_pool.csv"
+RESULTS = DATA / "emoji_pool.csv"
 """Accuracies of the pool, as `python -m emoji_pool.train_pool` gave them."""
 TRAINING = ("noto", "fluent-ink")
 ID_SETS: Mapping[str, tuple[str, ...]] = {
@@ -69,9 +70,7 @@ def _drawn(rows: Labels) -> Labelled:
     """The test drawings of the concepts that have any, as black ink on white, at the size of the emoji."""
     net, names = wordnet(), list(classified())
     ids = [net.wnid(named_synsets()[names[row]]) for row in rows]
-    shared = [
-        (wnid, classified()[names[row]]) for wnid, row in zip(ids, rows, strict=True) if wnid in drawings.concepts()
-    ]
+    shared = [(wnid, classified()[names[row]]) for wnid, row in zip(ids, rows, strict=True) if wnid in concepts()]
     grey, place = drawings.drawings([wnid for wnid, _ in shared], "test")
     edge = (SIDE - grey.shape[1]) // 2
     paper = 255 - np.pad(grey, ((0, 0), (edge, edge), (edge, edge)))

@@ -118,7 +118,8 @@ def test_fine_tuned_checkpoint_brings_its_own_classes(tmp_path: Path) -> None:
 
 
 def test_what_our_own_fine_tuning_leaves_is_a_classifier(tmp_path: Path) -> None:
-    from unseen.probes.finetuning.train import FinetuneProtocol, finetune, with_head
+    from unseen.probes.finetuning.protocol import FinetuneProtocol
+    from unseen.probes.finetuning.train import finetune, with_head
 
     start = load_backbone(TINY, weights="random")
     trained = with_head(start.module, start.spec.dimension, 3, seed=0)

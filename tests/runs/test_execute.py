@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import random
+import runpy
 import signal
 import subprocess
 import sys
@@ -16,8 +17,6 @@ from typing import Any
 import pytest
 
 from unseen.errors import UserError
-from unseen.probes.by_name.logistic import LogisticJob
-from unseen.probes.protocol import COG_V2
 from unseen.runs.execute import Executor, Means, OneByOne, execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.executors.grouped import run_groups
@@ -60,38 +59,43 @@ def test_jobs_run_once_and_only_what_is_missing(tmp_path: Path, workers: int) ->
         assert "unseen" in result.versions
 
 
-JOB = LogisticJob("concepts", COG_V2, "b", "l1", "train", "test", 8, 0)
-CHANGES = [
-    {"study": "probe"},
-    {"protocol": replace(COG_V2, epochs=99)},
-    {"protocol": COG_V2.sequential},
-    {"backbone": "c"},
-    {"domain": "l2"},
-    {"train": "other"},
-    {"test": "other"},
-    {"shots": 4},
-    {"shots": None},
-    {"seed": 1},
-    {"products": "float16"},
-    {"revision": 99},
-]
+def logistic_jobs() -> list[Any]:
+    """A job, and others that differ from it in one field each. Here, as most workers can do without PyTorch."""
+    from unseen.probes.by_name.logistic import LogisticJob
+    from unseen.probes.protocol import COG_V2
+
+    job = LogisticJob("concepts", COG_V2, "b", "l1", "train", "test", 8, 0)
+    changes: list[dict[str, Any]] = [
+        {"study": "probe"},
+        {"protocol": replace(COG_V2, epochs=99)},
+        {"protocol": COG_V2.sequential},
+        {"backbone": "c"},
+        {"domain": "l2"},
+        {"train": "other"},
+        {"test": "other"},
+        {"shots": 4},
+        {"shots": None},
+        {"seed": 1},
+        {"products": "float16"},
+        {"revision": 99},
+    ]
+    return [job, *(replace(job, **change) for change in changes)]
 
 
 def test_everything_in_a_job_changes_its_key() -> None:
-    keys = [job_key(JOB), *(job_key(replace(JOB, **change)) for change in CHANGES)]
+    jobs = logistic_jobs()
+    keys = [job_key(job) for job in jobs]
     assert len(set(keys)) == len(keys)
-    assert job_key(replace(JOB)) == job_key(JOB)
+    assert job_key(replace(jobs[0])) == keys[0]
 
 
 def test_a_key_is_the_same_in_every_process() -> None:
     here = str(Path(__file__).parent)
-    code = f"import sys; sys.path.insert(0, {here!r}); from test_execute import JOB, job_key; print(job_key(JOB))"
-    answers = set()
-    for seed in ("1", "2"):
-        environment = os.environ | {"PYTHONHASHSEED": seed}
-        answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
-        answers.add(answer.stdout.decode().strip())
-    assert answers == {job_key(JOB)}
+    names = "from test_execute import job_key, logistic_jobs"
+    code = f"import sys; sys.path.insert(0, {here!r}); {names}; print(*map(job_key, logistic_jobs()))"
+    environment = os.environ | {"PYTHONHASHSEED": "1"}
+    answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
+    assert answer.stdout.decode().split() == [job_key(job) for job in logistic_jobs()]
 
 
 def test_damaged_and_foreign_results_count_as_missing(tmp_path: Path) -> None:
@@ -135,18 +139,21 @@ def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 STUDY = """
-import sys, numpy as np
+import sys
 from pathlib import Path
 from unseen.features.readers import read_features
 from unseen.probes.protocol import LogisticProtocol
 from unseen.studies.probing import pair_from_features, plan, run
-folder = Path(sys.argv[1])
-protocol = LogisticProtocol(name="quick", epochs=6, trials=4, round_size=2, batch=64)
-places = (folder / "train.npz", folder / "test.npz")
-pair = pair_from_features("b", "d", *map(read_features, places), places)
-jobs = plan("probe", [pair], protocol, [1, 2, None], range(6))
+
+def study(folder, results, workers):
+    protocol = LogisticProtocol(name="quick", epochs=6, trials=4, round_size=2, batch=64)
+    places = (folder / "train.npz", folder / "test.npz")
+    pair = pair_from_features("b", "d", *map(read_features, places), places)
+    jobs = plan("probe", [pair], protocol, [1, 2, None], range(6))
+    return run(jobs, [pair], folder / results, workers=workers)
+
 if __name__ == "__main__":
-    for _ in run(jobs, [pair], folder / sys.argv[2], workers=int(sys.argv[3])):
+    for _ in study(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])):
         print("done", flush=True)
     print("finished")
 """
@@ -154,6 +161,7 @@ if __name__ == "__main__":
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small study, and in `whole` its results when nothing disturbs it."""
     import numpy as np
 
     folder = tmp_path_factory.mktemp("study")
@@ -163,6 +171,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
         y = np.arange(5).repeat(each)
         np.savez(folder / f"{name}.npz", X=centres[y] + 4 * rng.standard_normal((len(y), 200)), y=y)
     (folder / "study.py").write_text(STUDY)
+    finish(folder, "whole")
     return folder
 
 
@@ -171,43 +180,41 @@ def start(study: Path, results: str, workers: int = 1) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
 
 
+def finish(study: Path, results: str) -> None:
+    """Run what is left of the study, in this process, which has loaded PyTorch already."""
+    for _ in runpy.run_path(str(study / "study.py"))["study"](study, results, 1):
+        pass
+
+
 def outcomes(folder: Path) -> dict[str, Any]:
     """Everything in the results but their timings."""
     records = [json.loads(file.read_text()) for file in folder.glob("*.json")]
     return {record["key"]: (record["job"], record["values"], record["versions"]) for record in records}
 
 
-def finish(study: Path, results: str, workers: int = 1) -> None:
-    out, _ = start(study, results, workers).communicate(timeout=120)
-    assert "finished" in out
-
-
 @pytest.mark.parametrize("workers", [1, 2])
 def test_killed_at_random_moments_it_ends_with_the_same_scores(study: Path, workers: int) -> None:
-    finish(study, "whole", 3 - workers)  # the number of workers makes no difference either
+    """The number of workers makes no difference either."""
     rng = random.Random(workers)
     folder = study / f"killed{workers}"
     kills = 0
-    for _ in range(6):
+    for _ in range(4 - workers):
         process = start(study, folder.name, workers)
-        first = process.stdout.readline()  # type: ignore[union-attr]
-        time.sleep(rng.uniform(0, 0.25))
+        process.stdout.readline()  # type: ignore[union-attr]
+        time.sleep(rng.uniform(0, 0.05))
         if process.poll() is None:
             kills += 1
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        if first.startswith("finished"):
-            break
         for file in folder.glob("*.json"):
             assert json.loads(file.read_text())["key"] == file.stem
-    finish(study, folder.name, workers)
+    finish(study, folder.name)
     assert kills >= 2
     assert outcomes(folder) == outcomes(study / "whole")
     assert len(outcomes(folder)) == 18
 
 
 def test_two_runners_share_a_folder(study: Path) -> None:
-    finish(study, "whole")
     rivals = [start(study, "shared") for _ in range(2)]
     for rival in rivals:
         out, _ = rival.communicate(timeout=120)

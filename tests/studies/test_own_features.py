@@ -16,7 +16,7 @@ from unseen.features.store import write_store
 from unseen.probes.logistic import LogisticProtocol, probe_logistic
 from unseen.runs.merge import merge_runs
 from unseen.runs.record import read_run
-from unseen.studies.own_features import parse_shots, seeds_in_python, shots_in_python
+from unseen.runs.shots import parse_shots, seeds_in_python
 from unseen.studies.probing import possible_shots
 
 Unseen = Callable[..., Any]
@@ -143,17 +143,6 @@ def test_what_python_callers_get_wrong(files: tuple[Path, Path]) -> None:
     half = [torch.from_numpy(array) for array in data]
     half[0], half[2] = half[0].bfloat16().requires_grad_(), half[2].bfloat16()
     assert package.probe(*half, protocol="cog-v2-short", seeds=[0]).scores[0].value > 0.3
-
-
-@pytest.mark.parametrize(
-    ("shots", "expected"),
-    [
-        ("all", (None,)), (["all"], (None,)), (None, (None,)), (8, (8,)), ("1,all", (1, None)),
-        ([1, "8", np.int64(8), None, "all"], (1, 8, None)),
-    ],
-)  # fmt: skip
-def test_shots_in_python_are_those_of_the_command(shots: Any, expected: tuple[int | None, ...]) -> None:
-    assert shots_in_python(shots) == expected
 
 
 def test_a_number_of_seeds_means_in_python_what_it_means_to_the_command(files: tuple[Path, Path]) -> None:

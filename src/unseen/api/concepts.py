@@ -13,7 +13,7 @@ from unseen.errors import UserError
 from unseen.extras import naming_extras
 from unseen.files import check_writable
 from unseen.ontology.levels import Levels
-from unseen.studies.own_features import Shots
+from unseen.runs.shots import Shots
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone

@@ -54,7 +54,8 @@ def example(domain: Domain = "l5", *, backbone: BackboneName = "supervised") -> 
 @lru_cache(maxsize=12)
 def _features(domain: str, name: str) -> Example:
     from unseen.demo.backbones import BACKBONES, extract
-    from unseen.demo.drawings import concepts, domains, drawings
+    from unseen.demo.drawings import domains, drawings
+    from unseen.images.drawings import concepts
 
     backbone = next(each for each in BACKBONES if each.name == name)
     wnids = domains()[domain]

@@ -15,7 +15,7 @@ from unseen.probes.by_name import get_probe
 from unseen.probes.probe import Probe, ProbeData
 from unseen.probes.protocol import LogisticProtocol, Setting
 from unseen.runs.score import Score
-from unseen.studies.own_features import Shots, seeds_in_python, shots_in_python
+from unseen.runs.shots import Shots, seeds_in_python, shots_in_python
 
 if TYPE_CHECKING:
     import torch

@@ -50,8 +50,8 @@ class Run:
             first, second: names of backbones; differences are the first minus the second.
             shots: one number, or "all".
         """
+        from unseen.runs.shots import shots_in_python
         from unseen.studies.concepts.comparison import compare_backbones, comparison_table
-        from unseen.studies.own_features import shots_in_python
 
         numbers = shots_in_python(shots)
         if len(numbers) > 1:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from unseen.api.run import Run
 from unseen.errors import UserError, did_you_mean
+from unseen.extras import naming_extras
 from unseen.metrics.robustness import PAPER
 from unseen.studies.shifts.study import ShiftSettings, ShiftStudy, study_shifts
 from unseen.studies.shifts.table import FitOn, shift_table
@@ -117,6 +118,7 @@ def effective_robustness(
     return Robustness(study.table, study.settings, study.fits)
 
 
+@naming_extras()
 def shifts(
     models: "str | PathLike[str] | ModelPlan | Sequence[str | ModelPlan]",
     *,

@@ -10,6 +10,7 @@ from unseen.api.features import extraction_settings
 from unseen.api.progress import bars
 from unseen.api.run import Run
 from unseen.errors import UserError
+from unseen.extras import naming_extras
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from unseen.studies.tasks.features import Found
 
 
+@naming_extras()
 def tasks(
     backbone: "Backbone | str | Sequence[Backbone | str]" = (),
     *,

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from unseen.backbones.backbone import Backbone, Pool, Spec
+from unseen.backbones.demo_source import demo_network
 from unseen.backbones.hf_source import hf_network
 from unseen.backbones.hub_source import hub_network
 from unseen.backbones.network import Network, Request, Step, call
@@ -34,6 +35,7 @@ SOURCES: dict[str, tuple[Callable[[Request], Network | Backbone], tuple[str, ...
     "hf": (hf_network, ("transformers",)),
     "onnx": (onnx_network, ("onnx", "onnxruntime")),
     "registry": (registry_network, ("timm",)),
+    "demo": (demo_network, ()),
 }
 """What comes before the colon of an id: the function that finds the network, and the packages that it needs."""
 ARCHITECTURES = ("timm", "torchvision")

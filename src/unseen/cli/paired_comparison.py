@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def one_number_of_shots(shots: str) -> int | None:
     """The number of `--shots`; None for all samples."""
-    from unseen.studies.own_features import parse_shots
+    from unseen.runs.shots import parse_shots
 
     numbers = parse_shots(shots)
     if len(numbers) > 1:

@@ -40,9 +40,11 @@ def probe(
         return probe_by_name(kind, (train, test), protocol, shots, seeds, (backbone, domain), out, as_json)
     from unseen.features.features import align
     from unseen.features.readers import read_features
+    from unseen.probes.protocol import protocol_named
     from unseen.runs.results import RESULTS
+    from unseen.runs.shots import parse_shots
     from unseen.studies.final_classifier import keep_probe
-    from unseen.studies.own_features import parse_shots, plan_own, protocol_named
+    from unseen.studies.own_features import plan_own
     from unseen.studies.probing import pair_from_features
     from unseen.studies.study import run_prepared
 

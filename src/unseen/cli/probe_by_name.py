@@ -28,8 +28,8 @@ def probe_by_name(
     from unseen.features.features import align
     from unseen.features.readers import read_features
     from unseen.probes.by_name import get_probe
+    from unseen.runs.shots import parse_shots
     from unseen.runs.tables import write_table
-    from unseen.studies.own_features import parse_shots
 
     chosen, settings = get_probe(name), parse_shots(shots) if shots else None
     check_writable(out)

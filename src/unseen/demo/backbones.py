@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from unseen.demo.network import FEATURES, SIDE, Block, TinyCNN, load
+from unseen.backbones.tiny_cnn import FEATURES, SIDE, Block, TinyCNN, load
 
 WEIGHTS = Path(__file__).parent / "weights"
 BATCH = 10  # so small that memory is not given back and asked for again at every batch

@@ -6,40 +6,19 @@ concept train, backbones and probes alike; the last 20 test and take part in no 
 
 import hashlib
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.files import read_table
+from unseen.images.drawings import DATA, TRAINING_DRAWINGS, category_drawings, concepts, drawn_order, seen_concepts
 from unseen.ontology.levels import Built, build_levels
 from unseen.ontology.recipes import Recipe
 from unseen.ontology.wordnet import wordnet
 
-DATA = Path(__file__).parent / "data"
-TRAINING_DRAWINGS = 80
-SEEN_CONCEPTS = 100
 CLASSES = 45
 
 DEMO = Recipe(name="demo", universe="drawings", seen="100 drawn by hash", levels=5, size=CLASSES)
 """Levels over the categories of the drawings: no minimum of images, leaves among the categories, Lin, stable ties."""
-
-
-@lru_cache(maxsize=1)
-def concepts() -> dict[str, str]:
-    """Synset id → category, for every category that has a synset, in order of id."""
-    rows = (row for _, row in read_table(DATA / "categories.csv", ["category", "synset", "wnid", "reason"]))
-    return dict(sorted((row["wnid"], row["category"]) for row in rows if row["wnid"]))
-
-
-def drawn_order() -> list[str]:
-    """The concepts in an order that is arbitrary and fixed: by SHA-256 of their ids."""
-    return sorted(concepts(), key=lambda wnid: hashlib.sha256(f"0/{wnid}".encode()).digest())
-
-
-def seen_concepts() -> list[str]:
-    """The 100 concepts that backbones are trained on, in order of id."""
-    return sorted(drawn_order()[:SEEN_CONCEPTS])
 
 
 @lru_cache(maxsize=1)
@@ -55,16 +34,10 @@ def domains() -> dict[str, tuple[str, ...]]:
     return {"seen": seen} | {f"l{number}": levels.ids(number) for number in levels.numbers}
 
 
-@lru_cache(maxsize=1)
-def _drawings() -> dict[str, NDArray[np.uint8]]:
-    with np.load(DATA / "drawings.npz", allow_pickle=False) as file:
-        return dict(zip(file["categories"].tolist(), file["drawings"], strict=True))
-
-
 def drawings(wnids: tuple[str, ...] | list[str], split: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Images (n, 28, 28), ink 255 on 0, of the `train` or `test` part of some concepts, and their labels."""
     part = slice(TRAINING_DRAWINGS) if split == "train" else slice(TRAINING_DRAWINGS, None)
-    images = np.stack([_drawings()[concepts()[wnid]][part] for wnid in wnids])
+    images = np.stack([category_drawings()[concepts()[wnid]][part] for wnid in wnids])
     labels = np.repeat(np.arange(len(wnids)), images.shape[1])
     return images.reshape(-1, *images.shape[2:]), labels
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from unseen.demo.drawings import TRAINING_DRAWINGS
+from unseen.images.drawings import TRAINING_DRAWINGS
 from unseen.probes.protocol import COG_V2, COG_V2_SHORT, LogisticProtocol
 from unseen.studies.probing import SHOTS, possible_shots
 

@@ -6,7 +6,7 @@ taught balloons will have been shown hot-air balloons under that name, so they a
 
 from functools import lru_cache
 
-from unseen.demo.drawings import concepts, drawn_order
+from unseen.images.drawings import concepts, drawn_order
 from unseen.ontology.levels import Built, build_levels
 from unseen.ontology.recipes import Recipe
 from unseen.ontology.wordnet import wordnet

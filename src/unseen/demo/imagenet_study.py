@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.backbones.load import load_backbone
-from unseen.demo.drawings import TRAINING_DRAWINGS, concepts, data_hash, drawings
+from unseen.demo.drawings import data_hash, drawings
 from unseen.demo.form import Form
 from unseen.demo.imagenet_levels import CLASSES, imagenet_domains, imagenet_levels, seen_concepts, under_seen
 from unseen.demo.page_data import on_paper, remarks, shown_domains, shown_steps
@@ -30,6 +30,7 @@ from unseen.features.readers import read_features
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST, read_store
 from unseen.images.arrays import array_images
+from unseen.images.drawings import TRAINING_DRAWINGS, concepts
 from unseen.images.manifest import whole
 from unseen.images.transform import Transform
 from unseen.probes.by_name.logistic import LogisticJob

@@ -6,7 +6,8 @@ from io import BytesIO
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.demo.drawings import concepts, data_hash, drawings
+from unseen.demo.drawings import data_hash, drawings
+from unseen.images.drawings import concepts
 from unseen.ontology.levels import Built
 from unseen.ontology.wordnet import wordnet
 from unseen.runs.data import Domain, Example, Step

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from unseen.demo.backbones import BACKBONES, BATCH, DemoBackbone, extract
-from unseen.demo.drawings import CLASSES, data_hash, demo_levels, domains, drawings, seen_concepts
+from unseen.demo.drawings import CLASSES, data_hash, demo_levels, domains, drawings
 from unseen.demo.form import Form
 from unseen.demo.page_data import remarks, shown_domains, shown_steps
 from unseen.features.about import StoreAbout
 from unseen.features.readers import read_features
 from unseen.features.store import MANIFEST, write_store
+from unseen.images.drawings import seen_concepts
 from unseen.probes.by_name.logistic import LogisticJob
 from unseen.runs.data import Backbone, RunData
 from unseen.runs.executors.processes import each

@@ -28,9 +28,10 @@ import torch.nn.functional as F  # noqa: N812
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from unseen.demo.drawings import TRAINING_DRAWINGS, drawings, seen_concepts
-from unseen.demo.network import FEATURES, SIDE, TinyCNN, centre
+from unseen.backbones.tiny_cnn import FEATURES, SIDE, TinyCNN, centre
+from unseen.demo.drawings import drawings
 from unseen.device import default_device
+from unseen.images.drawings import TRAINING_DRAWINGS, seen_concepts
 
 
 @dataclass(frozen=True)

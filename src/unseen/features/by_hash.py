@@ -1,57 +1,48 @@
-"""The features that a job works on, found by their content hashes, with the same classes in one order."""
+"""The features that a job works on, found by their content hashes; vectors with the same classes in one order."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from unseen.errors import UserError
-from unseen.features.features import Features, align
+from unseen.features.features import Features
 
+
+class Stored(Protocol):
+    """Features of some images, of any shape and with any labels; `Features` are vectors with a class each."""
+
+    @property
+    def provenance(self) -> Mapping[str, Any]: ...
+    @property
+    def zero_rows(self) -> tuple[int, ...]: ...
+    def __len__(self) -> int: ...
+
+
+S = TypeVar("S", bound=Stored)
 Load = Callable[[Path], Features]
-"""Reads a file or folder of features."""
+"""Reads a file or folder of vectors."""
 
 
-def load_pair(train: str, test: str, places: Mapping[str, str], load: Load) -> tuple[Features, Features]:
-    """Training and test features with the same classes in the same order, kept for the next job.
+def load_parts(hashes: Sequence[str], places: Mapping[str, str], load: Callable[[Path], S]) -> list[S]:
+    """The features of training, test or other images.
 
     Args:
-        train, test: content hashes.
+        hashes: of their content.
         places: content hash → file or folder.
         load: reads such a place.
     """
-    return _aligned_pair((train, test), (places[train], places[test]), load)
+    return [load_unchanged(each, places[each], load) for each in hashes]
 
 
-@lru_cache(maxsize=2)
-def _aligned_pair(hashes: tuple[str, str], places: tuple[str, str], load: Load) -> tuple[Features, Features]:
-    train, test = (load_unchanged(each, place, load) for each, place in zip(hashes, places, strict=True))
-    return align(train, test, " and ".join(places))
-
-
-def load_unchanged(content_hash: str, place: str, load: Load) -> Features:
+def load_unchanged(content_hash: str, place: str, load: Callable[[Path], S]) -> S:
     """Features whose content must be what the job was planned with."""
     features = load(Path(place))
     if features.provenance.get("content_hash") != content_hash:
         raise UserError(f"{place}: changed since this run was planned; run it again")
     return features
-
-
-def load_splits(hashes: Sequence[str], places: Mapping[str, str], load: Load) -> tuple[Features, ...]:
-    """The features of some splits, by their content hashes, aligned and kept for the next job.
-
-    Args:
-        places: content hash → file or folder.
-    """
-    return _aligned_splits(tuple(hashes), tuple(places[each] for each in hashes), load)
-
-
-@lru_cache(maxsize=1)
-def _aligned_splits(hashes: tuple[str, ...], places: tuple[str, ...], load: Load) -> tuple[Features, ...]:
-    parts = [load_unchanged(each, place, load) for each, place in zip(hashes, places, strict=True)]
-    return align_splits(parts, " and ".join(places))
 
 
 def align_splits(parts: Sequence[Features], where: str) -> tuple[Features, ...]:

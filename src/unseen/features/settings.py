@@ -26,6 +26,7 @@ class Settings:
         fast: resize by PyTorch; pixels differ by a grey level or two here and there.
         exif: turn images as their EXIF orientation says.
         part: (k, n), to do the k-th of n parts of the shards and leave the rest to others.
+        compact: keep 16 bits whatever is computed with, as for patches, of which an image has hundreds.
     """
 
     device: str = "cpu"
@@ -37,11 +38,12 @@ class Settings:
     fast: bool = False
     exif: bool = False
     part: tuple[int, int] = (1, 1)
+    compact: bool = False
 
     @property
     def dtype(self) -> Literal["float16", "float32"]:
         """What features are kept as."""
-        return "float16" if self.precision == "half" else "float32"
+        return "float16" if self.precision == "half" or self.compact else "float32"
 
     def decides(self, spec: Spec, manifest_hash: str, split: str, images: str | None = None) -> dict[str, Any]:
         """All that a store's bytes depend on, but for how a device rounds. Its hash is the key of the store.

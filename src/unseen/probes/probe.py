@@ -11,15 +11,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 
 from unseen.errors import UserError
-from unseen.features.features import Rows
+from unseen.features.features import Rows, align
 from unseen.probes.job import Fit, Job, Pairs, packed
 from unseen.probes.protocol import LogisticProtocol, Setting
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-Input = Literal["vectors", "images"]
-"""What a probe is fitted to: a feature vector per image with its class, or images themselves."""
+Input = Literal["vectors", "patches", "images"]
+"""What a probe is fitted to: a feature vector per image with its class, features of patches with maps, or images."""
 
 Numbers = Literal["float32", "float16", "tf32"]
 """Types of numbers that are multiplied; the last is the short form of float32 on a GPU."""
@@ -166,6 +166,23 @@ class Probe:
             for number in shots
             if self.random or number is not None or seed == seeds[0]
         ]
+
+    @staticmethod
+    def prepare(parts: Sequence[Any], where: str, device: str) -> ProbeData:
+        """Training and test features that were read, as `fit` takes them.
+
+        A probe of other features than vectors, or of other labels than one class per image, has its own.
+
+        Args:
+            parts: for vectors, two `Features`; the classes of both are put in the same order.
+            where: what errors call them.
+        """
+        import torch
+
+        train, test = parts
+        train, test = align(train, test, where)
+        labels = [torch.from_numpy(part.y) for part in (train, test)]
+        return ProbeData(train.X, labels[0], test.X, labels[1], len(train.classes), device)
 
     def variants(self, data: ProbeData) -> int:
         """How many fits each setting gives."""

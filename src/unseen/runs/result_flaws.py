@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from unseen.features.features import Features
+from unseen.features.by_hash import Stored
 from unseen.probes.by_name.classifier import ShiftJob
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.results import Result
@@ -12,7 +12,7 @@ from unseen.runs.results import Result
 VALUE = "zero_rows"
 
 
-def zero_row_values(parts: Mapping[str, Features]) -> dict[str, Any]:
+def zero_row_values(parts: Mapping[str, Stored]) -> dict[str, Any]:
     """What a result keeps of the rows of zeros that its job met; nothing where there are none.
 
     Args:

@@ -1,12 +1,12 @@
 """Computing jobs on the splits of a data set, whatever their probe."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from unseen.device import default_device
-from unseen.features.by_hash import Load, load_splits
-from unseen.features.features import Features
+from unseen.features.by_hash import S, load_parts
 from unseen.runs.fit_progress import FitProgress
 from unseen.runs.job import job_key
 from unseen.runs.result_flaws import zero_row_values
@@ -28,8 +28,8 @@ class TaskJob(Protocol):
     def domain(self) -> str: ...
     @property
     def features(self) -> tuple[str, ...]: ...
-    def run(self, parts: Sequence[Features], device: "torch.device", fits: "FitsSoFar", /) -> dict[str, Any]:
-        """What is measured on the features of the splits, whose labels are indices into one list of classes."""
+    def run(self, parts: Sequence[Any], device: "torch.device", fits: "FitsSoFar", /) -> dict[str, Any]:
+        """What is measured on the features of the splits."""
 
     def flops(self, rows: Mapping[str, int], dimension: int, classes: int) -> float:
         """Multiplications and additions on so many rows of each split."""
@@ -39,25 +39,31 @@ def run_task_job(
     job: TaskJob,
     *,
     places: Mapping[str, str],
-    load: Load,
+    load: Callable[[Path], S],
     kept: Path | None = None,
     tell: Callable[[FitProgress], None] | None = None,
 ) -> dict[str, Any]:
     """The values of one job.
 
     Args:
-        places, load: as in `load_splits`.
+        places, load: as in `load_parts`.
         kept: folder below which a long job keeps what it has so far, in a folder of its own (`kept_folder`).
         tell: told every few seconds how far a long job is; a function at module level, so that it can be sent.
     """
     from unseen.runs.kept_fits import KeptFits
 
-    parts = load_splits(job.features, places, load)
+    parts = _parts(job.features, tuple(places[each] for each in job.features), load)
     device = default_device()
     fits = KeptFits(kept and kept_folder(job, kept), f"{job.domain} by {job.backbone}", tell)
     values = job.run(parts, device, fits)
     met = zero_row_values({places[each]: part for each, part in zip(job.features, parts, strict=True)})
     return values | {"device": device.type} | met
+
+
+@lru_cache(maxsize=1)
+def _parts(hashes: tuple[str, ...], places: tuple[str, ...], load: Callable[[Path], S]) -> list[S]:
+    """Features, kept for the next job."""
+    return load_parts(hashes, dict(zip(hashes, places, strict=True)), load)
 
 
 def kept_folder(job: TaskJob, kept: Path) -> Path:

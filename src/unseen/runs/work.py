@@ -1,11 +1,12 @@
 """Computing jobs on pairs of features, whatever their probe."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 from unseen.device import default_device
-from unseen.features.by_hash import Load, load_pair
+from unseen.features.by_hash import S, load_parts
 from unseen.probes.job import Fit
 from unseen.probes.probe import FeatureJob, ProbeData
 from unseen.probes.protocol import Setting
@@ -15,16 +16,18 @@ from unseen.runs.result_flaws import zero_row_values
 J = TypeVar("J", bound=FeatureJob)
 
 
-def run_alike(jobs: Sequence[J], *, places: Mapping[str, str], load: Load) -> Iterator[tuple[J, dict[str, Any]]]:
+def run_alike(
+    jobs: Sequence[J], *, places: Mapping[str, str], load: Callable[[Path], S]
+) -> Iterator[tuple[J, dict[str, Any]]]:
     """The values of jobs that differ in shots and seed only, each passed on as it is done.
 
     Args:
-        places, load: as in `load_pair`.
+        places, load: as in `load_parts`.
     """
     if not jobs:
         return
     train, test, probe = jobs[0].train, jobs[0].test, jobs[0].probe
-    data, zeros = _data(train, test, places[train], places[test], load, default_device().type)
+    data, zeros = _data(probe.prepare, (train, test), (places[train], places[test]), load, default_device().type)
     variants = probe.variants(data)
     by_setting = {job.setting: job for job in jobs}
     fits: dict[Setting, list[Fit]] = {setting: [] for setting in by_setting}
@@ -38,15 +41,15 @@ def run_alike(jobs: Sequence[J], *, places: Mapping[str, str], load: Load) -> It
 
 @lru_cache(maxsize=2)
 def _data(
-    train: str, test: str, train_place: str, test_place: str, load: Load, device: str
+    prepare: Callable[[Sequence[Any], str, str], ProbeData],
+    hashes: tuple[str, str],
+    places: tuple[str, str],
+    load: Callable[[Path], S],
+    device: str,
 ) -> tuple[ProbeData, dict[str, Any]]:
-    """Features as probes take them, kept for the next jobs, and what results keep of their rows of zeros."""
-    import torch
-
-    sides = load_pair(train, test, {train: train_place, test: test_place}, load)
-    (X, y), (X_test, y_test) = ((side.X, torch.from_numpy(side.y)) for side in sides)
-    data = ProbeData(X, y, X_test, y_test, len(sides[0].classes), device)
-    return data, zero_row_values(dict(zip((train_place, test_place), sides, strict=True)))
+    """Features as a probe takes them, kept for the next jobs, and what results keep of their rows of zeros."""
+    sides = load_parts(hashes, dict(zip(hashes, places, strict=True)), load)
+    return prepare(sides, " and ".join(places), device), zero_row_values(dict(zip(places, sides, strict=True)))
 
 
 def alike(jobs: Sequence[J]) -> list[list[J]]:

@@ -43,7 +43,8 @@ def step_seconds(backbone: Backbone, batch: int, device: "torch.device") -> floa
     """Seconds that a step of so many images takes, measured on a few; on a CPU of one thread, as trainings are."""
     import torch
 
-    from unseen.probes.finetuning.train import FinetuneProtocol, finetune, with_head
+    from unseen.probes.finetuning.protocol import FinetuneProtocol
+    from unseen.probes.finetuning.train import finetune, with_head
 
     on_gpu = device.type == "cuda"
     images = batch if on_gpu else min(batch, SAMPLE)

@@ -190,7 +190,8 @@ def test_digits_as_scikit_learn_reads_them() -> None:
 
 
 def test_drawings_are_those_of_the_demo() -> None:
-    from unseen.demo.drawings import concepts, drawings
+    from unseen.demo.drawings import drawings
+    from unseen.images.drawings import concepts
 
     ours = open_dataset(get_dataset("drawings"), None)
     assert Counter(ours.manifest.splits) == ours.dataset.counts

@@ -16,7 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from unseen.errors import UserError
-from unseen.probes.finetuning.train import FinetuneProtocol, _step, end_to_end, finetune, predict, with_head
+from unseen.probes.finetuning.protocol import FinetuneProtocol
+from unseen.probes.finetuning.train import _step, end_to_end, finetune, predict, with_head
 
 CPU = torch.device("cpu")
 PROTOCOL = FinetuneProtocol("test", steps=23, batch=8, rate=0.05, decay=1e-3)

@@ -9,16 +9,9 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from torch import nn
 
 from unseen.errors import UserError
-from unseen.probes.finetuning.grid import (
-    ShownOrNot,
-    at_edges,
-    calibration,
-    class_scores,
-    finetune_grid,
-    log_spaced,
-    ranked_trials,
-)
-from unseen.probes.finetuning.train import FinetuneProtocol
+from unseen.probes.finetuning.grid import at_edges, finetune_grid, log_spaced, ranked_trials
+from unseen.probes.finetuning.protocol import FinetuneProtocol
+from unseen.probes.finetuning.scoring import ShownOrNot, calibration, class_scores
 from unseen.probes.many_shot import Labels, metric_value
 
 RATES = (0.0001, 0.001, 0.01, 0.1)

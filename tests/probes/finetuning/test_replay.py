@@ -11,8 +11,9 @@ import torch
 from torch import Tensor, nn
 
 import unseen.probes.finetuning.train
+from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.probes.finetuning.replay import Replay
-from unseen.probes.finetuning.train import Finetuned, FinetuneProtocol, finetune, with_head
+from unseen.probes.finetuning.train import Finetuned, finetune, with_head
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 CUDA = torch.device("cuda")

@@ -16,7 +16,7 @@ from unseen.images.arrays import ArrayImages, array_images
 from unseen.images.manifest import Manifest
 from unseen.images.transform import Transform
 from unseen.probes.finetuning.jobs import FinetuneJob
-from unseen.probes.finetuning.train import FinetuneProtocol
+from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.runs.score import Score
 from unseen.runs.scores import result_scores
 from unseen.studies.concepts.finetune import (

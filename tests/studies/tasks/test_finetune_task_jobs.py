@@ -29,7 +29,7 @@ from unseen.probes.finetuning.jobs import (
     FinetuneTrialJob,
     trial_jobs,
 )
-from unseen.probes.finetuning.train import FinetuneProtocol
+from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.probes.many_shot import Metric
 from unseen.runs.job import job_key
 from unseen.runs.results import Result

@@ -1,10 +1,13 @@
 """What is known of a data set whose labels are boxes or maps, and opening a copy of it."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
+
+import numpy as np
 
 from unseen.errors import UserError
 from unseen.images.decode import image_size
@@ -26,6 +29,21 @@ class LabelReader(Protocol):
     def read(self, number: int) -> Labels:
         """The labels as the file has them; what cannot be read is a UserError that names the file."""
         ...
+
+
+def label_digest(opened: "OpenDenseDataset") -> str:
+    """SHA-256 of all labels, damaged ones by what is wrong with them: other labels are other work."""
+    digest = hashlib.sha256()
+    for number in range(len(opened.manifest)):
+        try:
+            found = opened.reader.read(number)
+        except UserError as error:
+            digest.update(f"{number}: {str(error).removeprefix(opened.reader.place(number))}\n".encode())
+            continue
+        arrays = (found.boxes, found.classes, found.ignored, found.crowd) if isinstance(found, Objects) else (found,)
+        for array in arrays:
+            digest.update(f"{array.dtype} {array.shape}\n".encode() + np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True)

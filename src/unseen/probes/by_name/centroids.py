@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.errors import UserError
+from unseen.features.by_hash import align_splits
 from unseen.features.features import Features
 from unseen.probes.job import Fit, Job, read_flat
 from unseen.probes.probe import Probe, ProbeData, Size
@@ -98,16 +99,17 @@ class FewShotJob(Job):
     revision: int = Centroids.revision
 
     def run(self, parts: Sequence[Features], device: "torch.device", _: object) -> dict[str, Any]:
-        """What is measured; the labels of `parts` are indices into one list of classes."""
+        """What is measured on the images of all splits."""
         import numpy as np
         import torch
 
         from unseen.probes.centroids import centroids
         from unseen.probes.rows import all_on_device
 
+        aligned = align_splits(parts, f"{self.domain} by {self.backbone}")
         result = centroids(
-            all_on_device([part.X for part in parts], device, copies=2),
-            torch.from_numpy(np.concatenate([part.y for part in parts])),
+            all_on_device([part.X for part in aligned], device, copies=2),
+            torch.from_numpy(np.concatenate([part.y for part in aligned])),
             shots=self.shots,
             ways=self.ways,
             queries=self.queries,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from unseen.errors import UserError, did_you_mean
-from unseen.features.by_hash import split_labels
+from unseen.features.by_hash import align_splits, split_labels
 from unseen.features.features import Features
 from unseen.images.datasets.listing import SPLITS
 from unseen.images.datasets.multi_label import class_names, targets
@@ -134,7 +134,7 @@ class ManyShotJob(Job):
         """What is measured.
 
         Args:
-            parts: training, validation and test features with labels that are indices into one list of classes.
+            parts: training, validation and test features.
             fits: what is solved so far, and what is told of further fits.
         """
         import torch
@@ -142,12 +142,13 @@ class ManyShotJob(Job):
         from unseen.probes.many_shot import Labels, many_shot
         from unseen.probes.rows import on_device
 
-        several = self.metric == "map-11-point"
-        words = split_labels(dict(zip(SPLITS, parts, strict=True)))
-        check_classes(words, f"{self.domain} by {self.backbone}", "every class needs one", several=several)
-        labels = _several_labels(parts) if several else [Labels(torch.from_numpy(part.y)) for part in parts]
+        several, where = self.metric == "map-11-point", f"{self.domain} by {self.backbone}"
+        aligned = align_splits(parts, where)
+        words = split_labels(dict(zip(SPLITS, aligned, strict=True)))
+        check_classes(words, where, "every class needs one", several=several)
+        labels = _several_labels(aligned) if several else [Labels(torch.from_numpy(part.y)) for part in aligned]
         result = many_shot(
-            [(on_device(part.X, device, copies=8), label) for part, label in zip(parts, labels, strict=True)],
+            [(on_device(part.X, device, copies=8), label) for part, label in zip(aligned, labels, strict=True)],
             self.metric,
             self.protocol,
             solved=fits.solved,

@@ -1,16 +1,15 @@
 """What is done to training images before a step, on the device, for a whole batch at once."""
 
 from math import log
-from typing import Literal, get_args
+from typing import get_args
 
 import torch
 from torch import Generator, Tensor
 
 from unseen.errors import UserError
 from unseen.features.device_memory import sent
+from unseen.probes.finetuning.protocol import Augment
 
-Augment = Literal["crop+flip", "centre"]
-"""A random part of the image, resized, and mirrored or not; or the centre, as it is tested."""
 SCALE = (0.08, 1.0)
 RATIO = (3 / 4, 4 / 3)
 ATTEMPTS = 10

@@ -1,4 +1,4 @@
-"""The grid of fine-tunings of `ericsson-2021`: what is tried, which is chosen, and how the chosen one is scored.
+"""The grid of fine-tunings of `ericsson-2021`: what is tried, and which is chosen.
 
 Ericsson, Gouk & Hospedales 2021, "How well do self-supervised models transfer?", appendix A.2: 5000 steps of 64 images
 by SGD with Nesterov momentum .9, the learning rate falling to 0 along a cosine, for 4 learning rates, 5 weight decays
@@ -11,14 +11,8 @@ from dataclasses import dataclass
 from math import log10
 from typing import Literal, get_args
 
-import torch
-from torch import Tensor, nn
-
 from unseen.errors import UserError
-from unseen.metrics.calibration import reliability_bins
-from unseen.probes.finetuning.augment import Augment
-from unseen.probes.finetuning.train import FinetuneProtocol
-from unseen.probes.many_shot import Calibration
+from unseen.probes.finetuning.protocol import Augment, FinetuneProtocol
 
 STEPS, BATCH = 5000, 64
 RATES = (1e-4, 1e-1, 4)
@@ -111,36 +105,3 @@ def at_edges(setting: FinetuneProtocol) -> list[Edge]:
     if setting.decay == log_spaced(*DECAYS)[-1] / setting.rate:
         found.append("strongest decay")
     return found
-
-
-class ShownOrNot(nn.Module):
-    """A network with one binary classifier a class, as a softmax over two: (b, …) → (b, 2, c).
-
-    Class c's two scores are 0 and z, whose softmax is the sigmoid of z; so the mean cross-entropy over images and
-    classes with (b, c) labels 0 and 1 is the mean binary cross-entropy of z.
-    """
-
-    def __init__(self, network: nn.Module) -> None:
-        super().__init__()
-        self.network = network
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        scores = self.network(inputs)
-        return torch.stack([torch.zeros_like(scores), scores], dim=1)
-
-
-def class_scores(outputs: Tensor) -> Tensor:
-    """(n, c) scores of classes from what a network gave: (n, c) of classes, or (n, 2, c) of `ShownOrNot`."""
-    return outputs[:, 1] - outputs[:, 0] if outputs.ndim == 3 else outputs
-
-
-def calibration(scores: Tensor, y: Tensor, temperature: float, bins: int, *, unbounded: bool) -> Calibration:
-    """How far confidence is from accuracy, before and after division of the (n, c) scores by a temperature.
-
-    Args:
-        unbounded: whether the temperature is the end of the range searched.
-    """
-    exact = scores.double()
-    before, after = (reliability_bins((exact / scale).softmax(dim=1), y, bins) for scale in (1.0, temperature))
-    errors = before.calibration_error, after.calibration_error
-    return Calibration(*errors, (temperature,), before, after, unbounded)

@@ -13,7 +13,7 @@ from unseen.features.pixels import Pixels, decode_pixels
 from unseen.images.datasets.multi_label import shown_classes, targets
 from unseen.images.datasets.open_dataset import SPLIT_WORDS, OpenDataset
 from unseen.images.transform import Transform
-from unseen.probes.finetuning.train import FinetuneProtocol
+from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.probes.many_shot import Labels
 
 if TYPE_CHECKING:

@@ -10,12 +10,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from unseen.probes.calibration_values import calibration_values, read_calibrated
+from unseen.probes.finetuning.grid import FinetuneGrid, at_edges
+from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.probes.job import Fit, Job, read_flat
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Spec
-    from unseen.probes.finetuning.grid import FinetuneGrid
-    from unseen.probes.finetuning.train import Finetuned, FinetuneProtocol
+    from unseen.probes.finetuning.train import Finetuned
     from unseen.probes.many_shot import Calibration, Metric
 
 NAME = "fine-tuned"
@@ -34,7 +35,7 @@ class FinetuneJob(Job):
     """
 
     study: str
-    protocol: "FinetuneProtocol"
+    protocol: FinetuneProtocol
     backbone: str
     spec: "Spec"
     domain: str
@@ -60,7 +61,7 @@ class FinetuneTrialJob:
     """
 
     study: str
-    protocol: "FinetuneProtocol"
+    protocol: FinetuneProtocol
     backbone: str
     spec: "Spec"
     domain: str
@@ -76,7 +77,7 @@ class FinetuneTaskJob(Job):
     """Everything that decides the test score of a fine-tuned backbone; attributes as in `FinetuneTrialJob`."""
 
     study: str
-    protocol: "FinetuneGrid"
+    protocol: FinetuneGrid
     backbone: str
     spec: "Spec"
     domain: str
@@ -120,8 +121,6 @@ def task_values(
         training: with that setting.
         passed_over: places of better settings that diverged when they were trained again, the best first.
     """
-    from unseen.probes.finetuning.grid import at_edges
-
     setting = job.protocol.settings[chosen]
     values: dict[str, Any] = {
         job.metric: score,
@@ -138,7 +137,5 @@ def task_values(
 
 def short_notices(jobs: Iterable[Mapping[str, Any]]) -> list[str]:
     """A sentence on each shortened search among tasks, given by their fields as read back from JSON."""
-    from unseen.probes.finetuning.grid import FinetuneGrid
-
     grids = (FinetuneGrid(**job["protocol"]) for job in jobs)
     return [*dict.fromkeys(grid.short for grid in grids if grid.short)]

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from math import cos, isfinite, pi
+from math import isfinite
 from pathlib import Path
 
 import torch
@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy
 
 from unseen.errors import UserError
 from unseen.features.device_memory import sent
-from unseen.probes.finetuning.augment import Augment
+from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.probes.finetuning.replay import Replay
 from unseen.probes.finetuning.training_state import TrainingState
 
@@ -26,33 +26,6 @@ ALIGNED = 64
 """Numbers whose multiples buffers begin at: kernels may want addresses of 128 bytes and more."""
 Batches = Callable[[int], Iterator[tuple[Tensor, Tensor]]]
 """The batches from a step on, in order: inputs (b, …) and class indices (b,), on any device."""
-
-
-@dataclass(frozen=True)
-class FinetuneProtocol:
-    """What is done to a network; everything here can change a number.
-
-    Attributes:
-        rate: the greatest learning rate; it grows to it over `warmup` steps and falls to 0 along half a cosine.
-        decay: times a parameter, is added to its gradient; of all parameters alike.
-        augment: what is done to training images (`unseen.probes.finetuning.augment`).
-    """
-
-    name: str
-    steps: int
-    batch: int
-    rate: float
-    decay: float
-    momentum: float = 0.9
-    nesterov: bool = True
-    warmup: int = 0
-    augment: Augment = "crop+flip"
-
-    def rate_at(self, step: int) -> float:
-        """The learning rate of a step, the first of which is 0."""
-        if step < self.warmup:
-            return self.rate * (step + 1) / self.warmup
-        return self.rate * 0.5 * (1 + cos(pi * (step - self.warmup) / (self.steps - self.warmup)))
 
 
 @dataclass(frozen=True)

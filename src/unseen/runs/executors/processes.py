@@ -1,6 +1,7 @@
 """Jobs in several new processes of one thread each."""
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -78,7 +79,6 @@ def _collect(waiting: dict[Future[None], J]) -> Iterator[J]:
 
 
 def _single_thread() -> None:
-    os.environ["OMP_NUM_THREADS"] = "1"
-    import torch
-
-    torch.set_num_threads(1)
+    os.environ["OMP_NUM_THREADS"] = "1"  # which PyTorch reads when it is imported
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)

@@ -17,9 +17,9 @@ from unseen.probes.by_name import feature_probes
 from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.protocol import protocol_named
 from unseen.runs.random_draws import DRAW, RANDOM
+from unseen.runs.shots import Shots, shots_in_python
 from unseen.studies.concepts.plan import Asked, levels_hash
 from unseen.studies.concepts.variants import PLAIN, random_sets
-from unseen.studies.own_features import Shots, shots_in_python
 from unseen.studies.probing import SHOTS
 
 NAME = re.compile(r"[\w-][\w.-]*")

@@ -27,7 +27,7 @@ from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
 from unseen.probes.finetuning.images import TESTED, epoch_order, whole_transform
 from unseen.probes.finetuning.jobs import FinetuneJob
-from unseen.probes.finetuning.train import FinetuneProtocol
+from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.runs.executors.here import run_here
 from unseen.runs.job import job_key
 from unseen.runs.results import Result, read_result

@@ -6,6 +6,7 @@ the facts that are known of the data set, its licence among them.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from unseen.images.datasets.dataset import Dataset
 from unseen.images.datasets.registry import DATASETS
@@ -14,14 +15,16 @@ from unseen.runs.comparability_words import ERICSSON, refusal_clauses, verdict_s
 from unseen.runs.data import RunData
 from unseen.runs.provenance import limit_text
 from unseen.runs.results import Result
-from unseen.studies.tasks.features import TaskFeatures
 from unseen.studies.tasks.page_data import OTHER, TaskDataset
+
+if TYPE_CHECKING:
+    from unseen.studies.tasks.features import TaskFeatures
 
 Names = Mapping[tuple[str, str], str]
 """(backbone, data set) → the name of the data that its scores are of."""
 
 
-def scored_data(task: TaskFeatures, protocol: str) -> ScoredData:
+def scored_data(task: "TaskFeatures", protocol: str) -> ScoredData:
     """What scores of features are of."""
     images = dict(task.rows)
     return ScoredData(task.backbone, task.dataset.name, protocol, task.classes, images, task.draw, limit=task.limit)

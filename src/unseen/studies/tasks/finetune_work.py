@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor, nn
 
-    from unseen.probes.finetuning.train import Finetuned, FinetuneProtocol
+    from unseen.probes.finetuning.protocol import FinetuneProtocol
+    from unseen.probes.finetuning.train import Finetuned
 
 CHECKS = 10
 """How often a training looks at its loss and saves where it is."""
@@ -68,7 +69,8 @@ def run_task(
     Args:
         checkpoint: each setting that is trained again has one, named after it and the setting's place.
     """
-    from unseen.probes.finetuning.grid import calibration, ranked_trials
+    from unseen.probes.finetuning.grid import ranked_trials
+    from unseen.probes.finetuning.scoring import calibration
     from unseen.probes.many_shot import metric_value
 
     validation = [trial["validation"] for trial in trials]
@@ -106,7 +108,7 @@ def _trained(
     watch: Watch,
 ) -> "tuple[nn.Module, Finetuned]":
     """A copy of the backbone with a new layer, trained on some splits, from its checkpoint on where there is one."""
-    from unseen.probes.finetuning.grid import ShownOrNot
+    from unseen.probes.finetuning.scoring import ShownOrNot
     from unseen.probes.finetuning.train import finetune, with_head
 
     model = with_head(deepcopy(backbone.module), job.spec.dimension, images.classes, seed=job.seed)
@@ -128,7 +130,7 @@ def _trained(
 
 def _scores(model: "nn.Module", images: TaskImages, split: str, device: "torch.device") -> "Tensor | None":
     """(n, c) scores of a split's classes; None where one is not finite, as the weights of the last steps diverged."""
-    from unseen.probes.finetuning.grid import class_scores
+    from unseen.probes.finetuning.scoring import class_scores
     from unseen.probes.finetuning.train import predict
 
     scores = class_scores(predict(model, images.scored(split), device=device))

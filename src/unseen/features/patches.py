@@ -1,0 +1,78 @@
+"""Features of patches in a store: one row per image, its positions one after the other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+from unseen.features.features import Features, Rows
+from unseen.features.store import read_store
+
+
+@dataclass(frozen=True, eq=False)
+class PatchFeatures:
+    """Features of the positions of some images.
+
+    Attributes:
+        X: (n, positions · channels) numbers, read when they are needed.
+        ids: of the images.
+        grid: rows and columns of positions.
+        drawn: places of the positions that are kept; empty for all.
+        content_hash: of all of it.
+    """
+
+    X: Rows
+    ids: Sequence[str]
+    grid: tuple[int, int]
+    drawn: tuple[int, ...]
+    content_hash: str
+    place: Path
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __repr__(self) -> str:
+        size = f"{self.grid[0]} × {self.grid[1]} patches, {self.channels} dimensions"
+        return f"PatchFeatures({len(self):,} images of {size})"
+
+    @property
+    def positions(self) -> int:
+        """How many are kept of each image."""
+        return len(self.drawn) or self.grid[0] * self.grid[1]
+
+    @property
+    def channels(self) -> int:
+        """Dimensions of one position's features."""
+        return self.X.shape[1] // self.positions
+
+    def image(self, number: int) -> NDArray[np.floating]:
+        """(positions, channels) of an image."""
+        found: NDArray[np.floating] = np.asarray(self.X[number : number + 1]).reshape(self.positions, self.channels)
+        return found
+
+
+def read_patches(folder: Path, *, verify: bool = False) -> PatchFeatures:
+    """The patch features of a store; a store of one vector per image is an error.
+
+    Args:
+        verify: read all of it and compare it with its hash.
+    """
+    return patches_of(read_store(folder, verify=verify), folder)
+
+
+def patches_of(features: Features, folder: Path) -> PatchFeatures:
+    """Features as those of patches."""
+    spec = features.provenance.get("backbone")
+    grid = spec.get("grid") if isinstance(spec, dict) else None
+    if not isinstance(spec, dict) or not isinstance(grid, list | tuple) or len(grid) != 2:
+        raise UserError(f"{folder}: features of whole images, not of patches; extract them with --patches")
+    sides, drawn = (int(grid[0]), int(grid[1])), int(spec.get("drawn", 0))
+    if features.X.shape[1] % (drawn or sides[0] * sides[1]):
+        raise UserError(f"{folder}: rows of {features.X.shape[1]} do not fit a grid of {sides[0]} × {sides[1]}")
+    from unseen.backbones.patches import drawn_positions
+
+    kept = tuple(drawn_positions(sides[0] * sides[1], drawn)) if drawn else ()
+    return PatchFeatures(features.X, features.ids, sides, kept, str(features.provenance["content_hash"]), folder)

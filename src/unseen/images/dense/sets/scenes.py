@@ -1,0 +1,157 @@
+"""Scenes of several drawings: exact boxes and masks from the drawings that come with this package.
+
+A scene is a black canvas with three to six drawings at different sizes, which may touch but not cover each other. An
+object is the ink of a drawing and what it encloses. Ten concepts that the demo's networks were trained on make the seen
+scenes, ten others the unseen ones; test scenes are made of drawings that no training scene has. Such scenes show that
+the machinery works and how features of strokes carry over to other concepts, not how well a network sees photographs.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.images.arrays import array_images
+from unseen.images.dense.dense_dataset import DenseDataset, DenseLayout, DenseListing
+from unseen.images.dense.labels import Objects
+from unseen.images.dense.map_files import IMAGE
+from unseen.images.drawings import (
+    DATA,
+    SEEN_CONCEPTS,
+    TRAINING_DRAWINGS,
+    category_drawings,
+    concepts,
+    drawn_order,
+)
+
+SIDE, SIZES = 112, (28, 34, 42)
+CONCEPTS, COUNTS = 10, {"train": 240, "test": 60}
+MOST_OBJECTS, TRIES = 6, 40
+GAP = 3
+INK = 64
+"""Grey levels from which on a pixel is ink."""
+
+
+def scene_concepts(*, seen: bool) -> tuple[str, ...]:
+    """The categories of the scenes: the first of the fixed order, and the first that no network has seen."""
+    first = 0 if seen else SEEN_CONCEPTS
+    return tuple(concepts()[wnid] for wnid in drawn_order()[first : first + CONCEPTS])
+
+
+@dataclass(frozen=True, eq=False)
+class Scenes:
+    """All scenes of a kind: (n, 112, 112) pixels, (n, 112, 112) classes with 0 for the ground, and objects."""
+
+    pixels: NDArray[np.uint8]
+    masks: NDArray[np.uint8]
+    objects: tuple[Objects, ...]
+
+
+@dataclass(frozen=True)
+class SceneLabels:
+    """Masks or boxes of scenes, which are made when they are first asked for."""
+
+    seen: bool
+    boxes: bool
+
+    def place(self, number: int) -> str:
+        return f"scene {number}"
+
+    def read(self, number: int) -> Objects | NDArray[np.uint8]:
+        made = scenes(seen=self.seen)
+        return made.objects[number] if self.boxes else made.masks[number]
+
+
+@cache
+def scenes(*, seen: bool) -> Scenes:
+    """Training scenes, then test scenes; always the same."""
+    names = scene_concepts(seen=seen)
+    found = [
+        _scene(np.random.default_rng((seen, split == "test", number)), names, split)
+        for split, count in COUNTS.items()
+        for number in range(count)
+    ]
+    pixels, masks, objects = zip(*found, strict=True)
+    return Scenes(np.stack(pixels), np.stack(masks), objects)
+
+
+def _scene(
+    rng: np.random.Generator, names: tuple[str, ...], split: str
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Objects]:
+    canvas, mask = np.zeros((SIDE, SIDE), dtype=np.uint8), np.zeros((SIDE, SIDE), dtype=np.uint8)
+    boxes, classes = list[list[int]](), list[int]()
+    wanted = int(rng.integers(3, MOST_OBJECTS + 1))
+    for _ in range(TRIES):
+        kind = int(rng.integers(len(names)))
+        ink = _ink(names[kind], _number(rng, split), int(rng.choice(SIZES)))
+        height, width = ink.shape
+        top, left = rng.integers(0, SIDE - height + 1), rng.integers(0, SIDE - width + 1)
+        place = slice(top, top + height), slice(left, left + width)
+        if (mask[place] > 0).any():  # boxes of objects do not overlap
+            continue
+        canvas[place], mask[place] = ink, np.where(_filled(ink), kind + 1, 0)
+        boxes.append([int(left), int(top), int(left + width), int(top + height)])
+        classes.append(kind)
+        if len(classes) == wanted:
+            break
+    return canvas, mask, Objects.of(boxes, classes)
+
+
+def _number(rng: np.random.Generator, split: str) -> int:
+    """Of a drawing of the split."""
+    return int(rng.integers(0, TRAINING_DRAWINGS) if split == "train" else rng.integers(TRAINING_DRAWINGS, 100))
+
+
+def _ink(name: str, number: int, side: int) -> NDArray[np.uint8]:
+    """A drawing at a size, cut to its ink."""
+    from PIL import Image
+
+    drawn = Image.fromarray(category_drawings()[name][number]).resize((side, side), Image.Resampling.BILINEAR)
+    pixels = np.array(drawn)
+    rows, columns = (np.flatnonzero((pixels >= INK).any(axis=axis)) for axis in (1, 0))
+    return pixels[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+
+
+def _filled(pixels: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """The pixels of an object: its ink and what that encloses.
+
+    Outlines that are open by a few pixels are closed first; what is filled reaches no further than the drawing.
+    """
+    from scipy.ndimage import binary_closing, binary_fill_holes
+
+    ink = pixels >= INK
+    closed = binary_closing(np.pad(ink, GAP), iterations=GAP)[GAP:-GAP, GAP:-GAP]
+    filled: NDArray[np.bool_] = binary_fill_holes(closed | ink)
+    return filled
+
+
+def _listing(*, seen: bool, boxes: bool) -> DenseListing:
+    parts = [split for split, count in COUNTS.items() for _ in range(count)]
+    ids = [f"{split}/{number:03d}" for split, count in COUNTS.items() for number in range(count)]
+    return DenseListing(
+        parts, lambda: array_images(scenes(seen=seen).pixels, [IMAGE] * len(ids), ids), SceneLabels(seen, boxes)
+    )
+
+
+def _dataset(*, seen: bool, boxes: bool) -> DenseDataset:
+    word, names = "seen" if seen else "unseen", scene_concepts(seen=seen)
+
+    def read(_: Path) -> DenseListing:
+        return _listing(seen=seen, boxes=boxes)
+
+    return DenseDataset(
+        name=f"scenes-{word}{'-boxes' if boxes else ''}",
+        title=f"scenes of drawings, {word} concepts",
+        kind="boxes" if boxes else "classes",
+        classes=names if boxes else ("ground", *names),
+        counts=COUNTS,
+        layouts=(DenseLayout(str(DATA), ("drawings.npz", "categories.csv"), read),),
+        get="this package; install unseen again",
+        licence="CC BY 4.0",
+        citation="Google 2017, The Quick, Draw! Dataset",
+    )
+
+
+DATASETS = tuple(_dataset(seen=seen, boxes=boxes) for boxes in (False, True) for seen in (True, False))

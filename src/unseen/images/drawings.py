@@ -1,0 +1,47 @@
+"""The drawings that come with this package, and which of their concepts the demo's networks have seen.
+
+100 drawings of 28 × 28 pixels per category (Quick, Draw!, CC BY 4.0; see demo/data/ATTRIBUTION.md).
+"""
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+from unseen.files import read_table
+
+DATA = Path(__file__).parents[1] / "demo/data"
+TRAINING_DRAWINGS = 80
+"""The first of a concept, which train; the others test."""
+SEEN_CONCEPTS = 100
+
+
+@lru_cache(maxsize=1)
+def concepts() -> dict[str, str]:
+    """Synset id → category, for every category that has a synset, in order of id."""
+    rows = (row for _, row in read_table(DATA / "categories.csv", ["category", "synset", "wnid", "reason"]))
+    return dict(sorted((row["wnid"], row["category"]) for row in rows if row["wnid"]))
+
+
+def drawn_order() -> list[str]:
+    """The concepts in an order that is arbitrary and fixed: by SHA-256 of their ids."""
+    return sorted(concepts(), key=lambda wnid: hashlib.sha256(f"0/{wnid}".encode()).digest())
+
+
+def seen_concepts() -> list[str]:
+    """The 100 concepts that the demo's backbones are trained on, in order of id."""
+    return sorted(drawn_order()[:SEEN_CONCEPTS])
+
+
+@lru_cache(maxsize=1)
+def category_drawings() -> dict[str, NDArray[np.uint8]]:
+    """Category → (100, 28, 28) drawings, ink 255 on 0."""
+    path = DATA / "drawings.npz"
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return dict(zip(file["categories"].tolist(), file["drawings"], strict=True))
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"{path}: cannot be read ({error})") from None

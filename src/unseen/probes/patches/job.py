@@ -1,0 +1,69 @@
+"""What the jobs of probes on patch features share."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from unseen.images.dense.labels import Kind
+from unseen.probes.job import Fit, Job
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from unseen.probes.patches.codes import Codes
+    from unseen.probes.patches.task import PatchTask
+
+METRICS: dict[Kind, tuple[str, ...]] = {
+    "classes": ("miou", "pixel-accuracy"),
+    "normals": ("angle-mean", "angle-median", "within-11.25", "within-22.5", "within-30"),
+    "depth": ("depth-rmse", "delta1"),
+    "boxes": ("ap", "ap50", "ap75", "coco-ap", "coco-ap50", "coco-ap75"),
+}
+"""What each kind of labels is scored by, the first of which counts most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """A fitted probe.
+
+    Attributes:
+        predict: (positions, d) features of an image → (positions, count) probabilities of codes.
+        shown: rows of the test features, best and worst images, whose predictions are to be kept as pictures.
+    """
+
+    codes: "Codes"
+    predict: "Callable[[Tensor], Tensor]"
+    shown: Sequence[int]
+
+
+@dataclass(frozen=True)
+class PatchJob(Job):
+    """Everything that decides the scores of a probe on a data set with maps, but for the probe's protocol.
+
+    Attributes:
+        kind: of the labels.
+        train, test: content hashes of the features.
+        labels: SHA-256 of the labels.
+    """
+
+    study: str
+    protocol: Any
+    backbone: str
+    domain: str
+    kind: Kind
+    train: str
+    test: str
+    labels: str
+
+    def run(self, task: "PatchTask") -> "tuple[dict[str, Any], Predictor]":
+        """What is measured, as JSON, and the fitted probe."""
+        raise NotImplementedError
+
+    def flops(self, images: int, tested: int, positions: int, channels: int, codes: int) -> float:
+        """Multiplications and additions on so many images to train and to test on."""
+        raise NotImplementedError
+
+
+def read_maps(variant: str, job: Mapping[str, Any], values: Mapping[str, Any]) -> Fit:
+    """The fit in a result."""
+    return Fit(variant, None, job.get("seed", 0), [(metric, values[metric]) for metric in METRICS[job["kind"]]])

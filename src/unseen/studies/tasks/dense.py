@@ -1,0 +1,270 @@
+"""Dense tasks as a part of the task study: probes on patch features, for data sets with maps of labels."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from unseen.backbones.backbone import Backbone
+from unseen.backbones.patches import PatchSpec
+from unseen.device import default_device
+from unseen.errors import UserError
+from unseen.features.about import BackboneAbout
+from unseen.features.disk import feature_bytes, free_disk, remaining_rows
+from unseen.features.extract import extract
+from unseen.features.patches import PatchFeatures, read_patches
+from unseen.features.settings import Settings, checked_device
+from unseen.features.speed import seconds_per_image
+from unseen.images.dense.dense_dataset import OpenDenseDataset, label_digest
+from unseen.papers.comparability import ScoredData
+from unseen.probes.by_name.patch_context import PatchContextJob
+from unseen.probes.by_name.patch_linear import PatchLinearJob
+from unseen.probes.patches.context import PATCH_CONTEXT, ContextProtocol
+from unseen.probes.patches.job import PatchJob
+from unseen.probes.patches.linear import PATCH_LINEAR, PatchLinearProtocol
+from unseen.runs.data import Backbone as RunBackbone
+from unseen.runs.data import Domain, RunData
+from unseen.runs.flaws import MOST_EXAMPLES, Flaw
+from unseen.runs.record import refuse_other_run
+from unseen.runs.results import RESULTS, missing
+from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed, Setup
+from unseen.studies.concepts.study import training_data
+from unseen.studies.features import FEATURES, damaged_images
+from unseen.studies.probing import product_rate
+from unseen.studies.study import Cell, Plan, Prepared, Watch
+from unseen.studies.tasks.dense_work import DenseData, run_dense
+from unseen.studies.tasks.features import STUDY
+from unseen.studies.tasks.study import TITLE
+
+SPLITS = ("train", "test")
+SHARD_BYTES = 1 << 28
+"""Of a file of patch features, at most but for a single image."""
+PROBES = ("patch-linear", "patch-context")
+OTHER_WORK = 3.0
+"""What a fit takes beside its products."""
+
+
+@dataclass(frozen=True, eq=False)
+class DenseRequest:
+    """Probes of patch features on data sets with maps.
+
+    Attributes:
+        datasets: with maps; those with boxes have no patch probe.
+        backbones: loaded with patches.
+        probes: some of `PROBES`.
+    """
+
+    datasets: Sequence[OpenDenseDataset]
+    backbones: Sequence[Backbone]
+    settings: Settings
+    probes: Sequence[str] = PROBES
+    linear: PatchLinearProtocol = PATCH_LINEAR
+    context: ContextProtocol = PATCH_CONTEXT
+
+    @cached_property
+    def protocols(self) -> list[ProtocolUsed]:
+        """Of the probes that are asked for."""
+        known = {"patch-linear": self.linear, "patch-context": self.context}
+        return [ProtocolUsed.of(name, known[name]) for name in self.probes]
+
+    @cached_property
+    def _extraction(self) -> Settings:
+        """Small shards of 16 bits: an image has hundreds of patches."""
+        largest = max(backbone.spec.dimension for backbone in self.backbones)
+        return replace(self.settings, compact=True, shard_rows=max(1, SHARD_BYTES // (2 * largest)))
+
+    def plan(self, out: Path, workers: int) -> Plan:
+        """What is to be done; see `unseen.studies.study.Request`."""
+        checked_device(self._extraction)
+        self._refuse_nonsense()
+        refuse_other_run(out, self._setup())
+        parts, seconds, disk = list[dict[str, Cell]](), 0.0, 0
+        flops = list[float]()
+        for data in self.datasets:
+            left = self._missing_images(data, out)
+            counts = Counter(data.manifest.splits)
+            if max(left):
+                decode, compute = seconds_per_image(data.source, self.backbones, self._extraction)
+                reading = decode * max(left) / max(self._extraction.workers, 1)
+                computing = sum(each * rows for each, rows in zip(compute, left, strict=True))
+                seconds += reading + computing if self._extraction.device == "cpu" else max(reading, computing)
+            for backbone, rows in zip(self.backbones, left, strict=True):
+                disk += feature_bytes(rows, backbone.spec.dimension, self._extraction)
+                parts.append(_part(data, _patch_spec(backbone), counts, rows, backbone.label))
+                flops += [self._flops(data, backbone, probe) for probe in self.probes]
+        jobs = len(self.datasets) * len(self.backbones) * len(self.probes)
+        done = [job for job in self._planned_jobs(out) if job.train]
+        todo = jobs - len(done) + len(missing(done, out / RESULTS))
+        return Plan(
+            TITLE,
+            parts,
+            jobs,
+            todo,
+            units={"extracted": "share"},
+            extraction=seconds,
+            probing=_seconds(sum(flops) * todo / max(jobs, 1)),
+            disk=disk,
+            free=free_disk(out),
+        )
+
+    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[PatchJob]:
+        """Extract what is missing; see `unseen.studies.study.Request`."""
+        data = {each.dataset.name: self._extracted(each, out, watch) for each in self.datasets}
+        jobs = [job for each in data.values() for job in self._jobs(each)]
+
+        def work(jobs: Sequence[PatchJob], results: Path, _: int) -> Iterator[PatchJob]:
+            return run_dense(jobs, data, results, default_device())
+
+        def seconds(jobs: Sequence[PatchJob], results: Path, _: int) -> float:
+            todo = missing(jobs, results)
+            return _seconds(sum(_job_flops(job, data[job.domain]) for job in todo))
+
+        return Prepared(self._run(data), jobs, work, seconds)
+
+    def _refuse_nonsense(self) -> None:
+        boxes = [data.dataset.name for data in self.datasets if data.dataset.kind == "boxes"]
+        if boxes:
+            raise UserError(f"{boxes[0]}: boxes have no probe on patches; train a detector (--detect)")
+        if not self.datasets or not self.backbones or not self.probes:
+            raise UserError("a dense study needs a data set with maps, a backbone and a probe")
+
+    def _setup(self) -> Setup:
+        return Setup(
+            protocols=self.protocols,
+            extractions={each.label: self._made(each) for each in self.backbones},
+        )
+
+    def _made(self, backbone: Backbone) -> Extraction:
+        settings = self._extraction
+        return Extraction(BackboneAbout.of(backbone.spec), settings.precision, settings.fast, settings.exif)
+
+    def _missing_images(self, data: OpenDenseDataset, out: Path) -> list[int]:
+        specs, folder = [backbone.spec for backbone in self.backbones], out / FEATURES / data.dataset.name
+        parts = [remaining_rows(data.source, data.manifest, split, specs, folder, self._extraction) for split in SPLITS]
+        return [sum(of) for of in zip(*parts, strict=True)]
+
+    def _planned_jobs(self, out: Path) -> list[PatchJob]:
+        """Jobs on features that are there."""
+        found = list[PatchJob]()
+        for data in self.datasets:
+            if not max(self._missing_images(data, out)):
+                found += self._jobs(self._extracted(data, out, None))
+        return found
+
+    def _extracted(self, data: OpenDenseDataset, out: Path, watch: Watch | None) -> DenseData:
+        """The features of a data set, one pass over its images for all backbones."""
+        folder, name = out / FEATURES / data.dataset.name, data.dataset.name
+        features: dict[str, dict[str, PatchFeatures]] = {backbone.label: {} for backbone in self.backbones}
+        for split in SPLITS:
+            told = watch.extracting(name, split) if watch else (lambda progress: None)
+            stores = extract(data.source, data.manifest, split, self.backbones, folder, self._extraction, watch=told)
+            for backbone, store in zip(self.backbones, stores, strict=True):
+                features[backbone.label][split] = read_patches(store)
+                if watch and (sentence := damaged_images(f"{name}, {split}", store)):
+                    watch.tell(sentence)
+        return DenseData(data, label_digest(data), features)
+
+    def _jobs(self, data: DenseData) -> Iterator[PatchJob]:
+        dataset = data.opened.dataset
+        for name, sides in data.features.items():
+            shared = (name, dataset.name, dataset.kind, sides["train"].content_hash, sides["test"].content_hash)
+            if "patch-linear" in self.probes:
+                yield PatchLinearJob(STUDY, self.linear, *shared, data.digest)
+            if "patch-context" in self.probes:
+                yield PatchContextJob(STUDY, self.context, *shared, data.digest)
+
+    def _flops(self, data: OpenDenseDataset, backbone: Backbone, probe: str) -> float:
+        spec, counts = _patch_spec(backbone), Counter(data.manifest.splits)
+        empty = ("", "", data.dataset.kind, "", "", "")
+        job: PatchJob = PatchContextJob(STUDY, self.context, *empty)
+        if probe == "patch-linear":
+            job = PatchLinearJob(STUDY, self.linear, *empty)
+        return job.flops(counts["train"], counts["test"], spec.positions, spec.channels, _codes(data))
+
+    def _run(self, data: Mapping[str, DenseData]) -> RunData:
+        return RunData(
+            title=TITLE,
+            scores=(),
+            domains=[
+                Domain(each.name, each.title, classes=len(each.classes), licence=each.licence)
+                for each in [of.opened.dataset for of in data.values()]
+            ],
+            backbones=[
+                RunBackbone(
+                    each.label,
+                    "yours",
+                    f"{_patch_spec(each).channels} features of each patch",
+                    training_data=training_data(each.spec.id, BackboneAbout.of(each.spec)),
+                    features=self._made(each),
+                )
+                for each in self.backbones
+            ],
+            baseline=self.backbones[0].label,
+            protocols=self.protocols,
+            features=[
+                FeatureKey(name, each.opened.dataset.name, {split: of.content_hash for split, of in sides.items()})
+                for each in data.values()
+                for name, sides in each.features.items()
+            ],
+            scored=[
+                ScoredData(
+                    name,
+                    each.opened.dataset.name,
+                    protocol.name,
+                    len(each.opened.dataset.classes),
+                    {split: len(of) for split, of in sides.items()},
+                    "given",
+                )
+                for each in data.values()
+                for name, sides in each.features.items()
+                for protocol in self.protocols[:1]
+            ],
+            flaws=[flaw for each in data.values() for flaw in _flaws(each)],
+            study=STUDY,
+        )
+
+
+def _part(data: OpenDenseDataset, spec: PatchSpec, counts: Mapping[str, int], left: int, name: str) -> dict[str, Cell]:
+    images = sum(counts[split] for split in SPLITS)
+    return {
+        "data set": data.dataset.name,
+        "backbone": name,
+        "labels": data.dataset.kind,
+        "train": counts["train"],
+        "test": counts["test"],
+        "patches": f"{spec.grid[0]} × {spec.grid[1]}",
+        "dimensions": spec.channels,
+        "extracted": 1 - left / images,
+    }
+
+
+def _patch_spec(backbone: Backbone) -> PatchSpec:
+    if not isinstance(backbone.spec, PatchSpec):
+        raise UserError(f"{backbone.spec.id}: gives one vector per image; load it with patches")
+    return backbone.spec
+
+
+def _codes(data: OpenDenseDataset) -> int:
+    """Codes of a map: classes, directions of normals, or bins of depths."""
+    return {"normals": 40, "depth": 256}.get(data.dataset.kind, len(data.dataset.classes))
+
+
+def _job_flops(job: PatchJob, data: DenseData) -> float:
+    sides = data.features[job.backbone]
+    train = sides["train"]
+    return job.flops(len(train), len(sides["test"]), train.positions, train.channels, _codes(data.opened))
+
+
+def _seconds(flops: float) -> float:
+    return flops * OTHER_WORK / product_rate((16_384, 768, 1_024)) if flops else 0.0
+
+
+def _flaws(data: DenseData) -> Iterator[Flaw]:
+    """Images that were left out because their labels cannot be used."""
+    for damaged, split in ((data.damaged_labels(split), split) for split in SPLITS):
+        if damaged:
+            word = "training" if split == "train" else "test"
+            examples = tuple(f"{each.id}: {each.reason}" for each in damaged[:MOST_EXAMPLES])
+            total = Counter(data.opened.manifest.splits)[split]
+            yield Flaw("damaged-images", "", data.opened.dataset.name, f"{word} images", len(damaged), total, examples)

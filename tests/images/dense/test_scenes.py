@@ -1,0 +1,39 @@
+"""Scenes of drawings: boxes, masks and drawings belong together."""
+
+import numpy as np
+import pytest
+
+from unseen.images.dense.dense_dataset import label_digest, open_dense_dataset
+from unseen.images.dense.labels import Objects
+from unseen.images.dense.sets import get_dense_dataset
+from unseen.images.dense.sets.scenes import scene_concepts, scenes
+from unseen.images.drawings import concepts, seen_concepts
+
+
+def test_seen_scenes_are_of_seen_concepts_alone() -> None:
+    seen = {concepts()[wnid] for wnid in seen_concepts()}
+    assert set(scene_concepts(seen=True)) <= seen
+    assert not set(scene_concepts(seen=False)) & seen
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_boxes_are_tight_around_the_masks_of_their_class(seen: bool) -> None:
+    made = scenes(seen=seen)
+    for mask, objects in zip(made.masks[:40], made.objects[:40], strict=True):
+        covered = np.zeros_like(mask)
+        for (left, top, right, bottom), kind in zip(objects.boxes.astype(int), objects.classes, strict=True):
+            part = mask[top:bottom, left:right] == kind + 1
+            assert all(part.any(axis=1)[[0, -1]])
+            assert all(part.any(axis=0)[[0, -1]])
+            covered[top:bottom, left:right] |= part
+        assert np.array_equal(covered > 0, mask > 0)
+
+
+def test_they_open_like_any_data_set() -> None:
+    found = open_dense_dataset(get_dense_dataset("scenes-unseen-boxes"), None)
+    objects = found.labels(found.numbers("test")[0])
+    assert isinstance(objects, Objects)
+    assert 1 <= len(objects) <= 6
+    masks = open_dense_dataset(get_dense_dataset("scenes-unseen"), None)
+    assert masks.dataset.classes[0] == "ground"
+    assert label_digest(found) != label_digest(masks)

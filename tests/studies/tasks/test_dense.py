@@ -1,0 +1,70 @@
+"""The dense part of the task study: planned, run, resumed, extended."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from unseen.backbones.load import load_backbone
+from unseen.errors import UserError
+from unseen.features.settings import Settings
+from unseen.images.dense.dense_dataset import OpenDenseDataset, open_dense_dataset
+from unseen.images.dense.sets import get_dense_dataset
+from unseen.images.manifest import Manifest
+from unseen.probes.patches.linear import PatchLinearProtocol
+from unseen.runs.record import read_run
+from unseen.studies.study import plan_study, run_study
+from unseen.studies.tasks.dense import DenseRequest
+
+QUICK = PatchLinearProtocol(rates=(3e-3,), decays=(0.0,), epochs=1, batch=2048, least_steps=10)
+
+
+def some_scenes(name: str) -> OpenDenseDataset:
+    """8 training and 4 test scenes."""
+    whole = open_dense_dataset(get_dense_dataset(name), None)
+    splits = [
+        split if number < 8 or 240 <= number < 244 else "unused" for number, split in enumerate(whole.manifest.splits)
+    ]
+    return replace(whole, manifest=Manifest(whole.manifest.entries, splits))
+
+
+def request(*names: str, backbones: tuple[str, ...] = ("supervised",)) -> DenseRequest:
+    nets = [load_backbone(f"demo:{name}", size=56, patches=True) for name in backbones]
+    return DenseRequest([some_scenes(name) for name in names], nets, Settings(workers=0), linear=QUICK)
+
+
+def test_a_run_is_planned_done_once_and_extended(tmp_path: Path) -> None:
+    first = request("scenes-seen")
+    plan = plan_study(first, tmp_path)
+    assert (plan.jobs, plan.jobs_left) == (2, 2)
+    assert plan.parts[0]["patches"] == "14 × 14"
+    assert plan.disk > 0
+    data = run_study(first, tmp_path)
+    assert {(score.probe, score.metric) for score in data.scores} == {
+        (probe, metric) for probe in ("patch-linear", "patch-context") for metric in ("miou", "pixel-accuracy")
+    }
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "results").iterdir()}
+    again = plan_study(first, tmp_path)
+    assert (again.jobs_left, again.disk) == (0, 0)
+    run_study(first, tmp_path)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "results").iterdir()} == before
+    more = run_study(request("scenes-unseen", backbones=("supervised", "simclr")), tmp_path)
+    assert {score.domain for score in more.scores} == {"scenes-seen", "scenes-unseen"}
+    assert read_run(tmp_path).scores == more.scores
+    pictures = list((tmp_path / "pictures").rglob("*.png"))
+    assert len(pictures) >= 6
+
+
+def test_what_cannot_be_probed_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="--detect"):
+        plan_study(request("scenes-seen-boxes"), tmp_path)
+    pooled = replace(request("scenes-seen"), backbones=[load_backbone("demo:supervised", size=56)])
+    with pytest.raises(UserError, match="one vector"):
+        plan_study(pooled, tmp_path)
+
+
+def test_another_protocol_in_the_same_folder_is_refused(tmp_path: Path) -> None:
+    run_study(replace(request("scenes-seen"), probes=("patch-linear",)), tmp_path)
+    other = replace(request("scenes-seen"), linear=replace(QUICK, epochs=2))
+    with pytest.raises(UserError, match="epochs"):
+        plan_study(other, tmp_path)
