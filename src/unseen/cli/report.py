@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unseen.cli.across_axes import print_axes
+from unseen.cli.choices import split_names
 from unseen.cli.modes import refuse_options
 from unseen.cli.output import console
 from unseen.cli.paired_comparison import one_number_of_shots, print_comparison
 from unseen.cli.running import REPORT, print_scores
+from unseen.cli.shift_results import print_shift_results
 from unseen.cli.task_results import print_task_results
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
     from unseen.report.of_runs import Reported
 
-ACROSS, COMPARISON = "Across axes", "Comparison of two backbones"
+ACROSS, COMPARISON, SHIFTS = "Across axes", "Comparison of two backbones", "Runs of shifts"
 EVERY = ("runs", "out", "export", "open_")
-ONE_STUDY = (*EVERY, "table")
+ONE_STUDY = (*EVERY, "table", "id_", "ood")
 SEVERAL = (*EVERY, "shifts", "published", "axes")
 PAIR = (*EVERY, "compare", "shots", "table")
 
@@ -63,6 +65,15 @@ def report(
     shots: Annotated[
         str, typer.Option(help="Samples per concept: a number, or all.", rich_help_panel=COMPARISON)
     ] = "all",
+    id_: Annotated[
+        str,
+        typer.Option(
+            "--id",
+            help="ID columns to fit effective robustness on, with commas; by default as the test sets tell.",
+            rich_help_panel=SHIFTS,
+        ),
+    ] = "",
+    ood: Annotated[str, typer.Option(help="OOD columns of the fit, with commas.", rich_help_panel=SHIFTS)] = "",
 ) -> None:
     """Make the page of runs, finished or not.
 
@@ -71,20 +82,26 @@ def report(
     """
     from unseen.report.core.export import export_page
     from unseen.report.core.render import write_page
-    from unseen.report.of_runs import have_several_studies, report_on
+    from unseen.report.of_runs import page_studies, report_on
 
     folders = runs or []
     across = "--shifts" if shifts else "--published" if published else "--axes" if axes else ""
     if not folders and (compare or not (shifts or published)):
         raise UserError("say which runs: their folders, or --published for the papers' models alone")
-    if not across and not compare and have_several_studies(folders):
+    if not across and not compare and len(page_studies(folders)) > 1:
         across = "runs of several studies"
     modes = {"": ONE_STUDY, "--compare": PAIR, **({across: SEVERAL} if across else {"--axes": SEVERAL})}
     refuse_options(context, modes, "--compare" if compare else across)
     if out.suffix != ".html":
         raise UserError(f"{out}: the page is written as .html")
     number = one_number_of_shots(shots)
-    found = report_on(folders, shifts=shifts, published=published, axes=axes, compare=compare, shots=number)
+    id_sets, ood_sets = (
+        split_names(option, text) if text else [] for option, text in (("--id", id_), ("--ood", ood))
+    )  # fmt: skip
+    found = report_on(
+        folders, shifts=shifts, published=published, axes=axes, compare=compare, shots=number, id_sets=id_sets,
+        ood_sets=ood_sets,
+    )  # fmt: skip
     write_page(found.page, out)
     _print(found, table)
     console().print(f"\nReport: {out}")
@@ -96,6 +113,7 @@ def report(
 
 def _print(found: "Reported", table: Path | None) -> None:
     """What a page says, in short, and the table that was asked for."""
+    from unseen.report.shifts.page_data import ShiftPage
     from unseen.runs.data import RunData
     from unseen.studies.axes.page_data import AxesPage
 
@@ -103,6 +121,8 @@ def _print(found: "Reported", table: Path | None) -> None:
         print_comparison(found.pair, table)
     elif isinstance(found.source, AxesPage):
         print_axes(found.source)
+    elif isinstance(found.source, ShiftPage):
+        print_shift_results(found.source, table)
     elif isinstance(found.source, RunData):
         print_scores(found.source, table)
     else:
