@@ -85,7 +85,7 @@ def report_on(
     """
     studies = page_studies(folders)
     if (id_sets or ood_sets) and studies != {"shifts"}:
-        raise UserError("ID and OOD columns (--id, --ood) are for runs of shifts alone (unseen shifts run)")
+        raise UserError("--id and --ood are for runs of shifts alone (unseen shifts run)")
     if compare is None and (axes or shifts or published or len(studies) > 1):
         from unseen.report.axes.page import axes_page
         from unseen.studies.axes.study import study_axes
