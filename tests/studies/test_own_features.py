@@ -54,7 +54,11 @@ def test_the_command_gives_what_the_function_gives(unseen: Unseen, files: tuple[
     assert set(result.summary()["shots"]) == {"1", "4", "all"}
     fit = next(fit for fit in result.fits if (fit.shots, fit.seed) == (4, 1))
     if DEVICE == "cpu":
-        expected = {"rate": direct.rate, "decay": direct.decay, "trials": direct.trials}
+        expected = {
+            "rate": direct.rate,
+            "decay": direct.decay,
+            "trials": [[each.rate, each.decay, each.score] for each in direct.trials],
+        }
         assert fit.details == expected | {"fewest_samples": direct.fewest_samples}
 
 

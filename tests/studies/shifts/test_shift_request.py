@@ -115,6 +115,6 @@ def test_bad_requests_are_refused_before_any_model_is_loaded(
     with pytest.raises(UserError, match="a run of unseen tasks; give another folder"):
         evaluate(models[:1], sets, run)
     (run / "run.json").write_text(text)
-    with pytest.raises(UserError, match="number of the images of val, test"):
+    with pytest.raises(UserError, match="differs in the number of the images of val"):
         evaluate(models[:1], sets, run)
     assert not (tmp_path / "out").exists()
