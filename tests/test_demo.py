@@ -1,4 +1,4 @@
-"""The demo, as a newcomer runs it: `make demo`, once for all tests here."""
+"""The demo, run once for all tests here, with one seed instead of three."""
 
 import json
 import os
@@ -8,15 +8,21 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
+import unseen.demo.form
 from unseen.backbones.tiny_cnn import load
+from unseen.cli.main import app
 from unseen.demo.backbones import BACKBONES, extract, folded
 from unseen.demo.drawings import demo_levels, domains, drawings
+from unseen.demo.form import SHORT
 from unseen.demo.study import extract_missing, missing_features
 from unseen.demo.train import seen_images
 from unseen.features.readers import read_features
@@ -24,21 +30,27 @@ from unseen.files import read_table
 from unseen.images.drawings import concepts, drawn_order, seen_concepts
 from unseen.ontology.wordnet import wordnet
 
+pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[1]
 UNSEEN = str(Path(sys.executable).parent / "unseen")
 DATA = ROOT / "src/unseen/demo/data"
 WEIGHTS = ROOT / "src/unseen/demo/weights"
 
 
+def run(*words: object) -> str:
+    """What a command prints, run in this process, which has loaded PyTorch already."""
+    answer = CliRunner().invoke(app, [*map(str, words)], catch_exceptions=False, env={"COLUMNS": "200"})
+    assert answer.exit_code == 0, answer.output
+    return answer.output
+
+
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The folder of a run of the demo and what it printed."""
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """The folder of a run of the demo and what it printed; the seeds differ in nothing but their draws."""
     folder = tmp_path_factory.mktemp("demo") / "run"
-    with_make = ["make", "--directory", str(ROOT), "demo", f"OUT={folder}"]
-    command = with_make if (ROOT / ".venv/ready").exists() else [UNSEEN, "demo", "--out", str(folder)]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
-    assert answer.returncode == 0, answer.stderr
-    return folder, answer.stdout + answer.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(unseen.demo.form, "SHORT", replace(SHORT, seeds=SHORT.seeds[:1]))
+        yield folder, run("demo", "--out", folder, "--workers", "1")
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +61,10 @@ def table(demo: tuple[Path, str]) -> pd.DataFrame:
 
 def test_it_prints_progress_a_summary_and_where_the_page_is(demo: tuple[Path, str]) -> None:
     folder, printed = demo
-    assert re.search(r"360 of 360 jobs to do, about [\d.]+ (s|min) on (\d+ cores|the GPU)", printed)
+    assert re.search(r"120 of 120 jobs to do, about [\d.]+ (s|min) on (1 core|the GPU)", printed)
     assert str(folder / "report.html") in printed
     assert "A short form of the protocol" in printed
-    assert re.search(r"supervised +all +\d\d\.\d ± \d\.\d", printed)
+    assert re.search(r"supervised +all +\d\d\.\d", printed)
     page = (folder / "report.html").read_text()
     assert "A short form of the protocol" in page
 
@@ -62,15 +74,12 @@ def test_its_features_go_through_the_concept_study(demo: tuple[Path, str], tmp_p
     folder, _ = demo
     features = ("concepts", "--features", folder / "features/untrained", "--levels", folder / "levels.csv")
     words = (*features, "--protocol", "cog-v2-short", "--shots", "1", "--seeds", "1", "--workers", "1")
-    for run, more in (
+    for name, more in (
         ("whole", ("--seen", "seen", "--domains", "seen,l5")),
-        ("anew", ("--regroup", "--domains", "l5")),
+        ("anew", ("--regroup", "--domains", "l5", "--backbone", "untrained")),
     ):
-        named = ("--backbone", "untrained") if run == "anew" else ()
-        command = [UNSEEN, *map(str, words), *more, *named, "--out", str(tmp_path / run)]
-        answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-        assert answer.returncode == 0, answer.stderr
-    whole, anew = (pd.read_csv(tmp_path / run / "scores.csv") for run in ("whole", "anew"))
+        run(*words, *more, "--out", tmp_path / name)
+    whole, anew = (pd.read_csv(tmp_path / name / "scores.csv") for name in ("whole", "anew"))
     assert set(whole["domain"]) == {"seen", "l5"}
     assert set(whole["backbone"]) == {"untrained"}
     same = [frame[frame["domain"] == "l5"].set_index("metric")["mean"].to_dict() for frame in (whole, anew)]
@@ -80,7 +89,8 @@ def test_its_features_go_through_the_concept_study(demo: tuple[Path, str], tmp_p
 def test_every_score_is_there(demo: tuple[Path, str]) -> None:
     frame = pd.read_csv(demo[0] / "scores.csv")
     assert len(frame) == 5 * 6 * 4 * 2
-    assert (frame["seeds"] == 3).all()
+    assert (frame["seeds"] == 1).all()
+    assert SHORT.seeds == (0, 1, 2)
     assert frame["mean"].between(0, 1).all()
 
 
@@ -92,27 +102,25 @@ def test_what_a_reader_should_see(table: pd.DataFrame) -> None:
     assert drop["supervised"] > drop["simclr"] > 0.03
     for domain in domains():
         assert table.loc[("simclr", domain), "mean"] > table.loc[("pixels", domain), "mean"] + 0.2
-    assert table["deviation"].max() < 0.08
 
 
 def test_the_documentation_has_the_numbers_of_a_run(table: pd.DataFrame) -> None:
-    """Those of the untrained network move by points from one machine to another, others by half a point on a GPU."""
+    """Means of three seeds, a point from the first; an untrained network's move by points between machines too."""
     page = (ROOT / "docs/demo.md").read_text()
     names = ["seen", "l1", "l2", "l3", "l4", "l5"]
-    tolerances = dict.fromkeys(("supervised", "mixup", "simclr", "pixels"), (1, 1)) | {"untrained": (5, 8)}
-    for backbone, (points, deviation) in tolerances.items():
+    tolerances = dict.fromkeys(("supervised", "mixup", "simclr", "pixels"), 1.5) | {"untrained": 5}
+    for backbone, points in tolerances.items():
         row = next(line for line in page.splitlines() if line.startswith(f"| {backbone} | "))
-        found = 100 * table.loc[backbone].loc[names, ["mean", "deviation"]]
-        assert found["mean"].tolist() == pytest.approx([float(cell) for cell in row.split("|")[2:8]], abs=points)
-        assert found["deviation"].max() < deviation
+        found = 100 * table.loc[backbone].loc[names, "mean"]
+        assert found.tolist() == pytest.approx([float(cell) for cell in row.split("|")[2:8]], abs=points)
 
 
 def test_a_second_run_takes_seconds_and_changes_nothing(demo: tuple[Path, str]) -> None:
     folder, _ = demo
     before = {file.name: file.read_bytes() for file in (folder / "results").iterdir()}
-    start = time.perf_counter()
-    subprocess.run([UNSEEN, "demo", "--out", str(folder)], check=True, capture_output=True)
-    assert time.perf_counter() - start < 20
+    start = time.process_time()
+    run("demo", "--out", folder, "--workers", "1")
+    assert time.process_time() - start < 20
     assert {file.name: file.read_bytes() for file in (folder / "results").iterdir()} == before
 
 
@@ -124,7 +132,7 @@ def test_features_of_other_weights_or_data_are_extracted_again(demo: tuple[Path,
     (tmp_path / "features/pixels/seen/test/manifest.json").unlink()
     again = [("simclr", "l1", "train"), ("pixels", "seen", "test")]
     assert missing_features(tmp_path / "features") == again
-    assert list(extract_missing(tmp_path / "features", workers=1)) == again
+    assert sorted(extract_missing(tmp_path / "features", workers=2)) == sorted(again)
     for part in ("simclr/l1/train", "pixels/seen/test"):
         found, before = (read_features(root / "features" / part) for root in (tmp_path, demo[0]))
         assert np.asarray(found.X) == pytest.approx(np.asarray(before.X), abs=1e-5)
@@ -141,7 +149,9 @@ def test_interrupted_it_says_how_to_go_on(demo: tuple[Path, str], tmp_path: Path
     )
     said = process.stderr.readline()  # type: ignore[union-attr]
     assert re.search(r"1200 of 1200 jobs to do, about [\d.]+ (min|h) on (1 core|the GPU);", said)
-    time.sleep(4)
+    while not any((tmp_path / "run/results").glob("*.json")):
+        assert process.poll() is None
+        time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, rest = process.communicate(timeout=30)
     assert process.returncode == 130
@@ -150,20 +160,23 @@ def test_interrupted_it_says_how_to_go_on(demo: tuple[Path, str], tmp_path: Path
 
 
 def test_reports_of_several_runs_are_compared(demo: tuple[Path, str], tmp_path: Path) -> None:
-    run = demo[0]
+    folder = demo[0]
     page = tmp_path / "both.html"
-    command = [UNSEEN, "report", str(run), str(run), "--out", str(page), "--table", str(tmp_path / "both.parquet")]
-    subprocess.run(command, check=True, capture_output=True)
+    run("report", folder, folder, "--out", page, "--table", tmp_path / "both.parquet")
     assert len(pd.read_parquet(tmp_path / "both.parquet")) == 5 * 6 * 4 * 2
     unfinished = tmp_path / "unfinished"
     (unfinished / "results").mkdir(parents=True)
-    shutil.copy(run / "run.json", unfinished)
-    for file in sorted((run / "results").iterdir())[:100]:
+    shutil.copy(folder / "run.json", unfinished)
+    for file in sorted((folder / "results").iterdir())[:100]:
         shutil.copy(file, unfinished / "results")
-    answer = subprocess.run(
-        [UNSEEN, "report", str(unfinished), "--out", str(page)], check=True, capture_output=True, text=True
-    )
-    assert "260 of 360 jobs have no result yet" in answer.stdout
+    assert "20 of 120 jobs have no result yet" in run("report", unfinished, "--out", page)
+
+
+def test_make_runs_it() -> None:
+    """With this environment as the one that `make` has set up."""
+    command = ["make", "--directory", ROOT, "--dry-run", "demo", "OUT=place", f"BIN={Path(UNSEEN).parent}"]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert f"{UNSEEN} demo --out place" in said
 
 
 def test_the_data_are_as_described() -> None:

@@ -156,7 +156,7 @@ def test_other_images_weights_and_epochs_are_refused(tiny: TinyImageNet, run: Pa
     assert unseen(*words, "--splits", tiny.splits).code == 0
     answer = unseen(*words[:-1], 2, "--splits", tiny.splits)
     assert answer.code == 2
-    assert "other fine-tuning" in answer.err
+    assert "epochs of the fine-tuned protocol (1, not 2)" in answer.err
 
 
 def test_mistakes_are_named(tiny: TinyImageNet, run: Path, tmp_path: Path, unseen: Unseen) -> None:

@@ -7,10 +7,11 @@ import numpy as np
 from scipy import special
 
 from unseen.probes.by_name.classifier import ShiftJob
-from unseen.runs.data import Backbone, Domain, FeatureKey, RunData
+from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.job import job_key
 from unseen.runs.record import extend_run
 from unseen.runs.results import RESULTS, write_result
+from unseen.runs.setup import FeatureKey, ImagesUsed
 from unseen.studies.shifts.evaluate import write_tables
 from unseen.studies.study import Silent
 
@@ -58,10 +59,10 @@ def write_shift_run(
         title="Accuracy under distribution shift",
         scores=(),
         domains=domains,
-        backbones=[Backbone(model, (groups or {}).get(model, ""), made={"classifier": model}) for model in accuracy],
+        backbones=[Backbone(model, (groups or {}).get(model, ""), classifier=model) for model in accuracy],
         baseline=next(iter(accuracy)),
-        features=[FeatureKey(*pair, job_key(job)) for pair, job in jobs.items()],
-        provenance={"images of val": "1,000"},
+        features=[FeatureKey(*pair, {"test": job_key(job)}) for pair, job in jobs.items()],
+        images=[ImagesUsed("val", "test", 1000)],
         study="shifts",
     )
     extend_run(folder, data, [job_key(job) for job in jobs.values()])

@@ -54,7 +54,11 @@ def test_the_command_gives_what_the_function_gives(unseen: Unseen, files: tuple[
     assert set(result.summary()["shots"]) == {"1", "4", "all"}
     fit = next(fit for fit in result.fits if (fit.shots, fit.seed) == (4, 1))
     if DEVICE == "cpu":
-        expected = {"rate": direct.rate, "decay": direct.decay, "trials": direct.trials}
+        expected = {
+            "rate": direct.rate,
+            "decay": direct.decay,
+            "trials": [[each.rate, each.decay, each.score] for each in direct.trials],
+        }
         assert fit.details == expected | {"fewest_samples": direct.fewest_samples}
 
 
@@ -238,7 +242,7 @@ def test_folders_that_are_no_runs_are_refused(unseen: Unseen, tmp_path: Path) ->
     assert answer.code == 2
     assert "not the folder of a run" in answer.err
     (tmp_path / "run.json").write_text('{"format": 1}')
-    assert "damaged" in unseen("report", tmp_path, "--out", tmp_path / "page.html").err
+    assert "run.json, backbones" in unseen("report", tmp_path, "--out", tmp_path / "page.html").err
 
 
 def test_shots() -> None:

@@ -36,7 +36,7 @@ from unseen.runs.results import Result, missing, read_result
 from unseen.runs.scores import result_scores
 from unseen.runs.work import alike
 from unseen.studies import probing
-from unseen.studies.probing import FeaturePair, estimate, job_keys, pair_from_features, plan, plan_extended, run
+from unseen.studies.probing import FeaturePair, estimate, pair_from_features, plan, plan_extended, run
 
 QUICK = LogisticProtocol(name="quick", epochs=3, trials=2, round_size=2, batch=64, rates=(1.0, 10.0))
 CLASSES, DIMENSION = 4, 40
@@ -76,7 +76,7 @@ def all_jobs(pair: FeaturePair) -> list[FeatureJob]:
 def results(pair: FeaturePair, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run") / "results"
     jobs = all_jobs(pair)
-    assert {job_key(job) for job in run(jobs, [pair], folder, workers=1)} == set(job_keys(jobs))
+    assert {job_key(job) for job in run(jobs, [pair], folder, workers=1)} == set(map(job_key, jobs))
     return folder
 
 
@@ -112,14 +112,14 @@ def test_the_plan_is_the_papers(pair: FeaturePair) -> None:
     clusterings = [job for job in wide if isinstance(job, KMeansJob)]
     assert [len(job.seeds) for job in clusterings] == [3]
     assert sum(isinstance(job, GeometryJob) for job in wide) == 1
-    assert len(set(job_keys(jobs))) == len(jobs)
+    assert len(set(map(job_key, jobs))) == len(jobs)
     few = plan_extended("concepts", [replace(big, rows=50)], seeds=[0])
     assert [job.dimensions for job in few if isinstance(job, PcaJob)] == [32]  # no more components than samples
 
 
 def test_scores_have_the_names_of_their_probes(results: Path, pair: FeaturePair) -> None:
     found: dict[str, set[str]] = {}
-    for key in job_keys(all_jobs(pair)):
+    for key in map(job_key, all_jobs(pair)):
         result = read_result(results, key)
         assert result is not None
         for score in result_scores(result):
@@ -279,12 +279,12 @@ def test_jobs_together_on_a_gpus_path_give_the_same(
 ) -> None:
     jobs = all_jobs(pair)
     groups = alike(jobs)
-    assert sorted(job_keys([job for group in groups for job in group])) == sorted(job_keys(jobs))
+    assert sorted(job_key(job) for group in groups for job in group) == sorted(map(job_key, jobs))
     assert len(groups[0]) == 4  # two seeds of two settings
     assert all(len({type(job) for job in group}) == 1 for group in groups)
     monkeypatch.setattr(probing, "on_gpu", lambda: True)
     assert len(list(run(jobs, [pair], tmp_path / "results", workers=1))) == len(jobs)
-    for key in job_keys(jobs):
+    for key in map(job_key, jobs):
         here, there = read_result(results, key), read_result(tmp_path / "results", key)
         assert here is not None
         assert there is not None
@@ -379,7 +379,7 @@ def test_killed_between_any_two_jobs_it_goes_on(
     process.communicate()
     assert 0 < len(missing(all_jobs(pair), folder)) <= len(all_jobs(pair)) - 5
     list(run(all_jobs(pair), [pair], folder, workers=1))
-    for key in job_keys(all_jobs(pair)):
+    for key in map(job_key, all_jobs(pair)):
         here, there = read_result(results, key), read_result(folder, key)
         assert here is not None
         assert there is not None

@@ -14,7 +14,7 @@ from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.executors.here import run_here
 from unseen.runs.record import read_run
 from unseen.runs.results import missing
-from unseen.studies.study import Plan, Prepared, Silent, Watch, plan_study, run_prepared, run_study
+from unseen.studies.study import Plan, Prepared, Silent, Watch, plan_of_run, plan_study, run_prepared, run_study
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,16 @@ def test_a_run_is_told_written_and_scored(tmp_path: Path) -> None:
     assert [score.value for score in data.scores if score.metric == "top1"] == [0.5, 0.5]
     assert read_run(tmp_path).scores == data.scores
     assert (tmp_path / "beside").exists()
+
+
+def test_a_run_says_what_it_has_and_what_is_left(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_study(Constant(3, fails=True), tmp_path)
+    plan = plan_of_run(tmp_path)
+    assert (plan.jobs, plan.jobs_left) == (3, 2)
+    assert plan.to_frame().to_dict("records") == [
+        {"backbone": "a", "domain": "l1", "probe": "logistic", "jobs done": 1}
+    ]
 
 
 def test_stopped_it_goes_on_and_more_is_added(tmp_path: Path) -> None:

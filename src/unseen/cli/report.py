@@ -10,11 +10,12 @@ from unseen.cli.across_axes import write_axes
 from unseen.cli.modes import refuse_options
 from unseen.cli.paired_comparison import compare as compare_pair
 from unseen.cli.running import REPORT, write_page
+from unseen.cli.shift_results import write_shift_results
 from unseen.cli.task_results import write_task_results
 from unseen.errors import UserError
 
-ACROSS, COMPARISON = "Across axes", "Comparison of two backbones"
-ONE_STUDY = ("runs", "out", "table", "open_")
+ACROSS, COMPARISON, SHIFTS = "Across axes", "Comparison of two backbones", "Runs of shifts"
+ONE_STUDY = ("runs", "out", "table", "open_", "id_", "ood")
 SEVERAL = ("runs", "shifts", "published", "axes", "out", "open_")
 PAIR = ("runs", "compare", "shots", "table")
 
@@ -53,6 +54,15 @@ def report(
     shots: Annotated[
         str, typer.Option(help="Samples per concept: a number, or all.", rich_help_panel=COMPARISON)
     ] = "all",
+    id_: Annotated[
+        str,
+        typer.Option(
+            "--id",
+            help="ID columns to fit effective robustness on, with commas; by default as the test sets tell.",
+            rich_help_panel=SHIFTS,
+        ),
+    ] = "",
+    ood: Annotated[str, typer.Option(help="OOD columns of the fit, with commas.", rich_help_panel=SHIFTS)] = "",
 ) -> None:
     """Make the page of runs, finished or not.
 
@@ -73,27 +83,32 @@ def report(
     if across:
         write_axes(folders, shifts, published=published, out=out)
     else:
-        _write_page(folders, out, table)
+        _write_page(folders, out, table, id_, ood)
     if open_:
         typer.launch(str(out.resolve()))
 
 
 def _have_several_studies(runs: Sequence[Path]) -> bool:
+    from unseen.report.of_runs import page_study
     from unseen.runs.record import read_run
     from unseen.studies.axes.sources import refuse_fit
 
     for run in runs:
         refuse_fit(run)
-    # Features that were probed alone go on the page of concepts.
-    return len({read_run(run).study == "tasks" for run in runs}) > 1
+    return len({page_study(read_run(run).study) for run in runs}) > 1
 
 
-def _write_page(runs: Sequence[Path], out: Path, table: Path | None) -> None:
+def _write_page(runs: Sequence[Path], out: Path, table: Path | None, id_: str, ood: str) -> None:
     from unseen.runs.merge import merge_runs
     from unseen.runs.record import read_run
     from unseen.studies.tasks.results import page_of_runs
 
     named = [(run.resolve().name, read_run(run)) for run in runs]
+    if named[0][1].study == "shifts":
+        write_shift_results(runs, out, table, id_, ood)
+        return
+    if id_ or ood:
+        raise UserError("--id and --ood are for runs of shifts (unseen shifts run)")
     data = merge_runs(named)
     if data.study == "tasks":
         write_task_results(page_of_runs(runs, named), out, table)

@@ -1,8 +1,7 @@
 """`unseen shifts`, from models and test sets: run, mapping, interpolate."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -20,11 +19,9 @@ from unseen.cli.options import (
     WeightsOption,
 )
 from unseen.cli.output import Json, console, note, print_json, print_table
+from unseen.cli.shift_results import print_accuracies
 from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
-
-if TYPE_CHECKING:
-    from unseen.runs.data import RunData
 
 MappingOption = Annotated[
     str | None, typer.Option(help="Classes to compare by: cifar-10 (from ImageNet's, by WordNet), or a CSV wnid,class.")
@@ -82,7 +79,7 @@ def evaluate(
         watch.planned(plan_study(request, out))
         return
     data = run_study(request, out, watch=watch, ignore_disk=ignore_disk)
-    _print(data, [plan.model for plan in request.plans], [column.name for column in request.columns])
+    print_accuracies(data, [plan.model for plan in request.plans], [column.name for column in request.columns])
     note(f"written to {out}")
     request.refuse_passed_over(out)
 
@@ -125,11 +122,3 @@ def interpolate(
         raise UserError(f"--alphas is numbers from 0 to 1 with commas between, not '{alphas}'") from None
     for file in write_interpolations(zero, fine, shares, out):
         console().print(str(file))
-
-
-def _print(data: "RunData", models: Sequence[str], columns: Sequence[str]) -> None:
-    """The accuracies of these models on these columns."""
-    cells = {(score.backbone, score.domain): f"{100 * score.value:.2f}" for score in data.scores}
-    shown = [name for name in columns if any((model, name) in cells for model in models)]
-    rows = [[model, *(cells.get((model, name), "") for name in shown)] for model in models]
-    print_table("Accuracies, percent", ["model", *shown], [row for row in rows if any(row[1:])], right=shown)

@@ -87,7 +87,7 @@ def choose_sizes(text: str, names: Sequence[str]) -> dict[str, int]:
 
     path = Path(text)
     known = {row["column"]: row["images"] for _, row in read_table(path, ("column", "images"))}
-    # Of a column that no model was scored on, evaluate writes 0 images: there is nothing to size.
+    # Version 0.1 wrote 0 images for a column that no model was scored on: there is nothing to size.
     found = {name: _whole(name, known[name]) for name in names if known.get(name, "0") != "0"}
     if not found:
         raise UserError(f"--sizes: {path} has no images of {', '.join(names)}")

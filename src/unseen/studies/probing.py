@@ -19,7 +19,6 @@ from unseen.probes.sgd.trainer import Trainer
 from unseen.runs.execute import Means, execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
-from unseen.runs.job import job_key
 from unseen.runs.kept_labels import keep_labels
 from unseen.runs.results import missing
 from unseen.runs.work import alike, run_alike
@@ -216,7 +215,3 @@ def _left_out(backbone: str, domain: str, side: str, features: Features) -> Iter
         examples = tuple(f"{image.id}: {image.reason}" for image in damaged[:MOST_EXAMPLES])
         total = len(features) + len(damaged)
         yield Flaw("damaged-images", backbone, domain, f"{side} images", len(damaged), total, examples)
-
-
-def job_keys(jobs: Sequence[object]) -> list[str]:
-    return [job_key(job) for job in jobs]

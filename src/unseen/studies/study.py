@@ -20,6 +20,7 @@ from unseen.runs.lock import folder_lock
 from unseen.runs.notices import Notice
 from unseen.runs.record import extend_run, read_record, read_run, with_scores, write_run
 from unseen.runs.results import RESULTS, missing, read_all
+from unseen.runs.scores import result_scores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -165,16 +166,16 @@ def plan_study(request: Request[J], out: Path, *, workers: int = 1) -> Plan:
 
 
 def plan_of_run(folder: Path) -> Plan:
-    """What a run has and what is left to do: one part per backbone, domain and kind of job, with those done."""
+    """What a run has and what is left to do: one part per backbone, domain and probe, with its jobs that are done."""
     data, keys = read_record(folder)
-    done: Counter[tuple[str, str, str]] = Counter()
-    for result in read_all(folder / RESULTS, keys):
-        done[result.job["backbone"], result.job["domain"], result.job["job"]] += 1
+    results = read_all(folder / RESULTS, keys)
+    firsts = (next(result_scores(result), None) for result in results)
+    done = Counter((score.backbone, score.domain, score.probe) for score in firsts if score)
     parts: list[dict[str, Cell]] = [
-        {"backbone": backbone, "domain": domain, "job": kind, "done": number}
-        for (backbone, domain, kind), number in done.items()
+        {"backbone": backbone, "domain": domain, "probe": probe, "jobs done": number}
+        for (backbone, domain, probe), number in done.items()
     ]
-    return Plan(data.title, parts, len(keys), len(keys) - done.total())
+    return Plan(data.title, parts, len(keys), len(keys) - len(results))
 
 
 def run_study(

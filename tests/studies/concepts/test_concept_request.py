@@ -142,7 +142,7 @@ def test_python_and_the_command_give_the_same(
         assert [f"{path.parent.name}/{path.name}" for path in sorted((tmp_path / folder).rglob("*.npy"))] == names
     state = run.plan()
     assert (state.jobs, state.jobs_left) == (3, 0)
-    assert state.to_frame()["done"].tolist() == [1, 1, 1]
+    assert state.to_frame()["jobs done"].tolist() == [1, 1, 1]
     next(iter((tmp_path / "python/results").glob("*.json"))).unlink()
     assert run.plan().jobs_left == 1
     assert len(repr(run)) < 1000

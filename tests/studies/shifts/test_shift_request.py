@@ -88,7 +88,7 @@ def test_another_classifier_takes_the_place_of_all_jobs_of_its_name(
     evaluate([replace(models[1], model="net-1")], opened(root, "val"), tmp_path)
     data, keys = read_record(tmp_path)
     assert [(each.backbone, each.domain) for each in data.features] == [("net-1", "val")]
-    assert keys == [each.key for each in data.features]
+    assert keys == [each.keys["test"] for each in data.features]
 
 
 def test_damaged_images_are_a_flaw_of_the_run(root: Path, tmp_path: Path, models: list[ModelPlan]) -> None:
@@ -115,6 +115,6 @@ def test_bad_requests_are_refused_before_any_model_is_loaded(
     with pytest.raises(UserError, match="a run of unseen tasks; give another folder"):
         evaluate(models[:1], sets, run)
     (run / "run.json").write_text(text)
-    with pytest.raises(UserError, match="a run with other images of val"):
+    with pytest.raises(UserError, match="differs in the number of the images of val"):
         evaluate(models[:1], sets, run)
     assert not (tmp_path / "out").exists()

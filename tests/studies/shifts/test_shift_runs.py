@@ -23,6 +23,7 @@ def test_each_ood_column_is_fitted_on_the_id_column_of_its_classes(tmp_path: Pat
     runs = opened(write_shift_run(tmp_path / "run", made_up(NAMES), groups={"net-0": "a"}))
     found = fit_runs(runs)
     assert found.notices == []
+    assert found.fitted_on == {"imagenet-r": ["val-on-imagenet-r-classes"], "imagenet-sketch": ["val"]}
     (study,) = found.studies
     assert study.table.id_sets == ("val",)
     assert [fit.ood for fit in study.fits] == ["imagenet-r", "imagenet-sketch"]

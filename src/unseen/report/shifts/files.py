@@ -28,7 +28,7 @@ def write_study(study: ShiftStudy, folder: Path, *, source: str, fit_on: str = "
     """Write the three files; `source` and `fit_on` are told in them."""
     groups = group_scores(study)
     record = study_record(study, groups) | {"table": source, "fit_on": fit_on or None}
-    page = _page(study, groups, source, fit_on)
+    page = study_page(study, source=source, fit_on=fit_on)
     with atomic_write(folder / "fit.json") as file:
         file.write((json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode())
     ids = [f"id:{name}" for name in study.table.id_sets]
@@ -111,7 +111,8 @@ def _model_rows(study: ShiftStudy) -> Iterator[list[object]]:
             yield [fit.ood, score.model, score.group, in_fit, *(f"{number:.6f}" for number in numbers)]
 
 
-def _page(study: ShiftStudy, groups: Sequence[GroupScore], source: str, fit_on: str) -> ShiftPage:
+def study_page(study: ShiftStudy, *, source: str, fit_on: str = "") -> ShiftPage:
+    """What the page of a fit shows; `source` and `fit_on` are told on it."""
     settings, table = study.settings, study.table
     provenance = {
         "Table": f"{source}, accuracies read as {table.unit}",
@@ -127,7 +128,7 @@ def _page(study: ShiftStudy, groups: Sequence[GroupScore], source: str, fit_on: 
         scale=settings.method.scale.name,
         groups=tuple(dict.fromkeys(table.groups)),
         panels=tuple(_panel(study, fit) for fit in study.fits),
-        group_scores=tuple(asdict(group) | {"average": group.ood == AVERAGE} for group in groups),
+        group_scores=tuple(asdict(group) | {"average": group.ood == AVERAGE} for group in group_scores(study)),
         notes=tuple(notes(study)),
         provenance=provenance,
     )

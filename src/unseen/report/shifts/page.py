@@ -22,15 +22,27 @@ def shift_page(page: ShiftPage) -> Page:
     return Page(
         title=page.title,
         sections=build_sections("shifts", page),
-        facts=[
+        facts=_facts(page),
+        notices=page.notes,
+        scripts=["shifts.js"] if page.panels else [],
+        data=_drawn(page),
+    )
+
+
+def _facts(page: ShiftPage) -> list[str]:
+    facts = []
+    if page.accuracies:
+        facts = [
+            counted(len(page.accuracies.data.backbones), "model"),
+            counted(len(page.accuracies.columns), "column of accuracies"),
+        ]
+    if page.panels:
+        facts += [
             f"{len(page.panels)} OOD test set{'s' if len(page.panels) > 1 else ''}",
             f"{len(page.id_sets)} ID test set{'s' if len(page.id_sets) > 1 else ''}",
             counted(len(page.groups), "group of models"),
-        ],
-        notices=page.notes,
-        scripts=["shifts.js"],
-        data=_drawn(page),
-    )
+        ]
+    return facts
 
 
 def _drawn(page: ShiftPage) -> dict[str, Any]:

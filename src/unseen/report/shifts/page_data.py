@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unseen.studies.shifts.model_score import ModelScore
+
+if TYPE_CHECKING:
+    from unseen.studies.shifts.of_runs import RunTable
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class ShiftPage:
         scale: logit or probit, of axes.
         group_scores: means of groups, as in fit.json, with `average` true for those over OOD sets.
         notes: sentences above everything else.
+        accuracies: of runs, where the page is of such; there may be no panels then.
     """
 
     title: str
@@ -59,3 +63,4 @@ class ShiftPage:
     group_scores: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...]
     provenance: Mapping[str, str]
+    accuracies: "RunTable | None" = None

@@ -155,11 +155,6 @@ def class_names(places: Mapping[str, tuple[Place, Place]]) -> dict[str, tuple[st
     return {domain: tuple(sorted(read_for_planning(train.path).classes)) for domain, (train, _) in places.items()}
 
 
-def test_images(places: Mapping[str, tuple[Place, Place]]) -> dict[str, int]:
-    """How many images of each domain are tested on."""
-    return {domain: len(read_for_planning(test.path)) for domain, (_, test) in places.items()}
-
-
 def own_features(folder: Path) -> tuple[Place, Place] | None:
     """Features that are called `train` and `test`, as a user's own are, as stores or as files."""
     train, test = (_own(folder, split) for split in SIDES)

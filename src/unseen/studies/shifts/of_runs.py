@@ -49,9 +49,14 @@ class RunTable:
 
 @dataclass(frozen=True)
 class RunFits:
-    """The fits that runs allow; `notices` says of the other OOD columns why there is none."""
+    """The fits that runs allow; `notices` says of the other OOD columns why there is none.
+
+    Attributes:
+        fitted_on: OOD column → its ID columns.
+    """
 
     studies: Sequence[ShiftStudy]
+    fitted_on: Mapping[str, Sequence[str]]
     notices: Sequence[str] = ()
 
 
@@ -85,7 +90,8 @@ def fit_chosen(runs: RunTable, id_sets: Sequence[str], ood_sets: Sequence[str]) 
             hint = did_you_mean(name, runs.columns) or f"; there are {', '.join(runs.columns)}"
             raise UserError(f"no column '{name}' in these runs{hint}")
     sizes = {name: runs.columns[name].images for name in (*id_sets, *ood_sets)}
-    return RunFits([study_shifts(_table(runs, runs.to_frame(), id_sets, ood_sets), ShiftSettings(sizes=sizes))])
+    study = study_shifts(_table(runs, runs.to_frame(), id_sets, ood_sets), ShiftSettings(sizes=sizes))
+    return RunFits([study], dict.fromkeys(ood_sets, id_sets))
 
 
 def fit_runs(runs: RunTable) -> RunFits:
@@ -95,6 +101,7 @@ def fit_runs(runs: RunTable) -> RunFits:
     """
     frame = runs.to_frame()
     found, notices = dict[tuple[str, ...], list[ShiftStudy]](), list[str]()
+    fitted_on = dict[str, Sequence[str]]()
     for ood, of in runs.columns.items():
         if not _shifted(of):
             continue
@@ -114,8 +121,9 @@ def fit_runs(runs: RunTable) -> RunFits:
             notices.append(f"{ood} has no fit: {error}.")
         else:
             found.setdefault(tuple(ids), []).append(study)
+            fitted_on[ood] = list(ids.values())
     studies = [_together(of) for of in found.values()]
-    return RunFits(sorted(studies, key=lambda study: -len(study.fits)), notices)
+    return RunFits(sorted(studies, key=lambda study: -len(study.fits)), fitted_on, notices)
 
 
 def scores_of_runs(runs: RunTable) -> tuple[list[Score], Sequence[str]]:

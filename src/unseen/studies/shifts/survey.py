@@ -28,7 +28,7 @@ from unseen.studies.shifts.plans import ModelPlan, load_model
 from unseen.studies.shifts.study import PROTOCOL, STUDY
 
 LOGITS = "logits"
-SCORED = 5e7
+SCORED = 2e7
 """Logits a second that are read and scored."""
 
 

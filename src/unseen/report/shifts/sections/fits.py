@@ -14,8 +14,10 @@ MOST = 12
 """Sets of ID test sets that are shown, the best first."""
 
 
-def build(page: ShiftPage) -> Section:
+def build(page: ShiftPage) -> Section | None:
     """Tables of fits."""
+    if not page.panels:
+        return None
     tables = [_fits(page), *_left_out(page)]
     tables += [_id_sets(page)] if len(page.id_sets) > 1 else []
     note = (

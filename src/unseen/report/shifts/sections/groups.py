@@ -16,8 +16,10 @@ COLUMNS = (
 )
 
 
-def build(page: ShiftPage) -> Section:
+def build(page: ShiftPage) -> Section | None:
     """One row per group, ID test sets and OOD test set."""
+    if not page.panels:
+        return None
     rows = []
     for score in page.group_scores:
         spread = "" if score["deviation"] is None else f" ± {score['deviation']:.2f}"

@@ -6,8 +6,10 @@ from unseen.report.shifts.page_data import ShiftPage
 from unseen.words import signed
 
 
-def build(page: ShiftPage) -> Section:
+def build(page: ShiftPage) -> Section | None:
     """One row per model and OOD test set."""
+    if not page.panels:
+        return None
     columns = [
         Column("OOD test set", number=False, names=("ood",)), Column("Model", number=False, names=("model",)),
         Column("Group", number=False, names=("group",)), Column("Role", number=False, names=("in_fit",)),

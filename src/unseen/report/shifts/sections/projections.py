@@ -10,8 +10,10 @@ from unseen.report.shifts.parts import group_looks, ood_choice, page_scale, shar
 EXPECTED = "Against what all ID sets lead to expect"
 
 
-def build(page: ShiftPage) -> Section:
+def build(page: ShiftPage) -> Section | None:
     """A figure for each ID test set, and with several one against what they all lead to expect."""
+    if not page.panels:
+        return None
     figures = [
         Figure(f"Against {name}", "", "", drawing="projection", data={"id": place})
         for place, name in enumerate(page.id_sets)

@@ -7,8 +7,10 @@ from unseen.report.shifts.page_data import OodPanel, ShiftPage
 from unseen.report.shifts.parts import group_looks, ood_choice
 
 
-def build(page: ShiftPage) -> Section:
+def build(page: ShiftPage) -> Section | None:
     """Bars from least to greatest."""
+    if not page.panels:
+        return None
     striped = " Bars of groups whose mark is not a circle are striped, differently for each mark."
     note = (
         "ρ in points, from least to greatest, with its interval: accuracy beyond what the ID accuracies lead to expect."

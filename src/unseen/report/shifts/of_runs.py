@@ -1,0 +1,44 @@
+"""The page of runs of shifts: accuracies of every model on every test set, and the fits that they allow."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from unseen.report.shifts.files import study_page
+from unseen.report.shifts.page_data import ShiftPage
+from unseen.runs.provenance import provenance
+from unseen.runs.record import read_results, read_run
+from unseen.studies.shifts.of_runs import RunFits, fit_chosen, fit_runs, table_of_runs
+
+
+def page_of_runs(folders: Sequence[Path], id_sets: Sequence[str] = (), ood_sets: Sequence[str] = ()) -> ShiftPage:
+    """What the page of some runs shows.
+
+    Args:
+        id_sets, ood_sets: columns to fit; where none are given, those that the test sets and their classes tell.
+    """
+    runs = table_of_runs([(folder.resolve().name, read_run(folder), read_results(folder)) for folder in folders])
+    fits = fit_chosen(runs, id_sets, ood_sets) if id_sets or ood_sets else fit_runs(runs)
+    places = ", ".join(str(folder) for folder in folders)
+    told = [*runs.data.notices, *fits.notices]
+    if not fits.studies:
+        return ShiftPage(
+            title=runs.data.title, id_sets=(), scale="logit", groups=(), panels=(), group_scores=(),
+            notes=tuple(told), provenance={"Runs": places, **provenance(runs.data)}, accuracies=runs,
+        )  # fmt: skip
+    first, *others = fits.studies
+    for study in others:
+        oods = ",".join(study.table.ood_sets)
+        told.append(f"On another page: --id {','.join(study.table.id_sets)} --ood {oods}.")
+    page = study_page(first, source=places)
+    return replace(
+        page,
+        title=runs.data.title,
+        notes=(*told, *page.notes),
+        provenance={**page.provenance, "Fitted on": _fitted_on(fits), **provenance(runs.data)},
+        accuracies=runs,
+    )
+
+
+def _fitted_on(fits: RunFits) -> str:
+    return ", ".join(f"{ood} on {' and '.join(columns)}" for ood, columns in fits.fitted_on.items())

@@ -1,0 +1,43 @@
+"""Accuracies of every model of runs on every test set."""
+
+from unseen.report.core.discover import PageSection
+from unseen.report.core.model import Cell, Column, Row, Section, Table
+from unseen.report.shifts.page_data import ShiftPage
+
+
+def build(page: ShiftPage) -> Section | None:
+    """One row per model, one column per test set and choice of classes."""
+    runs = page.accuracies
+    if runs is None:
+        return None
+    cells = {(score.backbone, score.domain): score.value for score in runs.data.scores}
+    best = {
+        name: max((value for (_, domain), value in cells.items() if domain == name), default=None)
+        for name in runs.columns
+    }
+    grouped = any(each.category for each in runs.data.backbones)
+    columns = [Column("Model", number=False, names=("model",))]
+    columns += [Column("Group", number=False, names=("group",))] if grouped else []
+    columns += [
+        Column(name, f"{of.test_set}: {of.images:,} images of {of.classes:,} classes", names=(name,))
+        for name, of in runs.columns.items()
+    ]
+    rows = []
+    for each in runs.data.backbones:
+        about = [Cell(each.name, about=each.description), *([Cell(each.category or "–")] if grouped else [])]
+        rows.append(Row([*about, *(_cell(cells.get((each.name, name)), best[name]) for name in runs.columns)]))
+    table = Table("accuracies", columns, rows, sortable=True, filter="words in any column", head=True)
+    note = (
+        "Top-1 accuracy in percent, by the best of the classes that a column has; the best of each column is strong. "
+        "A column named after another test set is on the classes of that one."
+    )
+    return Section("accuracies", "Accuracies", tables=[table], note=note)
+
+
+def _cell(value: float | None, best: float | None) -> Cell:
+    if value is None:
+        return Cell("–", (None,))
+    return Cell(f"{100 * value:.2f}", (value,), style="strong" if value == best else "")
+
+
+SECTION = PageSection("shifts", 5, build)
