@@ -40,7 +40,7 @@ class Killed(Silent):
 
     def stepping(self, what: str, total: int):  # type: ignore[no-untyped-def] # noqa: ANN201
         def step(number: int) -> None:
-            if number == 1:
+            if number == 2:
                 raise KeyboardInterrupt
 
         return step
