@@ -9,7 +9,7 @@ from unseen.api.backbones import loaded_backbones, names_of
 from unseen.api.features import extraction_settings
 from unseen.api.progress import bars
 from unseen.api.run import Run
-from unseen.errors import UserError
+from unseen.errors import UserError, look_up
 from unseen.extras import naming_extras
 
 if TYPE_CHECKING:
@@ -71,7 +71,6 @@ def tasks(
         >>> run = unseen.tasks("timm:resnet50.a1_in1k", images="/data", datasets=["dtd", "pets"], out="run/")
         >>> run.report("page.html")
     """
-    from unseen.errors import did_you_mean
     from unseen.images.datasets.registry import DATASETS, get_dataset
     from unseen.probes.many_shot import PROTOCOLS
     from unseen.studies.study import plan_study, run_study
@@ -79,9 +78,7 @@ def tasks(
     from unseen.studies.tasks.opened import open_datasets
     from unseen.studies.tasks.request import FromImages, TaskRequest, top1_shares
 
-    if protocol not in PROTOCOLS:
-        hint = did_you_mean(protocol, PROTOCOLS) or f"; there are {', '.join(PROTOCOLS)}"
-        raise UserError(f"no protocol '{protocol}' of the task study{hint}")
+    chosen = look_up(PROTOCOLS, protocol, "protocol", " of the task study")
     asked = [datasets] if isinstance(datasets, str) else datasets or ()
     named = {get_dataset(name).name for name in asked}
     names = [name for name in DATASETS if name in named]
@@ -99,7 +96,7 @@ def tasks(
         loaded = loaded_backbones(backbone, settings.device)
         source, called = FromImages(opened, loaded, settings), [each.label for each in loaded]
     percents = [imagenet_top1] if isinstance(imagenet_top1, int | float) else imagenet_top1 or ()
-    request = TaskRequest(source, PROTOCOLS[protocol], top1_shares(called, percents))
+    request = TaskRequest(source, chosen, top1_shares(called, percents))
     folder = Path(out)
     if dry_run:
         return plan_study(request, folder, workers=workers)
