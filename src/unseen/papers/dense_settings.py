@@ -30,12 +30,10 @@ class Trained:
 _AP = "AP is the paper's here: the mean of 11-point VOC AP over IoU 0.50, 0.55 … 0.95, not COCO's."
 TRAINED: Mapping[str, Trained] = {
     "detector-frozen": Trained(
-        "detection-frozen", "ericsson-2021-detection-frozen", "voc-detection",
-        _AP,
+        "detection-frozen", "ericsson-2021-detection-frozen", "voc-detection", _AP
     ),
     "detector-finetuned": Trained(
-        "detection-finetune", "ericsson-2021-detection-finetuned", "voc-detection",
-        _AP,
+        "detection-finetune", "ericsson-2021-detection-finetuned", "voc-detection", _AP
     ),
     "psp": Trained("normals", "ericsson-2021-normals", "nyuv2-normals"),
     "upernet": Trained(
