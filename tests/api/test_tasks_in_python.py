@@ -29,6 +29,10 @@ from unseen.images.transform import Transform
 
 def pixels():
     return nn.Sequential(nn.AvgPool2d((4, 2)), nn.Flatten()), Transform(size=8, resize=8)
+
+
+def small():
+    return nn.Sequential(nn.Conv2d(3, 4, 3), nn.AdaptiveMaxPool2d(1), nn.Flatten()), Transform(size=8, resize=8)
 """
 
 
@@ -66,6 +70,7 @@ def test_images_as_on_the_command_line(unseen: Unseen, tmp_path: Path, backbone:
     assert code == 0, error
     assert values(run.folder) == values(tmp_path / "command") != {}
     written = [json.loads((folder / "run.json").read_text()) for folder in (run.folder, tmp_path / "command")]
+    assert all(each.pop("written") for each in written)  # when, and with which versions
     assert written[0] == written[1]
     plan = package.tasks(backbone, datasets="digits", limit=12, out=run, dry_run=True)
     assert isinstance(plan, Plan)
@@ -81,7 +86,7 @@ def test_features(unseen: Unseen, tmp_path: Path) -> None:
     run = package.tasks("mine", features=tmp_path / "features", out=tmp_path / "python", progress=False)
     assert isinstance(run, Run)
     assert isinstance(run.data, RunData)
-    assert set(run.scores()["probe"]) == {"many-shot", "centroids"}
+    assert set(run.scores()["probe"]) == {"linear", "centroids"}
     options = ("--features", tmp_path / "features", "--backbone", "mine", "--workers", 1)
     code, _, error = unseen("tasks", *options, "--out", tmp_path / "command")
     assert code == 0, error
@@ -89,6 +94,22 @@ def test_features(unseen: Unseen, tmp_path: Path) -> None:
     page = run.report(tmp_path / "page.html")
     assert "pets (yours)" in page.read_text()
     pd.testing.assert_frame_equal(run.scores(), Run(tmp_path / "python").scores())
+
+
+def test_fine_tuning(tmp_path: Path, backbone: str) -> None:
+    small = load_backbone(backbone.replace(":pixels", ":small"))
+    asked: dict[str, Any] = {"datasets": "digits", "finetune": True, "trials": 1, "steps": 1}
+    plan = package.tasks(small, out=tmp_path / "run", dry_run=True, **asked)
+    assert isinstance(plan, Plan)
+    assert (plan.jobs, plan.jobs_left) == (2, 2)
+    run = package.tasks(small, out=tmp_path / "run", progress=False, **asked)
+    assert isinstance(run, Run)
+    assert set(run.scores()["probe"]) == {"fine-tuned"}
+    again = package.tasks(small, out=tmp_path / "again", progress=False, **asked)
+    assert isinstance(again, Run)
+    assert again.scores()["value"].tolist() == run.scores()["value"].tolist()
+    page = run.report(tmp_path / "page.html")
+    assert "ericsson-2021-short" in page.read_text()
 
 
 @pytest.mark.parametrize(
@@ -100,6 +121,10 @@ def test_features(unseen: Unseen, tmp_path: Path) -> None:
         ({"features": "x", "images": "y"}, "leave out images and limit"),
         ({"features": "nowhere"}, "no such folder"),
         ({"backbone": "x", "images": "nowhere"}, "nowhere: no such folder"),
+        ({"finetune": True, "datasets": "digits"}, "say which backbone to fine-tune"),
+        ({"finetune": True, "features": "x"}, "leave out features, limit and imagenet_top1"),
+        ({"finetune": True, "backbone": "x", "datasets": "digits", "seed": -1}, "seed is from 0 to"),
+        ({"finetune": True, "backbone": "x", "datasets": "digits", "trials": 41}, "try 1 to 40 of them"),
         ({"backbone": "x", "device": "gpu"}, "there is no device called gpu"),
     ],
 )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from unseen.api.backbones import loaded_backbones, names_of
 from unseen.api.features import extraction_settings
@@ -14,9 +14,10 @@ from unseen.extras import naming_extras
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
-    from unseen.features.settings import Precision
-    from unseen.studies.study import Plan
-    from unseen.studies.tasks.features import Found
+    from unseen.features.settings import Precision, Settings
+    from unseen.studies.study import Plan, Request
+
+    Backbones = Backbone | str | Sequence[Backbone | str]
 
 
 @naming_extras()
@@ -30,6 +31,10 @@ def tasks(
     limit: int | None = None,
     protocol: str = "ericsson-2021",
     imagenet_top1: float | Sequence[float] | None = None,
+    finetune: bool = False,
+    trials: int = 40,
+    steps: int = 5000,
+    seed: int = 0,
     device: str | None = None,
     precision: "Precision | None" = None,
     batch: int = 128,
@@ -57,6 +62,11 @@ def tasks(
         limit: for a quick look, at most so many images of each class in every split.
         protocol: "ericsson-2021", or "ericsson-2021-exact" for the iterations and the temperature of the authors' code.
         imagenet_top1: accuracy on ImageNet in percent, one for each backbone, to correlate with.
+        finetune: train the whole backbone on each data set, instead of probing its features: the best of some settings
+            on validation images is trained again and scored on test images.
+        trials, steps: in fine-tuning, how many of the protocol's 40 settings are tried, and the steps of each training.
+        seed: in fine-tuning, of the new layer, the order of images and their augmentation; it takes the place of an
+            earlier seed.
         device, precision, batch, on_error, fast, exif: how features are extracted, as in `unseen.extract`.
         ignore_disk: start although the disk has too little space for the features.
         workers: processes that decode images and run probes. Scripts that ask for several need the usual
@@ -71,10 +81,62 @@ def tasks(
         >>> run = unseen.tasks("timm:resnet50.a1_in1k", images="/data", datasets=["dtd", "pets"], out="run/")
         >>> run.report("page.html")
     """
-    from unseen.errors import did_you_mean
     from unseen.images.datasets.registry import DATASETS, get_dataset
-    from unseen.probes.many_shot import PROTOCOLS
     from unseen.studies.study import plan_study, run_study
+
+    asked = [datasets] if isinstance(datasets, str) else datasets or ()
+    named = {get_dataset(name).name for name in asked}
+    names = [name for name in DATASETS if name in named]
+    percents = [imagenet_top1] if isinstance(imagenet_top1, int | float) else imagenet_top1 or ()
+    if finetune:
+        if features is not None or limit is not None or percents:
+            raise UserError("fine-tuning is of whole data sets: leave out features, limit and imagenet_top1")
+        request = _finetuning(names, images, backbone, device, trials, steps, seed)
+    else:
+        settings = extraction_settings(device, precision, batch, workers, on_error, fast, exif)
+        request = _probing(names, images, features, limit, backbone, settings, protocol, percents)
+    folder = Path(out)
+    if dry_run:
+        return plan_study(request, folder, workers=workers)
+    with bars(show=progress) as watch:
+        run_study(request, folder, workers=workers, watch=watch, ignore_disk=ignore_disk)
+    return Run(folder)
+
+
+def _finetuning(
+    names: Sequence[str],
+    images: str | PathLike[str] | None,
+    backbones: "Backbones",
+    device: str | None,
+    trials: int,
+    steps: int,
+    seed: int,
+) -> "Request[Any]":
+    from unseen.probes.finetuning.grid import finetune_grid
+    from unseen.studies.tasks.finetune_request import FinetuneRequest, training_device
+    from unseen.studies.tasks.opened import open_datasets
+
+    if not names or not names_of(backbones):
+        raise UserError("say which backbone to fine-tune, and on which data sets (datasets=)")
+    if not 0 <= seed < 2**31:
+        raise UserError(f"seed is from 0 to {2**31 - 1}, not {seed}")
+    grid, place = finetune_grid(trials=trials, steps=steps), training_device(device)
+    opened = open_datasets(names, None if images is None else Path(images))
+    return FinetuneRequest(opened, loaded_backbones(backbones, "cpu"), grid, place, seed)
+
+
+def _probing(
+    names: Sequence[str],
+    images: str | PathLike[str] | None,
+    features: str | PathLike[str] | None,
+    limit: int | None,
+    backbones: "Backbones",
+    settings: "Settings",
+    protocol: str,
+    percents: Sequence[float],
+) -> "Request[Any]":
+    from unseen.errors import did_you_mean
+    from unseen.probes.many_shot import PROTOCOLS
     from unseen.studies.tasks.features import find_task_features
     from unseen.studies.tasks.opened import open_datasets
     from unseen.studies.tasks.request import FromImages, TaskRequest, top1_shares
@@ -82,27 +144,15 @@ def tasks(
     if protocol not in PROTOCOLS:
         hint = did_you_mean(protocol, PROTOCOLS) or f"; there are {', '.join(PROTOCOLS)}"
         raise UserError(f"no protocol '{protocol}' of the task study{hint}")
-    asked = [datasets] if isinstance(datasets, str) else datasets or ()
-    named = {get_dataset(name).name for name in asked}
-    names = [name for name in DATASETS if name in named]
-    called = names_of(backbone)
-    source: FromImages | Found
+    called = names_of(backbones)
     if features is not None:
         if images is not None or limit is not None:
             raise UserError("features are taken as they are: leave out images and limit")
-        source = find_task_features(Path(features), names, called)
-    else:
-        if not called:
-            raise UserError("say which backbone, or give its features (features=)")
-        settings = extraction_settings(device, precision, batch, workers, on_error, fast, exif)
-        opened = open_datasets(names, None if images is None else Path(images), limit=limit)
-        loaded = loaded_backbones(backbone, settings.device)
-        source, called = FromImages(opened, loaded, settings), [each.label for each in loaded]
-    percents = [imagenet_top1] if isinstance(imagenet_top1, int | float) else imagenet_top1 or ()
-    request = TaskRequest(source, PROTOCOLS[protocol], top1_shares(called, percents))
-    folder = Path(out)
-    if dry_run:
-        return plan_study(request, folder, workers=workers)
-    with bars(show=progress) as watch:
-        run_study(request, folder, workers=workers, watch=watch, ignore_disk=ignore_disk)
-    return Run(folder)
+        found = find_task_features(Path(features), names, called)
+        return TaskRequest(found, PROTOCOLS[protocol], top1_shares(called, percents))
+    if not called:
+        raise UserError("say which backbone, or give its features (features=)")
+    opened = open_datasets(names, None if images is None else Path(images), limit=limit)
+    loaded = loaded_backbones(backbones, settings.device)
+    top1 = top1_shares([each.label for each in loaded], percents)
+    return TaskRequest(FromImages(opened, loaded, settings), PROTOCOLS[protocol], top1)

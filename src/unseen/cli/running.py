@@ -2,19 +2,16 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unseen.cli.output import console, print_table
-from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
     from unseen.runs.data import RunData
-    from unseen.studies.study import Request
 
-J = TypeVar("J")
 WorkersOption = Annotated[int | None, typer.Option(help="Processes to run jobs in; by default one per core.")]
 REPORT = "report.html"
 
@@ -26,22 +23,6 @@ def processes(workers: int | None) -> int:
     if workers is not None:
         return workers
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def carry_out(request: "Request[J]", out: Path, workers: int, *, dry_run: bool, ignore_disk: bool = False) -> bool:
-    """Show the plan of a study and do what is missing of it; False where only the plan was wanted."""
-    from unseen.features.disk import lacking_space
-    from unseen.studies.study import plan_study, run_study
-
-    watch = CommandWatch(workers)
-    if not dry_run:
-        run_study(request, out, workers=workers, watch=watch, ignore_disk=ignore_disk)
-        return True
-    plan = plan_study(request, out, workers=workers)
-    watch.planned(plan)
-    if lacking := lacking_space(out, plan.disk):
-        watch.tell(lacking)
-    return False
 
 
 def finish(folder: Path, data: "RunData", open_: bool) -> None:

@@ -1,12 +1,43 @@
 """What commands that end with a page of the task study share: writing it, and printing every score of it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.cli.output import console, print_table
+from unseen.cli.running import REPORT
+from unseen.cli.watching import CommandWatch
 
 if TYPE_CHECKING:
+    from unseen.studies.tasks.finetune_request import FinetuneRequest
     from unseen.studies.tasks.page_data import TaskPage
+    from unseen.studies.tasks.request import TaskRequest
+
+
+def carry_out(request: "FinetuneRequest | TaskRequest", out: Path, workers: int, *, ignore_disk: bool = False) -> None:
+    """Do what is missing of a study, and write its page, with the trainings on it that failed."""
+    from unseen.studies.study import run_study
+    from unseen.studies.tasks.finetune_request import FinetuneRequest, TrainingError
+
+    watch = CommandWatch(workers)
+    if not isinstance(request, FinetuneRequest):
+        run_study(request, out, workers=workers, watch=watch, ignore_disk=ignore_disk)
+    else:
+        try:
+            run_study(request, out, workers=workers, watch=watch)
+        except TrainingError as error:
+            if error.done:
+                _write(out, error.failures)
+            raise
+    _write(out)
+
+
+def _write(out: Path, failures: Sequence[str] = ()) -> None:
+    from unseen.runs.lock import folder_lock
+    from unseen.studies.tasks.results import task_page
+
+    with folder_lock(out):
+        write_task_results(task_page(out, failures), out / REPORT, out / "scores.csv")
 
 
 def write_task_results(page: "TaskPage", report: Path, table: Path | None) -> None:

@@ -1,6 +1,5 @@
 """`unseen tasks`: the study of transfer to other tasks."""
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,42 +7,27 @@ import typer
 
 from unseen.cli.choices import choose, one_of
 from unseen.cli.datasets import dataset_names
-from unseen.cli.loading import load_backbones
+from unseen.cli.groups import with_groups
 from unseen.cli.modes import chosen_mode, refuse_options
-from unseen.cli.option_groups import extraction_settings
-from unseen.cli.options import (
-    BACKBONES,
-    IMAGES,
-    STUDY,
-    BatchOption,
-    CheckpointOption,
-    DryRunOption,
-    ExifOption,
-    FastOption,
-    IgnoreDiskOption,
-    LayerOption,
-    NamesOption,
-    NormalizeOption,
-    OnErrorOption,
-    PoolOption,
-    PrecisionOption,
-    SizeOption,
-    StudyDeviceOption,
-    WeightsOption,
-)
-from unseen.cli.running import REPORT, WorkersOption, carry_out, processes
-from unseen.cli.task_finetuning import finetune_tasks
-from unseen.cli.task_results import write_task_results
+from unseen.cli.option_groups import BackboneOptions, ExtractionOptions
+from unseen.cli.options import BACKBONES, IMAGES, STUDY, DryRunOption
+from unseen.cli.running import WorkersOption, processes
+from unseen.cli.task_results import carry_out
+from unseen.cli.watching import dry_run
 from unseen.errors import UserError
 from unseen.files import check_writable
 
 if TYPE_CHECKING:
-    from unseen.studies.tasks.features import Found
+    from collections.abc import Sequence
+
+    from unseen.studies.tasks.finetune_request import FinetuneRequest
+    from unseen.studies.tasks.request import TaskRequest
 
 FINETUNING = "With --finetune"
+PROTOCOLS = ("ericsson-2021", "ericsson-2021-exact")
 BOTH = (
     "out", "backbone", "images", "datasets", "checkpoint", "pool", "layer", "size", "weights", "name", "normalize",
-    "device", "workers", "dry_run",
+    "device", "workers", "only_plan",
 )  # fmt: skip
 MODES = {
     "": (
@@ -55,14 +39,16 @@ MODES = {
 """What the command does, and the options that go with it."""
 
 
+@with_groups
 def tasks(
     context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder of the run.")],
+    *,
     finetune: Annotated[
         bool, typer.Option("--finetune", help="Train the whole backbone on each data set, instead of probing features.")
     ] = False,
     workers: WorkersOption = None,
-    dry_run: DryRunOption = False,
+    only_plan: DryRunOption = False,
     datasets: Annotated[
         str | None,
         typer.Option(help="Some of them, with commas; all that are there unless given.", rich_help_panel=STUDY),
@@ -77,8 +63,7 @@ def tasks(
     protocol: Annotated[
         str,
         one_of(
-            "ericsson-2021",
-            "ericsson-2021-exact",
+            *PROTOCOLS,
             help="Exact: the iterations and the temperature of the authors' code.",
             rich_help_panel=STUDY,
         ),
@@ -101,20 +86,8 @@ def tasks(
         list[str] | None,
         typer.Option(help="Its id; several share one pass over the images.", rich_help_panel=BACKBONES),
     ] = None,
-    checkpoint: CheckpointOption = None,
-    pool: PoolOption = None,
-    layer: LayerOption = None,
-    size: SizeOption = None,
-    weights: WeightsOption = "pretrained",
-    name: NamesOption = None,
-    normalize: NormalizeOption = None,
-    device: StudyDeviceOption = None,
-    precision: PrecisionOption = None,
-    batch: BatchOption = 128,
-    on_error: OnErrorOption = "fail",
-    fast: FastOption = False,
-    exif: ExifOption = False,
-    ignore_disk: IgnoreDiskOption = False,
+    loading: BackboneOptions,
+    extraction: ExtractionOptions,
     trials: Annotated[
         int, typer.Option(help="How many of the grid's 40 settings to try.", rich_help_panel=FINETUNING)
     ] = 40,
@@ -136,49 +109,73 @@ def tasks(
     Shows what it will do and what that takes, extracts the features that are missing, runs the probes that are missing,
     and writes a report. A data set that is not there is named and passed over. Asked for other data sets or backbones,
     it adds them to what the folder has.
+
+    With --finetune the whole backbone is trained: the best of 40 settings on validation images is trained again and
+    scored on test images. With fewer settings or steps, scores are of the protocol ericsson-2021-short. Stopped, the
+    same command goes on from the last checkpoint; with more settings, it keeps those that were tried.
     """
-    mode = chosen_mode({"--finetune": finetune})
-    refuse_options(context, MODES, mode)
-    if mode:
-        if not backbone or datasets is None:
+    refuse_options(context, MODES, chosen_mode({"--finetune": finetune}))
+    check_writable(out)
+    names, count = dataset_names(datasets), processes(workers)
+    if finetune:
+        if not backbone or not names:
             raise UserError("--finetune needs --backbone and --datasets: say what to train, and on which data sets")
-        check_writable(out)
-        load = partial(
-            load_backbones, backbone, "published", "cpu", checkpoint, pool, layer, size, weights, name, normalize
-        )
-        finetune_tasks(
-            out, load, dataset_names(datasets), images, trials=trials, steps=steps, seed=seed, device=device,
-            workers=processes(workers), dry_run=dry_run,
-        )  # fmt: skip
-        return
-    from unseen.probes.many_shot import PROTOCOLS
-    from unseen.runs.lock import folder_lock
+        trainings = _finetuning(names, images, backbone, loading, extraction.device, trials, steps, seed)
+        return dry_run(trainings, out, count) if only_plan else carry_out(trainings, out, count)
+    chosen, percents = choose("--protocol", protocol, PROTOCOLS), imagenet_top1 or []
+    request = _probing(names, images, features, limit, backbone or [], loading, extraction, count, chosen, percents)
+    if only_plan:
+        return dry_run(request, out, count)
+    return carry_out(request, out, count, ignore_disk=extraction.ignore_disk)
+
+
+def _finetuning(
+    names: "Sequence[str]",
+    images: Path | None,
+    backbones: "Sequence[str]",
+    loading: BackboneOptions,
+    device: str | None,
+    trials: int,
+    steps: int,
+    seed: int,
+) -> "FinetuneRequest":
+    from unseen.probes.finetuning.grid import finetune_grid
+    from unseen.studies.tasks.finetune_request import FinetuneRequest, training_device
+    from unseen.studies.tasks.opened import open_datasets
+
+    grid, place = finetune_grid(trials=trials, steps=steps), training_device(device)
+    opened = open_datasets(names, images)
+    return FinetuneRequest(opened, loading.load(backbones, "published", "cpu"), grid, place, seed)
+
+
+def _probing(
+    names: "Sequence[str]",
+    images: Path | None,
+    features: Path | None,
+    limit: int | None,
+    backbones: "Sequence[str]",
+    loading: BackboneOptions,
+    extraction: ExtractionOptions,
+    workers: int,
+    protocol: str,
+    percents: "Sequence[float]",
+) -> "TaskRequest":
+    from unseen.probes.many_shot import PROTOCOLS as KNOWN
     from unseen.studies.tasks.features import find_task_features
     from unseen.studies.tasks.opened import open_datasets
     from unseen.studies.tasks.request import FromImages, TaskRequest, top1_shares
-    from unseen.studies.tasks.results import task_page
 
-    chosen = PROTOCOLS[choose("--protocol", protocol, tuple(PROTOCOLS))]
-    check_writable(out)
-    names, count, percents = dataset_names(datasets), processes(workers), imagenet_top1 or []
-    top1_shares(backbone or [], percents)  # a mistake is told before anything is opened
-    source: FromImages | Found
+    top1 = top1_shares(backbones, percents)  # a mistake is told before anything is opened
     if features is not None:
         if images is not None:
             raise UserError("give images (--images) or features (--features), not both")
         if limit is not None:
             raise UserError("--limit takes a part of images; features (--features) are taken as they are")
-        source, called = find_task_features(features, names, backbone or []), backbone or []
-    else:
-        if not backbone:
-            raise UserError("say which backbone: --backbone, or give its features: --features")
-        settings = extraction_settings(device, precision, batch, count, on_error, fast, exif)
-        opened = open_datasets(names, images, limit=limit)
-        loaded = load_backbones(
-            backbone, "published", settings.device, checkpoint, pool, layer, size, weights, name, normalize
-        )
-        source, called = FromImages(opened, loaded, settings), [each.label for each in loaded]
-    request = TaskRequest(source, chosen, top1_shares(called, percents))
-    if carry_out(request, out, count, dry_run=dry_run, ignore_disk=ignore_disk):
-        with folder_lock(out):
-            write_task_results(task_page(out), out / REPORT, out / "scores.csv")
+        return TaskRequest(find_task_features(features, names, backbones), KNOWN[protocol], top1)
+    if not backbones:
+        raise UserError("say which backbone: --backbone, or give its features: --features")
+    settings = extraction.settings(workers)
+    opened = open_datasets(names, images, limit=limit)
+    loaded = loading.load(backbones, "published", settings.device)
+    top1 = top1_shares([each.label for each in loaded], percents)
+    return TaskRequest(FromImages(opened, loaded, settings), KNOWN[protocol], top1)

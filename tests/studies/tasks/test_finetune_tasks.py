@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,20 +17,18 @@ from unseen.images.datasets.digits import DATASET
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.manifest import Manifest
 from unseen.images.transform import Transform
-from unseen.papers.transfer import published_task_scores
 from unseen.probes.finetuning.grid import FinetuneGrid, finetune_grid, ranked_trials
 from unseen.probes.finetuning.images import TaskImages, load_task_images
 from unseen.probes.finetuning.jobs import FinetuneTaskJob, short_notices, trial_jobs
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Section
-from unseen.report.finetuning.page import write_finetune_page
-from unseen.report.finetuning.tables import finetune_tables
+from unseen.report.tasks.page import write_task_page
+from unseen.report.tasks.tables import score_tables
 from unseen.runs.job import job_key
 from unseen.runs.results import Result, read_result
 from unseen.studies.tasks.finetune import (
     CHECKPOINTS,
     cost,
-    finetune_page,
     finetune_run,
     finetuned_results,
     is_done,
@@ -38,14 +36,15 @@ from unseen.studies.tasks.finetune import (
     record_finetunings,
     run_finetuning,
 )
-from unseen.studies.tasks.finetune_data import FinetunePage
+from unseen.studies.tasks.page_data import TaskPage
+from unseen.studies.tasks.results import page_of_results
 
 CPU = torch.device("cpu")
 SHAPE = Transform(size=7, resize=7)
 
 
-def finetune_sections(page: FinetunePage) -> list[Section]:
-    return build_sections("finetuning", page)
+def sections(page: TaskPage) -> dict[str, Section]:
+    return {section.name: section for section in build_sections("tasks", page)}
 
 
 def backbone(name: str = "tiny") -> Backbone:
@@ -152,24 +151,21 @@ def test_more_settings_keep_those_that_were_tried(opened: OpenDataset, images: T
 
     results = finetuned_results(tmp_path, keys)
     assert short_notices(result.job for result in results) == [finetune_grid(trials=3, steps=20).short]
-    page = finetune_page(data, results, ["dtd: not there."])
+    page = page_of_results(data, results)
     assert page.protocol == "ericsson-2021-short"
     assert page.timings["tiny"][0] == 4
-    scores, *errors = finetune_tables(page)
+    [scores] = score_tables(page, ("finetuned",))
     assert scores.rows[0].cells[1].text == f"{100 * results[0].values['top1']:.2f}"
     # A search that was cut short does not stand beside the paper's.
-    assert [(row.cells[0].text, row.style) for row in errors[0].rows] == [("tiny", "")]
-    assert "mean of the paper's ten" not in [column.title for column in errors[0].columns]
-    ten = [replace(score, domain="", value=0.07) for score in page.tuned[0].scores if score.metric.endswith("ece")]
-    errors = finetune_tables(replace(page, published=published_task_scores(), means=ten))[1:]
-    assert [row.cells[-1].text for row in errors[0].rows[:3]] == ["7.00", "8.15", "8.21"]  # the paper's Table 9
-    grid, calibration, _ = finetune_sections(page)
-    assert sum(len(series.x) for series in grid.figures[0].series) == 3
-    assert len(calibration.figures) == 1
-    write_finetune_page(page, tmp_path / "page.html")
+    assert not any(score.published and score.probe == "fine-tuned" for score in page.scores)
+    whole = replace(results[0], job=results[0].job | {"protocol": asdict(finetune_grid()) | {"trials": 3}})
+    assert any(score.published and score.probe == "fine-tuned" for score in page_of_results(data, [whole]).scores)
+    found = sections(page)
+    assert sum(len(series.x) for series in found["fine-tuning"].figures[0].series) == 3
+    assert len(found["calibration"].figures) == 1
+    write_task_page(page, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
     assert "Fine-tuning was cut short (ericsson-2021-short): 3 of 40 settings, 20 of 5,000 steps" in text
-    assert "dtd: not there." in text
 
 
 def test_settings_that_diverged_are_passed_over(
@@ -186,8 +182,8 @@ def test_settings_that_diverged_are_passed_over(
     values = result_of(job, tmp_path).values
     assert values["validation"][0] is None
     assert values["chosen"] > 0
-    page = finetune_page(finetune_run([backbone()], [opened]), [result_of(job, tmp_path)])
-    assert any("1 of 4 settings diverged" in sentence for sentence in finetune_sections(page)[0].sentences)
+    page = page_of_results(finetune_run([backbone()], [opened]), [result_of(job, tmp_path)])
+    assert any("1 of 4 settings diverged" in sentence for sentence in sections(page)["fine-tuning"].sentences)
     alone = plan(opened, trials=1)
     with pytest.raises(UserError, match="all 1 trainings diverged"):
         list(run_finetuning(alone, backbone(), images, tmp_path, device=CPU))
@@ -201,20 +197,21 @@ def test_what_was_passed_over_and_how_it_was_computed_are_on_the_page(
     result, run = result_of(job, tmp_path), finetune_run([backbone()], [opened])
     worst = ranked_trials(result.values["validation"])[-1]
     rate = job.protocol.settings[worst].rate
-    page = finetune_page(run, [replace(result, values=result.values | {"passed_over": [worst]})])
+    page = page_of_results(run, [replace(result, values=result.values | {"passed_over": [worst]})])
     assert page.timings["tiny"][0] == 5  # three trials, what diverged and what did not
-    sentences = finetune_sections(page)[0].sentences
+    sentences = sections(page)["fine-tuning"].sentences
     assert any(f"rate {rate:g}" in said and "was passed over: it diverged" in said for said in sentences)
-    assert not any("passed over" in said for said in finetune_sections(finetune_page(run, [result]))[0].sentences)
+    assert not any("passed over" in said for said in sections(page_of_results(run, [result]))["fine-tuning"].sentences)
     assert page.provenance["arithmetic of fine-tuning"] == "All numbers in 32 bits, on a CPU"
     other = replace(
         result,
         job=result.job | {"arithmetic": "float16", "backbone": "other"},
         values=result.values | {"device": "cuda"},
     )
-    assert finetune_page(run, [result, other]).provenance["arithmetic of fine-tuning"] == (
-        "All numbers in 32 bits, on a CPU: tiny on digits; "
-        "Products in 16 bits, weights and updates in 32, on a GPU: other on digits"
+    both = finetune_run([backbone(), backbone("other")], [opened])
+    assert page_of_results(both, [result, other]).provenance["arithmetic of fine-tuning"] == (
+        "All numbers in 32 bits, on a CPU: tiny on digits (yours); "
+        "Products in 16 bits, weights and updates in 32, on a GPU: other on digits (yours)"
     )
 
 
@@ -222,8 +219,8 @@ def test_names_are_only_text_on_the_page(opened: OpenDataset, images: TaskImages
     evil = backbone("<script>alert(1)</script>")
     job = plan_finetuning(evil, opened, finetune_grid(trials=1, steps=2), device=CPU)
     list(run_finetuning(job, evil, images, tmp_path, device=CPU))
-    page = finetune_page(finetune_run([evil], [opened]), [result_of(job, tmp_path)])
-    write_finetune_page(page, tmp_path / "page.html")
+    page = page_of_results(finetune_run([evil], [opened]), [result_of(job, tmp_path)])
+    write_task_page(page, tmp_path / "page.html")
     assert "<script>alert" not in (tmp_path / "page.html").read_text()
 
 
@@ -242,4 +239,4 @@ def test_damaged_results_are_named(opened: OpenDataset, images: TaskImages, tmp_
     result = result_of(job, tmp_path)
     for change in ({"chosen": "first"}, {"chosen": 1}, {"validation": []}, {"top1": 2.0}, {"trial_seconds": None}):
         with pytest.raises(UserError, match=result.key):
-            finetune_page(finetune_run([backbone()], [opened]), [replace(result, values=result.values | change)])
+            page_of_results(finetune_run([backbone()], [opened]), [replace(result, values=result.values | change)])

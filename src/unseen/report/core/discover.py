@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, TypeVar
 from unseen.report.core.model import Section
 
 Data = TypeVar("Data")
-PageName = Literal["concepts", "tasks", "finetuning", "shifts", "axes", "leaderboard"]
+PageName = Literal["concepts", "tasks", "shifts", "axes", "leaderboard"]
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from unseen.papers.transfer import LINEAR, task_setting
+from unseen.report.concepts.rows import METRICS
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Backbone, Page
 from unseen.report.core.render import write_page
@@ -59,4 +60,8 @@ def findings(page: TaskPage) -> list[str]:
         ]
         if places:
             sentences.append(f"Among the paper's models, {name} ranks {', '.join(places)}.")
-    return sentences
+    return sentences + [
+        f"{each.backbone}, fine-tuned on {each.title}: {100 * each.scores[0].value:.2f}% "
+        f"{METRICS.get(each.metric, each.metric)}."
+        for each in page.tuned
+    ]

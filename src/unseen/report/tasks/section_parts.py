@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from unseen.metrics.accuracy_scales import expit, logit
 from unseen.report.core.model import Series, Ticks
-from unseen.studies.tasks.page_data import Bins
+from unseen.studies.tasks.page_data import Bins, TaskPage, Tuned
 
 PUBLISHED = {"Supervised": ("supervised (paper)", 4)}
 SELF_SUPERVISED = ("self-supervised (paper)", 1)
@@ -60,3 +60,8 @@ def temperature_sentences(without: Sequence[str]) -> list[str]:
         f"No temperature is best on {', '.join(without)}, where the images it is fitted to are all predicted "
         "correctly, or no better than by chance: scaling says nothing there."
     ]
+
+
+def tuned_title(page: TaskPage, each: Tuned) -> str:
+    """The data set of a fine-tuned backbone, and the backbone where there are several."""
+    return each.title if len(page.backbones) == 1 else f"{each.title}, {each.backbone}"

@@ -17,15 +17,13 @@ from unseen.features.about import BackboneAbout
 from unseen.features.fingerprint import names_and_pixels
 from unseen.images.datasets.listing import SPLITS
 from unseen.images.datasets.open_dataset import OpenDataset
-from unseen.images.datasets.registry import DATASETS
 from unseen.papers.comparability import ScoredData
-from unseen.papers.transfer import SOURCE, published_task_scores
+from unseen.papers.transfer import SOURCE
 from unseen.probes.finetuning.grid import FinetuneGrid
 from unseen.probes.finetuning.images import TaskImages, whole_transform
 from unseen.probes.finetuning.jobs import (
     FinetuneTaskJob,
     FinetuneTrialJob,
-    short_notices,
     trial_jobs,
 )
 from unseen.runs.data import Backbone as Row
@@ -34,17 +32,12 @@ from unseen.runs.executors.here import run_here
 from unseen.runs.job import job_key
 from unseen.runs.lock import folder_lock
 from unseen.runs.notices import Notice
-from unseen.runs.provenance import provenance
 from unseen.runs.record import extend_run, write_run
 from unseen.runs.results import RESULTS, Result, missing, read_all, read_result
-from unseen.runs.scores import result_scores
 from unseen.runs.setup import ImagesUsed
 from unseen.studies.concepts.study import training_data
-from unseen.studies.tasks.analysis import mean_errors
 from unseen.studies.tasks.features import STUDY
-from unseen.studies.tasks.finetune_data import FinetunePage, Tried, Tuned
 from unseen.studies.tasks.finetune_work import run_task, run_trial
-from unseen.studies.tasks.page_data import Bins
 from unseen.studies.tasks.study import TITLE
 
 if TYPE_CHECKING:
@@ -52,8 +45,6 @@ if TYPE_CHECKING:
 
 CHECKPOINTS = "checkpoints"
 PIXELS = "pixels"
-ARITHMETIC = {"float16": "Products in 16 bits, weights and updates in 32", "float32": "All numbers in 32 bits"}
-DEVICES = {"cuda": "GPU", "cpu": "CPU"}
 TrainingJob = FinetuneTrialJob | FinetuneTaskJob
 Watch = Callable[[str, int], None]
 """Called with the name of a training and the steps of it that are done."""
@@ -212,61 +203,3 @@ def record_finetunings(out: Path, data: RunData, jobs: Sequence[FinetuneTaskJob]
 def finetuned_results(out: Path, keys: Sequence[str]) -> list[Result]:
     """The results of fine-tuning among those of a run."""
     return [result for result in read_all(out / RESULTS, keys) if result.job["job"] == FinetuneTaskJob.__name__]
-
-
-def finetune_page(data: RunData, results: Sequence[Result], notices: Sequence[str] = ()) -> FinetunePage:
-    """The page of fine-tuning; beside the published calibration errors, unless a search was cut short."""
-    tuned, short = [_tuned(result) for result in results], short_notices(result.job for result in results)
-    return FinetunePage(
-        title=f"{data.title}: fine-tuning",
-        protocol=", ".join(dict.fromkeys(result.job["protocol"]["name"] for result in results)),
-        tuned=tuned,
-        published=[] if short else published_task_scores(),
-        means=mean_errors(score for each in tuned for score in each.scores),
-        notices=[*short, *notices],
-        provenance={**provenance(data), "arithmetic of fine-tuning": _arithmetic(tuned)},
-    )
-
-
-def _arithmetic(tuned: Sequence[Tuned]) -> str:
-    """How exact the numbers of all trainings are, and where they were computed; by data set where that differs."""
-    found: dict[str, list[str]] = {}
-    for each in tuned:
-        found.setdefault(each.arithmetic, []).append(f"{each.backbone} on {each.dataset}")
-    if len(found) == 1:
-        return next(iter(found))
-    return "; ".join(f"{arithmetic}: {', '.join(of)}" for arithmetic, of in found.items())
-
-
-def _tuned(result: Result) -> Tuned:
-    try:
-        values, job = result.values, result.job
-        grid = FinetuneGrid(**job["protocol"])
-        bins = {when: Bins(b["counts"], b["confidence"], b["accuracy"]) for when, b in _reliability(values).items()}
-        return Tuned(
-            backbone=job["backbone"],
-            dataset=job["domain"],
-            title=DATASETS[job["domain"]].title,
-            metric=job["metric"],
-            scores=list(result_scores(result)),
-            tried=[
-                Tried(setting.rate, setting.decay * setting.rate, setting.augment, value)
-                for setting, value in zip(grid.settings, values["validation"], strict=True)
-            ],
-            chosen=range(grid.trials).index(values["chosen"]),  # an error where there is no such place
-            passed_over=[range(grid.trials).index(place) for place in values.get("passed_over", ())],
-            edges=values["edges"],
-            arithmetic=f"{ARITHMETIC[job['arithmetic']]}, on a {DEVICES.get(values['device'], values['device'])}",
-            seconds=values["trial_seconds"] + result.seconds,
-            temperatures=values.get("temperatures", ()),
-            unbounded=values.get("unbounded_temperature", False),
-            before=bins.get("before"),
-            after=bins.get("after"),
-        )
-    except (KeyError, TypeError, ValueError):
-        raise UserError(f"the result {result.key}.json is damaged; delete the file and run again") from None
-
-
-def _reliability(values: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = values.get("reliability", {})
-    return found

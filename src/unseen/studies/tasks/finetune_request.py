@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.backbones.backbone import Backbone
+from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.features.disk import free_disk
+from unseen.features.settings import Settings, checked_device
 from unseen.files import byte_size
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.probes.finetuning.grid import FinetuneGrid
@@ -47,6 +49,11 @@ class TrainingError(UserError):
     def __init__(self, failures: Sequence[str], of: int) -> None:
         super().__init__(f"{len(failures)} of {of} fine-tunings failed: {'; '.join(failures)}")
         self.failures, self.done = list(failures), of - len(failures)
+
+
+def training_device(name: str | None) -> "torch.device":
+    """The device of a name, or else a GPU where there is one; one that is not there is an error."""
+    return checked_device(Settings(device=name or default_device().type))
 
 
 @dataclass(frozen=True, eq=False)

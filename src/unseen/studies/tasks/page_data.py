@@ -61,6 +61,54 @@ class Fit:
 
 
 @dataclass(frozen=True)
+class Tried:
+    """A setting of the grid.
+
+    Attributes:
+        decay: times the rate, which is what the grid is over.
+        value: validation score; None where training diverged.
+    """
+
+    rate: float
+    decay: float
+    augment: str
+    value: float | None
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A backbone fine-tuned on a data set.
+
+    Attributes:
+        title: of the data set.
+        scores: its metric on test images first, then calibration errors where images have one class.
+        chosen: place in `tried` of the setting that was trained again.
+        passed_over: places of better ones that diverged when they were trained again.
+        edges: ends of the grid that this setting is at.
+        seconds: of all trainings.
+        arithmetic: how exact the numbers are and where they were computed, in words.
+        before, after: temperature scaling.
+        unbounded: whether the temperature is the end of its range, as where all validation images are right.
+    """
+
+    backbone: str
+    dataset: str
+    title: str
+    metric: str
+    scores: Sequence[Score]
+    tried: Sequence[Tried]
+    chosen: int
+    edges: Sequence[str]
+    seconds: float
+    arithmetic: str
+    passed_over: Sequence[int] = ()
+    temperatures: Sequence[float] = ()
+    before: Bins | None = None
+    after: Bins | None = None
+    unbounded: bool = False
+
+
+@dataclass(frozen=True)
 class Average:
     """A setting's mean over data sets: on the scale that correlations are taken on, and as it is ranked by.
 
@@ -135,6 +183,7 @@ class TaskPage:
         scores: of the run, then the published ones.
         averages: of the run's backbones and the published models, over the data sets that they share.
         ranks: setting → backbone → rank by the means of those averages, 1 the best.
+        tuned: what fine-tuning tried and chose.
         against_imagenet: by setting, then by data set.
         notices: sentences at the top.
         notes: what was left out, and why.
@@ -150,6 +199,7 @@ class TaskPage:
     averages: Sequence[Average]
     correlations: Sequence[CorrelationTable]
     ranks: Mapping[str, Mapping[str, int]]
+    tuned: Sequence[Tuned] = ()
     against_imagenet: Sequence[AgainstImagenet] = ()
     notices: Sequence[str] = ()
     notes: Sequence[str] = ()

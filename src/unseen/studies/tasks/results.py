@@ -28,18 +28,23 @@ from unseen.studies.tasks.comparisons import (
     task_verdicts,
 )
 from unseen.studies.tasks.imagenet import against_imagenet
-from unseen.studies.tasks.page_data import Average, Bins, CorrelationTable, Fit, Pair, TaskPage
+from unseen.studies.tasks.page_data import Average, Bins, CorrelationTable, Fit, Pair, TaskPage, Tuned
+from unseen.studies.tasks.tuned import arithmetic_text, tuned_of
 
 
-def task_page(folder: Path) -> TaskPage:
+def task_page(folder: Path, failures: Sequence[str] = ()) -> TaskPage:
     """The page of the run that a folder has now: its results, beside the published numbers.
 
     Jobs without a result are counted in a notice.
+
+    Args:
+        failures: lines on what failed just now, for the page and not for the run: the next time they may not.
     """
     data, keys = read_record(folder)
     found = read_all(folder / RESULTS, keys)
     left = len(keys) - len(found)
-    return page_of_results(replace(data, told=[*data.told, *unfinished(left, len(keys))]), found)
+    page = page_of_results(replace(data, told=[*data.told, *unfinished(left, len(keys))]), found)
+    return replace(page, notices=[*page.notices, *(f"Failed: {line}." for line in failures)])
 
 
 def page_of_runs(folders: Sequence[Path], runs: Sequence[tuple[str, RunData]]) -> TaskPage:
@@ -80,33 +85,41 @@ def page_of_results(data: RunData, found: Sequence[Result]) -> TaskPage:
         for backbone in data.backbones
         if backbone.imagenet_top1 is not None
     ]
-    together = averages([*own, *printed])
-    tuned = [result for result in found if result.job["job"] == FinetuneTaskJob.__name__]
+    finetuned = [result for result in found if result.job["job"] == FinetuneTaskJob.__name__]
+    if short := short_notices(result.job for result in finetuned):
+        beside = [score for score in printed if score.probe != "fine-tuned"]  # those are of the whole search
+    else:
+        beside = printed
+    together = averages([*own, *beside])
     flaws = [*dict.fromkeys([*data.flaws, *zero_rows(found)])]
     tables = [CorrelationTable("The paper's 14 models", *_correlated(printed))]
     if len(data.backbones) >= LEAST:
         tables.append(CorrelationTable("Your backbones", *_correlated(own)))
     datasets = page_datasets(data, names)
+    titles = {each.name: each.title for each in datasets}
+    tuned = [tuned_of(result, at := _data_name(result, names), titles[at]) for result in finetuned]
+    arithmetic = {"arithmetic of fine-tuning": arithmetic_text(tuned)} if tuned else {}
     return TaskPage(
         title=data.title,
         protocol=", ".join(dict.fromkeys(map(_protocol_name, found))),
         backbones=[backbone.name for backbone in data.backbones],
         datasets=datasets,
-        scores=[*own, *printed],
+        scores=[*own, *beside],
         fits=[_fit(result, names) for result in found if result.job["job"] == ManyShotJob.__name__],
         averages=together,
         correlations=tables,
         ranks=ranks(together),
-        against_imagenet=against_imagenet([*own, *printed], {each.name: each.title for each in datasets}),
+        tuned=tuned,
+        against_imagenet=against_imagenet([*own, *printed], titles),
         notices=[
             *filter(None, [data.notice]),
             *task_comparison_notices(verdicts),
             *flaw_sentences(flaws, {domain.name: domain.title for domain in data.domains}),
-            *short_notices(result.job for result in tuned),
+            *short,
         ],
         notes=without_average([*own, *printed]),
-        provenance=provenance(data),
-        timings=_timings(found),
+        provenance={**provenance(data), **arithmetic},
+        timings=_timings(found, tuned),
     )
 
 
@@ -168,9 +181,16 @@ def _fit(result: Result, names: Names) -> Fit:
     )
 
 
-def _timings(results: Sequence[Result]) -> dict[str, tuple[int, float]]:
+def _timings(results: Sequence[Result], tuned: Sequence[Tuned]) -> dict[str, tuple[int, float]]:
+    """Backbone → jobs and their seconds; in fine-tuning every training is one."""
+    spent = [
+        (result.job["backbone"], 1, result.seconds)
+        for result in results
+        if result.job["job"] != FinetuneTaskJob.__name__
+    ]
+    spent += [(each.backbone, len(each.tried) + len(each.passed_over) + 1, each.seconds) for each in tuned]
     found: dict[str, tuple[int, float]] = {}
-    for result in results:
-        jobs, seconds = found.get(result.job["backbone"], (0, 0.0))
-        found[result.job["backbone"]] = (jobs + 1, seconds + result.seconds)
+    for backbone, number, seconds in spent:
+        jobs, before = found.get(backbone, (0, 0.0))
+        found[backbone] = (jobs + number, before + seconds)
     return found

@@ -1,32 +1,31 @@
-"""What was tried on each data set, and what was chosen."""
+"""Fine-tuning: what was tried on each data set, and what was chosen."""
 
 from collections.abc import Iterator
 
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
-from unseen.report.finetuning.tables import finetuned_table
-from unseen.report.finetuning.titles import tuned_title
-from unseen.report.tasks.section_parts import BEST
-from unseen.studies.tasks.finetune_data import FinetunePage, Tried, Tuned
+from unseen.report.tasks.section_parts import tuned_title
+from unseen.studies.tasks.page_data import TaskPage, Tried, Tuned
 
 AUGMENTS = {"crop+flip": "random crop and flip", "centre": "centre crop"}
 BESIDE = 0.08
 """How far apart on the axis of rates the markers of one rate are, so that equal scores do not hide each other."""
 
 
-def build(page: FinetunePage) -> Section:
+def build(page: TaskPage) -> Section | None:
     """One figure per data set and backbone: the validation score of every setting."""
     note = (
         "Score on validation images of every setting that was tried: by learning rate, the colour says how images were "
         "augmented, and for each the weight decay grows from left to right. The star is what was trained again, on "
         "training and validation images, and scored on test images."
     )
+    if not page.tuned:
+        return None
     figures = [_grid_figure(page, each) for each in page.tuned]
-    sentences = list(_edge_sentences(page))
-    return Section("fine-tuning", "Fine-tuning", sentences, figures, f"{note} {BEST}", [finetuned_table(page)])
+    return Section("fine-tuning", "Fine-tuning", list(_edge_sentences(page)), figures, note)
 
 
-def _edge_sentences(page: FinetunePage) -> Iterator[str]:
+def _edge_sentences(page: TaskPage) -> Iterator[str]:
     for each in page.tuned:
         best, of = each.tried[each.chosen], f"{each.title} ({each.backbone})"
         yield f"{of}: {_setting(best)}; {100 * (best.value or 0):.2f}% on validation images."
@@ -46,7 +45,7 @@ def _setting(tried: Tried) -> str:
     return f"rate {tried.rate:g}, decay {tried.decay:g} divided by the rate, {AUGMENTS[tried.augment]}"
 
 
-def _grid_figure(page: FinetunePage, each: Tuned) -> Figure:
+def _grid_figure(page: TaskPage, each: Tuned) -> Figure:
     rates = sorted({tried.rate for tried in each.tried})
     decays = sorted({tried.decay for tried in each.tried})
 
@@ -81,4 +80,4 @@ def _hover(tried: Tried) -> str:
     )
 
 
-SECTION = PageSection("finetuning", 10, build)
+SECTION = PageSection("tasks", 15, build)

@@ -1,1 +1,0 @@
-"""The page of fine-tuning in the task study."""

@@ -1,1 +1,0 @@
-"""The sections of the fine-tuning page, one file each; `unseen.report.core.discover` finds them."""

@@ -1,0 +1,62 @@
+"""What a result of fine-tuning says, for the page: every setting that was tried, and which was chosen."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from unseen.errors import UserError
+from unseen.probes.finetuning.grid import FinetuneGrid
+from unseen.runs.results import Result
+from unseen.runs.scores import result_scores
+from unseen.studies.tasks.page_data import Bins, Tried, Tuned
+
+ARITHMETIC = {"float16": "Products in 16 bits, weights and updates in 32", "float32": "All numbers in 32 bits"}
+DEVICES = {"cuda": "GPU", "cpu": "CPU"}
+
+
+def arithmetic_text(tuned: Sequence[Tuned]) -> str:
+    """How exact the numbers of all trainings are, and where they were computed; by data set where that differs."""
+    found: dict[str, list[str]] = {}
+    for each in tuned:
+        found.setdefault(each.arithmetic, []).append(f"{each.backbone} on {each.dataset}")
+    if len(found) == 1:
+        return next(iter(found))
+    return "; ".join(f"{arithmetic}: {', '.join(of)}" for arithmetic, of in found.items())
+
+
+def tuned_of(result: Result, dataset: str, title: str) -> Tuned:
+    """What a result says; a damaged one is an error.
+
+    Args:
+        dataset, title: what its data are called.
+    """
+    try:
+        values, job = result.values, result.job
+        grid = FinetuneGrid(**job["protocol"])
+        bins = {when: Bins(b["counts"], b["confidence"], b["accuracy"]) for when, b in _reliability(values).items()}
+        return Tuned(
+            backbone=job["backbone"],
+            dataset=dataset,
+            title=title,
+            metric=job["metric"],
+            scores=list(result_scores(result)),
+            tried=[
+                Tried(setting.rate, setting.decay * setting.rate, setting.augment, value)
+                for setting, value in zip(grid.settings, values["validation"], strict=True)
+            ],
+            chosen=range(grid.trials).index(values["chosen"]),  # an error where there is no such place
+            passed_over=[range(grid.trials).index(place) for place in values.get("passed_over", ())],
+            edges=values["edges"],
+            arithmetic=f"{ARITHMETIC[job['arithmetic']]}, on a {DEVICES.get(values['device'], values['device'])}",
+            seconds=values["trial_seconds"] + result.seconds,
+            temperatures=values.get("temperatures", ()),
+            unbounded=values.get("unbounded_temperature", False),
+            before=bins.get("before"),
+            after=bins.get("after"),
+        )
+    except (KeyError, TypeError, ValueError):
+        raise UserError(f"the result {result.key}.json is damaged; delete the file and run again") from None
+
+
+def _reliability(values: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = values.get("reliability", {})
+    return found
