@@ -25,7 +25,6 @@ from unseen.probes.patches.job import PatchJob
 from unseen.probes.patches.linear import PATCH_LINEAR, PatchLinearProtocol
 from unseen.runs.data import Backbone as RunBackbone
 from unseen.runs.data import Domain, RunData
-from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS, missing
 from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed, Setup
@@ -33,7 +32,7 @@ from unseen.studies.concepts.study import training_data
 from unseen.studies.features import FEATURES, damaged_images
 from unseen.studies.probing import product_rate
 from unseen.studies.study import Cell, Plan, Prepared, Watch
-from unseen.studies.tasks.dense_work import DenseData, run_dense
+from unseen.studies.tasks.dense_work import DenseData, damaged_label_flaws, run_dense
 from unseen.studies.tasks.features import STUDY
 from unseen.studies.tasks.study import TITLE
 
@@ -220,7 +219,7 @@ class DenseRequest:
                 for name, sides in each.features.items()
                 for protocol in self.protocols[:1]
             ],
-            flaws=[flaw for each in data.values() for flaw in _flaws(each)],
+            flaws=[flaw for each in data.values() for flaw in damaged_label_flaws(each.opened)],
             study=STUDY,
         )
 
@@ -258,13 +257,3 @@ def _job_flops(job: PatchJob, data: DenseData) -> float:
 
 def _seconds(flops: float) -> float:
     return flops * OTHER_WORK / product_rate((16_384, 768, 1_024)) if flops else 0.0
-
-
-def _flaws(data: DenseData) -> Iterator[Flaw]:
-    """Images that were left out because their labels cannot be used."""
-    for damaged, split in ((data.damaged_labels(split), split) for split in SPLITS):
-        if damaged:
-            word = "training" if split == "train" else "test"
-            examples = tuple(f"{each.id}: {each.reason}" for each in damaged[:MOST_EXAMPLES])
-            total = Counter(data.opened.manifest.splits)[split]
-            yield Flaw("damaged-images", "", data.opened.dataset.name, f"{word} images", len(damaged), total, examples)
