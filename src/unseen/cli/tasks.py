@@ -147,8 +147,11 @@ def tasks(
     check_writable(out)
     count = processes(workers)
     if dense:
-        asked = _dense(
-            datasets, images, backbone or [], loading, extraction, count, probes, finetune, steps, scale, seed
+        names = split_names("--datasets", datasets) if datasets is not None else []
+        asked = (
+            _dense_training(names, images, backbone or [], loading, extraction.device, steps, scale, seed)
+            if finetune
+            else _dense_probing(names, images, backbone or [], loading, extraction.settings(count), probes)
         )
         if only_plan:
             return dry_run(asked, out, count)
