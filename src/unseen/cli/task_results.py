@@ -2,19 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from unseen.cli.output import console, print_table
 from unseen.cli.running import REPORT
 from unseen.cli.watching import CommandWatch
 
 if TYPE_CHECKING:
-    from unseen.studies.tasks.finetune_request import FinetuneRequest
+    from unseen.studies.study import Request
     from unseen.studies.tasks.page_data import TaskPage
-    from unseen.studies.tasks.request import TaskRequest
 
 
-def carry_out(request: "FinetuneRequest | TaskRequest", out: Path, workers: int, *, ignore_disk: bool = False) -> None:
+def carry_out(request: "Request[Any]", out: Path, workers: int, *, ignore_disk: bool = False) -> None:
     """Do what is missing of a study, and write its page, with the trainings on it that failed."""
     from unseen.studies.study import run_study
     from unseen.studies.tasks.finetune_request import FinetuneRequest, TrainingError

@@ -8,7 +8,7 @@ import pytest
 import unseen.report.concepts.sections as concept_sections
 from unseen.report.core.discover import page_sections
 
-PAGES = ("concepts", "tasks", "finetuning", "shifts", "axes", "leaderboard")
+PAGES = ("concepts", "tasks", "shifts", "axes", "leaderboard")
 
 
 @pytest.mark.parametrize("page", PAGES)

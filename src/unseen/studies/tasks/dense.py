@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from unseen.errors import UserError
 from unseen.features.about import BackboneAbout
 from unseen.features.disk import feature_bytes, free_disk, remaining_rows
 from unseen.features.extract import extract
-from unseen.features.patches import PatchFeatures, read_patches
+from unseen.features.patches import PatchFeatures, patch_settings, read_patches
 from unseen.features.settings import Settings, checked_device
 from unseen.features.speed import seconds_per_image
 from unseen.images.dense.dense_dataset import OpenDenseDataset, label_digest
@@ -37,8 +37,6 @@ from unseen.studies.tasks.features import STUDY
 from unseen.studies.tasks.study import TITLE
 
 SPLITS = ("train", "test")
-SHARD_BYTES = 1 << 28
-"""Of a file of patch features, at most but for a single image."""
 PROBES = ("patch-linear", "patch-context")
 OTHER_WORK = 3.0
 """What a fit takes beside its products."""
@@ -69,9 +67,7 @@ class DenseRequest:
 
     @cached_property
     def _extraction(self) -> Settings:
-        """Small shards of 16 bits: an image has hundreds of patches."""
-        largest = max(backbone.spec.dimension for backbone in self.backbones)
-        return replace(self.settings, compact=True, shard_rows=max(1, SHARD_BYTES // (2 * largest)))
+        return patch_settings(self.settings, self.backbones)
 
     def plan(self, out: Path, workers: int) -> Plan:
         """What is to be done; see `unseen.studies.study.Request`."""
