@@ -12,7 +12,8 @@ from unseen.studies.tasks.page_data import OTHER, Average, TaskPage
 
 def build(page: TaskPage) -> Section | None:
     """Every setting against accuracy on ImageNet, over the first table's models, on logit axes."""
-    if all(dataset.family == OTHER for dataset in page.datasets):
+    compared = any(probe.beside for task in page.dense for probe in task.probes)
+    if not compared and all(dataset.family == OTHER for dataset in page.datasets):
         return None  # correlations of the paper's models, on the paper's data sets: nothing of this run
     table = page.correlations[0]
     base = next((average for average in table.averages if average.setting == IMAGENET), None)
