@@ -75,6 +75,10 @@ def _table(path: Path) -> dict[str, Any]:
         lacking = next((key for item in items for key in keys if key not in item), None)
         if lacking:
             raise UserError(f"{path}: one of its {part} has no '{lacking}'")
+        ids = [item[key] for item in items for key in keys if key.endswith("id")]
+        wrong = next((each for each in ids if not isinstance(each, int | str)), None)
+        if wrong is not None:
+            raise UserError(f"{path}: an id in its {part} is {str(wrong)[:40]}; expected a number")
     found: dict[str, Any] = record
     return found
 
