@@ -1,8 +1,10 @@
 """The one exception the command line turns into a sentence and exit code 2."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from typing import TypeVar
 
+T = TypeVar("T")
 SHOWN_ROWS = 5
 
 
@@ -18,6 +20,18 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A clause to append to an error about an unknown name, empty when nothing is close."""
     close = get_close_matches(name, list(known), n=3)
     return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def look_up(known: Mapping[str, T], name: str, what: str, of: str = "") -> T:
+    """What is known by a name; an unknown one is a user's error that says which are close, or else all.
+
+    Args:
+        what: the name is of, in the error.
+        of: further words of the error, which follow the name.
+    """
+    if name not in known:
+        raise UserError(f"no {what} '{name}'{of}{did_you_mean(name, known) or '; there are ' + ', '.join(known)}")
+    return known[name]
 
 
 def names_of(names: Sequence[str], most: int = 5) -> str:

@@ -64,7 +64,7 @@ def test_one_backbone_is_one(unseen: Unseen, tmp_path: Path) -> None:
         (["--shifts", "nowhere.csv"], "nowhere.csv: no such file"),
         (["--published", "--out", "axes.pdf"], "axes.pdf: the page is written as .html"),
         (["--published", "--table", "t.csv"], "--table does not go with --published"),
-        (["nowhere", "--compare", "a", "b", "--out", "x.html"], "--out does not go with --compare"),
+        (["nowhere", "--compare", "a", "b", "--published"], "--published does not go with --compare"),
     ],
 )
 def test_mistakes_are_one_sentence(

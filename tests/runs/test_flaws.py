@@ -14,3 +14,9 @@ def test_what_all_backbones_share_is_said_once() -> None:
     [first, second] = flaw_sentences([*shared, flaw("a", "l2", 5)])
     assert first.startswith("l1: ")
     assert second.startswith("l2, features of a: 5 of 60 rows of l2/train.npz (rows 0, 1, 2, …)")
+
+
+def test_a_flaw_of_one_of_several_backbones_says_whose_it_is() -> None:
+    """As where runs were merged and only one of them has a flaw."""
+    [sentence] = flaw_sentences([flaw("a", "l1", 2)], among=["a", "b"])
+    assert sentence.startswith("l1, features of a: 2 of 60 rows")

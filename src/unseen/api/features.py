@@ -23,6 +23,7 @@ def load_backbone(
     checkpoint: str | Path | None = None,
     weights: Literal["pretrained", "random"] = "pretrained",
     normalize: str | None = None,
+    patches: bool | int = False,
     device: str | None = None,
 ) -> "Backbone":
     """A backbone by its id, ready to extract features.
@@ -35,6 +36,8 @@ def load_backbone(
         checkpoint: file of weights for an architecture of timm or torchvision.
         weights: "random" for an untrained network.
         normalize: "imagenet", "none", "half" or "clip", instead of the network's own normalisation of pixels.
+        patches: features of all positions of the last layer (patch tokens or spatial map) instead of one vector per
+            image, of the whole image squashed to a square; a number keeps so many positions, the same of every image.
         device: "cpu" or "cuda"; by default a GPU where there is one.
 
     Returns:
@@ -55,6 +58,7 @@ def load_backbone(
         checkpoint=None if checkpoint is None else Path(checkpoint),
         weights=weights,
         normalise=normalize,
+        patches=patches,
         device=_device(device),
     )
 

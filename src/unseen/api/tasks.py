@@ -9,7 +9,7 @@ from unseen.api.backbones import loaded_backbones, names_of
 from unseen.api.features import extraction_settings
 from unseen.api.progress import bars
 from unseen.api.run import Run
-from unseen.errors import UserError
+from unseen.errors import UserError, look_up
 from unseen.extras import naming_extras
 
 if TYPE_CHECKING:
@@ -135,24 +135,21 @@ def _probing(
     protocol: str,
     percents: Sequence[float],
 ) -> "Request[Any]":
-    from unseen.errors import did_you_mean
     from unseen.probes.many_shot import PROTOCOLS
     from unseen.studies.tasks.features import find_task_features
     from unseen.studies.tasks.opened import open_datasets
     from unseen.studies.tasks.request import FromImages, TaskRequest, top1_shares
 
-    if protocol not in PROTOCOLS:
-        hint = did_you_mean(protocol, PROTOCOLS) or f"; there are {', '.join(PROTOCOLS)}"
-        raise UserError(f"no protocol '{protocol}' of the task study{hint}")
+    chosen = look_up(PROTOCOLS, protocol, "protocol", " of the task study")
     called = names_of(backbones)
     if features is not None:
         if images is not None or limit is not None:
             raise UserError("features are taken as they are: leave out images and limit")
         found = find_task_features(Path(features), names, called)
-        return TaskRequest(found, PROTOCOLS[protocol], top1_shares(called, percents))
+        return TaskRequest(found, chosen, top1_shares(called, percents))
     if not called:
         raise UserError("say which backbone, or give its features (features=)")
     opened = open_datasets(names, None if images is None else Path(images), limit=limit)
     loaded = loaded_backbones(backbones, settings.device)
     top1 = top1_shares([each.label for each in loaded], percents)
-    return TaskRequest(FromImages(opened, loaded, settings), PROTOCOLS[protocol], top1)
+    return TaskRequest(FromImages(opened, loaded, settings), chosen, top1)

@@ -9,7 +9,9 @@ from torch import Tensor, nn
 
 from unseen.images.transform import Transform
 
-Pool = Literal["avg", "cls", "cls+avg", "none", "patches"]
+Pool = Literal["avg", "cls", "cls+avg", "none"]
+Kept = Pool | Literal["patches"]
+"""How positions become features: pooled, or kept each by itself."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,8 @@ class Spec:
         id: as given by the user, `source:name`, without a checkpoint's file and other options.
         weights: what identifies the weights: a tag or revision, or the SHA-256 of their file.
         layer: where features are taken, for instance "penultimate" or the name of a module.
-        pool: how the positions of the layer's output become one vector; "none" where it is one already.
+        pool: how the positions of the layer's output become one vector; "none" where it is one already, and "patches"
+            where the features of all positions are kept.
         dimension: of the features.
         parameters: of the backbone without its classifier.
         digest: SHA-256 of the backbone's tensors; a tag can come to stand for other weights, this cannot.
@@ -29,7 +32,7 @@ class Spec:
     id: str
     weights: str
     layer: str
-    pool: Pool
+    pool: Kept
     dimension: int
     parameters: int
     transform: Transform
@@ -97,7 +100,7 @@ _LAYERS = {
     "embedding": "the image embedding",
     "output": "the network's output",
 }
-_POOLS: dict[Pool, str] = {
+_POOLS: dict[Kept, str] = {
     "avg": "mean over positions",
     "cls": "class token",
     "cls+avg": "class token, then the mean over the other positions",

@@ -11,14 +11,14 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from unseen.backbones.backbone import Backbone, Pool, Spec
+from unseen.backbones.backbone import Backbone, Kept, Pool, Spec
 from unseen.backbones.demo_source import demo_network
 from unseen.backbones.hf_source import hf_network
 from unseen.backbones.hub_source import hub_network
 from unseen.backbones.network import Network, Request, Step, call
 from unseen.backbones.onnx_source import onnx_network
 from unseen.backbones.openclip_source import openclip_network
-from unseen.backbones.patches import PatchSpec, spatial_step
+from unseen.backbones.patches import PatchSpec, SpatialStep, spatial_step
 from unseen.backbones.pooling import Layout, default_pool, layout_at, pool_positions, pooled, probed, whole
 from unseen.backbones.python_source import python_network
 from unseen.backbones.registry import registry_network
@@ -99,16 +99,17 @@ def load_backbone(
         found = find(request)
     module = found.module.eval().requires_grad_(False).to(device)
     if isinstance(found, Backbone):
-        return _whole_backbone(found, request, "patches" if patches else pool)
+        return _whole_backbone(found, request, pool, patches=bool(patches))
     if normalise is not None:
         found = _normalised(found, normalise)
-    spatial = None
+    spatial: SpatialStep | None = None
+    kept: Kept = "patches"
     try:
-        if patches or pool == "patches":
+        if patches:
             spatial = spatial_step(found, request, pool, 0 if patches is True else int(patches))
-            found, step, layer, pool = spatial.network, spatial.step, spatial.layer, "patches"
+            found, step, layer = spatial.network, spatial.step, spatial.layer
         else:
-            step, layer, pool = _choose_step(found, request, pool)
+            step, layer, kept = _choose_step(found, request, pool)
         dimension = probed(module, step, found.transform).shape[1]
     except UserError as error:
         raise UserError(f"{name}: {error}") from None
@@ -116,7 +117,7 @@ def load_backbone(
         id=f"{source}:{rest}" if source else name,
         weights=found.weights,
         layer=layer,
-        pool=pool,
+        pool=kept,
         dimension=dimension,
         parameters=found.parameters or sum(parameter.numel() for parameter in module.parameters()),
         transform=found.transform,
@@ -203,9 +204,9 @@ def _repooled(
     return torch.cat(vectors, dim=1)
 
 
-def _whole_backbone(backbone: Backbone, request: Request, pool: Pool | None) -> Backbone:
+def _whole_backbone(backbone: Backbone, request: Request, pool: Pool | None, *, patches: bool) -> Backbone:
     """A backbone that its source made, if it is what it says and nothing else was asked for."""
-    if pool or request.layer or request.size or request.checkpoint or request.random or request.normalise:
+    if pool or patches or request.layer or request.size or request.checkpoint or request.random or request.normalise:
         raise UserError(
             f"{request.id}: is made whole; its pooling, layer, size, weights and normalisation cannot be set from here"
         )

@@ -58,7 +58,7 @@ def spatial_step(network: Network, request: Request, pool: Pool | None, drawn: i
     Args:
         drawn: how many positions to keep; 0 for all.
     """
-    if pool not in (None, "patches"):
+    if pool is not None:
         raise UserError(f"features of patches are not pooled; leave out --pool {pool}")
     side = network.transform.size
     network = replace(network, transform=replace(network.transform, resize=side, squash=True))

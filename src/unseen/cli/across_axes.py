@@ -1,29 +1,21 @@
 """`unseen report` across axes: the same backbones on concepts, tasks and shifts, on one page."""
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.cli.output import console, print_table
-from unseen.errors import UserError
 
 if TYPE_CHECKING:
+    from unseen.studies.axes.page_data import AxesPage
     from unseen.studies.axes.together import Axes
 
 WIDE, NARROW = 150, 90
 """Characters a line from which values stand beside ranks, and from which columns have names, not numbers."""
 
 
-def write_axes(runs: Sequence[Path], shifts: Path | None, *, published: bool, out: Path) -> None:
-    """Write the page of the same backbones on concepts, tasks and shifts, and print it in short."""
-    from unseen.report.axes.page import write_axes_page
+def print_axes(page: "AxesPage") -> None:
+    """Print the ranks of the same backbones on several axes, and what the page says in words."""
     from unseen.report.axes.words import findings, strong_and_weak
-    from unseen.studies.axes.study import study_axes
 
-    if out.suffix != ".html":
-        raise UserError(f"{out}: the page is written as .html")
-    page = study_axes(runs, shifts, published=published)
-    write_axes_page(page, out)
     _print(page.axes)
     shown = console()
     shown.print()
@@ -32,7 +24,6 @@ def write_axes(runs: Sequence[Path], shifts: Path | None, *, published: bool, ou
     shown.print()
     for name in page.axes.backbones:
         shown.print(f"{name}. {strong_and_weak(page.axes, name)}")
-    shown.print(f"\nReport: {out}")
 
 
 def _print(axes: "Axes") -> None:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from unseen.images.manifest import Manifest
     from unseen.images.source import ImageSource
 
+ALL_PATCHES = 0
+"""What `--patches` means without a number."""
+
 
 @with_groups
 def extract(
@@ -45,6 +48,14 @@ def extract(
     ] = None,
     image: Annotated[str | None, typer.Option(help="Column of the images (Hugging Face).")] = None,
     chosen: BackboneOptions,
+    patches: Annotated[
+        int | None,
+        typer.Option(
+            metavar="[N]",
+            help="Features of patches instead of whole images, which are squashed to squares: all of them, or N.",
+            rich_help_panel=BACKBONES,
+        ),
+    ] = None,
     preprocessing: Annotated[
         str | None,
         one_of(
@@ -64,6 +75,7 @@ def extract(
     ImageNet-21K (or what the levels are of), and --imagenet-1k those of the seen concepts.
     """
     from unseen.features.disk import refuse_full_disk
+    from unseen.features.patches import patch_settings
     from unseen.studies.concepts.chosen import chosen_domains
     from unseen.studies.concepts.features import extract_domains
     from unseen.studies.concepts.images import open_domains
@@ -79,9 +91,14 @@ def extract(
             raise UserError("say where the images are: --images")
         source = _open(images, split=split, root=root, truth=where.truth, label=label, image=image)
         manifest = _manifest(source, where.splits)
-        loaded = chosen.load(backbone, preprocessing or "own", settings.device)
+        loaded = chosen.load(
+            backbone, preprocessing or "own", settings.device, patches=patches == ALL_PATCHES or patches or False
+        )
+        settings = patch_settings(settings, loaded) if patches is not None else settings
         _extract_plain(source, manifest, loaded, out, settings, extraction.ignore_disk)
         return
+    if patches is not None:
+        raise UserError("--patches is for images without levels: concepts are probed by features of whole images")
     _refuse_with_levels(split=split, root=root, label=label, image=image)
     known, watch = where.levels(levels), CommandWatch()
     opened, _ = open_domains(known, chosen_domains(where.domains, known.names), where.places(images), watch)

@@ -26,12 +26,14 @@ def load_backbones(
     weights: str = "pretrained",
     labels: Sequence[str] | None = None,
     normalise: Sequence[str] | None = None,
+    patches: bool | int = False,
 ) -> "list[Backbone]":
     """Backbones by their ids, and what is to be said of them.
 
     Args:
         labels: what to call them, one for each; two that would be called the same are refused.
         normalise: one for all, or one for each. All other options are the same for all.
+        patches: features of all positions, or of so many; images are then squashed whole.
     """
     from dataclasses import replace
 
@@ -69,6 +71,7 @@ def load_backbones(
             checkpoint=checkpoint,
             weights="random" if kind == "random" else "pretrained",
             normalise=normalisations[number] if normalisations else None,
+            patches=patches,
             device=device,
         )
         found = replace(as_published(found) if published else found, name=called[number])

@@ -47,7 +47,7 @@ app = typer.Typer(
 )
 app.command("demo", rich_help_panel=START)(demo.demo)
 app.command("probe", rich_help_panel=START)(probe.probe)
-app.command("extract", rich_help_panel=MEASURE)(extract.extract)
+app.command("extract", rich_help_panel=MEASURE, cls=OptionalValues)(extract.extract)
 app.command("concepts", rich_help_panel=MEASURE, cls=OptionalValues)(concepts.concepts)
 app.command("tasks", rich_help_panel=MEASURE)(tasks.tasks)
 app.add_typer(shifts.app, name="shifts", rich_help_panel=MEASURE)

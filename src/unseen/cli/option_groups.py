@@ -45,11 +45,13 @@ class BackboneOptions:
     name: NamesOption = None
     normalize: NormalizeOption = None
 
-    def load(self, ids: Sequence[str], preprocessing: str, device: str) -> "list[Backbone]":
-        """The backbones of these ids."""
+    def load(
+        self, ids: Sequence[str], preprocessing: str, device: str, *, patches: bool | int = False
+    ) -> "list[Backbone]":
+        """The backbones of these ids; with patches, of all or so many positions."""
         return load_backbones(
             ids, preprocessing, device, self.checkpoint, self.pool, self.layer, self.size, self.weights, self.name,
-            self.normalize,
+            self.normalize, patches,
         )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Commands with options that may go without their value: `--extended`, or `--extended kmeans,pca`."""
+"""Commands with options that may go without their value: `--extended`, or `--extended kmeans,pca`; `--patches`."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ from typer.core import TyperCommand
 if TYPE_CHECKING:
     from typer import Context
 
-VALUES = {"--extended": "all"}
+VALUES = {"--extended": "all", "--patches": "0"}
 """What such an option means without a value."""
 
 

@@ -1,23 +1,28 @@
 """`unseen report`: the page of runs, of one study or across axes, and the paired comparison of two backbones."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.across_axes import write_axes
+from unseen.cli.across_axes import print_axes
+from unseen.cli.choices import split_names
 from unseen.cli.modes import refuse_options
-from unseen.cli.paired_comparison import compare as compare_pair
-from unseen.cli.running import REPORT, write_page
-from unseen.cli.shift_results import write_shift_results
-from unseen.cli.task_results import write_task_results
+from unseen.cli.output import console
+from unseen.cli.paired_comparison import one_number_of_shots, print_comparison
+from unseen.cli.running import REPORT, print_scores
+from unseen.cli.shift_results import print_shift_results
+from unseen.cli.task_results import print_task_results
 from unseen.errors import UserError
 
+if TYPE_CHECKING:
+    from unseen.report.of_runs import Reported
+
 ACROSS, COMPARISON, SHIFTS = "Across axes", "Comparison of two backbones", "Runs of shifts"
-ONE_STUDY = ("runs", "out", "table", "open_", "id_", "ood")
-SEVERAL = ("runs", "shifts", "published", "axes", "out", "open_")
-PAIR = ("runs", "compare", "shots", "table")
+EVERY = ("runs", "out", "export", "open_")
+ONE_STUDY = (*EVERY, "table", "id_", "ood")
+SEVERAL = (*EVERY, "shifts", "published", "axes")
+PAIR = (*EVERY, "compare", "shots", "table")
 
 
 def report(
@@ -27,6 +32,12 @@ def report(
     ] = None,
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path(REPORT),
     table: Annotated[Path | None, typer.Option(help="Also write a table: .csv, .parquet, .md or .tex.")] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Also write every table of the page as CSV and every figure as SVG and PNG into it."
+        ),
+    ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     shifts: Annotated[
         Path | None,
@@ -47,7 +58,7 @@ def report(
         tuple[str, str] | None,
         typer.Option(
             metavar="A B",
-            help="Print the paired comparison of these backbones, by their names in the runs, instead of a page.",
+            help="Compare these backbones image by image, by their names in the runs: printed, and first on the page.",
             rich_help_panel=COMPARISON,
         ),
     ] = None,
@@ -69,48 +80,50 @@ def report(
     Runs of one study make its page. Runs of several studies, or with --shifts or --published, make the page across
     axes: ranks, correlations and strengths of the same backbones, which are matched by name.
     """
+    from unseen.report.core.export import export_page
+    from unseen.report.core.render import write_page
+    from unseen.report.of_runs import page_studies, report_on
+
     folders = runs or []
     across = "--shifts" if shifts else "--published" if published else "--axes" if axes else ""
     if not folders and (compare or not (shifts or published)):
         raise UserError("say which runs: their folders, or --published for the papers' models alone")
-    if not across and not compare and _have_several_studies(folders):
+    if not across and not compare and len(page_studies(folders)) > 1:
         across = "runs of several studies"
     modes = {"": ONE_STUDY, "--compare": PAIR, **({across: SEVERAL} if across else {"--axes": SEVERAL})}
     refuse_options(context, modes, "--compare" if compare else across)
-    if compare is not None:
-        compare_pair(folders, *compare, shots=shots, table=table)
-        return
-    if across:
-        write_axes(folders, shifts, published=published, out=out)
-    else:
-        _write_page(folders, out, table, id_, ood)
+    if out.suffix != ".html":
+        raise UserError(f"{out}: the page is written as .html")
+    number = one_number_of_shots(shots)
+    id_sets, ood_sets = (
+        split_names(option, text) if text else [] for option, text in (("--id", id_), ("--ood", ood))
+    )  # fmt: skip
+    found = report_on(
+        folders, shifts=shifts, published=published, axes=axes, compare=compare, shots=number, id_sets=id_sets,
+        ood_sets=ood_sets,
+    )  # fmt: skip
+    write_page(found.page, out)
+    _print(found, table)
+    console().print(f"\nReport: {out}")
+    if export:
+        console().print(f"{len(export_page(found.page, export))} tables and figures: {export}")
     if open_:
         typer.launch(str(out.resolve()))
 
 
-def _have_several_studies(runs: Sequence[Path]) -> bool:
-    from unseen.report.of_runs import page_study
-    from unseen.runs.record import read_run
-    from unseen.studies.axes.sources import refuse_fit
+def _print(found: "Reported", table: Path | None) -> None:
+    """What a page says, in short, and the table that was asked for."""
+    from unseen.report.shifts.page_data import ShiftPage
+    from unseen.runs.data import RunData
+    from unseen.studies.axes.page_data import AxesPage
 
-    for run in runs:
-        refuse_fit(run)
-    return len({page_study(read_run(run).study) for run in runs}) > 1
-
-
-def _write_page(runs: Sequence[Path], out: Path, table: Path | None, id_: str, ood: str) -> None:
-    from unseen.runs.merge import merge_runs
-    from unseen.runs.record import read_run
-    from unseen.studies.tasks.results import page_of_runs
-
-    named = [(run.resolve().name, read_run(run)) for run in runs]
-    if named[0][1].study == "shifts":
-        write_shift_results(runs, out, table, id_, ood)
-        return
-    if id_ or ood:
-        raise UserError("--id and --ood are for runs of shifts (unseen shifts run)")
-    data = merge_runs(named)
-    if data.study == "tasks":
-        write_task_results(page_of_runs(runs, named), out, table)
+    if found.pair is not None:
+        print_comparison(found.pair, table)
+    elif isinstance(found.source, AxesPage):
+        print_axes(found.source)
+    elif isinstance(found.source, ShiftPage):
+        print_shift_results(found.source, table)
+    elif isinstance(found.source, RunData):
+        print_scores(found.source, table)
     else:
-        write_page(data, out, table)
+        print_task_results(found.source, table)

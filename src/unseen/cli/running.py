@@ -39,6 +39,14 @@ def finish(folder: Path, data: "RunData", open_: bool) -> None:
 def write_page(data: "RunData", page: Path, table: Path | None) -> None:
     """Write page and table, and print a summary."""
     from unseen.report.concepts.page import write_report
+
+    write_report(data, page)
+    print_scores(data, table)
+    console().print(f"\nReport: {page}")
+
+
+def print_scores(data: "RunData", table: Path | None) -> None:
+    """Print a summary of a run's scores, and write the table that was asked for."""
     from unseen.runs.comparability_words import comparison_notices
     from unseen.runs.tables import (
         score_table,
@@ -54,10 +62,10 @@ def write_page(data: "RunData", page: Path, table: Path | None) -> None:
     seen = next((domain.name for domain in data.domains if domain.seen), None)
     if table:
         write_table(with_comparisons(summary, seen=seen, baseline=data.baseline), table)
-    write_report(data, page)
     shown = wide(summary)
     over = "mean ± deviation over seeds" if (summary["seeds"] > 1).any() else "one seed"
     print_table(f"{data.title}: top-1, percent, {over}", list(shown.columns), shown.itertuples(index=False))
     for sentence in [*data.notices, *comparison_notices(data)]:
         console().print(f"\n{sentence}")
-    console().print(f"\nReport: {page}" + (f"\nScores: {table}" if table else ""))
+    if table:
+        console().print(f"\nScores: {table}")

@@ -4,22 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unseen.cli.choices import split_names
 from unseen.cli.output import console, print_table
 
 if TYPE_CHECKING:
+    from unseen.report.shifts.page_data import ShiftPage
     from unseen.runs.data import RunData
 
 
-def write_shift_results(runs: Sequence[Path], report: Path, table: Path | None, id_: str, ood: str) -> None:
-    """Write the page of runs of shifts, and a table where one is asked for, and print them in short."""
-    from unseen.report.shifts.of_runs import page_of_runs
-    from unseen.report.shifts.page import write_shift_page
-
-    page = page_of_runs(
-        runs, *(split_names(option, text) if text else [] for option, text in (("--id", id_), ("--ood", ood)))
-    )
-    write_shift_page(page, report)
+def print_shift_results(page: "ShiftPage", table: Path | None) -> None:
+    """Print the page of runs of shifts in short, and write the table that was asked for."""
     if page.accuracies:
         print_accuracies(page.accuracies.data)
         if table:
@@ -37,7 +30,8 @@ def write_shift_results(runs: Sequence[Path], report: Path, table: Path | None, 
         print_table(f"Fits on {' and '.join(page.id_sets)}; errors in points", columns, fits, right=columns[1:])
     for sentence in page.notes:
         console().print(sentence)
-    console().print(f"\nReport: {report}" + (f"\nScores: {table}" if table else ""))
+    if table:
+        console().print(f"\nScores: {table}")
 
 
 def print_accuracies(data: "RunData", models: Sequence[str] = (), columns: Sequence[str] = ()) -> None:

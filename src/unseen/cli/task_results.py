@@ -2,19 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from unseen.cli.output import console, print_table
 from unseen.cli.running import REPORT
 from unseen.cli.watching import CommandWatch
 
 if TYPE_CHECKING:
-    from unseen.studies.tasks.finetune_request import FinetuneRequest
+    from unseen.studies.study import Request
     from unseen.studies.tasks.page_data import TaskPage
-    from unseen.studies.tasks.request import TaskRequest
 
 
-def carry_out(request: "FinetuneRequest | TaskRequest", out: Path, workers: int, *, ignore_disk: bool = False) -> None:
+def carry_out(request: "Request[Any]", out: Path, workers: int, *, ignore_disk: bool = False) -> None:
     """Do what is missing of a study, and write its page, with the trainings on it that failed."""
     from unseen.studies.study import run_study
     from unseen.studies.tasks.finetune_request import FinetuneRequest, TrainingError
@@ -40,16 +39,24 @@ def _write(out: Path, failures: Sequence[str] = ()) -> None:
         write_task_results(task_page(out, failures), out / REPORT, out / "scores.csv")
 
 
-def write_task_results(page: "TaskPage", report: Path, table: Path | None) -> None:
-    """Write the page, and a table where one is asked for, and print them in short."""
+def write_task_results(page: "TaskPage", report: Path, table: Path) -> None:
+    """Write the page and a table, and print them in short."""
+    from unseen.report.tasks.page import write_task_page
+
+    write_task_page(page, report)
+    print_task_results(page, table)
+    console().print(f"\nReport: {report}")
+
+
+def print_task_results(page: "TaskPage", table: Path | None) -> None:
+    """Print every score of a page, and write the table that was asked for."""
     import pandas as pd
 
-    from unseen.report.tasks.page import findings, write_task_page
+    from unseen.report.tasks.page import findings
     from unseen.report.tasks.sections.many_shot import fit_sentences
     from unseen.report.tasks.tables import score_rows, score_tables, text_of
     from unseen.runs.tables import write_table
 
-    write_task_page(page, report)
     if table:
         write_table(pd.DataFrame(score_rows(page)).astype({"limit": "Int64"}), table)
     for each in score_tables(page):
@@ -59,4 +66,5 @@ def write_task_results(page: "TaskPage", report: Path, table: Path | None) -> No
         console().print()
     for sentence in (*page.notices, *findings(page), *fit_sentences(page), *page.notes):
         console().print(sentence)
-    console().print(f"\nReport: {report}" + (f"\nScores: {table}" if table else ""))
+    if table:
+        console().print(f"\nScores: {table}")

@@ -1,11 +1,11 @@
 """`unseen tasks`: the study of transfer to other tasks."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unseen.cli.choices import choose, one_of
+from unseen.cli.choices import choose, one_of, split_names
 from unseen.cli.datasets import dataset_names
 from unseen.cli.groups import with_groups
 from unseen.cli.modes import chosen_mode, refuse_options
@@ -20,10 +20,12 @@ from unseen.files import check_writable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from unseen.features.settings import Settings
+    from unseen.studies.study import Request
     from unseen.studies.tasks.finetune_request import FinetuneRequest
     from unseen.studies.tasks.request import TaskRequest
 
-FINETUNING = "With --finetune"
+FINETUNING, DENSE = "With --finetune", "With --dense"
 PROTOCOLS = ("ericsson-2021", "ericsson-2021-exact")
 BOTH = (
     "out", "backbone", "images", "datasets", "checkpoint", "pool", "layer", "size", "weights", "name", "normalize",
@@ -35,6 +37,10 @@ MODES = {
         "ignore_disk",
     ),
     "--finetune": (*BOTH, "finetune", "trials", "steps", "seed"),
+    "--dense": (
+        *BOTH, "dense", "probes", "precision", "batch", "on_error", "fast", "exif", "ignore_disk",
+    ),
+    "--dense --finetune": (*BOTH, "dense", "finetune", "steps", "scale", "seed"),
 }  # fmt: skip
 """What the command does, and the options that go with it."""
 
@@ -47,11 +53,21 @@ def tasks(
     finetune: Annotated[
         bool, typer.Option("--finetune", help="Train the whole backbone on each data set, instead of probing features.")
     ] = False,
+    dense: Annotated[
+        bool,
+        typer.Option(
+            "--dense",
+            help="Tasks with maps: probes of patch features. With --finetune, train detectors and heads for maps.",
+        ),
+    ] = False,
     workers: WorkersOption = None,
     only_plan: DryRunOption = False,
     datasets: Annotated[
         str | None,
-        typer.Option(help="Some of them, with commas; all that are there unless given.", rich_help_panel=STUDY),
+        typer.Option(
+            help="Some of them, with commas; all that are there unless given. With --dense, also folders of your own.",
+            rich_help_panel=STUDY,
+        ),
     ] = None,
     limit: Annotated[
         int | None,
@@ -92,8 +108,11 @@ def tasks(
         int, typer.Option(help="How many of the grid's 40 settings to try.", rich_help_panel=FINETUNING)
     ] = 40,
     steps: Annotated[
-        int, typer.Option(help="Steps of each training, of the protocol's 5000.", rich_help_panel=FINETUNING)
-    ] = 5000,
+        int | None,
+        typer.Option(
+            help="Steps of each training; by default the protocol's, 5000 without --dense.", rich_help_panel=FINETUNING
+        ),
+    ] = None,
     seed: Annotated[
         int,
         typer.Option(
@@ -103,6 +122,12 @@ def tasks(
             rich_help_panel=FINETUNING,
         ),
     ] = 0,
+    probes: Annotated[
+        str | None, typer.Option(help="patch-linear, patch-context, or both, with a comma.", rich_help_panel=DENSE)
+    ] = None,
+    scale: Annotated[
+        float, typer.Option(help="Of the sides of training images, for a quick look: at most 1.", rich_help_panel=DENSE)
+    ] = 1.0,
 ) -> None:
     """How well a backbone does on other classification tasks: linear probes, few-shot episodes, calibration.
 
@@ -113,20 +138,69 @@ def tasks(
     With --finetune the whole backbone is trained: the best of 40 settings on validation images is trained again and
     scored on test images. With fewer settings or steps, scores are of the protocol ericsson-2021-short. Stopped, the
     same command goes on from the last checkpoint; with more settings, it keeps those that were tried.
+
+    With --dense, tasks are segmentation, surface normals and depth, from the features of patches; with --dense
+    --finetune also detection, by the trainings of Ericsson et al. (fewer steps make a short form of the protocol).
     """
-    refuse_options(context, MODES, chosen_mode({"--finetune": finetune}))
+    mode = "--dense --finetune" if dense and finetune else chosen_mode({"--finetune": finetune, "--dense": dense})
+    refuse_options(context, MODES, mode)
     check_writable(out)
-    names, count = dataset_names(datasets), processes(workers)
+    count = processes(workers)
+    if dense:
+        names = split_names("--datasets", datasets) if datasets is not None else []
+        asked = (
+            _dense_training(names, images, backbone or [], loading, extraction.device, steps, scale, seed)
+            if finetune
+            else _dense_probing(names, images, backbone or [], loading, extraction.settings(count), probes)
+        )
+        if only_plan:
+            return dry_run(asked, out, count)
+        return carry_out(asked, out, count, ignore_disk=extraction.ignore_disk)
+    names = dataset_names(datasets)
     if finetune:
         if not backbone or not names:
             raise UserError("--finetune needs --backbone and --datasets: say what to train, and on which data sets")
-        trainings = _finetuning(names, images, backbone, loading, extraction.device, trials, steps, seed)
+        trainings = _finetuning(names, images, backbone, loading, extraction.device, trials, steps or 5000, seed)
         return dry_run(trainings, out, count) if only_plan else carry_out(trainings, out, count)
     chosen, percents = choose("--protocol", protocol, PROTOCOLS), imagenet_top1 or []
     request = _probing(names, images, features, limit, backbone or [], loading, extraction, count, chosen, percents)
     if only_plan:
         return dry_run(request, out, count)
     return carry_out(request, out, count, ignore_disk=extraction.ignore_disk)
+
+
+def _dense_probing(
+    names: "Sequence[str]",
+    images: Path | None,
+    backbones: "Sequence[str]",
+    loading: BackboneOptions,
+    settings: "Settings",
+    probes: str | None,
+) -> "Request[Any]":
+    from unseen.studies.tasks.dense_request import dense_probing
+
+    if not backbones:
+        raise UserError("say which backbone: --backbone")
+    loaded = loading.load(backbones, "own", settings.device, patches=True)
+    return dense_probing(names, images, loaded, settings, split_names("--probes", probes) if probes else [])
+
+
+def _dense_training(
+    names: "Sequence[str]",
+    images: Path | None,
+    backbones: "Sequence[str]",
+    loading: BackboneOptions,
+    device: str | None,
+    steps: int | None,
+    scale: float,
+    seed: int,
+) -> "Request[Any]":
+    from unseen.studies.tasks.dense_request import dense_training
+
+    if not backbones:
+        raise UserError("say which backbone: --backbone")
+    loaded = loading.load(backbones, "own", "cpu")
+    return dense_training(names, images, loaded, device, steps=steps, scale=scale, seed=seed)
 
 
 def _finetuning(

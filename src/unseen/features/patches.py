@@ -1,15 +1,21 @@
 """Features of patches in a store: one row per image, its positions one after the other."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.backbones.backbone import Backbone
+from unseen.backbones.patches import drawn_positions
 from unseen.errors import UserError
 from unseen.features.features import Features, Rows
+from unseen.features.settings import Settings
 from unseen.features.store import read_store
+
+SHARD_BYTES = 1 << 28
+"""Of a file of patch features, at most but for a single image."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +60,12 @@ class PatchFeatures:
         return found
 
 
+def patch_settings(settings: Settings, backbones: Sequence[Backbone]) -> Settings:
+    """Settings of an extraction of patches: 16 bits, and shards that are not too large."""
+    largest = max(backbone.spec.dimension for backbone in backbones)
+    return replace(settings, compact=True, shard_rows=max(1, SHARD_BYTES // (2 * largest)))
+
+
 def read_patches(folder: Path, *, verify: bool = False) -> PatchFeatures:
     """The patch features of a store; a store of one vector per image is an error.
 
@@ -72,7 +84,5 @@ def patches_of(features: Features, folder: Path) -> PatchFeatures:
     sides, drawn = (int(grid[0]), int(grid[1])), int(spec.get("drawn", 0))
     if features.X.shape[1] % (drawn or sides[0] * sides[1]):
         raise UserError(f"{folder}: rows of {features.X.shape[1]} do not fit a grid of {sides[0]} × {sides[1]}")
-    from unseen.backbones.patches import drawn_positions
-
     kept = tuple(drawn_positions(sides[0] * sides[1], drawn)) if drawn else ()
     return PatchFeatures(features.X, features.ids, sides, kept, str(features.provenance["content_hash"]), folder)

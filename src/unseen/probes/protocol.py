@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import look_up
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,8 @@ PROTOCOLS = {protocol.name: protocol for protocol in (COG_V2, COG_V2_SHORT)}
 
 def protocol_named(name: str, *, sequential: bool = False) -> LogisticProtocol:
     """The protocol of that name; an unknown one is a user's error."""
-    if name not in PROTOCOLS:
-        hint = did_you_mean(name, PROTOCOLS) or f"; there are {', '.join(PROTOCOLS)}"
-        raise UserError(f"no protocol '{name}'{hint}")
-    return PROTOCOLS[name].sequential if sequential else PROTOCOLS[name]
+    found = look_up(PROTOCOLS, name, "protocol")
+    return found.sequential if sequential else found
 
 
 @dataclass(frozen=True)

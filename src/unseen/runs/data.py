@@ -220,7 +220,8 @@ class RunData:
     @property
     def flaw_sentences(self) -> list[str]:
         """What `flaws` says, for a reader."""
-        return flaw_sentences(self.flaws, {domain.name: domain.title for domain in self.domains})
+        titles = {domain.name: domain.title for domain in self.domains}
+        return flaw_sentences(self.flaws, titles, [backbone.name for backbone in self.backbones])
 
     @property
     def notices(self) -> list[str]:

@@ -1,6 +1,6 @@
 """What is wrong with some of the data of a run: records in the run, and sentences for whoever reads of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,16 +42,19 @@ class Flaw:
         return f"{self.count:,} of {self.total:,} rows of {self.place} ({rows} {examples}) {are} zero when normalised"
 
 
-def flaw_sentences(flaws: Sequence[Flaw], titles: Mapping[str, str] | None = None) -> list[str]:
+def flaw_sentences(
+    flaws: Sequence[Flaw], titles: Mapping[str, str] | None = None, among: Iterable[str] = ()
+) -> list[str]:
     """A sentence for each flaw, once for all backbones that share it.
 
     Args:
         titles: what to call domains.
+        among: the backbones that a reader may take a flaw to be of; a flaw of some of them says which.
     """
     backbones: dict[tuple[str, str], list[str]] = {}
     for flaw in flaws:
         backbones.setdefault((flaw.domain, flaw.text), []).append(flaw.backbone)
-    every = {flaw.backbone for flaw in flaws}
+    every = {*among, *(flaw.backbone for flaw in flaws)}
     found = []
     for (domain, text), names in backbones.items():
         whose = f", features of {', '.join(names)}" if len(every) > 1 and set(names) != every else ""

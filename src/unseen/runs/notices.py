@@ -20,6 +20,7 @@ SENTENCES = {
         "A short form of the protocol ({protocol}): {trials} trials of {epochs} epochs, the first {starts} spread "
         "evenly."
     ),
+    "short-training": "A short form of the protocol ({protocol}): {steps} steps of training.",
     "few-samples": "A class has {samples} training samples: with {shots} shots it takes part with as many as it can.",
     "blurred-faces": (
         "ImageNet-1K is the release with blurred faces: its scores are not those of the release that published models "

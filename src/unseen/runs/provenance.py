@@ -1,6 +1,6 @@
 """What a run says of itself, for a reader: label → text. These texts are neither compared nor read back."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from unseen.features.about import BackboneAbout
 from unseen.images.releases import RELEASES
@@ -13,11 +13,10 @@ def provenance(data: RunData) -> dict[str, str]:
     """Where the numbers of a run come from, in the order of the page; of several runs, each under its name."""
     if data.parts:
         return {f"{name}: {label}": text for name, part in data.parts for label, text in provenance(part).items()}
-    return {**dict(_decided(data)), **_not_in(data.remarks, dict(_decided(data))), **_written(data.written)}
-
-
-def _not_in(remarks: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
-    return {label: text for label, text in remarks.items() if label not in known}
+    known = dict(_decided(data))
+    # Runs of earlier formats had all of it in words, and not all of that is known in fields.
+    said = {label: text for label, text in data.remarks.items() if data.written is None or label not in known}
+    return {**known, **said, **_written(data.written)}
 
 
 def _decided(data: RunData) -> Iterator[tuple[str, str]]:

@@ -54,7 +54,7 @@ def plan_own(
                 {"train": Path(pair.train_place).name, "test": Path(pair.test_place).name},
             )
         ],
-        remarks={"dimensions": f"{pair.classes} classes, {pair.dimension} dimensions"},
+        remarks={"features": f"{pair.classes} classes, {pair.dimension} dimensions"},
         flaws=pair.flaws,
         study="probe",
     )

@@ -67,8 +67,8 @@ def test_the_schedule_rises_and_falls() -> None:
 
 
 def test_small_sets_get_the_least_number_of_steps() -> None:
-    assert PATCH_LINEAR.steps(100) == 1000
-    assert PATCH_LINEAR.steps(20_695_040) == 12_632  # ADE20K's 20,210 images of 32 × 32 patches
+    assert PATCH_LINEAR.steps(100) == 500
+    assert PATCH_LINEAR.steps(20_695_040) == 25_263  # ADE20K's 20,210 images of 32 × 32 patches
 
 
 @pytest.mark.parametrize("by_iou", [True, False])

@@ -89,9 +89,8 @@ def hostile() -> RunData:
     found += [replace(score, protocol="other", metric=IMAGE) for score in found if score.metric == "top1"]
     backbones = [Backbone(b.name, name, LINK) for b, name in zip(data.backbones, (IMAGE, SCRIPT, LINK), strict=True)]
     notices = [told(IMAGE)]
-    return RunData(
-        SCRIPT, found, domains, backbones, SCRIPT, notices, [Step(IMAGE, 1, 2)], {SCRIPT: IMAGE, IMAGE: LINK}
-    )
+    remarks = {SCRIPT: IMAGE, IMAGE: LINK}
+    return RunData(SCRIPT, found, domains, backbones, SCRIPT, notices, [Step(IMAGE, 1, 2)], remarks=remarks)
 
 
 @pytest.fixture(scope="module")

@@ -282,3 +282,16 @@ def test_forty_backbones_on_ten_domains(show: Show) -> None:
     page = show(run_data(means, scores=scores(means, shots=(1, None), seeds=2)), viewport={"width": 390, "height": 800})
     assert len(lines(page)) == 40
     assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_tables_and_figures_are_saved_by_the_page_itself(show: Show) -> None:
+    page = show(usual(), allow="request: blob:", accept_downloads=True)
+    with page.expect_download() as saved:
+        page.locator("[data-csv=scores]").click()
+    records = list(csv.DictReader(io.StringIO(saved.value.path().read_text())))
+    assert len(records) == 48
+    for kind, start in (("svg", b"<svg"), ("png", b"\x89PNG")):
+        with page.expect_download() as saved:
+            page.locator(f"#few-shots [data-save={kind}]").first.evaluate("button => button.click()")
+        assert saved.value.suggested_filename == f"few-shots-seen.{kind}"
+        assert saved.value.path().read_bytes().startswith(start)

@@ -12,7 +12,7 @@ import pytest
 
 from unseen.report.shifts.page import write_shift_page
 from unseen.report.shifts.page_data import GroupLine, Line, OodPanel, ShiftPage
-from unseen.studies.shifts.model_score import ModelScore
+from unseen.studies.shifts.fitted_model import FittedModel
 
 HOSTILE = '<img src=x onerror=alert(1)></script><b>"bold"'
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -36,7 +36,7 @@ def a_page(id_sets: tuple[str, ...] = ("val", "web"), bad: str = "resnet") -> Sh
     panels = []
     for ood in ("sketch", bad):
         points = tuple(
-            ModelScore(f"{bad} {i}", ["plain", bad][i % 2], i < 3, (0.3 + 0.1 * i,) * k, 0.2 + 0.1 * i, 0.25,
+            FittedModel(f"{bad} {i}", ["plain", bad][i % 2], i < 3, (0.3 + 0.1 * i,) * k, 0.2 + 0.1 * i, 0.25,
                        0.1 * i - 0.05, 0.1 * i - 0.07, 0.1 * i - 0.03)
             for i in range(4)
         )  # fmt: skip

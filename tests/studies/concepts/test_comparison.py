@@ -210,8 +210,16 @@ def test_seeds_of_a_backbone_are_not_put_together_from_other_weights(runs: dict[
 
 def test_the_command(runs: dict[str, Path], unseen: Callable[..., Any], tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
-    answer = unseen("report", "--compare", "clear", "blurred", runs["clear"], runs["blurred"], "--table", table)
+    page, folder = tmp_path / "page.html", tmp_path / "parts"
+    both = (runs["clear"], runs["blurred"])
+    answer = unseen(
+        "report", "--compare", "clear", "blurred", *both, "--table", table, "--out", page, "--export", folder
+    )
     assert answer.code == 0
+    assert '<section id="comparison"' in page.read_text()
+    rows = pd.read_csv(folder / "comparison.csv")
+    assert rows[["first", "second", "domain"]].to_numpy().tolist()[0] == ["clear", "blurred", "blobs"]
+    assert rows["difference"][0] == pytest.approx(pd.read_csv(table)["difference"][0])
     assert "clear minus blurred" in answer.out
     assert f"over {CLASSES} concepts and 2 seeds" in answer.out
     assert pd.read_csv(table)["domain"].tolist() == ["blobs"]

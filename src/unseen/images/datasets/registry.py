@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import look_up
 from unseen.images.datasets.dataset import Dataset, FewShot
 from unseen.plugins import plugins
 
@@ -23,6 +23,4 @@ DATASETS = find_datasets()
 
 def get_dataset(name: str) -> Dataset:
     """The data set of that name; an unknown one is a user's error."""
-    if name not in DATASETS:
-        raise UserError(f"no data set '{name}'{did_you_mean(name, DATASETS) or '; there are ' + ', '.join(DATASETS)}")
-    return DATASETS[name]
+    return look_up(DATASETS, name, "data set")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cache
 
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import look_up
 from unseen.ontology.information import Floats
 from unseen.ontology.space import Measure, Space
 from unseen.plugins import plugins
@@ -18,10 +18,7 @@ def all_measures() -> dict[str, Measure]:
 
 def get_measure(name: str) -> Measure:
     """The measure of that name; an unknown one is a user's error."""
-    known = all_measures()
-    if name not in known:
-        raise UserError(f"no measure '{name}'{did_you_mean(name, known) or '; there are ' + ', '.join(known)}")
-    return known[name]
+    return look_up(all_measures(), name, "measure")
 
 
 def similarity_matrix(space: Space, rows: Sequence[str], columns: Sequence[str], measure: str = "lin") -> Floats:

@@ -6,7 +6,7 @@ The kinds of jobs that such a module defines or imports are known by the names o
 from functools import cache
 from importlib import import_module
 
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import look_up
 from unseen.plugins import plugins
 from unseen.probes.job import Job
 from unseen.probes.probe import Probe, ProbeJob
@@ -26,10 +26,7 @@ def feature_probes() -> dict[str, type[Probe]]:
 
 def get_probe(name: str) -> Probe:
     """The probe of that name with its default settings; an unknown one is a user's error."""
-    known = all_probes()
-    if name not in known:
-        raise UserError(f"no probe '{name}'{did_you_mean(name, known) or '; there are ' + ', '.join(known)}")
-    return known[name]()
+    return look_up(all_probes(), name, "probe")()
 
 
 @cache

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import UserError, look_up
 from unseen.features.by_hash import align_splits, split_labels
 from unseen.features.features import Features
 from unseen.images.datasets.listing import SPLITS
@@ -201,12 +201,7 @@ def _several_labels(parts: Sequence[Features]) -> "list[Labels]":
 def _resolved(protocol: "str | ManyShotProtocol") -> "ManyShotProtocol":
     from unseen.probes.many_shot import PROTOCOLS
 
-    if not isinstance(protocol, str):
-        return protocol
-    if protocol not in PROTOCOLS:
-        hint = did_you_mean(protocol, PROTOCOLS) or f"; there are {', '.join(PROTOCOLS)}"
-        raise UserError(f"no protocol '{protocol}' of the probe linear{hint}")
-    return PROTOCOLS[protocol]
+    return look_up(PROTOCOLS, protocol, "protocol", " of the probe linear") if isinstance(protocol, str) else protocol
 
 
 PROBE = Linear

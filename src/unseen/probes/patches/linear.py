@@ -39,8 +39,8 @@ class PatchLinearProtocol:
     rates: tuple[float, ...] = (1e-4, 3e-4, 1e-3, 3e-3)
     decays: tuple[float, ...] = (0.0, 1e-3, 1e-1)
     epochs: int = 10
-    batch: int = 16_384
-    least_steps: int = 1_000
+    batch: int = 8_192
+    least_steps: int = 500
     warm_up: float = 0.05
     validation: float = 0.1
 

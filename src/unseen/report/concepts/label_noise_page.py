@@ -1,25 +1,21 @@
 """A page of the images that a classifier of another domain is confident about, with thumbnails, or a table of them."""
 
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from html import escape
 from io import BytesIO
 from pathlib import Path
 
 from unseen.errors import UserError
-from unseen.files import atomic_write
 from unseen.images.decode import decode
 from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
+from unseen.report.core.model import Gallery, Page, Picture, Section
+from unseen.report.core.render import write_page
 from unseen.runs.tables import write_table
 from unseen.studies.concepts.label_noise import Inspection
 
 THUMBNAIL = Transform(size=96, resize=96)
 SHOWN = 500
-STYLE = """body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#222}
-ul{list-style:none;padding:0;display:grid;grid-template-columns:repeat(auto-fill,minmax(15rem,1fr));gap:1rem}
-li{display:flex;gap:.75rem;align-items:flex-start}img,.none{width:96px;height:96px;flex:none;background:#eee}
-small{color:#666;overflow-wrap:anywhere}"""
+TITLE = "Images that a classifier of another domain is confident about"
 
 
 def write_inspection(
@@ -42,27 +38,31 @@ def write_inspection(
         return
     called = names or {}
     thumbnails = _thumbnails(inspection, sources or {})
-    items = [
-        f"<li>{_picture(thumbnails.get((row.domain, row.image)))}<div>{escape(called.get(row.concept, row.concept))} "
-        f"<small>({escape(row.domain)})</small><br>→ {escape(called.get(row.predicted, row.predicted))} "
-        f"<small>({escape(row.classifier)})</small><br>{row.confidence:.4f}<br><small>{escape(row.image)}</small></div>"
+    pictures = [
+        Picture(
+            thumbnails.get((row.domain, row.image), b""),
+            [
+                f"{called.get(row.concept, row.concept)} ({row.domain})",
+                f"→ {called.get(row.predicted, row.predicted)} ({row.classifier})",
+                f"{row.confidence:.4f}",
+                row.image,
+            ],
+            "jpeg",
+        )
         for row in inspection.table.head(SHOWN).itertuples()
     ]
-    title = "Images that a classifier of another domain is confident about"
-    lines = "".join(
-        f"<p>{escape(classifier)} classifier on {escape(domain)}: {inspection.share(classifier, domain):.1%} of "
-        f"{images:,} images.</p>"
+    found = [
+        f"{classifier} classifier on {domain}: {inspection.share(classifier, domain):.1%} of {images:,} images."
         for (classifier, domain), images in inspection.applied.items()
+    ]
+    more = len(inspection.table) - len(pictures)
+    section = Section(
+        "images",
+        "Images",
+        galleries=[Gallery("", pictures)],
+        note=f"{more:,} more are in the table." if more > 0 else "",
     )
-    lines += "".join(f"<p>{escape(sentence)}</p>" for sentence in notices)
-    more = len(inspection.table) - len(items)
-    rest = f"<p>{more:,} more are in the table.</p>" if more > 0 else ""
-    page = (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
-        f"<h1>{title}</h1>{lines}<ul>{''.join(items)}</ul>{rest}</html>\n"
-    )
-    with atomic_write(path) as file:
-        file.write(page.encode())
+    write_page(Page(TITLE, [section], notices=notices, findings=found), path)
 
 
 def _thumbnails(inspection: Inspection, sources: Mapping[str, ImageSource]) -> dict[tuple[str, str], bytes]:
@@ -90,9 +90,3 @@ def _thumbnail(source: ImageSource, number: int) -> bytes | None:
     buffer = BytesIO()
     Image.fromarray(pixels).save(buffer, "JPEG", quality=80)
     return buffer.getvalue()
-
-
-def _picture(jpeg: bytes | None) -> str:
-    if jpeg is None:
-        return '<div class="none"></div>'
-    return f'<img alt="" src="data:image/jpeg;base64,{b64encode(jpeg).decode()}">'

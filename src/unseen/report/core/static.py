@@ -79,7 +79,7 @@ def _draw(axes: Any, series: Series, figure: Figure, deep: bool) -> None:
     if figure.polar:
         x, y = np.append(x, x[:1]) * 2 * np.pi / len(x), np.append(y, y[:1])
         axes.fill(x, y, color=colour, alpha=0.2)
-    if series.low:
+    if series.low and not figure.polar:
         low, high = (np.array(ends, dtype=float) for ends in (series.low, series.high))
         ends = np.nan_to_num(np.stack([np.abs(y - low), np.abs(high - y)]))
         axes.errorbar(x, y, ends, fmt="none", ecolor=colour, elinewidth=1, capsize=2, alpha=1 if series.strong else 0.6)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from unseen.studies.shifts.model_score import ModelScore
+from unseen.studies.shifts.fitted_model import FittedModel
 
 if TYPE_CHECKING:
     from unseen.studies.shifts.of_runs import RunTable
@@ -40,7 +40,7 @@ class OodPanel:
 
     name: str
     record: Mapping[str, Any]
-    points: tuple[ModelScore, ...]
+    points: tuple[FittedModel, ...]
     lines: tuple[Line, ...]
 
 

@@ -25,7 +25,7 @@ from unseen.metrics.robustness_checks import (
 )
 from unseen.notebook import table_html
 from unseen.runs.data import Study
-from unseen.studies.shifts.model_score import ModelScore
+from unseen.studies.shifts.fitted_model import FittedModel
 from unseen.studies.shifts.table import ShiftTable
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class ShiftFit:
     comparisons: tuple[Comparison, ...]
     by_group: tuple[Comparison, ...]
     alternatives: tuple[Alternative, ...]
-    scores: tuple[ModelScore, ...]
+    scores: tuple[FittedModel, ...]
     left_out: Mapping[str, LeftOut]
 
     @property
@@ -243,14 +243,14 @@ def _scores(
     y: Array,
     ood: str,
     settings: ShiftSettings,
-) -> tuple[ModelScore, ...]:
+) -> tuple[FittedModel, ...]:
     names = (*fit.names, ood)
     sizes = {place: settings.sizes[name] for place, name in enumerate(names) if name in settings.sizes}
     spread = robustness.bootstrap_robustness(draws, x, y, method=fit.method, sizes=sizes, seed=settings.seed)
     low, high = interval(spread, settings.level)
     expected, rho = fit.predict(x), fit.rho(x, y)
     return tuple(
-        ModelScore(
+        FittedModel(
             table.models[row], table.groups[row], bool(table.in_fit[row]), tuple(x[i].tolist()),
             float(y[i]), float(expected[i]), float(rho[i]), float(low[i]), float(high[i]),
         )

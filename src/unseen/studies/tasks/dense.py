@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from unseen.errors import UserError
 from unseen.features.about import BackboneAbout
 from unseen.features.disk import feature_bytes, free_disk, remaining_rows
 from unseen.features.extract import extract
-from unseen.features.patches import PatchFeatures, read_patches
+from unseen.features.patches import PatchFeatures, patch_settings, read_patches
 from unseen.features.settings import Settings, checked_device
 from unseen.features.speed import seconds_per_image
 from unseen.images.dense.dense_dataset import OpenDenseDataset, label_digest
@@ -25,7 +25,6 @@ from unseen.probes.patches.job import PatchJob
 from unseen.probes.patches.linear import PATCH_LINEAR, PatchLinearProtocol
 from unseen.runs.data import Backbone as RunBackbone
 from unseen.runs.data import Domain, RunData
-from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS, missing
 from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed, Setup
@@ -33,13 +32,11 @@ from unseen.studies.concepts.study import training_data
 from unseen.studies.features import FEATURES, damaged_images
 from unseen.studies.probing import product_rate
 from unseen.studies.study import Cell, Plan, Prepared, Watch
-from unseen.studies.tasks.dense_work import DenseData, run_dense
+from unseen.studies.tasks.dense_work import DenseData, damaged_label_flaws, run_dense
 from unseen.studies.tasks.features import STUDY
 from unseen.studies.tasks.study import TITLE
 
 SPLITS = ("train", "test")
-SHARD_BYTES = 1 << 28
-"""Of a file of patch features, at most but for a single image."""
 PROBES = ("patch-linear", "patch-context")
 OTHER_WORK = 3.0
 """What a fit takes beside its products."""
@@ -70,9 +67,7 @@ class DenseRequest:
 
     @cached_property
     def _extraction(self) -> Settings:
-        """Small shards of 16 bits: an image has hundreds of patches."""
-        largest = max(backbone.spec.dimension for backbone in self.backbones)
-        return replace(self.settings, compact=True, shard_rows=max(1, SHARD_BYTES // (2 * largest)))
+        return patch_settings(self.settings, self.backbones)
 
     def plan(self, out: Path, workers: int) -> Plan:
         """What is to be done; see `unseen.studies.study.Request`."""
@@ -220,7 +215,7 @@ class DenseRequest:
                 for name, sides in each.features.items()
                 for protocol in self.protocols[:1]
             ],
-            flaws=[flaw for each in data.values() for flaw in _flaws(each)],
+            flaws=[flaw for each in data.values() for flaw in damaged_label_flaws(each.opened)],
             study=STUDY,
         )
 
@@ -258,13 +253,3 @@ def _job_flops(job: PatchJob, data: DenseData) -> float:
 
 def _seconds(flops: float) -> float:
     return flops * OTHER_WORK / product_rate((16_384, 768, 1_024)) if flops else 0.0
-
-
-def _flaws(data: DenseData) -> Iterator[Flaw]:
-    """Images that were left out because their labels cannot be used."""
-    for damaged, split in ((data.damaged_labels(split), split) for split in SPLITS):
-        if damaged:
-            word = "training" if split == "train" else "test"
-            examples = tuple(f"{each.id}: {each.reason}" for each in damaged[:MOST_EXAMPLES])
-            total = Counter(data.opened.manifest.splits)[split]
-            yield Flaw("damaged-images", "", data.opened.dataset.name, f"{word} images", len(damaged), total, examples)

@@ -1,9 +1,9 @@
 """Computing the jobs of dense tasks, one after the other: their features fill the memory of a device."""
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import torch
@@ -17,6 +17,7 @@ from unseen.images.dense.pictures import label_picture
 from unseen.probes.patches.job import PatchJob, Predictor
 from unseen.probes.patches.scoring import upsampled
 from unseen.probes.patches.task import PatchTask
+from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.job import job_key
 from unseen.runs.results import missing, write_result
 
@@ -36,20 +37,6 @@ class DenseData:
     opened: OpenDenseDataset
     digest: str
     features: Mapping[str, Mapping[str, PatchFeatures]]
-
-    @cached_property
-    def _damaged(self) -> dict[str, list[Damaged]]:
-        found: dict[str, list[Damaged]] = {}
-        for number, split in enumerate(self.opened.manifest.splits):
-            try:
-                self.opened.labels(number)
-            except UserError as error:
-                found.setdefault(split, []).append(Damaged(self.opened.source.entries[number].id, str(error)))
-        return found
-
-    def damaged_labels(self, split: str) -> Sequence[Damaged]:
-        """Images of a split whose labels cannot be used, which are left out."""
-        return self._damaged.get(split, ())
 
 
 def run_dense(
@@ -83,3 +70,18 @@ def _keep_pictures(task: PatchTask, predictor: Predictor, folder: Path) -> None:
         predicted: Map = predictor.codes.decode(values).cpu().numpy()
         pixels = whole_pixels(task.opened.source.read(number), task.test.ids[row])
         label_picture(task.opened.dataset.kind, pixels, labels, predicted, folder / f"{place}.png")
+
+
+def damaged_label_flaws(data: OpenDenseDataset) -> Iterator[Flaw]:
+    """Images that are left out because their labels cannot be used."""
+    found: dict[str, list[Damaged]] = {}
+    for number, split in enumerate(data.manifest.splits):
+        try:
+            data.labels(number)
+        except UserError as error:
+            found.setdefault(split, []).append(Damaged(data.source.entries[number].id, str(error)))
+    for split, word in (("train", "training images"), ("test", "test images")):
+        if damaged := found.get(split):
+            examples = tuple(f"{each.id}: {each.reason}" for each in damaged[:MOST_EXAMPLES])
+            total = Counter(data.manifest.splits)[split]
+            yield Flaw("damaged-images", "", data.dataset.name, word, len(damaged), total, examples)

@@ -27,7 +27,7 @@ from unseen.images.drawings import (
 )
 
 SIDE, SIZES = 112, (28, 34, 42)
-CONCEPTS, COUNTS = 10, {"train": 240, "test": 60}
+CONCEPTS, COUNTS = 10, {"train": 100, "test": 30}
 MOST_OBJECTS, TRIES = 6, 40
 GAP = 3
 INK = 64

@@ -60,8 +60,13 @@ function seriesTrace(series, look) {
   };
 }
 
+// A word longer than a plot is high or wide would leave no room for the plot; points have whole names.
+function clipped(text) {
+  return text.split(" ").map((word) => (word.length > 14 ? `${word.slice(0, 13)}…` : word)).join(" ");
+}
+
 function ticks(places = []) {
-  return places.length ? { tickvals: places.map(([at]) => at), ticktext: places.map(([, text]) => plotText(text)) } : {};
+  return places.length ? { tickvals: places.map(([at]) => at), ticktext: places.map(([, text]) => plotText(clipped(text))) } : {};
 }
 
 // Long names of things side by side stand in several lines, or upright where there is no room, so that none is cut off.

@@ -1,0 +1,63 @@
+"""The probe `dense-trained`: a backbone with a detector or a head for maps, trained on images with boxes or maps."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from unseen.images.dense.labels import Kind
+from unseen.probes.dense.protocols import DenseProtocol
+from unseen.probes.job import Fit, Job
+from unseen.probes.patches.job import METRICS
+from unseen.probes.probe import Input, Probe
+
+if TYPE_CHECKING:
+    from unseen.backbones.backbone import Spec
+
+NAMES = {"last-stage": "detector-frozen", "without-norms": "detector-finetuned", "frozen": "psp", "whole": "upernet"}
+"""What scores are called, by what of the backbone trains."""
+
+
+@dataclass(frozen=True)
+class DenseTrained(Probe):
+    """Faster R-CNN, PSP or UPerNet on the backbone, trained end to end; see `unseen.probes.dense`."""
+
+    name: ClassVar[str] = "dense-trained"
+    title: ClassVar[str] = "a detector or a head for maps, trained with the backbone (Ericsson et al.)"
+    input: ClassVar[Input] = "images"
+    random: ClassVar[bool] = True
+    metrics: ClassVar[tuple[str, ...]] = ("ap", "coco-ap", "miou", "angle-mean")
+    commands: ClassVar[tuple[str, ...]] = ("unseen tasks --dense --finetune",)
+
+
+@dataclass(frozen=True)
+class DenseTrainingJob(Job):
+    """Everything that decides the scores of one training on images with boxes or maps.
+
+    Attributes:
+        spec: of the backbone: its weights and normalisation.
+        kind: of the labels, whose SHA-256 is `labels`.
+        images: content hash of the manifest of training and test images, and their fingerprint.
+        arithmetic: "float32", or "float16" on a GPU.
+    """
+
+    study: str
+    protocol: DenseProtocol
+    backbone: str
+    spec: "Spec"
+    domain: str
+    kind: Kind
+    images: str
+    labels: str
+    seed: int
+    arithmetic: str = "float32"
+    revision: int = DenseTrained.revision
+
+    @classmethod
+    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
+        metrics = METRICS[job["kind"]]
+        yield Fit(
+            NAMES[job["protocol"]["backbone"]], None, job["seed"], [(metric, values[metric]) for metric in metrics]
+        )
+
+
+PROBE = DenseTrained

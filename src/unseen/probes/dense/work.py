@@ -1,0 +1,189 @@
+"""One training on images with boxes or maps, from the backbone to the scores."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from unseen.backbones.backbone import Backbone
+from unseen.errors import UserError
+from unseen.images.decode import whole_pixels
+from unseen.images.dense.dense_dataset import OpenDenseDataset
+from unseen.images.dense.labels import Labels, Map, Objects
+from unseen.images.dense.pictures import label_picture
+from unseen.metrics.boxes import Detections
+from unseen.metrics.detection import coco_scores, voc_scores
+from unseen.probes.by_name.dense_trained import DenseTrainingJob
+from unseen.probes.dense.batches import TrainingImages, box_batches, map_batches
+from unseen.probes.dense.predictors import detector_loss, map_loss, map_predictor, predicted_map
+from unseen.probes.dense.pyramid import pyramid_of
+from unseen.probes.dense.train import Trained, train_dense
+from unseen.probes.patches.codes import ClassCodes, Codes, normal_codes
+from unseen.probes.patches.scoring import MapScorer
+
+CHECKS = 20
+"""How often a training looks at its loss and saves where it is."""
+PICTURED = 6
+CONFIDENT = 0.5
+"""Detections of a lower score are not drawn."""
+CODED_NORMALS = 200_000
+
+
+def train_and_score(
+    job: DenseTrainingJob,
+    backbone: Backbone,
+    data: OpenDenseDataset,
+    device: torch.device,
+    *,
+    checkpoint: Path | None = None,
+    pictures: Path | None = None,
+    every: int | None = None,
+    watch: Callable[[int], None] = lambda _: None,
+    test: bool = True,
+) -> dict[str, Any]:
+    """The values of a job.
+
+    Images whose labels cannot be used are left out.
+
+    Args:
+        backbone: its module is changed.
+        checkpoint: as in `train_dense`.
+        pictures: folder that predictions of a few test images are drawn into.
+        test: whether to score; without it, this measures how long steps take.
+    """
+    numbers = sound_images(data, "train")
+    if not numbers:
+        raise UserError(f"{data.dataset.name}: no training image has labels that can be used")
+    images = TrainingImages(data, numbers, backbone.spec.transform, job.protocol, job.seed)
+    codes = None if job.kind == "boxes" else _codes(data, numbers)
+    model = _network(job, backbone, data, codes)
+    stretch = every or max(job.protocol.steps // CHECKS, 1)
+    found = _trained(model, images, codes, job, device, checkpoint, stretch, watch)
+    if not found.finished:
+        raise UserError(f"{job.backbone} on {job.domain}: training diverged")
+    values: dict[str, Any] = {"losses": list(found.losses), "skipped": found.skipped}
+    if not test:
+        return values
+    if codes is None:
+        return values | _score_boxes(model, data, device, pictures)
+    return values | _score_maps(model, data, codes, backbone, job, device, pictures)
+
+
+def sound_images(data: OpenDenseDataset, split: str) -> list[int]:
+    """The images of a split whose labels can be used."""
+    return [number for number, _ in _labelled(data, split)]
+
+
+def _labelled(data: OpenDenseDataset, split: str) -> Iterator[tuple[int, Labels]]:
+    for number in data.numbers(split):
+        try:
+            yield number, data.labels(number)
+        except UserError:  # named among the flaws of the run
+            continue
+
+
+def _codes(data: OpenDenseDataset, numbers: list[int]) -> Codes:
+    if data.dataset.kind == "classes":
+        return ClassCodes(len(data.dataset.classes))
+    sample = [data.labels(number) for number in numbers[:: max(1, len(numbers) // 50)]]
+    rows = np.concatenate([each.reshape(-1, 3) for each in sample if not isinstance(each, Objects)])
+    known = rows[rows.any(axis=1)]
+    return normal_codes(torch.from_numpy(np.ascontiguousarray(known[:: max(1, len(known) // CODED_NORMALS)])))
+
+
+def _network(job: DenseTrainingJob, backbone: Backbone, data: OpenDenseDataset, codes: Codes | None) -> nn.Module:
+    if codes is not None:
+        return map_predictor(backbone, codes.count, job.protocol, seed=job.seed)
+    from unseen.probes.dense.detector import faster_rcnn
+
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(job.seed)
+        detector: nn.Module = faster_rcnn(
+            pyramid_of(backbone),
+            len(data.dataset.classes),
+            backbone.spec.transform,
+            frozen=job.protocol.backbone == "last-stage",
+            sides=job.protocol.sides,
+            longest=job.protocol.longest,
+        )
+    return detector
+
+
+def _trained(
+    model: nn.Module,
+    images: TrainingImages,
+    codes: Codes | None,
+    job: DenseTrainingJob,
+    device: torch.device,
+    checkpoint: Path | None,
+    every: int,
+    watch: Callable[[int], None],
+) -> Trained:
+    told = partial(
+        train_dense, model, protocol=job.protocol, device=device, seed=job.seed, every=every, checkpoint=checkpoint,
+        identity=f"{job.backbone} {job.spec.digest} {job.domain} {job.images} {job.labels}", watch=watch,
+    )  # fmt: skip
+    if codes is not None:
+        return told(batches=partial(map_batches, images, codes), loss=map_loss)
+    from unseen.probes.dense.detector import as_targets
+
+    return told(batches=partial(box_batches, images, partial(as_targets, device="cpu")), loss=detector_loss)
+
+
+@torch.inference_mode()
+def _score_boxes(model: nn.Module, data: OpenDenseDataset, device: torch.device, folder: Path | None) -> dict[str, Any]:
+    from unseen.probes.dense.detector import as_detections
+
+    model.eval()
+    truth, found, kept = list[Objects](), list[Detections](), list[int]()
+    for number, objects in _labelled(data, "test"):
+        assert isinstance(objects, Objects)
+        image = torch.from_numpy(_pixels(data, number).copy()).permute(2, 0, 1).float().to(device) / 255
+        with torch.autocast(device.type, dtype=torch.float16, enabled=device.type == "cuda"):
+            [detected] = model([image])
+        truth.append(objects)
+        found.append(as_detections(detected))
+        kept.append(number)
+    classes = len(data.dataset.classes)
+    paper, coco = voc_scores(truth, found, classes), coco_scores(truth, found, classes)
+    for place, number in enumerate(kept[:PICTURED] if folder else ()):
+        seen = found[place]
+        sure = seen.scores >= CONFIDENT
+        drawn = Objects.of(seen.boxes[sure], seen.classes[sure])
+        assert folder is not None
+        label_picture("boxes", _pixels(data, number), truth[place], drawn, folder / f"{place}.png")
+    return {
+        **{name: getattr(paper, name) for name in ("ap", "ap50", "ap75")},
+        **{f"coco-{name}": getattr(coco, name) for name in ("ap", "ap50", "ap75")},
+        "by_class": [None if np.isnan(value) else value for value in paper.by_class],
+    }
+
+
+def _score_maps(
+    model: nn.Module,
+    data: OpenDenseDataset,
+    codes: Codes,
+    backbone: Backbone,
+    job: DenseTrainingJob,
+    device: torch.device,
+    folder: Path | None,
+) -> dict[str, Any]:
+    scorer = MapScorer(codes)
+    for place, (number, labels) in enumerate(_labelled(data, "test")):
+        assert not isinstance(labels, Objects)
+        pixels = _pixels(data, number)
+        predicted = scorer.add_map(predicted_map(model, pixels, backbone.spec.transform, job.protocol, device), labels)
+        if folder is not None and place < PICTURED:
+            shown: Map = predicted.cpu().numpy()
+            label_picture(job.kind, pixels, labels, shown, folder / f"{place}.png")
+    by_class = [None if np.isnan(value) else value for value in scorer.class_iou]
+    return {**dict(scorer.scores()), "by_class": by_class}
+
+
+def _pixels(data: OpenDenseDataset, number: int) -> NDArray[np.uint8]:
+    return whole_pixels(data.source.read(number), data.source.entries[number].id)

@@ -1,0 +1,60 @@
+"""From what a user asks of dense tasks, on the command line or in Python, to a request."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from unseen.backbones.backbone import Backbone
+from unseen.errors import UserError, did_you_mean
+from unseen.features.settings import Settings
+from unseen.probes.dense.protocols import DenseProtocol, shortened
+from unseen.studies.study import Request
+from unseen.studies.tasks.dense import PROBES, DenseRequest
+from unseen.studies.tasks.dense_opened import open_dense
+from unseen.studies.tasks.dense_training import BY_KIND, DenseTrainingRequest
+from unseen.studies.tasks.finetune_request import training_device
+
+MAPS = ("classes", "normals", "depth")
+
+
+def dense_probing(
+    names: Sequence[str], root: Path | None, backbones: Sequence[Backbone], settings: Settings, probes: Sequence[str]
+) -> Request[Any]:
+    """Probes on patch features.
+
+    Args:
+        names: of data sets, or folders of a user's own; all that are there where none is given.
+        probes: some of `PROBES`; all of them where none is given.
+    """
+    wrong = next((name for name in probes if name not in PROBES), None)
+    if wrong is not None:
+        hint = did_you_mean(wrong, PROBES) or f"; there are {', '.join(PROBES)}"
+        raise UserError(f"no probe '{wrong}' of patches{hint}")
+    opened = open_dense(names, root, MAPS)
+    return DenseRequest(opened, backbones, settings, [name for name in PROBES if not probes or name in probes])
+
+
+def dense_training(
+    names: Sequence[str],
+    root: Path | None,
+    backbones: Sequence[Backbone],
+    device: str | None,
+    *,
+    steps: int | None,
+    scale: float,
+    seed: int,
+) -> Request[Any]:
+    """Training end to end; fewer steps or smaller images than the paper's make a short form.
+
+    Args:
+        scale: of the sides of images.
+    """
+    if not names:
+        raise UserError("say on which data sets to train: --datasets")
+    opened = open_dense(names, root, tuple(BY_KIND))
+    return DenseTrainingRequest(opened, backbones, training_device(device), partial(_short, steps, scale), seed)
+
+
+def _short(steps: int | None, scale: float, protocol: DenseProtocol) -> DenseProtocol:
+    return shortened(protocol, protocol.steps if steps is None else steps, scale)

@@ -1,0 +1,224 @@
+"""Training on boxes and maps as a part of the task study: the protocols of Ericsson et al. 2021, A.4 to A.6."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import torch
+
+from unseen.backbones.backbone import Backbone
+from unseen.errors import UserError
+from unseen.features.about import BackboneAbout
+from unseen.features.fingerprint import names_and_pixels
+from unseen.images.dense.dense_dataset import OpenDenseDataset, label_digest
+from unseen.images.dense.labels import Kind
+from unseen.papers.comparability import ScoredData
+from unseen.probes.by_name.dense_trained import NAMES, DenseTrainingJob
+from unseen.probes.dense.protocols import DETECTION_FINETUNED, DETECTION_FROZEN, NORMALS, SEGMENTATION, DenseProtocol
+from unseen.probes.dense.work import train_and_score
+from unseen.runs.data import Backbone as RunBackbone
+from unseen.runs.data import Domain, RunData
+from unseen.runs.job import job_key
+from unseen.runs.notices import Notice, notice
+from unseen.runs.record import refuse_other_run
+from unseen.runs.results import RESULTS, missing, write_result
+from unseen.runs.setup import ProtocolUsed, Setup
+from unseen.studies.concepts.study import training_data
+from unseen.studies.study import Cell, Plan, Prepared, Watch
+from unseen.studies.tasks.dense_work import PICTURES, damaged_label_flaws
+from unseen.studies.tasks.features import STUDY
+from unseen.studies.tasks.study import TITLE
+
+SPLITS = ("train", "test")
+CHECKPOINTS = "checkpoints"
+BY_KIND: dict[Kind, tuple[DenseProtocol, ...]] = {
+    "boxes": (DETECTION_FROZEN, DETECTION_FINETUNED),
+    "normals": (NORMALS,),
+    "classes": (SEGMENTATION,),
+}
+"""What the paper trains on each kind of labels; on depths it trains nothing."""
+MEASURED_STEPS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class DenseTrainingRequest:
+    """Every backbone trained on every data set.
+
+    Attributes:
+        shorten: makes the protocol that is followed of the paper's; a short one has another name.
+    """
+
+    datasets: Sequence[OpenDenseDataset]
+    backbones: Sequence[Backbone]
+    device: torch.device
+    shorten: Callable[[DenseProtocol], DenseProtocol] = lambda protocol: protocol
+    seed: int = 0
+
+    @cached_property
+    def protocols(self) -> dict[str, list[DenseProtocol]]:
+        """By data set."""
+        depths = [data.dataset.name for data in self.datasets if data.dataset.kind not in BY_KIND]
+        if depths:
+            raise UserError(f"{depths[0]}: the paper trains nothing on depths; probe patch features (leave --finetune)")
+        return {
+            data.dataset.name: [self.shorten(each) for each in BY_KIND[data.dataset.kind]] for data in self.datasets
+        }
+
+    @cached_property
+    def jobs(self) -> list[DenseTrainingJob]:
+        """By data set, protocol and backbone."""
+        arithmetic = "float16" if self.device.type == "cuda" else "float32"
+        found = []
+        for data in self.datasets:
+            name, images, labels = (
+                data.dataset.name,
+                names_and_pixels(data.source, data.manifest, SPLITS),
+                label_digest(data),
+            )
+            found += [
+                DenseTrainingJob(
+                    STUDY,
+                    protocol,
+                    each.label,
+                    each.spec,
+                    name,
+                    data.dataset.kind,
+                    images,
+                    labels,
+                    self.seed,
+                    arithmetic,
+                )
+                for protocol in self.protocols[name]
+                for each in self.backbones
+            ]
+        return found
+
+    def plan(self, out: Path, workers: int) -> Plan:
+        """The trainings that are left."""
+        refuse_other_run(out, Setup(protocols=self._used(), finetunings=self._finetunings()))
+        left = missing(self.jobs, out / RESULTS)
+        parts: list[dict[str, Cell]] = []
+        for job in self.jobs:
+            counts = Counter(self._data(job).manifest.splits)
+            parts.append(
+                {
+                    "data set": job.domain,
+                    "backbone": job.backbone,
+                    "trained": NAMES[job.protocol.backbone],
+                    "train": counts["train"],
+                    "test": counts["test"],
+                    "steps left": job.protocol.steps if job in left else 0,
+                }
+            )
+        return Plan(
+            TITLE, parts, len(self.jobs), len(left), probing=self._seconds(left), notices=self._notices(),
+        )  # fmt: skip
+
+    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[DenseTrainingJob]:
+        """The trainings as jobs."""
+        return Prepared(
+            self._run(),
+            self.jobs,
+            lambda jobs, results, _: self._train(jobs, results, watch),
+            lambda jobs, results, _: self._seconds(missing(jobs, results)),
+            recorded="begun",
+        )
+
+    def _train(self, jobs: Sequence[DenseTrainingJob], results: Path, watch: Watch) -> Iterator[DenseTrainingJob]:
+        for job in missing(jobs, results):
+            began, key = time.perf_counter(), job_key(job)
+            checkpoint = results.parent / CHECKPOINTS / f"{key}.pt"
+            checkpoint.parent.mkdir(parents=True, exist_ok=True)
+            step = watch.stepping(f"{job.domain}, {job.backbone}, {NAMES[job.protocol.backbone]}", job.protocol.steps)
+            values = train_and_score(
+                job,
+                self._copy(job),
+                self._data(job),
+                self.device,
+                checkpoint=checkpoint,
+                pictures=results.parent / PICTURES / key,
+                watch=step,
+            )
+            write_result(results, job, values | {"device": self.device.type}, time.perf_counter() - began)
+            checkpoint.unlink(missing_ok=True)
+            yield job
+
+    def _seconds(self, jobs: Sequence[DenseTrainingJob]) -> float:
+        """From a few steps of each network on the images themselves."""
+        every = {(job.backbone, job.domain, job.protocol.name): job for job in jobs}
+        return sum(job.protocol.steps * self._step_seconds(job) for job in every.values())
+
+    def _step_seconds(self, job: DenseTrainingJob) -> float:
+        few, times = replace(job.protocol, steps=MEASURED_STEPS, warm_up=0, milestones=()), list[float]()
+        train_and_score(
+            replace(job, protocol=few),
+            self._copy(job),
+            self._data(job),
+            self.device,
+            every=1,
+            watch=lambda _: times.append(time.perf_counter()),
+            test=False,
+        )
+        return (times[-1] - times[0]) / (len(times) - 1)  # in the first step a device sets itself up
+
+    def _copy(self, job: DenseTrainingJob) -> Backbone:
+        """A backbone whose module may be changed."""
+        own = next(each for each in self.backbones if each.label == job.backbone)
+        return replace(own, module=deepcopy(own.module))
+
+    def _data(self, job: DenseTrainingJob) -> OpenDenseDataset:
+        return next(each for each in self.datasets if each.dataset.name == job.domain)
+
+    def _used(self) -> list[ProtocolUsed]:
+        every = {each.name: each for of in self.protocols.values() for each in of}
+        return [ProtocolUsed.of(NAMES[each.backbone], each) for each in every.values()]
+
+    def _finetunings(self) -> dict[str, BackboneAbout]:
+        return {each.label: BackboneAbout.of(each.spec) for each in self.backbones}
+
+    def _notices(self) -> list[Notice]:
+        """On short forms of the protocols."""
+        every = {each.name: each for of in self.protocols.values() for each in of}
+        short = [each for each in every.values() if each.name.endswith("-short")]
+        return [notice("short-training", protocol=each.name, steps=each.steps) for each in short]
+
+    def _run(self) -> RunData:
+        return RunData(
+            title=TITLE,
+            scores=(),
+            domains=[
+                Domain(each.name, each.title, classes=len(each.classes), licence=each.licence)
+                for each in [data.dataset for data in self.datasets]
+            ],
+            backbones=[
+                RunBackbone(
+                    each.label,
+                    "yours",
+                    f"{each.spec.parameters:,} parameters",
+                    training_data=training_data(each.spec.id, BackboneAbout.of(each.spec)),
+                    finetuning=BackboneAbout.of(each.spec),
+                )
+                for each in self.backbones
+            ],
+            baseline=self.backbones[0].label,
+            told=self._notices(),
+            protocols=self._used(),
+            scored=[
+                ScoredData(
+                    each.label,
+                    data.dataset.name,
+                    self.protocols[data.dataset.name][0].name,
+                    len(data.dataset.classes),
+                    {split: Counter(data.manifest.splits)[split] for split in SPLITS},
+                    "given",
+                )
+                for data in self.datasets
+                for each in self.backbones
+            ],
+            flaws=[flaw for data in self.datasets for flaw in damaged_label_flaws(data)],
+            study=STUDY,
+        )

@@ -1,0 +1,60 @@
+"""Parts of a page as files: every table as CSV, every figure as SVG and PNG."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from unseen.report.core.export import export_page
+from unseen.report.core.model import Backbone, Cell, Column, Figure, Page, Row, Section, Series, Table
+
+
+def a_page() -> Page:
+    line = Series("a <b>", [0, 1, 2], [1, None, 3], low=[0, None, 2], high=[2, None, 4], strong=True, backbone="a <b>")
+    other = Series("other", [0, 1, 2], [2, 2, 2], 1, "a group")
+    bars = Series("bars", [0, 1], [1, -1], 2, mode="bars", strong=True)
+    solid = Series("points", [0, 1, 0], [0, 1, 1], 3, mode="markers", z=[1, 2, 3], strong=True)
+    figures = [
+        Figure("First", "x", "y", [other, line], ((0, "L1"), (1, "L2"), (2, "$L_3$")), zero=True, top_is_low=True),
+        Figure("First", "x", "y", [bars], caption="A sentence."),
+        Figure("Round", "", "", [line], ((0, "one"), (1, "two"), (2, "three")), polar=True),
+        Figure("Turned", "x", "y", [solid], z_label="z"),
+        Figure("Chosen by the reader", "", "", drawing="own"),
+    ]
+    columns = [Column("Name", number=False), Column("Ends", names=("low", "high"))]
+    rows = [
+        Row([Cell("a, b"), Cell("0 to 1", (0.25, 1))]),
+        Row([Cell("c"), Cell()]),
+        Row([Cell("sum"), Cell()], "foot"),
+    ]
+    section = Section("part", "Part", figures=figures, tables=[Table("ends", columns, rows)])
+    return Page("Title", [section], backbones=[Backbone("a <b>")])
+
+
+def test_every_table_and_figure_is_written(tmp_path: Path) -> None:
+    written = export_page(a_page(), tmp_path)
+    names = ["part-first", "part-first-2", "part-round", "part-turned"]
+    assert {path.name for path in written} == {
+        "part-ends.csv",
+        *(f"{n}.{kind}" for n in names for kind in ("svg", "png")),
+    }
+    with (tmp_path / "part-ends.csv").open() as file:
+        assert list(csv.reader(file)) == [["Name", "low", "high"], ["a, b", "0.25", "1"], ["c", "", ""]]
+    for name in names:
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (tmp_path / f"{name}.svg").read_text()
+    svg = (tmp_path / "part-first.svg").read_text()
+    assert "$L_3$" in svg  # names are text, not formulas
+    assert "a &lt;b&gt;" in svg
+    assert "#0072b2" in svg  # the look of the first backbone
+
+
+def test_the_same_page_gives_the_same_files(tmp_path: Path) -> None:
+    files = [export_page(a_page(), tmp_path / name) for name in ("one", "two")]
+    assert [path.read_bytes() for path in files[0]] == [path.read_bytes() for path in files[1]]
+
+
+@pytest.mark.parametrize(("places", "single"), [([0.0], True), ([0.0, 1.0], False)])
+def test_values_at_one_place_are_single_points(places: list[float], single: bool) -> None:
+    figure = Figure("", "x", "y", [Series("a", places, [1.0] * len(places))], ((0, "L1"), (1, "L2")))
+    assert figure.is_single_points == single

@@ -1,0 +1,83 @@
+"""Training on boxes and maps in the task study: planned, resumed after a kill, scored."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from unseen.backbones.load import load_backbone
+from unseen.errors import UserError
+from unseen.images.dense.dense_dataset import OpenDenseDataset, open_dense_dataset
+from unseen.images.dense.sets import get_dense_dataset
+from unseen.images.manifest import Manifest
+from unseen.probes.dense.protocols import DETECTION_FROZEN, DenseProtocol, shortened
+from unseen.studies.study import Silent, plan_study, run_study
+from unseen.studies.tasks import dense_training
+from unseen.studies.tasks.dense_training import DenseTrainingRequest
+
+
+def scenes(name: str) -> OpenDenseDataset:
+    """4 training and 2 test scenes."""
+    whole = open_dense_dataset(get_dense_dataset(name), None)
+    splits = [
+        split if number < 4 or 100 <= number < 102 else "unused" for number, split in enumerate(whole.manifest.splits)
+    ]
+    return replace(whole, manifest=Manifest(whole.manifest.entries, splits))
+
+
+def tiny(protocol: DenseProtocol) -> DenseProtocol:
+    return replace(shortened(protocol, 3, scale=0.1), width=8, sides=(64,), tested=(64,), longest=96)
+
+
+def request(name: str) -> DenseTrainingRequest:
+    net = load_backbone("timm:resnet10t", weights="random", size=64)
+    return DenseTrainingRequest([scenes(name)], [net], torch.device("cpu"), tiny)
+
+
+class Killed(Silent):
+    """A watch that stops a training."""
+
+    def stepping(self, what: str, total: int):  # type: ignore[no-untyped-def] # noqa: ANN201
+        def step(number: int) -> None:
+            if number == 2:
+                raise KeyboardInterrupt
+
+        return step
+
+
+def test_a_killed_training_is_resumed_and_scored_alike(tmp_path: Path) -> None:
+    asked = request("scenes-seen")
+    plan = plan_study(asked, tmp_path / "a")
+    assert (plan.jobs, plan.jobs_left) == (1, 1)
+    assert [each.code for each in plan.notices] == ["short-training"]
+    assert plan.probing > 0
+    whole = run_study(asked, tmp_path / "a")
+    with pytest.raises(KeyboardInterrupt):
+        run_study(request("scenes-seen"), tmp_path / "b", watch=Killed())
+    assert list((tmp_path / "b/checkpoints").iterdir())
+    resumed = run_study(request("scenes-seen"), tmp_path / "b")
+    assert [(score.metric, score.value) for score in resumed.scores] == [
+        (score.metric, score.value) for score in whole.scores
+    ]
+    assert {score.probe for score in whole.scores} == {"upernet"}
+    assert not list((tmp_path / "b/checkpoints").iterdir())
+    assert plan_study(request("scenes-seen"), tmp_path / "b").jobs_left == 0
+
+
+def test_a_detector_is_trained_and_scored_in_both_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The other detector differs in what trains alone, and measuring steps takes as long as training here.
+    monkeypatch.setitem(dense_training.BY_KIND, "boxes", (DETECTION_FROZEN,))
+    monkeypatch.setattr(DenseTrainingRequest, "_step_seconds", lambda *_: 1.0)
+    found = run_study(request("scenes-seen-boxes"), tmp_path)
+    assert {(score.probe, score.metric) for score in found.scores} >= {
+        ("detector-frozen", metric) for metric in ("ap", "ap50", "coco-ap")
+    }
+    assert len(list((tmp_path / "pictures").rglob("*.png"))) == 2
+
+
+def test_depths_have_no_such_protocol() -> None:
+    asked = request("scenes-seen")
+    depths = replace(asked.datasets[0], dataset=replace(asked.datasets[0].dataset, kind="depth"))
+    with pytest.raises(UserError, match="depths"):
+        _ = replace(asked, datasets=[depths]).protocols
