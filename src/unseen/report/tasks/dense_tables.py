@@ -59,8 +59,8 @@ def probe_table(page: TaskPage, task: DenseTask, probe: DenseProbe) -> Table:
     caution = [TRAINED[probe.probe].caution] if probe.beside else []
     return Table(
         f"{slug(task.name)}-{slug(probe.protocol)}", [Column(number=False, names=("backbone",)), *columns], rows,
-        f"{task.title}. {probe.title}: {WHAT[probe.probe]} ({probe.protocol}). {' '.join(probe.said)}".strip(),
-        head=True, note=" ".join(filter(None, caution)),
+        " ".join([f"{task.title}, {probe.title}.", *probe.said]), head=True,
+        note=" ".join(filter(None, [f"{probe.protocol}: {WHAT[probe.probe]}.", *caution])),
     )  # fmt: skip
 
 

@@ -113,9 +113,9 @@ def _probe(
         if (verdict := _verdict(data, result)) is not None
     }
     if probe in PATCH_PROBES:
-        said = ["No published numbers beside these: the paper trains networks end to end and probes no patches."]
+        said = ["No published numbers: the paper probes no patches."]
     elif not verdicts:
-        said = ["No published numbers beside these: this data set is not the paper's."]
+        said = ["No published numbers: the data set is not the paper's."]
     else:
         said = verdict_sentences(verdicts, titles, ERICSSON)
     beside = any(verdict.allowed for verdict in verdicts.values())

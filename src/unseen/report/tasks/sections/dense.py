@@ -44,7 +44,7 @@ def build(page: TaskPage) -> Iterator[Section]:
         panels = f" Pictures have three panels: the image, {PANELS[task.kind]}." if shown else ""
         yield Section(
             f"dense-{slug(task.name)}",
-            task.title,
+            f"{task.title[:1].upper()}{task.title[1:]}",
             [sentence for probe in with_classes for sentence in _words(task, probe)],
             [_bars(task, probe) for probe in with_classes],
             f"{BEST}{panels}",
@@ -103,7 +103,7 @@ def _galleries(probe: DenseProbe, kept: dict[Path, Picture]) -> Iterator[Gallery
         if pictures:
             left = len(result.pictures) - len(pictures)
             more = f"; {left} more in {result.pictures[0].parent}" if left else ""
-            yield Gallery(f"{probe.title}: {result.backbone}{more}", pictures)
+            yield Gallery(f"{probe.title}, {result.backbone}: image, truth, prediction{more}", pictures, wide=True)
 
 
 def _kept_pictures(page: TaskPage) -> dict[Path, Picture]:
