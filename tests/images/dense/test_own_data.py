@@ -54,6 +54,8 @@ def test_coco_boxes(tmp_path: Path) -> None:
         ({"images": [{"id": 9, "file_name": "../b.jpg"}]}, "no image below"),
         ({"images": [{"id": 9, "file_name": "z.jpg"}]}, r"not there, the first z\.jpg"),
         ({"categories": [{"id": 1, "name": "fork"}]}, "other categories"),
+        ({"categories": [{"id": [1], "name": "fork"}]}, r"an id in its categories is \[1\]"),
+        ({"images": [{"id": {}, "file_name": "a.jpg"}]}, "an id in its images"),
     ],
 )
 def test_wrong_coco_files_are_explained(tmp_path: Path, change: dict[str, Any], expected: str) -> None:

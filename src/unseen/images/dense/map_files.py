@@ -1,4 +1,4 @@
-"""Reading maps from picture files: classes as indices, normals as colours."""
+"""Reading maps from picture files: classes as indices, normals as colours, depths in millimetres."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -32,6 +32,24 @@ def read_colours(path: Path) -> NDArray[np.uint8]:
     if picture.mode != "RGB":
         raise UserError(f"{path}: normals are a picture in RGB, not of mode {picture.mode}")
     return np.array(picture, dtype=np.uint8)
+
+
+def unit_normals(colours: NDArray[np.uint8], known: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """(h, w, 3) normals of length 1 that are stored as colours, −1 as 0 and 1 as 255; 0 where they are not known."""
+    vectors = colours.astype(np.float32) / 127.5 - 1
+    lengths = np.linalg.norm(vectors, axis=2, keepdims=True)
+    found: NDArray[np.float32] = np.divide(
+        vectors, lengths, out=np.zeros_like(vectors), where=known[..., None] & (lengths > 0)
+    )
+    return found
+
+
+def read_millimetres(path: Path) -> NDArray[np.float32]:
+    """(h, w) depths in metres of a grey picture of 16 bits in millimetres."""
+    picture = open_picture(_bytes(path), str(path))
+    if picture.mode != "I;16":
+        raise UserError(f"{path}: depths are a grey picture of 16 bits in millimetres, not of mode {picture.mode}")
+    return np.array(picture, dtype=np.float32) / np.float32(1000)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from unseen.errors import UserError
 from unseen.extras import naming_extras
 from unseen.images.datasets.matlab import read_mat, whole_numbers
 from unseen.images.dense.dense_dataset import DenseDataset, DenseLayout, DenseListing
-from unseen.images.dense.map_files import IMAGE, read_colours, read_indices
+from unseen.images.dense.map_files import IMAGE, read_colours, read_indices, unit_normals
 from unseen.images.entries import EntryTable
 from unseen.images.releases import provenance
 from unseen.images.source import ImageSource
@@ -55,11 +55,7 @@ class RoomMaps:
         mask = read_indices(self.base / MASKS / f"{room:04d}.png")
         if mask.shape != colours.shape[:2]:
             raise UserError(f"{self.base / MASKS / f'{room:04d}.png'}: of another size than the normals beside it")
-        vectors = colours.astype(np.float32) / 127.5 - 1
-        lengths = np.linalg.norm(vectors, axis=2, keepdims=True)
-        known = (mask[..., None] > 0) & (lengths > 0)
-        found: NDArray[np.float32] = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=known)
-        return found
+        return unit_normals(colours, mask > 0)
 
 
 def read_depth(place: Path) -> DenseListing:

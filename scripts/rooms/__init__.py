@@ -1,0 +1,1 @@
+"""Rooms with furniture, rendered into images with classes, boxes, surface normals and depths."""

@@ -1,0 +1,125 @@
+"""Rendered rooms with furniture: classes, boxes, surface normals and depths of one set of images.
+
+`scripts/render_rooms.py` makes them of Debian's furniture models. No piece of a test room is in a training room. Below
+the folder `rooms`, with SPLIT for `train` and `test`:
+
+    images/SPLIT/NUMBER.png    RGB
+    masks/SPLIT/NUMBER.png     grey of 8 bits: the number of each pixel's class in `CLASSES`, 255 where it is not known
+    normals/SPLIT/NUMBER.png   RGB: −1 is 0 and 1 is 255; black where the normal is not known
+    depth/SPLIT/NUMBER.png     grey of 16 bits: millimetres along the optical axis, 0 where the depth is not known
+    boxes/SPLIT.json           COCO's form: all images of the split, and boxes around what is visible of each piece
+
+Normals are in the camera's coordinates (x to the right, y up, z towards the camera) and face the camera: a floor is
+(0, 1, 0) to a level camera, and (0, cos p, sin p) to one that looks down by the angle p.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+from unseen.images.datasets.listing import Row, files_listing
+from unseen.images.dense.coco import CocoBoxes, read_coco
+from unseen.images.dense.dense_dataset import DenseDataset, DenseLayout, DenseListing
+from unseen.images.dense.labels import Kind
+from unseen.images.dense.map_files import (
+    IMAGE,
+    ClassMaps,
+    paired_listing,
+    read_colours,
+    read_millimetres,
+    unit_normals,
+)
+
+FURNITURE = (
+    "appliance",
+    "armchair",
+    "bathroom fixture",
+    "bed",
+    "cabinet",
+    "chair",
+    "lamp",
+    "person",
+    "plant",
+    "shelves",
+    "sofa",
+    "table",
+)
+CLASSES = ("floor", "wall", "ceiling", *FURNITURE)
+ANNOTATIONS = {"train": "boxes/train.json", "test": "boxes/test.json"}
+FOLDERS: dict[Kind, str] = {"classes": "masks", "normals": "normals", "depth": "depth"}
+
+
+@dataclass(frozen=True)
+class RoomMaps:
+    """Normals or depths in files, one for each image; `names` are below `base`."""
+
+    base: Path
+    names: tuple[str, ...]
+    kind: Literal["normals", "depth"]
+
+    def place(self, number: int) -> str:
+        return str(self.base / self.names[number])
+
+    def read(self, number: int) -> NDArray[np.float32]:
+        path = self.base / self.names[number]
+        if self.kind == "depth":
+            return read_millimetres(path)
+        colours = read_colours(path)
+        return unit_normals(colours, colours.max(axis=2) > 0)
+
+
+def _listing(place: Path, kind: Kind) -> DenseListing:
+    """The images that the files of boxes name, whatever the kind: all four data sets have the same images."""
+    found = read_coco({split: place / name for split, name in ANNOTATIONS.items()})
+    if found.classes != FURNITURE:
+        raise UserError(f"{place / ANNOTATIONS['train']}: other categories than {', '.join(FURNITURE)}")
+    images = [(f"images/{name}", split) for name, split in found.images]
+    if kind == "boxes":
+        return _boxes(place, images, found)
+
+    def label_of(image: str) -> str:
+        return f"{FOLDERS[kind]}/{image.removeprefix('images/')}"
+
+    if kind == "classes":
+        return paired_listing(place, images, label_of, lambda names: ClassMaps(place, names))
+    return paired_listing(place, images, label_of, lambda names: RoomMaps(place, names, kind))
+
+
+def _boxes(place: Path, images: list[tuple[str, str]], found: CocoBoxes) -> DenseListing:
+    listing = files_listing(place, [Row(name, IMAGE, split) for name, split in images])
+    there = {row.id for row in listing.rows}
+    kept = [number for number, (name, _) in enumerate(images) if name in there]
+    whole = CocoBoxes(
+        found.classes,
+        tuple(found.images[number] for number in kept),
+        tuple(found.files[number] for number in kept),
+        tuple(found.objects[number] for number in kept),
+    )
+    return DenseListing([row.part for row in listing.rows], listing.open, whole, listing.missing)
+
+
+def _dataset(kind: Kind, title: str, classes: tuple[str, ...]) -> DenseDataset:
+    folders = (FOLDERS[kind],) if kind in FOLDERS else ()
+    return DenseDataset(
+        name=f"rooms-{kind}",
+        title=f"rendered rooms, {title}",
+        kind=kind,
+        classes=classes,
+        counts={},
+        layouts=(DenseLayout("rooms", ("images", *folders, *ANNOTATIONS.values()), lambda at: _listing(at, kind)),),
+        get="render it with scripts/render_rooms.py of this project's source",
+        licence="CC BY 3.0; the pieces and their authors are in the folder's ATTRIBUTION.md",
+        citation="Puybaret et al. 2020, Sweet Home 3D furniture libraries 1.8",
+    )
+
+
+DATASETS = (
+    _dataset("classes", "segmentation", CLASSES),
+    _dataset("boxes", "detection", FURNITURE),
+    _dataset("normals", "surface normals", ()),
+    _dataset("depth", "depth", ()),
+)
