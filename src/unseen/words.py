@@ -18,9 +18,9 @@ def rate(per_second: float, what: str = "") -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number and its noun, such as `1 core`, `2 cores` and `2 settings of shots`."""
-    first, *rest = noun.split(" ")
-    return " ".join([f"{number:,}", first if number == 1 else f"{first}s", *rest])
+    """A number and its noun, such as `1 core`, `2 data sets` and `2 settings of shots`."""
+    name, of, rest = noun.partition(" of ")
+    return f"{number:,} {name}{'' if number == 1 else 's'}{of}{rest}"
 
 
 def signed(value: float, digits: int = 1) -> str:

@@ -44,9 +44,13 @@ def test_values_are_in_their_range() -> None:
     assert COG_V1.loc[COG_V1["metric"] == "top1", "value"].between(8, 82).all()
     assert COG_V1.loc[COG_V1["metric"] == "gain", "value"].abs().max() < 10
     assert COG_V1.loc[COG_V1["metric"].isin(["purity", "ami", "nmi", "ari"]), "value"].between(0, 1).all()
-    accuracy = ERICSSON[ERICSSON["metric"] == "accuracy"]
-    assert accuracy["value"].between(20, 100).all()  # five classes: chance is 20
-    assert accuracy["interval"].between(0.1, 1).all()
+    few = ERICSSON[ERICSSON["setting"].str.endswith("-shot")]
+    assert few["value"].between(20, 100).all()  # five classes: chance is 20
+    assert few["interval"].between(0.1, 1).all()
+    assert ERICSSON.loc[ERICSSON["metric"] == "miou", "value"].between(0.2, 0.4).all()  # a fraction, as printed
+    assert ERICSSON.loc[ERICSSON["metric"].isin(["mean", "median"]), "value"].between(20, 40).all()  # degrees
+    shares = ["top1", "accuracy", "AP", "AP50", "AP75", "within-11.25", "within-22.5", "within-30", "pixel-accuracy"]
+    assert ERICSSON.loc[ERICSSON["metric"].isin(shares), "value"].between(10, 100).all()
     correlations = ERICSSON[ERICSSON["model"].isna()]
     assert correlations["metric"].str.startswith("correlation-").all()
     assert correlations["value"].abs().max() <= 1
@@ -126,11 +130,31 @@ def test_both_versions_agree_on_seen_concepts() -> None:
     assert difference.xs("all", level="shots").max() <= 0.1
 
 
-def test_fifty_images_are_better_than_five() -> None:
-    pairs = ERICSSON.query("metric == 'accuracy'").pivot(index=["model", "dataset"], columns="setting", values="value")
-    both = pairs.dropna()
+def test_more_images_are_better_in_episodes() -> None:
+    few = ERICSSON[ERICSSON["setting"].str.endswith("-shot")]
+    wide = few.pivot(index=["model", "dataset"], columns="setting", values="value")
+    assert len(wide) == 14 * 14
+    assert (wide["20-shot"] > wide["5-shot"]).all()
+    both = wide.dropna()
     assert len(both) == 14 * 11
-    assert (both["50-shot"] > both["5-shot"]).all()
+    assert (both["50-shot"] > both["20-shot"]).all()
+
+
+def test_averages_of_table_1_are_of_its_cells() -> None:
+    rows = table(ERICSSON, 1).query("metric == 'accuracy'")
+    average = rows[rows["dataset"].isna()].set_index(["model", "setting"])["value"]
+    assert len(average) == 28
+    mean = rows[rows["dataset"].notna()].groupby(["model", "setting"])["value"].mean().reindex(average.index)
+    assert (average - mean).abs().max() < 0.01  # 0.005 of its own rounding, and that of its cells
+
+
+def test_looser_thresholds_are_met_by_more() -> None:
+    detection = table(ERICSSON, 4).pivot(index=["model", "setting"], columns="metric", values="value")
+    assert ((detection["AP50"] > detection["AP75"]) & (detection["AP50"] > detection["AP"])).all()
+    normals = table(ERICSSON, 5).query("setting == 'normals'").pivot(index="model", columns="metric", values="value")
+    assert (normals["within-11.25"] < normals["within-22.5"]).all()
+    assert (normals["within-22.5"] < normals["within-30"]).all()
+    assert (normals["median"] < normals["mean"]).all()
 
 
 def test_averages_are_of_what_is_above_them() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from unseen.images.datasets.dataset import Dataset
+    from unseen.images.dense.dense_dataset import DenseDataset
 
 Draw = Literal["ours", "given", "unknown"]
 """Who chose the images: we drew them, somebody else's lists name them, or the features do not say."""
@@ -133,6 +134,14 @@ def published_dataset(dataset: "Dataset") -> PublishedData:
         return PublishedData(ERICSSON_PROTOCOLS, dataset.classes, (Part("", ("all",), dataset.images),))
     learned = Part("training and validation", ("train", "val"), counts["train"] + counts["val"])
     return PublishedData(ERICSSON_PROTOCOLS, dataset.classes, (learned, Part("test", ("test",), counts["test"])))
+
+
+def published_maps(protocol: str, dataset: "DenseDataset") -> PublishedData:
+    """What the numbers of Ericsson et al. on a data set with boxes or maps are of: a complete copy."""
+    train, test = (
+        Part(word, (split,), dataset.counts[split]) for split, word in (("train", "training"), ("test", "test"))
+    )
+    return PublishedData((protocol,), len(dataset.classes), (train, test))
 
 
 def compare(scored: ScoredData | None, published: PublishedData) -> Comparability:

@@ -86,6 +86,11 @@ ERICSSON_2021 = Source(
     reference="Ericsson, Gouk, Hospedales: How Well Do Self-Supervised Models Transfer?, CVPR 2021, with its appendix",
     link="https://arxiv.org/abs/2011.13377",
     tables=(
+        PrintedTable((1,), "accuracy on ImageNet, linear probes, fine-tuning", "percent", 350),
+        PrintedTable((2,), "few-shot episodes, 20 images of each of 5 classes", "percent", 140),
+        PrintedTable((3,), "few-shot episodes on other kinds of images, 20", "percent", 56),
+        PrintedTable((4,), "detection with frozen and with fine-tuned backbones", "percent", 84),
+        PrintedTable((5,), "surface normals and segmentation", "each metric has its own", 98),
         PrintedTable((6,), "few-shot episodes, 5 images of each of 5 classes", "percent", 140),
         PrintedTable((7,), "few-shot episodes, 50 images of each of 5 classes", "percent", 98),
         PrintedTable((8,), "few-shot episodes on other kinds of images, 5 and 50", "percent", 112),
@@ -95,9 +100,12 @@ ERICSSON_2021 = Source(
         "table": "its number in the paper",
         "model": "the name in the catalogue; missing for a correlation over the 14 models",
         "dataset": "missing where the number is a mean over several",
-        "setting": "5-shot, 50-shot; for Table 9 what was measured, such as linear-unscaled or alexnet",
-        "metric": "accuracy and ece in percent, lpips, squared-error of a colour channel (0 to 255), diffusion in "
-        "percent; correlation-… for how it goes with accuracy on ImageNet",
+        "setting": "linear, finetune, 5-shot, 20-shot, 50-shot, detection-frozen, detection-finetune, normals, "
+        "segmentation; for Table 9 what was measured, such as linear-unscaled or alexnet",
+        "metric": "top1 on ImageNet, accuracy (each data set's own metric), AP, AP50, AP75, within-… (pixels within so "
+        "many degrees), pixel-accuracy and ece in percent; mean and median angles in degrees; miou in [0, 1]; lpips, "
+        "squared-error of a colour channel (0 to 255), diffusion in percent; correlation-… for how it goes with "
+        "accuracy on ImageNet",
         "value": "as printed",
         "interval": "half of the 95% interval over 600 episodes; missing where there is none",
     },

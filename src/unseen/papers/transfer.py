@@ -1,11 +1,12 @@
 """What Ericsson et al. 2021 printed of their models, as scores, and the settings that scores of the task study are in.
 
-Few-shot accuracies are from the paper's Tables 6 to 8 and calibration errors from Table 9. The accuracies on ImageNet
-that it correlates them with are those that its models' own papers report.
+Linear probes, fine-tuning and accuracies on ImageNet are from the paper's Table 1, few-shot accuracies from Tables 2, 3
+and 6 to 8, detection, surface normals and segmentation from Tables 4 and 5, calibration errors from Table 9.
 """
 
+from unseen.images.datasets.registry import DATASETS
 from unseen.papers import published
-from unseen.papers.load import DATA
+from unseen.papers.dense_settings import DENSE_SETTINGS, PRINTED_METRICS, TRAINED
 from unseen.runs.score import MEASURED, Score
 
 SOURCE = "ericsson-2021"
@@ -20,6 +21,10 @@ _CALIBRATION = {
     "finetune-scaled": (_FINE_TUNED, SCALED_ECE),
 }
 """What the paper's table calls a setting → probe and metric."""
+_MANY_SHOT = {"linear": LINEAR, "finetune": _FINE_TUNED}
+"""What the paper's table calls a setting → probe."""
+_AS_PRINTED = {"angle-mean", "angle-median", "miou"}
+"""Metrics that are not printed in percent."""
 _DATASETS = {"food": "food101"}
 """What the paper calls a data set, where we call it otherwise."""
 
@@ -28,12 +33,15 @@ def task_setting(score: Score) -> str:
     """What the task study compares a score with: others of its setting, which its probe, shots and metric tell.
 
     `linear`, `finetuned`, `5-shot`, `20-shot` …, `ece`, `scaled-ece`, `finetuned-ece`, `finetuned-scaled-ece`, and
-    `imagenet` for accuracy on ImageNet; the name of the probe for any other.
+    `imagenet` for accuracy on ImageNet; for dense tasks probe and metric, as `upernet-miou`; the name of the probe for
+    any other.
     """
     if score.domain == IMAGENET:
         return IMAGENET
     if score.shots is not None:
         return f"{score.shots}-shot"
+    if (dense := f"{score.probe}-{score.metric}") in DENSE_SETTINGS:
+        return dense
     base = FINETUNED if score.probe == _FINE_TUNED else score.probe
     if score.metric in {ECE, SCALED_ECE}:
         return score.metric if base == LINEAR else f"{base}-{score.metric}"
@@ -46,32 +54,43 @@ def imagenet_score(backbone: str, top1: float, source: str = MEASURED) -> Score:
 
 
 def published_task_scores() -> list[Score]:
-    """What the paper printed of its 14 models, as shares, in its order."""
+    """What the paper printed of its 14 models, by setting: shares, angles in degrees; without its averages."""
     table = published(SOURCE)
+    table = table[table["model"].notna()].assign(dataset=table["dataset"].replace(_DATASETS))
+    accuracies = table[(table["metric"] == "accuracy") & table["dataset"].notna()]
     scores = [
         Score(
-            "tasks", SOURCE, row.model, _DATASETS.get(row.dataset, row.dataset), "centroids",
-            int(row.setting.removesuffix("-shot")), 0, "top1", row.value / 100,
-            low=(row.value - row.interval) / 100, high=(row.value + row.interval) / 100, source=SOURCE,
+            "tasks", SOURCE, row.model, row.dataset, "centroids", int(row.setting.removesuffix("-shot")), 0, "top1",
+            row.value / 100, low=(row.value - row.interval) / 100, high=(row.value + row.interval) / 100, source=SOURCE,
         )
-        for row in table[table["metric"] == "accuracy"].itertuples()
+        for row in accuracies[accuracies["setting"].str.endswith("-shot")].itertuples()
+    ]  # fmt: skip
+    many = [
+        Score(
+            "tasks", SOURCE, row.model, row.dataset, probe, None, 0, DATASETS[row.dataset].metric, row.value / 100,
+            source=SOURCE,
+        )
+        for setting, probe in _MANY_SHOT.items()
+        for row in accuracies[accuracies["setting"] == setting].itertuples()
+    ]  # fmt: skip
+    dense = [
+        Score(
+            "tasks", trained.protocol, row.model, trained.domain, probe, None, 0, metric,
+            row.value if metric in _AS_PRINTED else row.value / 100, source=SOURCE,
+        )
+        for probe, trained in TRAINED.items()
+        for row in table[table["setting"] == trained.printed].itertuples()
+        for metric in (PRINTED_METRICS.get(row.metric, row.metric),)
     ]  # fmt: skip
     errors = [
         Score("tasks", SOURCE, row.model, "", probe, None, 0, metric, row.value / 100, source=SOURCE)
         for row in table[table["metric"] == "ece"].itertuples()
         for probe, metric in (_CALIBRATION[row.setting],)
     ]
-    return [*scores, *errors]
+    return [*many, *scores, *dense, *errors]
 
 
 def imagenet_top1() -> list[Score]:
-    """Top-1 accuracy on ImageNet of the paper's models with a linear classifier, in order of its tables.
-
-    The paper states those of InsDis and PIRL; the others are from the models' own papers.
-    """
-    import pandas as pd
-
-    table = pd.read_csv(DATA / f"{SOURCE}-imagenet.csv")
-    return [
-        imagenet_score(model, top1 / 100, SOURCE) for model, top1 in zip(table["model"], table["top1"], strict=True)
-    ]
+    """Top-1 accuracy on ImageNet of the paper's models with a linear classifier, in order of its tables."""
+    table = published(SOURCE)
+    return [imagenet_score(row.model, row.value / 100, SOURCE) for row in table[table["metric"] == "top1"].itertuples()]

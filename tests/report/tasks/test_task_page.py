@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from task_scores import task_score
 
+from unseen.papers import published
 from unseen.papers.transfer import imagenet_top1, published_task_scores
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Section, Table
@@ -25,6 +26,7 @@ def page(name: str = "mine", stopped: int = 0, edge: str | None = None) -> TaskP
         task_score(name, "cifar10", "linear", 0.812),
         task_score(name, "digits", "linear", 0.95),
         task_score(name, "cifar10", "5-shot", 0.775, 0.004),
+        task_score(name, "cifar10", "20-shot", 0.8, 0.003),
         task_score(name, "cifar10", "50-shot", 0.85, 0.003),
         task_score(name, "cifar10", "ece", 0.06),
         task_score(name, "cifar10", "scaled-ece", 0.02),
@@ -112,8 +114,14 @@ def test_radars_put_the_best_rank_at_the_rim() -> None:
     section = next(part for part in task_sections(page()) if part.name == "ranks")
     radars = {figure.title: figure.series[0] for figure in section.figures}
     assert radars["mine"].strong
-    assert list(radars["mine"].hover)[1:] == ["5-shot, Kornblith: 1 of 15", "50-shot, Kornblith: 2 of 15"]
+    cifar = published("ericsson-2021").query("dataset == 'cifar10'").set_index("setting")["value"]
+    places = [1 + (cifar[setting] > percent).sum() for setting, percent in (("linear", 81.2), ("20-shot", 80.0))]
+    assert list(radars["mine"].hover)[1:] == [
+        f"Many-shot, linear: {places[0]} of 15",
+        f"20-shot, Kornblith: {places[1]} of 15",
+    ]
     spokes = [text for _, text in next(figure for figure in section.figures if figure.title == "Supervised").x_ticks]
+    assert len(spokes) == 9
     assert dict(zip(spokes, radars["Supervised"].y, strict=True))["ImageNet"] == 1
     assert radars["InsDis"].y[0] == 0
     assert len(radars) == 15
@@ -133,7 +141,8 @@ def test_findings_say_where_a_backbone_stands() -> None:
     # The average is over the paper's data sets: digits is none of them.
     assert "81.2% on average over 1 of the paper's data sets (CIFAR-10)" in first
     assert "not the paper's: 95.0% on digits" in others
-    assert "mine ranks 1 of 15 in 5-shot, Kornblith (CIFAR-10), 2 of 15 in 50-shot, Kornblith (CIFAR-10)" in second
+    for place in ("13 of 15 in Many-shot, linear", "1 of 15 in 5-shot, Kornblith", "2 of 15 in 50-shot, Kornblith"):
+        assert f"{place} (CIFAR-10)" in second
 
 
 @pytest.mark.parametrize(
@@ -155,7 +164,7 @@ def test_fits_are_not_silent(stopped: int, edge: str | None, expected: str) -> N
 
 def test_the_table_of_scores_says_what_a_fit_is_worth() -> None:
     rows = {(row["dataset"], row["setting"]): row for row in score_rows(page(stopped=2, edge="weakest"))}
-    assert len(rows) == 7  # the run's own, and none of the paper's
+    assert len(rows) == 8  # the run's own, and none of the paper's
     for setting in ("linear", "ece", "scaled-ece"):
         row = rows["cifar10", setting]
         assert (row["penalty"], row["edge"], row["converged"]) == (1.0, "weakest", False)

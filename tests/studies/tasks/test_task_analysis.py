@@ -19,6 +19,7 @@ from unseen.studies.tasks.analysis import (
     ranks,
     scaled,
     setting_title,
+    spokes,
     without_average,
 )
 
@@ -57,10 +58,17 @@ def test_imagenet_accuracies_are_those_of_the_papers() -> None:
 
 def test_published_scores() -> None:
     scores = {(s.backbone, s.domain, task_setting(s)): s for s in published_task_scores()}
-    assert len(scores) == 140 + 98 + 112 + 4 * 14
+    # Tables 6 to 9, then 1 to 5 without the averages of Table 1 and the accuracies on ImageNet.
+    assert len(scores) == 140 + 98 + 112 + 4 * 14 + 728 - 2 * 14 - 14
     byol = scores["BYOL", "food101", "50-shot"]  # Table 7 calls it Food
     assert (byol.value, byol.half_width) == (pytest.approx(0.8304), pytest.approx(0.0051))
     assert scores["InfoMin", "", "ece"].value == pytest.approx(0.0705)
+    linear = scores["InsDis", "voc2007", "linear"]
+    assert (linear.value, linear.metric, linear.half_width) == (pytest.approx(0.7437), "map-11-point", None)
+    assert scores["InsDis", "ade20k", "upernet-miou"].value == pytest.approx(0.2742)  # printed as a fraction
+    assert scores["InsDis", "ade20k", "upernet-pixel-accuracy"].value == pytest.approx(0.6803)
+    assert scores["InsDis", "nyuv2-normals", "psp-angle-mean"].value == pytest.approx(32.99)  # degrees
+    assert scores["InsDis", "voc-detection", "detector-frozen-ap50"].value == pytest.approx(0.7792)
 
 
 def test_averages_are_means_of_logits_over_shared_data_sets() -> None:
@@ -152,6 +160,52 @@ def test_calibration_errors_compare_only_over_the_papers_ten() -> None:
     found = {average.setting: average for average in averages([*published_task_scores(), *whole])}
     assert found["ece"].values["mine"] == pytest.approx(logit(0.06))
     assert ranks([found["ece"]])["ece"]["mine"] == 1  # the lowest error printed is 7.05
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        ("linear", 0.93),
+        ("finetuned", 0.86),
+        ("20-shot kornblith", 0.83),
+        ("20-shot cd-fsl", 0.61),
+        ("detector-frozen-ap50", 0.79),
+        ("detector-finetuned-ap50", 0.33),
+        ("psp-within-11.25", 0.43),
+        ("upernet-miou", 0.19),
+    ],
+)
+def test_correlations_with_imagenet_of_figure_2(setting: str, expected: float) -> None:
+    pairs = correlations(averages([*published_task_scores(), *imagenet_top1()]))
+    [found] = [pair.correlation for pair in pairs if (pair.first, pair.second) == ("imagenet", setting)]
+    assert round(found.pearson.value, 2) == expected
+    assert found.n == 14
+
+
+def test_angles_are_correlated_as_they_are_and_turned() -> None:
+    table = published("ericsson-2021")
+    angles = table[(table["setting"] == "normals") & (table["metric"] == "mean")].set_index("model")["value"]
+    top1 = table[table["metric"] == "top1"].set_index("model")["value"][angles.index]
+    expected = -np.corrcoef(logit(top1 / 100), angles)[0, 1]
+    pairs = correlations(averages([*published_task_scores(), *imagenet_top1()]))
+    [found] = [pair for pair in pairs if (pair.first, pair.second) == ("imagenet", "psp-angle-mean")]
+    assert found.correlation.pearson.value == pytest.approx(expected)
+    # Other metrics than the one that counts most are set against ImageNet alone.
+    assert not any("psp-angle-mean" in (pair.first, pair.second) for pair in pairs if pair.first != "imagenet")
+
+
+def test_figure_7_has_nine_spokes() -> None:
+    found = spokes(averages([*published_task_scores(), *imagenet_top1()]))
+    assert {average.setting for average in found} == {
+        "imagenet", "linear", "finetuned", "20-shot kornblith", "20-shot cd-fsl", "detector-frozen-ap50",
+        "detector-finetuned-ap50", "psp-angle-mean", "upernet-miou",
+    }  # fmt: skip
+    table = published("ericsson-2021")
+    angles = table[(table["setting"] == "normals") & (table["metric"] == "mean")].set_index("model")["value"]
+    assert ranks(found)["psp-angle-mean"] == angles.rank(method="min").astype(int).to_dict()  # least is best
+    means = table[(table["table"] == 1) & (table["setting"] == "linear") & (table["metric"] == "accuracy")]
+    printed = means[means["dataset"].isna()].set_index("model")["value"]
+    assert printed.idxmax() == min(ranks(found)["linear"], key=ranks(found)["linear"].__getitem__)
 
 
 def test_correlations_of_settings() -> None:

@@ -23,12 +23,29 @@ def page(own: list[Score], backbones: list[str]) -> TaskPage:
     return TaskPage("t", "p", backbones, [], [*own, *PRINTED], [], [], [], {}, against_imagenet=found)
 
 
-def test_every_printed_data_set_has_its_correlation_with_5_and_50_shots() -> None:
+OURS = {"food": "food101", "finetune": "finetuned", "nyuv2": "nyuv2-normals"}
+DENSE = {
+    ("detection-frozen", "AP50"): "detector-frozen-ap50",
+    ("detection-finetune", "AP50"): "detector-finetuned-ap50",
+    ("normals", "within-11.25"): "psp-within-11.25",
+    ("segmentation", "miou"): "upernet-miou",
+}
+
+
+def test_every_printed_data_set_has_its_correlation() -> None:
     found = {(part.setting, part.dataset): part for part in against_imagenet(PRINTED, {})}
     table = published("ericsson-2021")
-    table = table[table["metric"] == "accuracy"].assign(dataset=lambda t: t["dataset"].replace({"food": "food101"}))
+    table = table[table["dataset"].notna()].replace({"dataset": OURS, "setting": OURS})
+    for (setting, metric), ours in DENSE.items():
+        rows = (table["setting"] == setting) & (table["metric"] == metric)
+        scale = 100 if metric == "miou" else 1
+        table.loc[rows] = table.loc[rows].assign(
+            setting=ours, metric="accuracy", value=lambda t, s=scale: s * t["value"]
+        )
+    table = table[table["metric"] == "accuracy"]
+    table.loc[table["setting"].str.startswith("detector"), "dataset"] = "voc-detection"
     assert set(found) == set(zip(table["setting"], table["dataset"], strict=True))
-    assert {setting for setting, _ in found} == {"5-shot", "50-shot"}
+    assert len(found) == 11 + 11 + 14 + 14 + 11 + 4
     top1 = pd.Series({score.backbone: score.value for score in imagenet_top1()})
     for (setting, dataset), part in found.items():
         rows = table[(table["setting"] == setting) & (table["dataset"] == dataset)].set_index("model")["value"] / 100
@@ -50,7 +67,8 @@ def test_a_backbone_needs_one_data_set_and_not_a_family() -> None:
         for section in imagenet_sections(page(own, ["mine", "unknown"]))
     }
     assert {name: [series.name for series in stars] for name, stars in shown.items()} == {
-        "imagenet-5-shot": ["mine"],  # alone in its linear probe, and without 50 shots
+        "imagenet-linear": ["mine"],
+        "imagenet-5-shot": ["mine"],  # and without 50 shots
     }
     [star] = shown["imagenet-5-shot"]
     assert (star.x[0], star.y[0]) == pytest.approx((scipy.special.logit(0.75), scipy.special.logit(0.7)))
@@ -67,7 +85,7 @@ def test_own_backbones_have_their_own_correlations() -> None:
         )
     ]
     [section] = [each for each in imagenet_sections(page(own, list(linear))) if each.name == "imagenet-linear"]
-    [table] = section.tables
+    [_, table] = section.tables
     x, y = (scipy.special.logit([pair[place] for pair in linear.values()]) for place in (0, 1))
     [row] = table.rows
     assert row.cells[0].text == DATASETS["dtd"].title

@@ -216,12 +216,13 @@ class Picture:
 
 @dataclass(frozen=True)
 class Gallery:
-    """Pictures of one thing; `words` are a list that opens under them, counted as `noun`s."""
+    """Pictures of one thing; `words` are a list that opens under them, counted as `noun`s; `wide` ones have panels."""
 
     title: str
     pictures: Sequence[Picture] = ()
     words: Sequence[str] = ()
     noun: str = "concept"
+    wide: bool = False
 
 
 @dataclass(frozen=True)

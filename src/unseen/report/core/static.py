@@ -35,6 +35,8 @@ DASHES: Mapping[str, Any] = {
     "longdashdot": (0, (10, 2, 2, 2)),
 }  # fmt: skip
 DATES = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+BARS = 0.8
+"""Width of all bars at one place together."""
 MOST_NAMED = 12
 """Series that fit into a legend inside the axes; more stand beside them."""
 
@@ -84,7 +86,9 @@ def _draw(axes: Any, series: Series, figure: Figure, deep: bool) -> None:
         ends = np.nan_to_num(np.stack([np.abs(y - low), np.abs(high - y)]))
         axes.errorbar(x, y, ends, fmt="none", ecolor=colour, elinewidth=1, capsize=2, alpha=1 if series.strong else 0.6)
     if series.mode == "bars":
-        axes.bar(x, y, color=colour, label=named)
+        beside = [each for each in figure.series if each.mode == "bars"]
+        width, place = BARS / len(beside), next(n for n, each in enumerate(beside) if each is series)
+        axes.bar(x + (place - (len(beside) - 1) / 2) * width, y, width, color=colour, label=named)
         return
     axes.plot(
         x, y, color=colour, label=named, lw=2.2 if series.strong else 1.1, alpha=1 if series.strong else 0.6,

@@ -11,6 +11,7 @@ from unseen.metrics.catalogue import METRICS
 from unseen.metrics.correlation import NORMAL_975
 from unseen.metrics.resampling import RESAMPLES, Floats
 from unseen.papers.concept_generalization import Accuracies, effective_generalization, published_accuracies
+from unseen.papers.dense_settings import DENSE_SETTINGS, PATCH_PROBES, dense_title, is_headline
 from unseen.papers.transfer import (
     ECE,
     FINETUNED,
@@ -36,6 +37,8 @@ TITLES = {
     FINETUNED_ECE: "Fine-tuned calibration",
     FINETUNED_SCALED_ECE: "Fine-tuned scaled calibration",
 }
+DENSE = {setting: dense_title(setting) for setting in DENSE_SETTINGS if is_headline(setting)}
+TITLES |= DENSE | {f"{setting} {OTHER}": f"{title}, {FAMILIES[OTHER]}" for setting, title in DENSE.items()}
 CALIBRATION = (ECE, SCALED_ECE, FINETUNED_ECE, FINETUNED_SCALED_ECE)
 TITLES |= {f"{name} {OTHER}": f"{TITLES[name]}, {FAMILIES[OTHER]}" for name in (LINEAR, FINETUNED, *CALIBRATION)}
 ABOUT = {
@@ -45,6 +48,7 @@ ABOUT = {
     SCALED_ECE: "The same after temperature scaling; less is better",
     FINETUNED_ECE: "Expected calibration error of the fine-tuned network, 15 bins; less is better",
     FINETUNED_SCALED_ECE: "The same after temperature scaling; less is better",
+    **{setting: f"{title}, mean of logits over data sets" for setting, title in DENSE.items()},
 }
 
 
@@ -82,7 +86,7 @@ def concept_measures(accuracies: Accuracies, *, published: bool) -> list[Measure
 
 
 def task_measures(scores: Iterable[Score]) -> tuple[list[Measure], list[str]]:
-    """Linear probes, fine-tuning, few-shot episodes by family of data sets, and calibration: means of logits.
+    """Linear probes, fine-tuning, few-shot episodes by family of data sets, calibration, dense tasks: means of logits.
 
     A mean is over the data sets (and numbers of shots) that every backbone has, of those that have any. How sure it is
     comes from the intervals of the scores, over episodes, where all have one.
@@ -124,6 +128,8 @@ def has_measure(score: Score) -> bool:
 def _group(score: Score) -> str:
     few = score.shots is not None
     setting = FEW_SHOT if few else task_setting(score)
+    if score.probe in PATCH_PROBES:
+        return setting
     if not in_paper(score.domain):
         return f"{setting} {OTHER}"
     return f"{setting} {DATASETS[score.domain].few_shot}" if few else setting

@@ -156,13 +156,15 @@ def own_task_scores(runs: Sequence[Run]) -> list[Score]:
     if not runs:
         return []
     from unseen.studies.tasks.comparisons import data_names, task_verdicts
+    from unseen.studies.tasks.dense_page import dense_scores
     from unseen.studies.tasks.results import task_scores
 
     _refuse_other_protocols(runs)
     found: dict[tuple[str, str, str], tuple[Score, Run]] = {}
     for run in runs:
         names = data_names(task_verdicts(run.data, run.results))
-        for score in filter(has_measure, task_scores(run.results, names)):
+        own = [*task_scores(run.results, names), *dense_scores(run.data, run.results)]
+        for score in filter(has_measure, own):
             before, other = found.setdefault((score.backbone, score.domain, task_setting(score)), (score, run))
             if not isclose(before.value, score.value, rel_tol=0, abs_tol=ALIKE):
                 of = f"{task_setting(score)} on {score.domain}"

@@ -1,10 +1,11 @@
 """Reading the task study as Ericsson et al. 2021 do (appendix A.7): averages on the logit scale, correlations, ranks.
 
 An increase from 98 to 99% means more than one from 50 to 51%, so every metric that is bounded goes through the logit
-before it is averaged to be correlated. Ranks are by plain averages, as those of the paper's Fig. 7 are.
+before it is averaged to be correlated; angles and depths are taken as they are, negated, so that more is better. Ranks
+are by plain averages, as those of the paper's Fig. 7 are.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -15,6 +16,7 @@ from unseen.metrics.accuracy_scales import logit
 from unseen.metrics.catalogue import METRICS
 from unseen.metrics.correlation import LEAST, correlation
 from unseen.metrics.ranks import rank
+from unseen.papers.dense_settings import DENSE_SETTINGS, PATCH_PROBES, TRAINED, dense_title, is_headline, is_ranked
 from unseen.papers.transfer import (
     ECE,
     FINETUNED,
@@ -57,7 +59,7 @@ def scaled(score: Score) -> float:
     """A number on the scale that it is averaged and correlated on: the logit where its metric is bounded."""
     metric = METRICS[score.metric]
     if not metric.bounded:
-        return score.value
+        return -score.value if metric.unit in {"degrees", "metres"} else score.value
     share = (score.value - metric.lower) / (metric.upper - metric.lower)
     return float(logit(min(max(share, LEAST_SHARE), 1 - LEAST_SHARE)))
 
@@ -137,8 +139,13 @@ def mean_errors(scores: Iterable[Score]) -> list[Score]:
 
 
 def _setting(score: Score) -> str:
-    """The setting, with the family of its data sets where it is a few-shot one, or where they are not the paper's."""
+    """The setting, with the family of its data sets where it is a few-shot one, or where they are not the paper's.
+
+    Probes on patches are not the paper's, so that their data sets go together.
+    """
     setting = task_setting(score)
+    if score.probe in PATCH_PROBES:
+        return setting
     if not in_paper(score.domain):
         return f"{setting} {OTHER}"
     return f"{setting} {DATASETS[score.domain].few_shot}" if score.shots is not None else setting
@@ -151,19 +158,23 @@ def is_dataset(domain: str) -> bool:
 
 def in_paper(domain: str) -> bool:
     """Whether a number is of one of the paper's data sets, or of none; own data under a name of theirs are not."""
-    return not is_dataset(domain) or (domain in DATASETS and DATASETS[domain].in_paper)
+    if domain in DATASETS:
+        return DATASETS[domain].in_paper
+    return not is_dataset(domain) or domain in {trained.domain for trained in TRAINED.values()}
 
 
 def setting_title(setting: str) -> str:
     """What a setting is called on a page."""
     base, _, family = setting.partition(" ")
-    title = SETTINGS.get(base, base)
+    title = dense_title(base) if base in DENSE_SETTINGS else SETTINGS.get(base, base)
     return f"{title}, {FAMILIES[family]}" if family else title
 
 
 def _order(setting: str) -> tuple[int, int, str]:
-    """ImageNet and many shots first, few shots by family and number, then calibration."""
+    """ImageNet and many shots first, few shots by family and number, then calibration, then dense tasks."""
     base, _, family = setting.partition(" ")
+    if base in DENSE_SETTINGS:
+        return 3, list(DENSE_SETTINGS).index(base), family
     if not setting[0].isdigit():
         first = (IMAGENET, LINEAR, FINETUNED)
         return (0, first.index(base), family) if base in first else (2, list(SETTINGS).index(base), family)
@@ -171,9 +182,14 @@ def _order(setting: str) -> tuple[int, int, str]:
 
 
 def correlations(found: Sequence[Average]) -> list[Pair]:
-    """Every two settings that four backbones or more have both of, those with ImageNet first."""
+    """Every two settings that four backbones or more have both of, those with ImageNet first.
+
+    Of dense tasks, settings of other metrics than the one that counts most are correlated with ImageNet alone.
+    """
     pairs = []
     for first, second in combinations(found, 2):
+        if first.setting != IMAGENET and not (is_headline(_base(first)) and is_headline(_base(second))):
+            continue
         shared = [name for name in first.values if name in second.values]
         x, y = ([average.values[name] for name in shared] for average in (first, second))
         if len(shared) >= LEAST and np.ptp(x) > 0 and np.ptp(y) > 0:
@@ -189,3 +205,25 @@ def ranks(found: Sequence[Average]) -> dict[str, dict[str, int]]:
         numbers = rank(sign * np.array(list(average.means.values())).round(EQUAL))
         result[average.setting] = dict(zip(average.means, numbers.tolist(), strict=True))
     return result
+
+
+def spokes(found: Sequence[Average]) -> list[Average]:
+    """The settings of the paper's Fig. 7, nine for its models: of few-shot ones those with 20 images where there are.
+
+    Calibration is not among them.
+    """
+    shots = {average.setting for average in found}
+    return [average for average in found if _is_spoke(average, shots)]
+
+
+def _is_spoke(average: Average, settings: Container[str]) -> bool:
+    base, _, family = average.setting.partition(" ")
+    if base in DENSE_SETTINGS:
+        return is_ranked(base)
+    if base.endswith("-shot"):
+        return base == "20-shot" or f"20-shot {family}" not in settings
+    return base in {IMAGENET, LINEAR, FINETUNED}
+
+
+def _base(average: Average) -> str:
+    return average.setting.partition(" ")[0]

@@ -35,6 +35,11 @@ def is_of_dataset(scored: ScoredData) -> bool:
     return _name(scored.domain, _verdict(scored)) != own_name(scored.domain)
 
 
+def is_dense(result: Result) -> bool:
+    """Whether a result is of a data set with boxes or maps."""
+    return "kind" in result.job
+
+
 def own_name(dataset: str) -> str:
     """What data are called that have the name of a data set and are not that."""
     return f"{dataset} (yours)"
@@ -76,9 +81,11 @@ def _limit(verdict: Comparability) -> int:
 
 
 def task_verdicts(data: RunData, results: Iterable[Result]) -> dict[tuple[str, str], Comparability]:
-    """(backbone, data set) → whether its scores are of that data set, for all that have results."""
+    """(backbone, data set) → whether its scores are of that data set, for all of classification that have results."""
     scored = {(each.backbone, each.domain): each for each in data.scored}
-    pairs = dict.fromkeys((str(result.job["backbone"]), str(result.job["domain"])) for result in results)
+    pairs = dict.fromkeys(
+        (str(result.job["backbone"]), str(result.job["domain"])) for result in results if not is_dense(result)
+    )
     return {pair: compare(scored.get(pair), published_dataset(DATASETS[pair[1]])) for pair in pairs}
 
 
@@ -91,6 +98,8 @@ def page_datasets(data: RunData, names: Names) -> list[TaskDataset]:
     """The data sets of a page, in order; one that is of other data for some backbones is there for each."""
     found = []
     for domain in data.domains:
+        if domain.name not in DATASETS:
+            continue  # with boxes or maps
         limits = {each.limit for each in data.scored if each.domain == domain.name and each.limit is not None}
         dataset = DATASETS[domain.name]
         known = {name for (_, of), name in names.items() if of == domain.name} or {domain.name}

@@ -143,7 +143,8 @@ class DenseTrainingRequest:
                 pictures=results.parent / PICTURES / key,
                 watch=step,
             )
-            write_result(results, job, values | {"device": self.device.type}, time.perf_counter() - began)
+            known = {"classes": list(self._data(job).dataset.classes), "device": self.device.type}
+            write_result(results, job, values | known, time.perf_counter() - began)
             checkpoint.unlink(missing_ok=True)
             yield job
 

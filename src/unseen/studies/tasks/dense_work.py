@@ -53,7 +53,8 @@ def run_dense(
         task = PatchTask(here.opened, sides["train"], sides["test"], device)
         values, predictor = job.run(task)
         _keep_pictures(task, predictor, results.parent / PICTURES / job_key(job))
-        write_result(results, job, values | {"device": device.type}, time.perf_counter() - began)
+        known = {"classes": list(here.opened.dataset.classes), "device": device.type}
+        write_result(results, job, values | known, time.perf_counter() - began)
         yield job
 
 

@@ -5,13 +5,20 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from unseen.images.datasets.registry import DATASETS
+from unseen.images.dense.sets import get_dense_dataset
 from unseen.metrics.correlation import LEAST, Correlation, correlation
+from unseen.papers.dense_settings import DENSE_SETTINGS, TRAINED, is_headline
 from unseen.papers.transfer import FINETUNED, IMAGENET, LINEAR, task_setting
 from unseen.runs.score import Score
 from unseen.studies.tasks.analysis import is_dataset, scaled
 from unseen.studies.tasks.page_data import SHOTS, AgainstImagenet, ImagenetPoint
 
-SETTINGS = (LINEAR, FINETUNED, *(f"{shots}-shot" for shots in SHOTS))
+SETTINGS = (
+    LINEAR,
+    FINETUNED,
+    *(f"{shots}-shot" for shots in SHOTS),
+    *(setting for setting, (probe, _) in DENSE_SETTINGS.items() if probe in TRAINED and is_headline(setting)),
+)
 
 
 def against_imagenet(scores: Sequence[Score], titles: Mapping[str, str]) -> list[AgainstImagenet]:
@@ -23,6 +30,7 @@ def against_imagenet(scores: Sequence[Score], titles: Mapping[str, str]) -> list
         titles: data sets of the run by name; those that the registry lacks, as parts of a data set, come last.
     """
     shown = {name: dataset.title for name, dataset in DATASETS.items()}
+    shown |= {trained.domain: get_dense_dataset(trained.domain).title for trained in TRAINED.values()}
     shown |= {name: title for name, title in titles.items() if name not in shown}
     top1 = {(score.backbone, score.published): score for score in scores if score.domain == IMAGENET}
     points: dict[tuple[str, str], list[ImagenetPoint]] = {}

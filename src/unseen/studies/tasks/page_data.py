@@ -2,9 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from unseen.metrics.correlation import Correlation
 from unseen.runs.score import Score
+
+if TYPE_CHECKING:
+    from unseen.studies.tasks.dense_page import DenseTask
 
 SHOTS = (5, 20, 50)
 """Images of a class to learn from, by setting of the few-shot episodes."""
@@ -184,6 +188,7 @@ class TaskPage:
         averages: of the run's backbones and the published models, over the data sets that they share.
         ranks: setting → backbone → rank by the means of those averages, 1 the best.
         tuned: what fine-tuning tried and chose.
+        dense: data sets with boxes or maps.
         against_imagenet: by setting, then by data set.
         notices: sentences at the top.
         notes: what was left out, and why.
@@ -200,6 +205,7 @@ class TaskPage:
     correlations: Sequence[CorrelationTable]
     ranks: Mapping[str, Mapping[str, int]]
     tuned: Sequence[Tuned] = ()
+    dense: "Sequence[DenseTask]" = ()
     against_imagenet: Sequence[AgainstImagenet] = ()
     notices: Sequence[str] = ()
     notes: Sequence[str] = ()

@@ -1,8 +1,9 @@
 """The page of the task study: results of one run or several, beside the published numbers."""
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from unseen.errors import UserError
 from unseen.metrics.correlation import LEAST
@@ -23,10 +24,14 @@ from unseen.studies.tasks.analysis import averages, correlations, mean_errors, r
 from unseen.studies.tasks.comparisons import (
     Names,
     data_names,
+    is_dense,
+    own_name,
     page_datasets,
     task_comparison_notices,
     task_verdicts,
 )
+from unseen.studies.tasks.dense_page import dense_scores, dense_tasks
+from unseen.studies.tasks.dense_work import PICTURES
 from unseen.studies.tasks.imagenet import against_imagenet
 from unseen.studies.tasks.page_data import Average, Bins, CorrelationTable, Fit, Pair, TaskPage, Tuned
 from unseen.studies.tasks.tuned import arithmetic_text, tuned_of
@@ -43,7 +48,8 @@ def task_page(folder: Path, failures: Sequence[str] = ()) -> TaskPage:
     data, keys = read_record(folder)
     found = read_all(folder / RESULTS, keys)
     left = len(keys) - len(found)
-    page = page_of_results(replace(data, told=[*data.told, *unfinished(left, len(keys))]), found)
+    data = replace(data, told=[*data.told, *unfinished(left, len(keys))])
+    page = page_of_results(data, found, {result.key: folder / PICTURES / result.key for result in found})
     return replace(page, notices=[*page.notices, *(f"Failed: {line}." for line in failures)])
 
 
@@ -58,27 +64,32 @@ def page_of_runs(folders: Sequence[Path], runs: Sequence[tuple[str, RunData]]) -
     if not data.scores:
         raise UserError(f"{', '.join(map(str, folders))}: no results yet; finish the run")
     left = {(score.key, score.backbone) for score in data.scores}
-    found = []
+    found, pictures = [], {}
     for folder, (_, run), called in zip(folders, runs, names, strict=True):
         for key, name in dict.fromkeys((score.key, score.backbone) for score in run.scores):
             result = read_result(folder / RESULTS, key)
             if result and (key, called[name]) in left:
                 left.remove((key, called[name]))
                 found.append(replace(result, job=result.job | {"backbone": called[name]}))
-    return page_of_results(data, found)
+                pictures[key] = folder / PICTURES / key
+    return page_of_results(data, found, pictures)
 
 
-def page_of_results(data: RunData, found: Sequence[Result]) -> TaskPage:
+def page_of_results(
+    data: RunData, found: Sequence[Result], pictures: Mapping[str, Path] = MappingProxyType({})
+) -> TaskPage:
     """The page of results that are there.
 
     Args:
         data: of the run; its notice says what is not there.
+        pictures: key of a result → the folder of its pictures.
     """
     printed = [*published_task_scores(), *imagenet_top1()]
     data, found = _told_apart(data, found, {score.backbone for score in printed})
+    dense = dense_tasks(data, found, pictures)
     verdicts = task_verdicts(data, found)
     names = data_names(verdicts)
-    measured = task_scores(found, names)
+    measured = [*task_scores(found, names), *dense_scores(data, found)]
     own = [*measured, *mean_errors(measured)]
     own += [
         imagenet_score(backbone.name, backbone.imagenet_top1)
@@ -97,6 +108,8 @@ def page_of_results(data: RunData, found: Sequence[Result]) -> TaskPage:
         tables.append(CorrelationTable("Your backbones", *_correlated(own)))
     datasets = page_datasets(data, names)
     titles = {each.name: each.title for each in datasets}
+    for task in dense:
+        titles |= {task.name: task.title, own_name(task.name): own_name(task.title)}
     tuned = [tuned_of(result, at := _data_name(result, names), titles[at]) for result in finetuned]
     arithmetic = {"arithmetic of fine-tuning": arithmetic_text(tuned)} if tuned else {}
     return TaskPage(
@@ -104,6 +117,7 @@ def page_of_results(data: RunData, found: Sequence[Result]) -> TaskPage:
         protocol=", ".join(dict.fromkeys(map(_protocol_name, found))),
         backbones=[backbone.name for backbone in data.backbones],
         datasets=datasets,
+        dense=dense,
         scores=[*own, *beside],
         fits=[_fit(result, names) for result in found if result.job["job"] == ManyShotJob.__name__],
         averages=together,
@@ -150,12 +164,17 @@ def _correlated(scores: Sequence[Score]) -> tuple[list[Average], list[Pair]]:
 
 
 def task_scores(results: Iterable[Result], names: Names) -> list[Score]:
-    """The scores in results, under the names of their data; a damaged result is an error.
+    """The scores in results of classification, under the names of their data; a damaged result is an error.
 
     Args:
         names: of the data that results are of.
     """
-    return [replace(score, domain=_data_name(result, names)) for result in results for score in result_scores(result)]
+    return [
+        replace(score, domain=_data_name(result, names))
+        for result in results
+        if not is_dense(result)
+        for score in result_scores(result)
+    ]
 
 
 def _data_name(result: Result, names: Names) -> str:

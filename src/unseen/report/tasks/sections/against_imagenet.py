@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from unseen.metrics.correlation import Correlation
+from unseen.papers.dense_settings import DENSE_SETTINGS, dense_title
 from unseen.papers.transfer import FINETUNED, LINEAR
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series, Table
@@ -33,7 +34,7 @@ def _name(setting: str) -> str:
 
 
 def _title(setting: str) -> str:
-    return TITLES.get(setting, setting)
+    return dense_title(setting) if setting in DENSE_SETTINGS else TITLES.get(setting, setting)
 
 
 def _section(page: TaskPage, setting: str, parts: Sequence[AgainstImagenet]) -> Section:

@@ -1,6 +1,7 @@
 """Every setting against accuracy on ImageNet."""
 
 from unseen.metrics.correlation import LEAST_DRAWN
+from unseen.papers.dense_settings import is_headline
 from unseen.papers.transfer import IMAGENET
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
@@ -11,7 +12,8 @@ from unseen.studies.tasks.page_data import OTHER, Average, TaskPage
 
 def build(page: TaskPage) -> Section | None:
     """Every setting against accuracy on ImageNet, over the first table's models, on logit axes."""
-    if all(dataset.family == OTHER for dataset in page.datasets):
+    compared = any(probe.beside for task in page.dense for probe in task.probes)
+    if not compared and all(dataset.family == OTHER for dataset in page.datasets):
         return None  # correlations of the paper's models, on the paper's data sets: nothing of this run
     table = page.correlations[0]
     base = next((average for average in table.averages if average.setting == IMAGENET), None)
@@ -21,7 +23,7 @@ def build(page: TaskPage) -> Section | None:
     figures = [
         _scatter(page, base, average, f"{average.title} (r {minus(known[average.setting].pearson.value)})")
         for average in table.averages
-        if average.setting in known
+        if average.setting in known and is_headline(average.setting)
     ]
     strongest = max(known, key=lambda name: abs(known[name].pearson.value))
     title = next(average.title for average in table.averages if average.setting == strongest)
@@ -31,7 +33,7 @@ def build(page: TaskPage) -> Section | None:
         f"{minus(found.value)} ({minus(found.low)} to {minus(found.high)})."
     )
     note = (
-        "Each value is the mean of logits over data sets; accuracy on ImageNet is from the models' own papers. Of "
+        "Each value is the mean of logits over data sets; angles are taken as they are, with their sign turned. Of "
         "calibration errors less is better, so that a negative coefficient with accuracy is the good one. "
         f"Intervals are by Fisher's z, and of Pearson's, from {LEAST_DRAWN} models on, also over draws of models with "
         "replacement."

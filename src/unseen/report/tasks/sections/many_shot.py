@@ -43,7 +43,7 @@ def build(page: TaskPage) -> Section | None:
         "Scores are top-1, mean per-class accuracy or 11-point mean average precision, as is usual for each data set. "
         "Linear probe: logistic regression on features as they are; the ℓ2 constant is the best of 45 on validation "
         "data, and the fit that is scored is on training and validation data. Fine-tuned: the whole network, trained "
-        "with the best setting of a grid on validation data. The paper's appendix prints no such scores."
+        "with the best setting of a grid on validation data. Published scores are those of the paper's Table 1."
     )
     alone = () if any(score.shots is not None for score in page.scores) else page.notes
     sentences = [*fit_sentences(page), *alone]

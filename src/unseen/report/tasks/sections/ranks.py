@@ -3,6 +3,7 @@
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
 from unseen.report.tasks.section_parts import PUBLISHED, SELF_SUPERVISED
+from unseen.studies.tasks.analysis import spokes
 from unseen.studies.tasks.page_data import TaskPage
 
 LEAST_AXES = 3
@@ -12,9 +13,9 @@ LEAST_AXES = 3
 def build(page: TaskPage) -> Section | None:
     """A radar for the run's backbones and each published model, over the settings it has.
 
-    Settings that only one backbone has tell nothing of ranks, and calibration is not in the paper's figure.
+    Settings that only one backbone has tell nothing of ranks.
     """
-    compared = [average for average in page.averages if len(average.values) > 1 and average.higher_is_better]
+    compared = [average for average in spokes(page.averages) if len(average.values) > 1]
     names = dict.fromkeys([*page.backbones, *(name for average in compared for name in average.values)])
     figures = []
     for name in names:
@@ -35,7 +36,8 @@ def build(page: TaskPage) -> Section | None:
     note = (
         "Each spoke is a setting, with the best rank at the rim and the worst in the middle: a larger figure is better "
         "in more of them. As in the paper’s Fig. 7, ranks are by average accuracy, not by means of logits, here over "
-        "the data sets that all models of a setting have; calibration is not among the spokes."
+        "the data sets that all models of a setting have: with 20 images a class where episodes are few-shot, by AP50, "
+        "mean angle and mIoU for dense tasks; calibration is not among the spokes."
     )
     return Section("ranks", "Ranks", figures=figures, note=note)
 

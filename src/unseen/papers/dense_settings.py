@@ -1,0 +1,115 @@
+"""The settings of dense tasks: what was trained on boxes or maps, and by which metric it is scored.
+
+Ericsson et al. 2021 train detectors and heads for maps (Tables 4 and 5); probes on patch features are ours and have no
+published numbers.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from unseen.metrics.catalogue import METRICS
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One of the paper's dense settings.
+
+    Attributes:
+        printed: what it is called in `published("ericsson-2021")`.
+        protocol: what it is called among our protocols.
+        domain: the data set.
+        caution: what a reader must know of the printed numbers.
+    """
+
+    printed: str
+    protocol: str
+    domain: str
+    caution: str = ""
+
+
+_AP = "AP is the paper's here: the mean of 11-point VOC AP over IoU 0.50, 0.55 … 0.95, not COCO's."
+TRAINED: Mapping[str, Trained] = {
+    "detector-frozen": Trained(
+        "detection-frozen", "ericsson-2021-detection-frozen", "voc-detection", _AP
+    ),
+    "detector-finetuned": Trained(
+        "detection-finetune", "ericsson-2021-detection-finetuned", "voc-detection", _AP
+    ),
+    "psp": Trained("normals", "ericsson-2021-normals", "nyuv2-normals"),
+    "upernet": Trained(
+        "segmentation", "ericsson-2021-segmentation", "ade20k",
+        "Read the published column with caution: the authors' public code does not load checkpoints of the usual "
+        "ResNet-50, so that it did not give these numbers as it stands, and its own ResNet-50 with UPerNet reports "
+        "40.4% mIoU and 79.8% of pixels where the paper's supervised model has 25.6% and 61.8%. A correct training "
+        "is expected well above them.",
+    ),
+}  # fmt: skip
+"""By probe, in the paper's order."""
+PATCH_PROBES = ("patch-linear", "patch-context")
+PRINTED_METRICS = {"AP": "ap", "AP50": "ap50", "AP75": "ap75", "mean": "angle-mean", "median": "angle-median"}
+"""What the paper's tables call a metric, where we call it otherwise."""
+HEADLINES = ("ap50", "within-11.25", "miou", "delta1")
+"""The metric of each kind of labels that is correlated: the paper's Fig. 1 has the first three."""
+RANKED = ("ap50", "angle-mean", "miou", "delta1")
+"""The one that models are ranked by: the paper's Fig. 7 has the first three."""
+PROBE_TITLES = {
+    "detector-frozen": "Detection, frozen",
+    "detector-finetuned": "Detection, fine-tuned",
+    "psp": "Surface normals",
+    "upernet": "Segmentation",
+    "patch-linear": "Linear on patches",
+    "patch-context": "In-context on patches",
+}
+METRIC_TITLES = {
+    "ap": "AP",
+    "ap50": "AP50",
+    "ap75": "AP75",
+    "coco-ap": "COCO AP",
+    "coco-ap50": "COCO AP50",
+    "coco-ap75": "COCO AP75",
+    "angle-mean": "mean angle",
+    "angle-median": "median angle",
+    "within-11.25": "within 11.25°",
+    "within-22.5": "within 22.5°",
+    "within-30": "within 30°",
+    "miou": "mIoU",
+    "pixel-accuracy": "pixel accuracy",
+    "depth-rmse": "RMSE",
+    "delta1": "δ₁",
+}
+DENSE_SETTINGS: Mapping[str, tuple[str, str]] = {
+    f"{probe}-{metric}": (probe, metric) for probe in PROBE_TITLES for metric in METRIC_TITLES
+}
+"""Setting → probe and metric; scores of different metrics are never averaged."""
+UNITS = {"share": "%", "degrees": "°", "metres": "m"}
+
+
+def dense_title(setting: str) -> str:
+    """What a dense setting is called on a page."""
+    probe, metric = DENSE_SETTINGS[setting]
+    return f"{PROBE_TITLES[probe]}: {METRIC_TITLES[metric]}"
+
+
+def is_headline(setting: str) -> bool:
+    """Whether a setting is correlated and drawn: of the dense ones those of the metrics that count most."""
+    return setting not in DENSE_SETTINGS or DENSE_SETTINGS[setting][1] in HEADLINES
+
+
+def is_ranked(setting: str) -> bool:
+    """Whether a dense setting is a spoke of a radar of ranks, as of the paper's Fig. 7."""
+    return DENSE_SETTINGS[setting][1] in RANKED
+
+
+def column_title(metric: str) -> str:
+    """A metric with its unit, as in the heading of a column."""
+    return f"{METRIC_TITLES[metric]} ({UNITS[METRICS[metric].unit]})"
+
+
+def column_text(metric: str, value: float) -> str:
+    """A value under such a heading: shares in percent."""
+    return f"{100 * value:.2f}" if METRICS[metric].unit == "share" else f"{value:.2f}"
+
+
+def text_with_unit(metric: str, value: float) -> str:
+    """A value with its unit."""
+    return f"{column_text(metric, value)}{' ' if METRICS[metric].unit == 'metres' else ''}{UNITS[METRICS[metric].unit]}"

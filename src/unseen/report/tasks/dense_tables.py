@@ -1,0 +1,99 @@
+"""Tables of dense tasks: one for each data set and probe, with the published models where they compare."""
+
+import re
+from collections.abc import Iterator
+
+from unseen.metrics.catalogue import METRICS
+from unseen.papers.dense_settings import METRIC_TITLES, PROBE_TITLES, TRAINED, column_text, column_title
+from unseen.papers.transfer import SOURCE
+from unseen.report.core.model import Cell, Column, Row, Table
+from unseen.report.tasks.tables import backbone_row, best_two
+from unseen.runs.score import Score
+from unseen.studies.tasks.dense_page import DenseProbe, DenseTask
+from unseen.studies.tasks.page_data import TaskPage
+
+WHAT = {
+    "detector-frozen": "Faster R-CNN with a feature pyramid; of the backbone its last stage trains",
+    "detector-finetuned": "Faster R-CNN with a feature pyramid; the whole backbone trains but its batch norms",
+    "psp": "a pyramid pooling head on the frozen backbone",
+    "upernet": "UPerNet; the whole backbone trains",
+    "patch-linear": "batch norm and a linear layer on frozen patch features",
+    "patch-context": "nearest training patches by their frozen features, without training",
+}
+assert WHAT.keys() == PROBE_TITLES.keys()
+
+
+def slug(text: str) -> str:
+    """Small letters and hyphens, for addresses and files."""
+    return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-") or "data"
+
+
+def dense_tables(page: TaskPage) -> list[Table]:
+    """The tables of all dense tasks of a page."""
+    return [probe_table(page, task, probe) for task in page.dense for probe in task.probes]
+
+
+def probe_table(page: TaskPage, task: DenseTask, probe: DenseProbe) -> Table:
+    """The backbones of the run, and the paper's 14 models where they compare; every column has its unit."""
+    own = {result.backbone: {score.metric: score for score in result.scores} for result in probe.results}
+    printed: dict[str, dict[str, Score]] = {}
+    for score in page.scores if probe.beside else ():
+        if score.source == SOURCE and (score.probe, score.domain) == (probe.probe, task.name):
+            printed.setdefault(score.backbone, {})[score.metric] = score
+    metrics = list(dict.fromkeys(metric for of in own.values() for metric in of))
+    marks: dict[tuple[str, str, bool], str] = {}
+    for metric in metrics:
+        found = {(name, published): of[metric].value for name, of, published in _rows(own, printed) if metric in of}
+        keys = {f"{place}": key for place, key in enumerate(found)}
+        values = {place: found[key] for place, key in keys.items()}
+        for place, mark in best_two(values, higher_is_better=METRICS[metric].higher_is_better).items():
+            marks[(metric, *keys[place])] = mark
+    rows = [
+        backbone_row(
+            name, [_cell(of.get(metric), marks.get((metric, name, published), "")) for metric in metrics],
+            published=published,
+        )
+        for name, of, published in _rows(own, printed)
+    ]  # fmt: skip
+    columns = [Column(column_title(metric), names=(metric,)) for metric in metrics]
+    caution = [TRAINED[probe.probe].caution] if probe.beside else []
+    return Table(
+        f"{slug(task.name)}-{slug(probe.protocol)}", [Column(number=False, names=("backbone",)), *columns], rows,
+        " ".join([f"{task.title}, {probe.title}.", *probe.said]), head=True,
+        note=" ".join(filter(None, [f"{probe.protocol}: {WHAT[probe.probe]}.", *caution])),
+    )  # fmt: skip
+
+
+def _rows(
+    own: dict[str, dict[str, Score]], printed: dict[str, dict[str, Score]]
+) -> Iterator[tuple[str, dict[str, Score], bool]]:
+    yield from ((name, of, False) for name, of in own.items())
+    yield from ((name, of, True) for name, of in printed.items())
+
+
+def _cell(score: Score | None, mark: str) -> Cell:
+    return Cell() if score is None else Cell(column_text(score.metric, score.value), (score.value,), style=mark)
+
+
+def class_table(task: DenseTask, probe: DenseProbe) -> Table:
+    """Every class, in the data set's order, in percent."""
+    names = [result.backbone for result in probe.results]
+    rows = [
+        Row([Cell(name), *(_share(result.by_class[place]) for result in probe.results)])
+        for place, name in enumerate(task.classes)
+    ]
+    return Table(
+        f"{slug(task.name)}-{slug(probe.protocol)}-classes",
+        [Column("class", number=False), *(Column(name) for name in names)], rows,
+        f"{probe.title}: {class_metric(task)} of each class, percent", sortable=True, head=True,
+        folded=f"{probe.title}: all {len(rows)} classes",
+    )  # fmt: skip
+
+
+def class_metric(task: DenseTask) -> str:
+    """What classes are scored by."""
+    return METRIC_TITLES["ap"] if task.kind == "boxes" else "IoU"
+
+
+def _share(value: float | None) -> Cell:
+    return Cell() if value is None else Cell(column_text("miou", value), (value,))

@@ -1,0 +1,159 @@
+"""Dense tasks: a section for each data set with boxes or maps, with tables, classes and pictures."""
+
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from itertools import zip_longest
+from pathlib import Path
+
+import numpy as np
+
+from unseen.papers.dense_settings import PATCH_PROBES
+from unseen.report.core.discover import PageSection
+from unseen.report.core.model import Figure, Gallery, Picture, Section, Series
+from unseen.report.tasks.dense_tables import class_metric, class_table, probe_table, slug
+from unseen.report.tasks.section_parts import BEST
+from unseen.studies.tasks.dense_page import DenseProbe, DenseResult, DenseTask
+from unseen.studies.tasks.page_data import TaskPage
+
+MOST_BYTES = 3_000_000
+"""Of all pictures of a page together."""
+LARGE = 30_000
+"""Bytes of a picture from which on it is made a JPEG."""
+QUALITY = 85
+MOST_BARS = 40
+"""Classes that a figure shows; of more, the best and the worst."""
+SHOWN_BEST = 3
+"""Pictures of a probe on patches: as many of the best test images, then as many of the worst."""
+NAMED = 3
+"""Classes that a sentence names."""
+PANELS = {
+    "classes": "the true class of each pixel, and the predicted one; white pixels have none",
+    "normals": "the true direction of each surface as a colour, and the predicted one",
+    "depth": "the true depth, darker where farther, and the predicted one",
+    "boxes": "the true boxes, and those predicted with some confidence, a colour for each class",
+}
+
+
+def build(page: TaskPage) -> Iterator[Section]:
+    """A section for each data set."""
+    kept = _kept_pictures(page)
+    for task in page.dense:
+        tables = [probe_table(page, task, probe) for probe in task.probes]
+        with_classes = [probe for probe in task.probes if any(_some(result) for result in probe.results)]
+        shown = [gallery for probe in task.probes for gallery in _galleries(probe, kept)]
+        panels = f" Pictures have three panels: the image, {PANELS[task.kind]}." if shown else ""
+        yield Section(
+            f"dense-{slug(task.name)}",
+            f"{task.title[:1].upper()}{task.title[1:]}",
+            [sentence for probe in with_classes for sentence in _words(task, probe)],
+            [_bars(task, probe) for probe in with_classes],
+            f"{BEST}{panels}",
+            [*tables, *(class_table(task, probe) for probe in with_classes)],
+            galleries=shown,
+        )
+
+
+def _some(result: DenseResult) -> bool:
+    return any(value is not None for value in result.by_class)
+
+
+def _words(task: DenseTask, probe: DenseProbe) -> Iterator[str]:
+    """Where each backbone is best and worst."""
+    for result in probe.results:
+        found = sorted(
+            ((value, name) for value, name in zip(result.by_class, task.classes, strict=True) if value is not None),
+            reverse=True,
+        )
+        if len(found) > 2 * NAMED:
+            best, worst = (
+                ", ".join(f"{name} ({100 * value:.1f}%)" for value, name in part)
+                for part in (found[:NAMED], found[: -NAMED - 1 : -1])
+            )
+            yield f"{result.backbone}, {probe.title}: best at {best}; worst at {worst}."
+
+
+def _bars(task: DenseTask, probe: DenseProbe) -> Figure:
+    """Every class, those first that are predicted best on average over backbones."""
+    results = [result for result in probe.results if _some(result)]
+    table = np.array([[np.nan if v is None else v for v in result.by_class] for result in results], dtype=float)
+    known = np.flatnonzero(np.isfinite(table).any(axis=0))
+    order = known[np.argsort(-np.nanmean(table[:, known], axis=0), kind="stable")]
+    caption = ""
+    if len(order) > MOST_BARS:
+        half = MOST_BARS // 2
+        caption = f"The {half} best and the {half} worst of {len(order)} classes"
+        order = np.concatenate([order[:half], order[-half:]])
+    metric = class_metric(task)
+    series = [
+        Series(
+            result.backbone, [float(place) for place in range(len(order))],
+            [None if np.isnan(row[at]) else 100 * float(row[at]) for at in order], mode="bars", strong=True,
+            backbone=result.backbone,
+            hover=[f"{result.backbone}, {task.classes[at]}: {100 * row[at]:.1f}%" for at in order],
+        )
+        for result, row in zip(results, table, strict=True)
+    ]  # fmt: skip
+    ticks = tuple((float(place), task.classes[at]) for place, at in enumerate(order))
+    return Figure(f"{probe.title}, by class", "", f"{metric} (%)", series, ticks, caption=caption)
+
+
+def _galleries(probe: DenseProbe, kept: dict[Path, Picture]) -> Iterator[Gallery]:
+    for result in probe.results:
+        pictures = [kept[path] for path in result.pictures if path in kept]
+        if pictures:
+            left = len(result.pictures) - len(pictures)
+            more = f"; {left} more in {result.pictures[0].parent}" if left else ""
+            yield Gallery(f"{probe.title}, {result.backbone}: image, truth, prediction{more}", pictures, wide=True)
+
+
+def _kept_pictures(page: TaskPage) -> dict[Path, Picture]:
+    """As many pictures as a page may have: the first of every result, then the second of every result, and so on."""
+    results = [(probe, result) for task in page.dense for probe in task.probes for result in probe.results]
+    told = [_captions(probe, result.pictures) for probe, result in results]
+    kept: dict[Path, Picture] = {}
+    size = 0
+    for turn in zip_longest(*(_ends_first(each) for each in told)):
+        for path, caption in filter(None, turn):
+            picture = _picture(path, caption)
+            if picture is None or size + len(picture.content) > MOST_BYTES:
+                continue
+            kept[path] = picture
+            size += len(picture.content)
+    return kept
+
+
+def _ends_first(items: Sequence[tuple[Path, str]]) -> list[tuple[Path, str]]:
+    """The best, the worst, the second best, and so on, so that what is left out are those between."""
+    order = [place for pair in zip_longest(range(len(items)), reversed(range(len(items)))) for place in pair]
+    return [items[place] for place in dict.fromkeys(order)]
+
+
+def _captions(probe: DenseProbe, pictures: Sequence[Path]) -> list[tuple[Path, str]]:
+    """What each picture is of: for probes on patches the best test images, then the worst, the worst last."""
+    if probe.probe not in PATCH_PROBES:
+        return [(path, f"test image {place}") for place, path in enumerate(pictures, 1)]
+    best, worst = pictures[:SHOWN_BEST], pictures[SHOWN_BEST:]
+    return [
+        *((path, f"best test image {place}") for place, path in enumerate(best, 1)),
+        *((path, f"worst test image {place}") for path, place in zip(worst, range(len(worst), 0, -1), strict=True)),
+    ]
+
+
+def _picture(path: Path, caption: str) -> Picture | None:
+    """A file as it is, or as a JPEG where that saves much; None for a damaged one."""
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        content = path.read_bytes()
+        with Image.open(BytesIO(content)) as image:
+            if len(content) <= LARGE:
+                image.verify()
+                return Picture(content, [caption])
+            smaller = BytesIO()
+            image.convert("RGB").save(smaller, format="JPEG", quality=QUALITY)
+            return Picture(smaller.getvalue(), [caption], "jpeg")
+    except (OSError, UnidentifiedImageError, SyntaxError, ValueError):
+        return None
+
+
+SECTION = PageSection("tasks", 25, build)

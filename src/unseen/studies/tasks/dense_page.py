@@ -1,0 +1,156 @@
+"""What a page of the task study has of dense tasks: scores by data set and probe, by class, and pictures."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from unseen.errors import UserError
+from unseen.images.dense.labels import Kind
+from unseen.images.dense.sets import dense_datasets
+from unseen.papers.comparability import Comparability, ScoredData, compare, published_maps
+from unseen.papers.dense_settings import PATCH_PROBES, PROBE_TITLES, TRAINED
+from unseen.runs.comparability_words import ERICSSON, verdict_sentences
+from unseen.runs.data import RunData
+from unseen.runs.results import Result
+from unseen.runs.score import Score
+from unseen.runs.scores import result_scores
+from unseen.studies.tasks.comparisons import is_dense, own_name
+
+
+@dataclass(frozen=True)
+class DenseResult:
+    """A backbone on a data set with boxes or maps.
+
+    Attributes:
+        scores: the one that counts most first.
+        by_class: IoU or AP of each class, None for classes that no test image has; empty where there are no classes.
+        pictures: files of three panels each: image, truth, prediction.
+    """
+
+    backbone: str
+    scores: Sequence[Score]
+    by_class: Sequence[float | None]
+    pictures: Sequence[Path]
+
+
+@dataclass(frozen=True)
+class DenseProbe:
+    """What was measured on a data set in one way.
+
+    Attributes:
+        beside: whether published scores stand beside those of a backbone.
+        said: why they do not, or what differs.
+    """
+
+    probe: str
+    protocol: str
+    results: Sequence[DenseResult]
+    beside: bool
+    said: Sequence[str]
+
+    @property
+    def title(self) -> str:
+        return PROBE_TITLES[self.probe]
+
+
+@dataclass(frozen=True)
+class DenseTask:
+    """A data set with boxes or maps; `classes` are names, in the order of `DenseResult.by_class`."""
+
+    name: str
+    title: str
+    kind: Kind
+    classes: Sequence[str]
+    probes: Sequence[DenseProbe]
+
+
+def dense_scores(data: RunData, results: Sequence[Result]) -> list[Score]:
+    """The scores of dense results, under the names of their data: what published ones do not compare with is the
+    user's own.
+    """
+    found = []
+    for result in filter(is_dense, results):
+        verdict = _verdict(data, result)
+        other = verdict is not None and not verdict.allowed
+        found += [replace(score, domain=own_name(score.domain)) if other else score for score in result_scores(result)]
+    return found
+
+
+def dense_tasks(data: RunData, results: Sequence[Result], pictures: Mapping[str, Path]) -> list[DenseTask]:
+    """By data set, then by probe and protocol, then by backbone.
+
+    Args:
+        pictures: key of a result → the folder of its pictures.
+    """
+    titles = {domain.name: domain.title for domain in data.domains}
+    groups: dict[str, dict[tuple[str, str], list[Result]]] = {}
+    for result in filter(is_dense, results):
+        first = next(result_scores(result))
+        groups.setdefault(first.domain, {}).setdefault((first.probe, first.protocol), []).append(result)
+    return [
+        DenseTask(
+            name,
+            titles.get(name, name),
+            (some := next(iter(probes.values()))[0]).job["kind"],
+            _classes(some),
+            [_probe(data, *key, found, titles, pictures) for key, found in probes.items()],
+        )
+        for name, probes in groups.items()
+    ]
+
+
+def _probe(
+    data: RunData,
+    probe: str,
+    protocol: str,
+    results: Sequence[Result],
+    titles: Mapping[str, str],
+    pictures: Mapping[str, Path],
+) -> DenseProbe:
+    verdicts = {
+        (str(result.job["backbone"]), str(result.job["domain"])): verdict
+        for result in results
+        if (verdict := _verdict(data, result)) is not None
+    }
+    if probe in PATCH_PROBES:
+        said = ["No published numbers: the paper probes no patches."]
+    elif not verdicts:
+        said = ["No published numbers: the data set is not the paper's."]
+    else:
+        said = verdict_sentences(verdicts, titles, ERICSSON)
+    beside = any(verdict.allowed for verdict in verdicts.values())
+    return DenseProbe(probe, protocol, [_result(result, pictures) for result in results], beside, said)
+
+
+def _result(result: Result, pictures: Mapping[str, Path]) -> DenseResult:
+    folder = pictures.get(result.key)
+    files = sorted(folder.glob("*.png"), key=lambda path: (len(path.stem), path.stem)) if folder else []
+    by_class = result.values.get("by_class", [])
+    known = len(_classes(result))
+    if not isinstance(by_class, list) or (by_class and known and len(by_class) != known):
+        raise UserError(f"the result {result.key}.json is damaged; delete the file and run again")
+    return DenseResult(str(result.job["backbone"]), list(result_scores(result)), by_class, files)
+
+
+def _classes(result: Result) -> list[str]:
+    """Names of the classes: those of the result, or of the data set of that name, or numbers."""
+    known = dense_datasets().get(str(result.job["domain"]))
+    count = len(result.values.get("by_class", []))
+    names = result.values.get("classes") or (known.classes if known else ())
+    return list(names) if len(names) == count else [f"class {number}" for number in range(count)]
+
+
+def _verdict(data: RunData, result: Result) -> Comparability | None:
+    """Whether a training is of what the paper trained on; None where it has no such numbers."""
+    score = next(result_scores(result))
+    trained = TRAINED.get(score.probe)
+    if trained is None or trained.domain != score.domain:
+        return None
+    scored: ScoredData | None = next(
+        (each for each in data.scored if (each.backbone, each.domain) == (score.backbone, score.domain)), None
+    )
+    facts = dense_datasets()[trained.domain]
+    # A record has one protocol of a data set, of which there may be several.
+    return compare(
+        replace(scored, protocol=score.protocol) if scored else None, published_maps(trained.protocol, facts)
+    )
