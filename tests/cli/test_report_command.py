@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from axis_folders import finetune_job, write_task_run
+from axis_folders import finetune_job, found_by_search, write_task_run
 from run_folders import write_concept_run
 
 from unseen.probes.finetuning.grid import finetune_grid
@@ -57,7 +57,7 @@ def test_several_task_runs_make_one_task_page(unseen: Unseen, two: tuple[Path, P
     page = tmp_path / "page.html"
     answer = unseen("report", *two, "--out", page, "--table", tmp_path / "table.csv")
     assert answer.code == 0
-    assert re.findall(r'<section id="([^"]+)"', page.read_text())[:3] == ["many-shot", "few-shot", "calibration"]
+    assert re.findall(r'<section id="([^"]+)"', page.read_text())[:3] == ["many-shot", "fine-tuning", "few-shot"]
     table = pd.read_csv(tmp_path / "table.csv")
     cells = {(r.backbone, r.dataset): r.value for r in table[table["setting"] == "linear"].itertuples()}
     expected = {("a", "cifar10"): 0.8123, ("a", "dtd"): 0.8103, ("b", "cifar10"): 0.8223}
@@ -90,7 +90,8 @@ def test_fine_tuning_alone_is_reported_too(unseen: Unseen, tmp_path: Path) -> No
     job = finetune_job("a", "dtd", finetune_grid())
     data = RunData("tuned", (), [Domain("dtd", "DTD")], [Backbone("a", "yours")], "a", study="tasks")
     write_run(tmp_path, data, [job_key(job)])
-    list(run_here([job], tmp_path / "results", lambda _: {"top1": 0.5512, "ece": 0.0333, "scaled_ece": 0.0111}))
+    values = {"top1": 0.5512, "ece": 0.0333, "scaled_ece": 0.0111} | found_by_search(job)
+    list(run_here([job], tmp_path / "results", lambda _: values))
     answer = unseen("report", tmp_path, "--out", tmp_path / "page.html")
     assert answer.code == 0
     assert all(number in answer.out for number in ("55.12", "3.33", "1.11"))

@@ -56,7 +56,7 @@ def write_task_run(
             return {"top1": score(*of, f"{job.shots}-shot"), "interval": 0.01}
         if isinstance(job, FinetuneTaskJob):
             errors = {"ece": score(*of, "finetuned-ece"), "scaled_ece": score(*of, "finetuned-scaled-ece")}
-            return {"top1": score(*of, "finetuned")} | errors
+            return {"top1": score(*of, "finetuned")} | found_by_search(job) | errors
         fit = {"penalty": 1.0, "edge": None, "converged": [True], "refit_converged": True, "temperatures": [1.0]}
         return fit | {"top1": score(*of, "linear"), "ece": score(*of, "ece"), "scaled_ece": score(*of, "scaled-ece")}
 
@@ -70,6 +70,12 @@ def write_task_run(
     write_run(folder, data, keys)
     list(run_here(jobs, folder / RESULTS, work))
     return folder
+
+
+def found_by_search(job: FinetuneTaskJob) -> dict[str, Any]:
+    """What a result of fine-tuning says of its search, beside the scores."""
+    search = {"validation": [0.5] * job.protocol.trials, "chosen": 0, "edges": []}
+    return search | {"trial_seconds": 1.0, "device": "cpu"}
 
 
 def finetune_job(backbone: str, dataset: str, grid: FinetuneGrid) -> FinetuneTaskJob:

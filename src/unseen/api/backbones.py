@@ -16,19 +16,24 @@ def names_of(backbones: "Backbone | str | Sequence[Backbone | str]") -> list[str
 
 
 def loaded_backbones(
-    backbones: "Backbone | str | Sequence[Backbone | str]", device: str, *, published: bool = True
+    backbones: "Backbone | str | Sequence[Backbone | str]",
+    device: str,
+    *,
+    published: bool = True,
+    patches: bool = False,
 ) -> "list[Backbone]":
     """Backbones on a device, called as commands call them; two of one name, or one given twice, are an error.
 
     Args:
         published: whether images are preprocessed as in ImageNet-CoG, and not as the backbone's authors do.
+        patches: whether those that are given by their ids give the features of patches.
     """
     from unseen.backbones.load import default_label, load_backbone
     from unseen.studies.concepts.study import as_published
 
     found: list[Backbone] = []
     for each in _each(backbones):
-        loaded = load_backbone(each, device=device) if isinstance(each, str) else each
+        loaded = load_backbone(each, device=device, patches=patches) if isinstance(each, str) else each
         loaded.module.to(device)
         loaded = as_published(loaded) if published else loaded
         named = replace(loaded, name=loaded.name or default_label(loaded.spec.id))

@@ -33,8 +33,11 @@ def tasks(
     imagenet_top1: float | Sequence[float] | None = None,
     finetune: bool = False,
     trials: int = 40,
-    steps: int = 5000,
+    steps: int | None = None,
     seed: int = 0,
+    dense: bool = False,
+    probes: Sequence[str] = (),
+    scale: float = 1.0,
     device: str | None = None,
     precision: "Precision | None" = None,
     batch: int = 128,
@@ -64,9 +67,15 @@ def tasks(
         imagenet_top1: accuracy on ImageNet in percent, one for each backbone, to correlate with.
         finetune: train the whole backbone on each data set, instead of probing its features: the best of some settings
             on validation images is trained again and scored on test images.
-        trials, steps: in fine-tuning, how many of the protocol's 40 settings are tried, and the steps of each training.
+        trials, steps: in fine-tuning, how many of the protocol's 40 settings are tried, and the steps of each training;
+            by default the protocol's.
         seed: in fine-tuning, of the new layer, the order of images and their augmentation; it takes the place of an
             earlier seed.
+        dense: tasks with maps (segmentation, surface normals, depth) by probes on the features of patches; with
+            `finetune`, detection too, by training detectors and heads for maps. `datasets` may then be folders of your
+            own, and backbones that are given loaded need `patches=True`, but for fine-tuning.
+        probes: of dense tasks, "patch-linear" and "patch-context"; by default both.
+        scale: in dense fine-tuning, of the sides of images, for a quick look.
         device, precision, batch, on_error, fast, exif: how features are extracted, as in `unseen.extract`.
         ignore_disk: start although the disk has too little space for the features.
         workers: processes that decode images and run probes. Scripts that ask for several need the usual
@@ -85,13 +94,23 @@ def tasks(
     from unseen.studies.study import plan_study, run_study
 
     asked = [datasets] if isinstance(datasets, str) else datasets or ()
-    named = {get_dataset(name).name for name in asked}
+    named = set() if dense else {get_dataset(name).name for name in asked}
     names = [name for name in DATASETS if name in named]
     percents = [imagenet_top1] if isinstance(imagenet_top1, int | float) else imagenet_top1 or ()
-    if finetune:
+    if dense:
+        if features is not None or limit is not None or percents:
+            raise UserError("dense tasks take images of whole data sets: leave out features, limit and imagenet_top1")
+        place = None if images is None else Path(images)
+        settings = extraction_settings(device, precision, batch, workers, on_error, fast, exif)
+        request = (
+            _dense_training(asked, place, backbone, device, steps, scale, seed)
+            if finetune
+            else _dense_probing(asked, place, backbone, settings, probes)
+        )
+    elif finetune:
         if features is not None or limit is not None or percents:
             raise UserError("fine-tuning is of whole data sets: leave out features, limit and imagenet_top1")
-        request = _finetuning(names, images, backbone, device, trials, steps, seed)
+        request = _finetuning(names, images, backbone, device, trials, 5000 if steps is None else steps, seed)
     else:
         settings = extraction_settings(device, precision, batch, workers, on_error, fast, exif)
         request = _probing(names, images, features, limit, backbone, settings, protocol, percents)
@@ -101,6 +120,38 @@ def tasks(
     with bars(show=progress) as watch:
         run_study(request, folder, workers=workers, watch=watch, ignore_disk=ignore_disk)
     return Run(folder)
+
+
+def _dense_probing(
+    names: Sequence[str],
+    images: Path | None,
+    backbones: "Backbones",
+    settings: "Settings",
+    probes: Sequence[str],
+) -> "Request[Any]":
+    from unseen.studies.tasks.dense_request import dense_probing
+
+    if not names_of(backbones):
+        raise UserError("say which backbone")
+    loaded = loaded_backbones(backbones, settings.device, published=False, patches=True)
+    return dense_probing(names, images, loaded, settings, probes)
+
+
+def _dense_training(
+    names: Sequence[str],
+    images: Path | None,
+    backbones: "Backbones",
+    device: str | None,
+    steps: int | None,
+    scale: float,
+    seed: int,
+) -> "Request[Any]":
+    from unseen.studies.tasks.dense_request import dense_training
+
+    if not names_of(backbones):
+        raise UserError("say which backbone")
+    loaded = loaded_backbones(backbones, "cpu", published=False)
+    return dense_training(names, images, loaded, device, steps=steps, scale=scale, seed=seed)
 
 
 def _finetuning(

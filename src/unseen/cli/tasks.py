@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 FINETUNING, DENSE = "With --finetune", "With --dense"
 PROTOCOLS = ("ericsson-2021", "ericsson-2021-exact")
+STEPS = 5000
+"""Of each training, without --dense."""
 BOTH = (
     "out", "backbone", "images", "datasets", "checkpoint", "pool", "layer", "size", "weights", "name", "normalize",
     "device", "workers", "only_plan",
@@ -160,7 +162,9 @@ def tasks(
     if finetune:
         if not backbone or not names:
             raise UserError("--finetune needs --backbone and --datasets: say what to train, and on which data sets")
-        trainings = _finetuning(names, images, backbone, loading, extraction.device, trials, steps or 5000, seed)
+        trainings = _finetuning(
+            names, images, backbone, loading, extraction.device, trials, STEPS if steps is None else steps, seed
+        )
         return dry_run(trainings, out, count) if only_plan else carry_out(trainings, out, count)
     chosen, percents = choose("--protocol", protocol, PROTOCOLS), imagenet_top1 or []
     request = _probing(names, images, features, limit, backbone or [], loading, extraction, count, chosen, percents)

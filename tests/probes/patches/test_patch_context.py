@@ -24,9 +24,10 @@ def test_equal_to_a_plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
         expected.append((weights[:, None] * shares).sum(0) / weights.sum())
     memory = Memory.of(X, Y, protocol)
     assert torch.allclose(look_up(memory, queries, protocol), torch.stack(expected), atol=1e-5)
-    # In blocks of queries, too.
-    monkeypatch.setattr(context, "BLOCK_BYTES", 4 * 100 * 3)
-    assert torch.allclose(look_up(memory, queries, protocol), torch.stack(expected), atol=1e-5)
+    # In blocks of queries and keys, and by groups of keys, too.
+    for name, value in (("BLOCK_BYTES", 4 * 100 * 3), ("GROUP", 4), ("MOST_KEYS", 50), ("GROUP", 7)):
+        monkeypatch.setattr(context, name, value)
+        assert torch.allclose(look_up(memory, queries, protocol), torch.stack(expected), atol=1e-5)
 
 
 def test_a_larger_memory_than_allowed_is_a_fixed_draw() -> None:

@@ -11,8 +11,10 @@ from torch import Tensor
 
 from unseen.errors import UserError
 
-BLOCK_BYTES = 1 << 28
-"""Of similarities at a time."""
+BLOCK_BYTES, MOST_KEYS = 1 << 29, 1 << 21
+"""Of similarities at a time, and keys that they are to."""
+GROUP = 256
+"""Keys whose greatest similarity is looked for first."""
 
 
 @dataclass(frozen=True)
@@ -60,22 +62,37 @@ def look_up(memory: Memory, X: Tensor, protocol: ContextProtocol = PATCH_CONTEXT
     """
     queries = torch.nn.functional.normalize(X.float(), dim=1).to(memory.keys.dtype)
     k = min(protocol.neighbours, len(memory.keys))
-    width = max(k, min(len(memory.keys), 1 << 18))
-    height = max(1, BLOCK_BYTES // (4 * width))
+    width = min(len(memory.keys), MOST_KEYS)
+    height = max(1, BLOCK_BYTES // (queries.element_size() * width))
     found = []
     for part in torch.split(queries, height):
-        best, place = None, None
-        for start in range(0, len(memory.keys), width):
-            keys = memory.keys[start : start + width]
-            similar, near = (part @ keys.T).float().topk(min(k, len(keys)), dim=1)
-            near = near + start
-            if best is not None and place is not None:
-                similar, near = torch.cat((best, similar), dim=1), torch.cat((place, near), dim=1)
-                similar, chosen = similar.topk(k, dim=1)
-                near = near.gather(1, chosen)
-            best, place = similar, near
-        assert best is not None
-        assert place is not None
-        weights = torch.softmax(best / protocol.temperature, dim=1)
+        best, place = _nearest(part, memory.keys[:width], k)
+        for start in range(width, len(memory.keys), width):
+            more, near = _nearest(part, memory.keys[start : start + width], k)
+            best, chosen = torch.cat((best, more), dim=1).topk(k, dim=1)
+            place = torch.cat((place, near + start), dim=1).gather(1, chosen)
+        weights = torch.softmax(best.float() / protocol.temperature, dim=1)
         found.append(torch.einsum("nk,nkc->nc", weights, memory.shares[place].float()))
     return torch.cat(found)
+
+
+def _nearest(queries: Tensor, keys: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """(n, k) greatest products of queries with keys, or as many as there are keys, and which keys these are.
+
+    The k greatest of a row are in the k groups of keys with the greatest maxima: these are looked for in one cheap pass
+    over the products, and sorting goes over k groups instead of all keys.
+    """
+    products = queries @ keys.T
+    k, groups = min(k, len(keys)), len(keys) // GROUP
+    if groups <= k:
+        best, place = products.topk(k, dim=1)
+        return best, place
+    whole = products[:, : groups * GROUP].reshape(len(queries), groups, GROUP)
+    rest = products[:, groups * GROUP :]
+    chosen = whole.amax(dim=2).topk(k, dim=1).indices
+    candidates = whole.gather(1, chosen[:, :, None].expand(-1, -1, GROUP)).flatten(1)
+    offsets = torch.arange(GROUP, device=keys.device)
+    places = (chosen[:, :, None] * GROUP + offsets).flatten(1)
+    last = torch.arange(groups * GROUP, len(keys), device=keys.device).expand(len(queries), -1)
+    best, order = torch.cat((candidates, rest), dim=1).topk(k, dim=1)
+    return best, torch.cat((places, last), dim=1).gather(1, order)
