@@ -129,7 +129,7 @@ def _place(
             if on_top is None:
                 return None
             found = on_top
-        elif piece.kind in AT_WALLS or piece.elevation > 0:
+        elif piece.kind in AT_WALLS or piece.elevation > 0 or "desk" in piece.name.lower():
             found = _at_wall(rng, piece, size)
         elif piece.kind == "chair" and any(each.piece.kind == "table" for each in placed):
             found = _at_table(rng, piece, [each for each in placed if each.piece.kind == "table"])

@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -204,6 +205,16 @@ def test_furniture_stands_in_the_room_and_not_in_other_furniture(table: Piece) -
                 above = each.y >= other.y + other.piece.height or other.y >= each.y + each.piece.height
                 assert above or apart[0] >= touch[0] or apart[1] >= touch[1]
     assert placed > 60
+
+
+def test_desks_have_their_back_to_a_wall(table: Piece) -> None:
+    rooms = [furnish(seed, [replace(table, name="Desk")]) for seed in range(20)]
+    found = [(room, each) for room in rooms for each in room.placed]
+    assert found
+    for room, each in found:
+        front = np.array([np.sin(each.angle), np.cos(each.angle)])
+        back = np.array([each.x, each.z]) - front * each.piece.depth / 2
+        assert min(abs(back[0]), abs(back[1]), abs(room.size[0] - back[0])) < 0.05
 
 
 def test_what_is_written_is_what_is_read(table: Piece, tmp_path: Path) -> None:
