@@ -36,8 +36,9 @@ def _decided(data: RunData) -> Iterator[tuple[str, str]]:
             yield f"backbone {backbone.name}", text
         if backbone.finetuning:
             yield f"fine-tuning of {backbone.name}", _backbone_text(backbone.finetuning)
-    for features in data.features:
-        yield f"features of {features.domain} by {features.backbone}", _features(features)
+    for name in dict.fromkeys(features.backbone for features in data.features):
+        own = (features for features in data.features if features.backbone == name)
+        yield f"features by {name}", "; ".join(f"{features.domain}: {_features(features)}" for features in own)
     for domain in data.domains:
         if data.study == "tasks":
             yield f"images taken of {domain.name}", limit_text(domain.limit)

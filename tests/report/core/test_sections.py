@@ -76,7 +76,10 @@ def test_samples_that_make_up_for_a_level() -> None:
         values["l5", "logistic", shots, "top1"] = 0.3 + 0.1 * np.log2(shots)
     section = named(run(values), "samples")
     assert section.figures[0].series[0].y == pytest.approx([2, 3])
-    assert section.sentences == ["What 4 samples a concept give mine on L1 takes about 8 on L5."]
+    assert section.sentences == [
+        "mine needs about 8 samples per concept on L5 to be as accurate as with 4 samples per concept on L1."
+    ]
+    assert section.figures[0].y_ticks == ((0, "1"), (1, "2"), (2, "4"), (3, "8"), (4, "16"))
 
 
 def test_a_level_out_of_reach_leaves_a_hole() -> None:
@@ -86,7 +89,7 @@ def test_a_level_out_of_reach_leaves_a_hole() -> None:
         values["l2", "logistic", shots, "top1"] = 0.1
     section = named(run(values), "samples")
     assert section.figures[0].series[0].y[1] is None
-    assert "more than 4 on L2" in section.sentences[0]
+    assert "more than 4 samples per concept on L2" in section.sentences[0]
 
 
 def test_without_such_probes_there_are_no_such_sections() -> None:

@@ -256,19 +256,24 @@ class Section:
     exported: Sequence[Figure] = ()
 
     @property
-    def groups(self) -> tuple[tuple[str, int | str | None, str], ...]:
-        """The groups of its figures, each with its colour and symbol, in order of appearance."""
-        found = {
-            series.group: (series.group, series.colour, series.symbol)
-            for figure in self.figures for series in figure.series if series.group
-        }  # fmt: skip
-        return tuple(found.values()) or tuple(self.row_groups)
+    def groups(self) -> tuple[tuple[str, int | str | None, str, str], ...]:
+        """The groups of its figures, each with its colour, symbol and dash, in order of appearance."""
+        grouped = [series for figure in self.figures for series in figure.series if series.group]
+        return _marks({series.group: series for series in grouped}, grouped) or tuple(
+            (*group, "") for group in self.row_groups
+        )
 
     @property
     def names(self) -> tuple[tuple[str, int | str | None, str, str], ...]:
         """What its figures are about, each with its colour, symbol and dash, in order of appearance."""
         strong = [series for figure in self.figures for series in figure.series if series.strong]
-        return tuple({s.name: (s.name, s.colour, s.symbol, s.dash) for s in strong}.values())
+        return _marks({series.name: series for series in strong}, strong)
+
+
+def _marks(named: Mapping[str, Series], drawn: Sequence[Series]) -> tuple[tuple[str, int | str | None, str, str], ...]:
+    """Name, colour, symbol and dash of each; no dash where nothing of its name has a line."""
+    lines = {name for series in drawn if "lines" in series.mode for name in (series.name, series.group)}
+    return tuple((name, s.colour, s.symbol, s.dash if name in lines else "") for name, s in named.items())
 
 
 @dataclass(frozen=True)

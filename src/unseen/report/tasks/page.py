@@ -1,6 +1,7 @@
 """The page of a run of the task study, or of several that were merged."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -8,13 +9,15 @@ import numpy as np
 from unseen.metrics.catalogue import METRICS
 from unseen.papers.dense_settings import METRIC_TITLES, is_headline, text_with_unit
 from unseen.papers.transfer import LINEAR, task_setting
-from unseen.report.concepts.rows import METRICS as METRIC_WORDS
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Backbone, Page
 from unseen.report.core.render import write_page
 from unseen.studies.tasks.dense_page import DenseTask
 from unseen.studies.tasks.page_data import OTHER, TaskPage
 from unseen.words import counted
+
+MOST_NAMED = 3
+"""Data sets that a sentence of the findings names."""
 
 
 def write_task_page(page: TaskPage, path: Path) -> None:
@@ -46,40 +49,50 @@ def findings(page: TaskPage) -> list[str]:
     """
     others = {dataset.name for dataset in page.datasets if dataset.family == OTHER}
     titles = {dataset.name: dataset.title for dataset in page.datasets} | {task.name: task.title for task in page.dense}
-    sentences = []
+    sentences = list[str]()
     for name in page.backbones:
         linear = {s.domain: s.value for s in page.scores if s.backbone == name and task_setting(s) == LINEAR}
         own = {dataset: value for dataset, value in linear.items() if dataset not in others}
         if own:
-            best, worst = max(own, key=own.__getitem__), min(own, key=own.__getitem__)
-            spread = f", from {100 * own[worst]:.1f}% ({titles[worst]}) to {100 * own[best]:.1f}% ({titles[best]})"
-            sentences.append(
-                f"{name}: linear probes get {100 * np.mean(list(own.values())):.1f}% on average over {len(own)} of the "
-                f"paper's data sets{spread if len(own) > 1 else f' ({titles[best]})'}."
-            )
+            over = f"{len(own)} of the paper's data sets"
+            sentences.append(f"{name}: linear probes get {_average(own, titles, over)}.")
         beside = [f"{100 * linear[dataset]:.1f}% on {titles[dataset]}" for dataset in linear if dataset in others]
         if beside:
             sentences.append(f"{name}, linear probes on data sets that are not the paper's: {', '.join(beside)}.")
-        places = [
-            f"{page.ranks[average.setting][name]} of {len(average.values)} in {average.title} "
-            f"({', '.join(titles.get(dataset, dataset) for dataset in average.datasets)})"
+        tuned = {each.dataset: each.scores[0].value for each in page.tuned if each.backbone == name}
+        if tuned:
+            over = counted(len(tuned), "data set")
+            sentences.append(f"{name}: fine-tuning gets {_average(tuned, titles, over)}.")
+        ranked = [
+            average
             for average in page.averages
             if average.datasets
             and name in average.values
             and len(average.values) > len(page.backbones)
             and is_headline(average.setting)
         ]
+        places = []
+        for datasets, averages in groupby(ranked, key=lambda average: tuple(average.datasets)):
+            found = [f"{page.ranks[each.setting][name]} of {len(each.values)} in {each.title}" for each in averages]
+            places.append(f"{'; '.join(found)} ({_named(datasets, titles)})")
         if places:
-            sentences.append(f"Among the paper's models, {name} ranks {', '.join(places)}.")
-    return (
-        sentences
-        + [
-            f"{each.backbone}, fine-tuned on {each.title}: {100 * each.scores[0].value:.2f}% "
-            f"{METRIC_WORDS.get(each.metric, each.metric)}."
-            for each in page.tuned
-        ]
-        + [sentence for task in page.dense for sentence in _dense_findings(task)]
-    )
+            sentences.append(f"Among the paper's models, {name} ranks {'; '.join(places)}.")
+    return sentences + [sentence for task in page.dense for sentence in _dense_findings(task)]
+
+
+def _average(scores: Mapping[str, float], titles: Mapping[str, str], over: str) -> str:
+    """The mean of scores by data set, with the lowest and the highest."""
+    best, worst = max(scores, key=scores.__getitem__), min(scores, key=scores.__getitem__)
+    spread = f", from {100 * scores[worst]:.1f}% ({titles[worst]}) to {100 * scores[best]:.1f}% ({titles[best]})"
+    mean = 100 * np.mean(list(scores.values()))
+    return f"{mean:.1f}% on average over {over}{spread if len(scores) > 1 else f' ({titles[best]})'}"
+
+
+def _named(datasets: Sequence[str], titles: Mapping[str, str]) -> str:
+    """A few data sets by name, more by their number: the tables have their names."""
+    if len(datasets) > MOST_NAMED:
+        return counted(len(datasets), "data set")
+    return ", ".join(titles.get(dataset, dataset) for dataset in datasets)
 
 
 def _dense_findings(task: DenseTask) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 
 from unseen.metrics.catalogue import METRICS
 from unseen.metrics.correlation import Correlation
+from unseen.papers.dense_settings import is_headline
 from unseen.papers.transfer import (
     ECE,
     FINETUNED,
@@ -140,7 +141,7 @@ def correlation_tables(table: CorrelationTable) -> list[Table]:
     file = "yours" if table.title.lower().startswith("your") else "paper"
     beside = coefficient_table(f"imagenet-{file}", f"{table.title}: with accuracy on ImageNet", with_first)
     known = {(pair.first, pair.second): pair for pair in table.pairs}
-    names = [name for name in titles if any(name in key for key in known)]
+    names = [name for name in titles if is_headline(name) and any(name in key for key in known)]
     rows = [
         Row(
             [
@@ -152,7 +153,7 @@ def correlation_tables(table: CorrelationTable) -> list[Table]:
     ]
     matrix = Table(
         f"pearson-{file}", [Column(number=False, names=("setting",)), *(Column(titles[name]) for name in names)], rows,
-        f"{table.title}: Pearson’s between settings", head=True,
+        f"{table.title}: Pearson’s between settings", head=True, kind="matrix",
     )  # fmt: skip
     return [each for each in (beside, matrix) if each.rows]
 

@@ -30,15 +30,15 @@ def build(context: ConceptContext) -> Section | None:
         figures.append(_concept_figure(backbone.name, own, slope))
         low, high = (slope.slope.low / 10, slope.slope.high / 10)
         sentences.append(
-            f"For {backbone.name}, a tenth more similarity to the seen concepts goes with "
+            f"For {backbone.name}, 0.1 more similarity to the seen concepts goes with "
             f"{signed(slope.slope.value / 10, 2)} in the logit of accuracy ({signed(low, 2)} to {signed(high, 2)})."
         )
     if not figures:
         return None
     note = (
         f"Each point is a concept, {SHOWN:,} at most: the share of its test images classified correctly, over seeds. "
-        "The thick line is a binomial regression on similarity, the diamonds are means of twentieths of the concepts; "
-        "intervals of 95% are from a bootstrap over concepts."
+        f"The line is a binomial regression on similarity. The large points are means of up to {BINS} equal groups of "
+        "concepts, by similarity. Intervals of 95% are from a bootstrap over concepts."
     )
     return Section("concept-by-concept", "Concept by concept", sentences, figures, note)
 
@@ -59,14 +59,15 @@ def _concept_figure(backbone: str, items: list[ConceptAccuracy], slope: Similari
     ]
     grid = np.linspace(similarity.min(), similarity.max(), 40)
     bins = [part for part in np.array_split(order, min(BINS, len(order))) if len(part)]
+    means = [(float(similarity[part].mean()), float(accuracy[part].mean())) for part in bins]
     series = [
         Series("concepts", similarity[shown].tolist(), accuracy[shown].tolist(), None, mode="markers", hover=hover),
         Series(
             backbone, grid.tolist(), (100 * slope.predict(grid)).tolist(), strong=True, mode="lines", backbone=backbone
         ),
         Series(
-            "means", [float(similarity[part].mean()) for part in bins], [float(accuracy[part].mean()) for part in bins],
-            mode="markers", backbone=backbone,
+            backbone, [x for x, _ in means], [y for _, y in means], strong=True, mode="markers", backbone=backbone,
+            hover=[f"mean of {len(part)} concepts: {y:.1f}%" for part, (_, y) in zip(bins, means, strict=True)],
         ),
     ]  # fmt: skip
     return Figure(backbone, "Similarity to the nearest seen concept", "Accuracy of the concept (%)", series)

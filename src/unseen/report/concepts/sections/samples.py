@@ -14,7 +14,7 @@ from unseen.runs.data import Domain
 
 
 def build(context: ConceptContext) -> Section | None:
-    """How many samples a concept give on each level what a few of them give on the nearest."""
+    """How many samples per concept give on each level the accuracy that a few of them give on the nearest."""
     data, summary = context.main, context.summary
     table = summary[(summary["metric"] == "top1") & (summary["probe"] == "logistic") & (summary["shots"] != "all")]
     numbers = sorted({int(shots) for shots in table["shots"]})
@@ -34,17 +34,17 @@ def build(context: ConceptContext) -> Section | None:
         series.append(Series(backbone.name, places, values, strong=True, hover=hover, backbone=backbone.name))
         last = list(needed)[-1]
         sentences.append(
-            f"What {_samples(budget)} a concept give {backbone.name} on {levels[0].title} takes "
-            f"{_count(needed[last], numbers)} on {titles[last]}."
+            f"{backbone.name} needs {_count(needed[last], numbers)} per concept on {titles[last]} to be as accurate as "
+            f"with {_samples(budget)} per concept on {levels[0].title}."
         )
     if not series:
         return None
-    ticks = tuple((float(np.log2(number)), str(number)) for number in numbers)
+    ticks = tuple((float(power), str(2**power)) for power in range(int(np.log2(numbers[-1])) + 1))
     figure = Figure("", "Level", "Samples per concept", series, domain_ticks(levels), ticks)
     note = (
-        f"Samples per concept at which the few-shot curve of a domain reaches the accuracy that {_samples(budget)} a "
-        f"concept give on {levels[0].title}, between the numbers measured by the logarithm of samples. A missing "
-        f"point was not reached with {numbers[-1]}."
+        f"Samples per concept at which the few-shot curve of a level reaches the accuracy that {_samples(budget)} per "
+        f"concept give on {levels[0].title}, interpolated in the logarithm of samples. A missing point was not reached "
+        f"with {numbers[-1]}."
     )
     return Section("samples", "How many samples make up for a level", sentences, [figure], note)
 
@@ -68,8 +68,8 @@ def _samples(number: int) -> str:
 
 def _count(value: float, numbers: list[int]) -> str:
     if value == inf:
-        return f"more than {numbers[-1]}"
-    return f"at most {numbers[0]}" if value <= numbers[0] else f"about {value:.0f}"
+        return f"more than {_samples(numbers[-1])}"
+    return f"at most {_samples(numbers[0])}" if value <= numbers[0] else f"about {_samples(round(value))}"
 
 
 SECTION = PageSection("concepts", 90, build)

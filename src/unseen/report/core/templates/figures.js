@@ -117,10 +117,10 @@ function seriesPlot(figure, look) {
   };
 }
 
-// Spokes around a circle, the names of settings in two or three lines, so that they fit beside a small one.
+// Spokes around a circle, the names of settings a word a line, so that they fit beside a small one.
 function polarPlot(figure, look) {
   const round = (list) => [...list, list[0]];
-  const spokes = figure.x_ticks.map(([, text]) => plotText(text).replaceAll(", ", ",<br>"));
+  const spokes = figure.x_ticks.map(([, text]) => plotText(text).replaceAll(" ", "<br>"));
   const traces = figure.series.map((series) => {
     const colour = colourOf(series, look);
     return {
@@ -134,7 +134,7 @@ function polarPlot(figure, look) {
     bgcolor: "rgba(0,0,0,0)", angularaxis: { ...spoke, direction: "clockwise" },
     radialaxis: { range: [0, 1.02], showticklabels: false, ticks: "", gridcolor: look.line, linecolor: look.line },
   };
-  return { traces, layout: { ...layout({ ...look, small: true }, {}, {}), polar, margin: { l: 58, r: 58, t: 34, b: 34 } } };
+  return { traces, layout: { ...layout({ ...look, small: true }, {}, {}), polar, margin: { l: 58, r: 58, t: 42, b: 42 } } };
 }
 
 function drawFigure(place, look) {

@@ -51,7 +51,8 @@ def _fits(page: ShiftPage) -> Table:
 
 
 def _weight(value: float, ends: Sequence[float]) -> Cell:
-    return Cell(f"{value:.3f}", (value, *ends), small=f"({ends[0]:.3f} to {ends[1]:.3f})")
+    text, low, high = (f"{number:.3f}".replace("-", "−") for number in (value, *ends))
+    return Cell(text, (value, *ends), small=f"({low} to {high})")
 
 
 def _error(value: float, style: str = "") -> Cell:

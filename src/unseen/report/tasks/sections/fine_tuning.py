@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from unseen.report.core.discover import PageSection
-from unseen.report.core.model import Figure, Section, Series
+from unseen.report.core.model import Cell, Column, Figure, Row, Section, Series, Table
 from unseen.report.tasks.section_parts import tuned_title
 from unseen.studies.tasks.page_data import TaskPage, Tried, Tuned
 
@@ -22,13 +22,33 @@ def build(page: TaskPage) -> Section | None:
     if not page.tuned:
         return None
     figures = [_grid_figure(page, each) for each in page.tuned]
-    return Section("fine-tuning", "Fine-tuning", list(_edge_sentences(page)), figures, note)
+    return Section("fine-tuning", "Fine-tuning", list(_edge_sentences(page)), figures, note, [_chosen(page)])
+
+
+def _chosen(page: TaskPage) -> Table:
+    """The setting that was trained again for each backbone and data set."""
+    rows = []
+    for each in page.tuned:
+        best = each.tried[each.chosen]
+        validation, test = best.value or 0, each.scores[0].value
+        rows.append(
+            Row([
+                Cell(each.title), Cell(each.backbone), Cell(f"{best.rate:g}", (best.rate,)),
+                Cell(f"{best.decay:g}", (best.decay,)), Cell(AUGMENTS[best.augment]),
+                Cell(f"{100 * validation:.2f}", (validation,)), Cell(f"{100 * test:.2f}", (test,)),
+            ])
+        )  # fmt: skip
+    columns = [
+        Column("Data set", number=False), Column("Backbone", number=False), Column("Learning rate"),
+        Column("Weight decay × rate"), Column("Augmentation", number=False), Column("Validation (%)"),
+        Column("Test (%)"),
+    ]  # fmt: skip
+    return Table("chosen", columns, rows, "Setting chosen", sortable=len(rows) > 1)
 
 
 def _edge_sentences(page: TaskPage) -> Iterator[str]:
     for each in page.tuned:
-        best, of = each.tried[each.chosen], f"{each.title} ({each.backbone})"
-        yield f"{of}: {_setting(best)}; {100 * (best.value or 0):.2f}% on validation images."
+        of = f"{each.title} ({each.backbone})"
         for better in (each.tried[place] for place in each.passed_over):
             yield (
                 f"{of}: {_setting(better)}, with {100 * (better.value or 0):.2f}% the better choice, was passed over: "

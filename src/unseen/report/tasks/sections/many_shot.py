@@ -48,7 +48,8 @@ def build(page: TaskPage) -> Section | None:
     alone = () if any(score.shots is not None for score in page.scores) else page.notes
     sentences = [*fit_sentences(page), *alone]
     tables = score_tables(page, (LINEAR, FINETUNED))
-    return Section("many-shot", "Many-shot", sentences, [figure], f"{note} {BEST}", tables)
+    figures = [figure] if len(places) > 1 else []  # the tables have the scores on a single data set
+    return Section("many-shot", "Many-shot", sentences, figures, f"{note} {BEST}", tables)
 
 
 def fit_sentences(page: TaskPage) -> Iterator[str]:
