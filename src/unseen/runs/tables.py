@@ -148,11 +148,10 @@ def wide(summary: pd.DataFrame, metric: str = "top1") -> pd.DataFrame:
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a table in the form its file name asks for: .csv, .parquet, .md or .tex."""
-    writers = {".csv": _csv, ".parquet": _parquet, ".md": _markdown, ".tex": _latex}
-    if path.suffix not in writers:
-        raise UserError(f"{path}: a table is written as {', '.join(writers)}")
+    if path.suffix not in WRITERS:
+        raise UserError(f"{path}: a table is written as {', '.join(WRITERS)}")
     with atomic_write(path) as file:
-        file.write(writers[path.suffix](table))
+        file.write(WRITERS[path.suffix](table))
 
 
 def _csv(table: pd.DataFrame) -> bytes:
@@ -181,6 +180,10 @@ def _latex(table: pd.DataFrame) -> bytes:
     rows = "".join(line(row) for row in table.itertuples(index=False, name=None))
     head = f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{line(table.columns)}\\midrule\n"
     return f"{head}{rows}\\bottomrule\n\\end{{tabular}}\n".encode()
+
+
+WRITERS = {".csv": _csv, ".parquet": _parquet, ".md": _markdown, ".tex": _latex}
+"""What writes a table, by the end of its file's name."""
 
 
 def _text(cell: object) -> str:
