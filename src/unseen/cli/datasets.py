@@ -21,6 +21,25 @@ def dataset_rows() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     return columns, rows
 
 
+def dense_rows() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """What is known of every data set with boxes or maps."""
+    from unseen.images.dense.sets import dense_datasets
+
+    columns = ("dataset", "title", "labels", "classes", "train", "test", "licence")
+    rows = [
+        (
+            each.name,
+            each.title,
+            each.kind,
+            str(len(each.classes)) if each.classes else "–",
+            *(str(each.counts.get(part, "–")) for part in ("train", "test")),
+            each.licence,
+        )
+        for each in dense_datasets().values()
+    ]
+    return columns, rows
+
+
 def state_rows(root: Path) -> tuple[tuple[str, ...], list[tuple[str | int, ...]]]:
     """What is there of every data set, below a folder or in packages, and how to get what is not."""
     from unseen.images.datasets.open_dataset import examine

@@ -56,11 +56,14 @@ def backbones(
 
 
 @app.command()
-def datasets(as_json: Json = False) -> None:
+def datasets(
+    dense: Annotated[bool, typer.Option("--dense", help="Those with boxes or maps, for unseen tasks --dense.")] = False,
+    as_json: Json = False,
+) -> None:
     """The data sets of the task study; `unseen doctor --images FOLDER` says which are there."""
-    from unseen.cli.datasets import dataset_rows
+    from unseen.cli.datasets import dataset_rows, dense_rows
 
-    print_rows(*dataset_rows(), as_json=as_json)
+    print_rows(*(dense_rows() if dense else dataset_rows()), as_json=as_json)
 
 
 @app.command("shift-sets")

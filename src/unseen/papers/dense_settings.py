@@ -38,7 +38,7 @@ TRAINED: Mapping[str, Trained] = {
     "psp": Trained("normals", "ericsson-2021-normals", "nyuv2-normals"),
     "upernet": Trained(
         "segmentation", "ericsson-2021-segmentation", "ade20k",
-        "Read the published column with caution: the authors' public code does not load checkpoints of the usual "
+        "Read the published rows with caution: the authors' public code does not load checkpoints of the usual "
         "ResNet-50, so that it did not give these numbers as it stands, and its own ResNet-50 with UPerNet reports "
         "40.4% mIoU and 79.8% of pixels where the paper's supervised model has 25.6% and 61.8%. A correct training "
         "is expected well above them.",

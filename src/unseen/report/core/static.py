@@ -107,7 +107,7 @@ def _shape(axes: Any, figure: Figure, deep: bool) -> None:
     for ticks, axis in ((figure.x_ticks, axes.xaxis), (figure.y_ticks, axes.yaxis)):
         if ticks:
             step = 2 * np.pi / len(ticks) if figure.polar and axis is axes.xaxis else 1
-            crowded = len("".join(text for _, text in ticks)) > 90 and not figure.polar and axis is axes.xaxis
+            crowded = len("".join(text for _, text in ticks)) > 70 and not figure.polar and axis is axes.xaxis
             axis.set_ticks([at * step for at, _ in ticks], [text for _, text in ticks], rotation=90 if crowded else 0)
     if figure.polar:
         axes.set_ylim(0, 1.02)

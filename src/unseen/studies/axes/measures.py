@@ -5,7 +5,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from unseen.images.datasets.dataset import Dataset
 from unseen.images.datasets.registry import DATASETS
+from unseen.images.dense.dense_dataset import DenseDataset
+from unseen.images.dense.sets import dense_datasets
 from unseen.metrics.accuracy_scales import logit
 from unseen.metrics.catalogue import METRICS
 from unseen.metrics.correlation import NORMAL_975
@@ -49,6 +52,7 @@ ABOUT = {
     FINETUNED_ECE: "Expected calibration error of the fine-tuned network, 15 bins; less is better",
     FINETUNED_SCALED_ECE: "The same after temperature scaling; less is better",
     **{setting: f"{title}, mean of logits over data sets" for setting, title in DENSE.items()},
+    "upernet-miou": f"{DENSE['upernet-miou']}; the paper's numbers need caution, as its public code did not give them",
 }
 
 
@@ -160,13 +164,14 @@ def _task_measure(name: str, cells: Mapping[str, Mapping[tuple[str, str], Score]
 
 
 def _about(name: str, shared: Sequence[tuple[str, str]]) -> str:
-    datasets = [DATASETS[name].title if name in DATASETS else name for name in dict.fromkeys(key[1] for key in shared)]
+    known: dict[str, Dataset | DenseDataset] = {**DATASETS, **dense_datasets()}
+    datasets = [known[name].title if name in known else name for name in dict.fromkeys(key[1] for key in shared)]
     of = f": {', '.join(datasets)}" if any(datasets) else ", mean over the paper's data sets"
     if (setting := name.partition(" ")[0]) in ABOUT:
         return f"{ABOUT[setting]}{of}"
     shots = sorted({int(setting.removesuffix("-shot")) for setting, _ in shared})
     return (
-        f"5-way nearest-centroid episodes with {' and '.join(map(str, shots))} shots, mean of logits over shots and "
+        f"5-way nearest-centroid episodes with {', '.join(map(str, shots))} shots, mean of logits over shots and "
         f"data sets{of}"
     )
 

@@ -50,7 +50,7 @@ class DenseProbe:
 
     @property
     def title(self) -> str:
-        return PROBE_TITLES[self.probe]
+        return f"{PROBE_TITLES[self.probe]}{' (short form)' if self.protocol.endswith('-short') else ''}"
 
 
 @dataclass(frozen=True)

