@@ -37,11 +37,9 @@ def loaded_backbones(
         loaded.module.to(device)
         loaded = as_published(loaded) if published else loaded
         named = replace(loaded, name=loaded.name or default_label(loaded.spec.id))
-        for other in found:
-            if other.label == named.label:
-                raise UserError(f"two backbones are called {named.label}; give each a name of its own, or one of them")
-            if other.spec == named.spec:
-                raise UserError(f"{other.label} and {named.label} are the same backbone; give it once")
+        same = next((other for other in found if other.label == named.label or other.spec == named.spec), None)
+        if same is not None:
+            raise UserError(f"{same.label} and {named.label}: one name or one backbone twice; give each once")
         found.append(named)
     return found
 
