@@ -23,7 +23,6 @@ def test_one_is_singular() -> None:
     assert [counted(number, "core") for number in (1, 2, 1200)] == ["1 core", "2 cores", "1,200 cores"]
     assert counted(2, "setting of shots") == "2 settings of shots"
     assert counted(2, "data set") == "2 data sets"
-    assert rate(2, "steps") == "2.0 steps a second"
 
 
 def test_a_duration_has_the_digits_that_matter() -> None:

@@ -34,10 +34,10 @@ def look_up(known: Mapping[str, T], name: str, what: str, of: str = "") -> T:
     return known[name]
 
 
-def names_of(names: Sequence[str], most: int = 5) -> str:
+def names_of(names: Sequence[str]) -> str:
     """The first of some names, and how many more there are."""
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+    more = len(names) - 5
+    return ", ".join(names[:5]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def row_numbers(rows: Sequence[int]) -> str:

@@ -9,12 +9,12 @@ def duration(seconds: float) -> str:
     return f"{number:.1f} {unit}" if number < 9.95 else f"{number:.0f} {unit}"
 
 
-def rate(per_second: float, what: str = "") -> str:
-    """How fast something goes, per unit of time in which it happens at all: `320 a second`, `2.5 steps a minute`."""
+def rate(per_second: float) -> str:
+    """How fast something goes, per unit of time in which it happens at all: `320 a second`, `2.5 a minute`."""
     units = (("a second", 1), ("a minute", 60), ("an hour", 3600))
     unit, seconds = next((each for each in units if per_second * each[1] >= 0.95), units[-1])
     number = per_second * seconds
-    return " ".join(filter(None, [f"{number:,.0f}" if number >= 100 else f"{number:,.1f}", what, unit]))
+    return f"{number:,.0f} {unit}" if number >= 100 else f"{number:,.1f} {unit}"
 
 
 def counted(number: int, noun: str) -> str:

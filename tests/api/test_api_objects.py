@@ -138,6 +138,7 @@ def test_effective_robustness_of_a_table() -> None:
     frame = study.to_frame()
     assert len(frame) == (inside >= 0.35).sum()
     assert (frame["accuracy"] - frame["expected"]).to_numpy() == pytest.approx(frame["rho"].to_numpy())
+    assert repr(study).startswith("Robustness(in → out")
     assert len(repr(study)) < 1000
     assert "<table" in study._repr_html_()
     chart = study.plot("out")

@@ -163,3 +163,7 @@ def test_the_command_gives_what_the_function_gives(blobs: Arrays, unseen: Callab
     assert unseen("probe", *files, "--probe", "knn", "--backbone", "mine", "--out", out).out.startswith("mine on yours")
     for options in (["--probe", "forest"], ["--probe", "knn", "--workers", "1"], ["--probe", "knn", "--sequential"]):
         assert unseen("probe", *files, *options).code == 2
+    short = unseen("probe", *files, "--probe", "knn", "--shots", "50", "--seeds", 1, "--out", out)
+    assert (short.code, "20 training samples: with 50 shots" in short.err) == (0, True)
+    same = unseen("probe", files[0], files[0], "--probe", "knn", "--out", out)
+    assert (same.code, "are the same" in same.err) == (2, True)

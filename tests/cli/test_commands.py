@@ -292,6 +292,7 @@ REFUSED = [
     (["levels", "splits", "show", "none.npz"], "none.npz: no such file"),
     (["levels", "splits", "build", "--images", "none"], "none: no such file or folder"),
     (["nonsense"], "No such command"),
+    (["concpts"], "Did you mean 'concepts'? See "),
 ]
 
 

@@ -34,6 +34,12 @@ def test_it_needs_no_data(unseen: Unseen, monkeypatch: pytest.MonkeyPatch, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
+def test_one_shot_is_one_image_and_an_unknown_form_names_the_page_too(unseen: Unseen, tmp_path: Path) -> None:
+    assert "1 image per concept" in " ".join(unseen("leaderboard", "--shots", "1").out.split())
+    wrong = unseen("leaderboard", "--out", tmp_path / "board.pdf")
+    assert (wrong.code, ".html" in wrong.err) == (2, True)
+
+
 def test_shots_and_categories(unseen: Unseen) -> None:
     answer = unseen("leaderboard", "--shots", "8", "--category", "web data", "--category", "reference", "--by", "mean")
     table = lines(answer.out)
@@ -41,7 +47,7 @@ def test_shots_and_categories(unseen: Unseen) -> None:
     # Tables 6 to 10 with 8 images: 48.3, 40.4, 36.5, 35.0 and 29.6 of ResNet50, 37.96 in the mean.
     assert table[-1][1:3] == ["ResNet50", "reference"]
     assert {row[1] for row in table} == {"d-Semi-Weakly-Sup", "d-Semi-Sup", "d-CLIP", "d-MoPro", "ResNet50"}
-    assert "31 models of ImageNet-CoG by mean accuracy on L1 to L5, 8 images a concept" in answer.out
+    assert "31 models of ImageNet-CoG by mean accuracy on L1 to L5, 8 images per concept" in answer.out
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,11 @@ def test_without_extraction_nothing_is_said_of_it(capsys: pytest.CaptureFixture[
     assert "0 of 3 to do." in out
 
 
+def test_features_that_are_all_there_take_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    CommandWatch().planned(Plan("x", [{"domain": "l1"}], 8, 0, free=1000))
+    assert "Features: none are missing." in capsys.readouterr().out
+
+
 def test_jobs_to_do_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     CommandWatch(2).started(3, 4, 5.0)
     assert "3 of 4 jobs to do, about 5.0 s on" in capsys.readouterr().err

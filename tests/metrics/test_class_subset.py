@@ -12,7 +12,7 @@ from unseen.metrics.class_subset import (
     label_class,
     lacking_classes,
     shared_classes,
-    subset_accuracy,
+    subset_guesses,
     subset_scores,
 )
 
@@ -46,17 +46,17 @@ def test_is_the_plain_loop(seed: int, width: int, groups: int) -> None:
     classes = class_names([labels], mapping)
     kept = list(shared_classes([labels], classes))
     logits = rng.permuted(np.tile(np.arange(width), (31, 1)), axis=1).astype(np.float16)  # no two are equal
-    found = subset_accuracy(torch.from_numpy(logits), labels, columns, kept, classes)
+    guess, truth = subset_guesses(torch.from_numpy(logits), labels, columns, kept, classes)
     right, total = plain_accuracy(logits, labels, columns, kept, classes)
-    assert (found.accuracy, found.images) == (right / total, total)
+    assert (int((guess == truth).sum()), len(truth)) == (right, total)
 
 
 def test_only_kept_classes_compete() -> None:
     logits = torch.tensor([[9.0, 2.0, 1.0], [9.0, 1.0, 2.0]])
     classes = class_names([["a", "b", "c"]])
-    everything = subset_accuracy(logits, ["b", "b"], ["a", "b", "c"], ["a", "b", "c"], classes)
-    without_a = subset_accuracy(logits, ["b", "b"], ["a", "b", "c"], ["b", "c"], classes)
-    assert (everything.accuracy, without_a.accuracy) == (0.0, 0.5)
+    everything, _ = subset_guesses(logits, ["b", "b"], ["a", "b", "c"], ["a", "b", "c"], classes)
+    without_a, _ = subset_guesses(logits, ["b", "b"], ["a", "b", "c"], ["b", "c"], classes)
+    assert (everything.tolist(), without_a.tolist()) == ([0, 0], [0, 1])
 
 
 def test_several_columns_of_a_class_give_their_greatest() -> None:
@@ -71,8 +71,8 @@ def test_joined_labels_join_classes_for_every_set() -> None:
     assert classes == {"n1": "n1+n2", "n2": "n1+n2", "n3": "n3", "n4": "n4"}
     assert shared_classes([["n1+n2", "n3"], ["n1", "n2", "n3", "n4"]], classes) == ("n1+n2", "n3")
     logits = torch.tensor([[0.0, 3.0, 2.0, 9.0]])
-    found = subset_accuracy(logits, ["n1+n2"], ["n1", "n2", "n3", "n4"], ["n1+n2", "n3"], classes)
-    assert found.accuracy == 1.0
+    guess, truth = subset_guesses(logits, ["n1+n2"], ["n1", "n2", "n3", "n4"], ["n1+n2", "n3"], classes)
+    assert guess.tolist() == truth.tolist() == [0]
 
 
 def test_chains_of_joined_labels_become_one_class() -> None:
@@ -89,7 +89,8 @@ def test_a_mapping_leaves_out_what_it_lacks_and_knows_its_own_classes() -> None:
     assert label_class("n1+n3", classes) is None  # of two classes
     assert label_class("n1+n2", classes) == "cat"
     logits = torch.tensor([[1.0, 9.0, 0.0]])  # a model of CIFAR-10 that sees a deer
-    assert subset_accuracy(logits, ["cat"], cifar, ("cat", "dog"), classes).accuracy == 1.0
+    guess, truth = subset_guesses(logits, ["cat"], cifar, ("cat", "dog"), classes)
+    assert guess.tolist() == truth.tolist() == [0]
 
 
 def test_classes_a_model_lacks_are_named() -> None:
@@ -102,7 +103,7 @@ def test_classes_a_model_lacks_are_named() -> None:
 def test_nothing_to_score_is_refused() -> None:
     classes = class_names([["a", "b"]])
     with pytest.raises(UserError, match="no image is of any of the 1 classes kept"):
-        subset_accuracy(torch.zeros(1, 2), ["a"], ["a", "b"], ["b"], classes)
+        subset_guesses(torch.zeros(1, 2), ["a"], ["a", "b"], ["b"], classes)
     with pytest.raises(UserError, match="do not go with 3 classes"):
         subset_scores(torch.zeros(1, 2), ["a", "b", "c"], ["b"], classes)
     assert shared_classes([], {}) == ()

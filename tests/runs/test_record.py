@@ -37,7 +37,10 @@ FULL = RunData(
     domains=[Domain("l1", "L1", False, 0.5, ["a (n1)"], [Example(b"png", "a cat")], 3, 20, "CC BY 4.0")],
     backbones=[Backbone("b", "yours", "8 features", [caution("layer", layer="layer3")], 0.5, ["web"], MADE, ABOUT)],
     baseline="b",
-    told=[notice("short-protocol", protocol="cog-v2-short", trials=10, epochs=30), told("in1k is so.", "in1k")],
+    told=[
+        notice("short-protocol", protocol="cog-v2-short", trials=10, epochs=30),
+        notice("told", "in1k", text="in1k is so."),
+    ],
     steps=[Step("rule", 1, 2)],
     protocols=[ProtocolUsed.of("logistic", COG_V2)],
     levels=LevelsUsed("cog-v2", "0" * 16),

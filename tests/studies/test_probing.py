@@ -156,7 +156,7 @@ def test_perceptrons_see_features_as_they_are(results: Path, pair: FeaturePair, 
     jobs = [job for job in all_jobs(pair) if isinstance(job, MlpJob) and job.protocol.relu == relu]
     X, y, X_test, y_test = map(torch.from_numpy, sides(features))
     rates = (1e-1, 1e2) if relu else (1e-2, 1e1)
-    protocol = MlpProtocol("quick", (2048, 2048), relu, epochs=3, trials=2, round_size=2, batch=64, rates=rates)
+    protocol = MlpProtocol("quick", relu=relu, epochs=3, trials=2, round_size=2, batch=64, rates=rates)
     expected = probe_mlp(X, y, X_test, y_test, protocol=protocol)
     values = result_of(results, pair, MlpJob, protocol=jobs[0].protocol).values
     assert (values["top1"], values["top5"], values["rate"]) == (expected.top1, expected.top5, expected.rate)

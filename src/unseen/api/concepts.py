@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from unseen.api.backbones import loaded_backbones, names_of
-from unseen.api.features import extraction_settings
 from unseen.api.progress import bars
 from unseen.api.run import Run
 from unseen.errors import UserError
@@ -101,6 +100,7 @@ def concepts(
         >>> run = unseen.concepts(features="features/", levels="cog-v2", out="run/", seeds=1)
         >>> run.report("page.html")
     """
+    from unseen.features.settings import extraction_settings
     from unseen.studies.concepts.chosen import asked_of, choose_levels, known_draw
     from unseen.studies.concepts.images import ImagePlaces
     from unseen.studies.concepts.request import request_of_features, request_of_images
@@ -124,7 +124,7 @@ def concepts(
         else:
             if not names:
                 raise UserError("say which backbone, or give its features (features=)")
-            settings = extraction_settings(device, precision, batch, workers, on_error, fast, exif)
+            settings = extraction_settings(device, precision, batch, workers, on_error, fast=fast, exif=exif)
             loaded = loaded_backbones(backbone, settings.device, published=preprocessing == "published")
             places = ImagePlaces(
                 None if images is None else str(images), _path(imagenet_1k), _path(truth), _path(splits), variant,

@@ -9,7 +9,7 @@ from unseen.extras import naming_extras
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone, Pool
     from unseen.features.features import Features
-    from unseen.features.settings import Precision, Settings
+    from unseen.features.settings import Precision
     from unseen.images.datasets.open_dataset import OpenDataset
 
 
@@ -49,6 +49,7 @@ def load_backbone(
         2048
     """
     from unseen.backbones.load import load_backbone as load
+    from unseen.device import default_device
 
     return load(
         id,
@@ -59,7 +60,7 @@ def load_backbone(
         weights=weights,
         normalise=normalize,
         patches=patches,
-        device=_device(device),
+        device=device or default_device().type,
     )
 
 
@@ -121,12 +122,13 @@ def extract(
         >>> features["train"].X.shape
     """
     from unseen.features.extract import extract as extract_split
+    from unseen.features.settings import extraction_settings
     from unseen.features.store import read_store
     from unseen.images.datasets.open_dataset import OpenDataset
     from unseen.images.manifest import whole
     from unseen.images.open_source import open_images
 
-    settings = extraction_settings(device, precision, batch, workers, on_error, fast, exif)
+    settings = extraction_settings(device, precision, batch, workers, on_error, fast=fast, exif=exif)
     if isinstance(data, OpenDataset):
         source, manifest, name = data.source, data.manifest, data.dataset.name
     else:
@@ -139,35 +141,3 @@ def extract(
             [store] = extract_split(source, manifest, split, [net], Path(out), settings, watch=shown)
             features[split] = read_store(store)
     return features
-
-
-def extraction_settings(
-    device: str | None,
-    precision: "Precision | None",
-    batch: int,
-    workers: int,
-    on_error: Literal["fail", "report"],
-    fast: bool,
-    exif: bool,
-) -> "Settings":
-    """How to extract: on a GPU and in half precision where there is one."""
-    from unseen.features.settings import Settings, checked_device
-
-    place = _device(device)
-    settings = Settings(
-        device=place,
-        precision=precision or ("half" if place.startswith("cuda") else "single"),
-        batch=batch,
-        workers=workers,
-        on_error=on_error,
-        fast=fast,
-        exif=exif,
-    )
-    checked_device(settings)  # before a backbone is moved to it
-    return settings
-
-
-def _device(device: str | None) -> str:
-    from unseen.device import default_device
-
-    return device or default_device().type

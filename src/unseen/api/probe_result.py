@@ -93,7 +93,7 @@ class ProbeResult:
     def __repr__(self) -> str:
         table = self.summary()
         means = [
-            f"{row.probe} {row.metric} {row.mean:.4f} ({row.shots} shots)"
+            f"{row.probe} {row.metric} {row.mean:.4f} ({row.shots} shot{'' if row.shots == '1' else 's'})"
             for row in table.head(SHOWN).itertuples(index=False)
         ]
         more = f", … {len(table) - SHOWN} more" if len(table) > SHOWN else ""

@@ -170,8 +170,8 @@ def shifts(
         >>> run = unseen.shifts(["timm:resnet50.a1_in1k"], sets="/data", only=["val", "imagenet-r"], out="run/")
         >>> run.scores()[["backbone", "domain", "value"]]
     """
-    from unseen.api.features import extraction_settings
     from unseen.api.progress import bars
+    from unseen.features.settings import extraction_settings
     from unseen.ontology.class_mapping import choose_mapping
     from unseen.studies.shifts.plans import ModelPlan
     from unseen.studies.shifts.request import ShiftRequest, open_sets
@@ -184,7 +184,7 @@ def shifts(
     request = ShiftRequest(
         _models(models, common),
         open_sets(Path(sets), wanted, partial=partial),
-        extraction_settings(device, precision, batch, workers, on_error, fast=False, exif=False),
+        extraction_settings(device, precision, batch, workers, on_error),
         scopes,
         choose_mapping(fspath(mapping)).of if isinstance(mapping, str | PathLike) else mapping,
     )

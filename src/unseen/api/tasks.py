@@ -1,12 +1,12 @@
 """`unseen.tasks`: the study of transfer to other tasks."""
 
 from collections.abc import Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from unseen.api.backbones import loaded_backbones, names_of
-from unseen.api.features import extraction_settings
 from unseen.api.progress import bars
 from unseen.api.run import Run
 from unseen.errors import UserError, look_up
@@ -14,10 +14,8 @@ from unseen.extras import naming_extras
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
-    from unseen.features.settings import Precision, Settings
+    from unseen.features.settings import Precision
     from unseen.studies.study import Plan, Request
-
-    Backbones = Backbone | str | Sequence[Backbone | str]
 
 
 @naming_extras()
@@ -90,117 +88,58 @@ def tasks(
         >>> run = unseen.tasks("timm:resnet50.a1_in1k", images="/data", datasets=["dtd", "pets"], out="run/")
         >>> run.report("page.html")
     """
+    from unseen.features.settings import extraction_settings
     from unseen.images.datasets.registry import DATASETS, get_dataset
+    from unseen.probes.many_shot import PROTOCOLS
     from unseen.studies.study import plan_study, run_study
+    from unseen.studies.tasks.dense_request import dense_probing, dense_training
+    from unseen.studies.tasks.features import find_task_features
+    from unseen.studies.tasks.finetune_request import FinetuneRequest
+    from unseen.studies.tasks.request import TaskRequest, request_of_images, top1_shares
 
     asked = [datasets] if isinstance(datasets, str) else datasets or ()
     named = set() if dense else {get_dataset(name).name for name in asked}
     names = [name for name in DATASETS if name in named]
     percents = [imagenet_top1] if isinstance(imagenet_top1, int | float) else imagenet_top1 or ()
+    place = None if images is None else Path(images)
+    called = names_of(backbone)
+    load = partial(loaded_backbones, backbone)
+    request: Request[Any]
     if dense:
         if features is not None or limit is not None or percents:
             raise UserError("dense tasks take images of whole data sets: leave out features, limit and imagenet_top1")
-        place = None if images is None else Path(images)
-        settings = extraction_settings(device, precision, batch, workers, on_error, fast, exif)
+        if not called:
+            raise UserError("say which backbone")
+        settings = extraction_settings(device, precision, batch, workers, on_error, fast=fast, exif=exif)
         request = (
-            _dense_training(asked, place, backbone, device, steps, scale, seed)
+            dense_training(asked, place, load("cpu", published=False), device, steps=steps, scale=scale, seed=seed)
             if finetune
-            else _dense_probing(asked, place, backbone, settings, probes)
+            else dense_probing(asked, place, load(settings.device, published=False, patches=True), settings, probes)
         )
     elif finetune:
         if features is not None or limit is not None or percents:
             raise UserError("fine-tuning is of whole data sets: leave out features, limit and imagenet_top1")
-        request = _finetuning(names, images, backbone, device, trials, 5000 if steps is None else steps, seed)
+        if not names or not called:
+            raise UserError("say which backbone to fine-tune, and on which data sets (datasets=)")
+        if not 0 <= seed < 2**31:
+            raise UserError(f"seed is from 0 to {2**31 - 1}, not {seed}")
+        loading = partial(load, "cpu")
+        request = FinetuneRequest.of(names, place, loading, device, trials=trials, steps=steps, seed=seed)
     else:
-        settings = extraction_settings(device, precision, batch, workers, on_error, fast, exif)
-        request = _probing(names, images, features, limit, backbone, settings, protocol, percents)
+        if features is not None and (images is not None or limit is not None):
+            raise UserError("features are taken as they are: leave out images and limit")
+        if features is None and not called:
+            raise UserError("say which backbone, or give its features (features=)")
+        settings = extraction_settings(device, precision, batch, workers, on_error, fast=fast, exif=exif)
+        chosen, loading = look_up(PROTOCOLS, protocol, "protocol", " of the task study"), partial(load, settings.device)
+        request = (
+            request_of_images(names, place, loading, settings, chosen, limit=limit, percents=percents)
+            if features is None
+            else TaskRequest(find_task_features(Path(features), names, called), chosen, top1_shares(called, percents))
+        )
     folder = Path(out)
     if dry_run:
         return plan_study(request, folder, workers=workers)
     with bars(show=progress) as watch:
         run_study(request, folder, workers=workers, watch=watch, ignore_disk=ignore_disk)
     return Run(folder)
-
-
-def _dense_probing(
-    names: Sequence[str],
-    images: Path | None,
-    backbones: "Backbones",
-    settings: "Settings",
-    probes: Sequence[str],
-) -> "Request[Any]":
-    from unseen.studies.tasks.dense_request import dense_probing
-
-    if not names_of(backbones):
-        raise UserError("say which backbone")
-    loaded = loaded_backbones(backbones, settings.device, published=False, patches=True)
-    return dense_probing(names, images, loaded, settings, probes)
-
-
-def _dense_training(
-    names: Sequence[str],
-    images: Path | None,
-    backbones: "Backbones",
-    device: str | None,
-    steps: int | None,
-    scale: float,
-    seed: int,
-) -> "Request[Any]":
-    from unseen.studies.tasks.dense_request import dense_training
-
-    if not names_of(backbones):
-        raise UserError("say which backbone")
-    loaded = loaded_backbones(backbones, "cpu", published=False)
-    return dense_training(names, images, loaded, device, steps=steps, scale=scale, seed=seed)
-
-
-def _finetuning(
-    names: Sequence[str],
-    images: str | PathLike[str] | None,
-    backbones: "Backbones",
-    device: str | None,
-    trials: int,
-    steps: int,
-    seed: int,
-) -> "Request[Any]":
-    from unseen.probes.finetuning.grid import finetune_grid
-    from unseen.studies.tasks.finetune_request import FinetuneRequest, training_device
-    from unseen.studies.tasks.opened import open_datasets
-
-    if not names or not names_of(backbones):
-        raise UserError("say which backbone to fine-tune, and on which data sets (datasets=)")
-    if not 0 <= seed < 2**31:
-        raise UserError(f"seed is from 0 to {2**31 - 1}, not {seed}")
-    grid, place = finetune_grid(trials=trials, steps=steps), training_device(device)
-    opened = open_datasets(names, None if images is None else Path(images))
-    return FinetuneRequest(opened, loaded_backbones(backbones, "cpu"), grid, place, seed)
-
-
-def _probing(
-    names: Sequence[str],
-    images: str | PathLike[str] | None,
-    features: str | PathLike[str] | None,
-    limit: int | None,
-    backbones: "Backbones",
-    settings: "Settings",
-    protocol: str,
-    percents: Sequence[float],
-) -> "Request[Any]":
-    from unseen.probes.many_shot import PROTOCOLS
-    from unseen.studies.tasks.features import find_task_features
-    from unseen.studies.tasks.opened import open_datasets
-    from unseen.studies.tasks.request import FromImages, TaskRequest, top1_shares
-
-    chosen = look_up(PROTOCOLS, protocol, "protocol", " of the task study")
-    called = names_of(backbones)
-    if features is not None:
-        if images is not None or limit is not None:
-            raise UserError("features are taken as they are: leave out images and limit")
-        found = find_task_features(Path(features), names, called)
-        return TaskRequest(found, chosen, top1_shares(called, percents))
-    if not called:
-        raise UserError("say which backbone, or give its features (features=)")
-    opened = open_datasets(names, None if images is None else Path(images), limit=limit)
-    loaded = loaded_backbones(backbones, settings.device)
-    top1 = top1_shares([each.label for each in loaded], percents)
-    return TaskRequest(FromImages(opened, loaded, settings), chosen, top1)

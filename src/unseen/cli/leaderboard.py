@@ -9,6 +9,7 @@ import typer
 from unseen.cli.choices import choose, one_of
 from unseen.cli.output import console, note, print_table
 from unseen.errors import UserError
+from unseen.words import counted
 
 if TYPE_CHECKING:
     from unseen.papers.leaderboard import Entry, Leaderboard
@@ -70,8 +71,10 @@ def _write(board: "Leaderboard", shown: "Leaderboard", out: Path) -> None:
 
         write_leaderboard_page(board, out)
         return
-    from unseen.runs.tables import write_table
+    from unseen.runs.tables import WRITERS, write_table
 
+    if out.suffix not in WRITERS:
+        raise UserError(f"{out}: --out ends in .html for a page, or in {', '.join(WRITERS)} for a table")
     write_table(shown.to_frame(), out)
 
 
@@ -91,7 +94,7 @@ def _print(board: "Leaderboard", models: int) -> None:
         relative = _points(entry.relative[domain])
         rows.append([_rank(entry), name, entry.category, *accuracy, relative, _points(effective.value) + ends])
     kept = [place for place, column in enumerate(columns) if column not in left_out]
-    shots = "all images" if board.shots == "all" else f"{board.shots} images a concept"
+    shots = "all images" if board.shots == "all" else f"{counted(int(board.shots), 'image')} per concept"
     print_table(
         f"{models} models of ImageNet-CoG by {WHAT[board.by]}, {shots}; top-1, percent",
         [columns[place] for place in kept],

@@ -37,10 +37,10 @@ def load_backbones(
     """
     from dataclasses import replace
 
+    from unseen.api.backbones import loaded_backbones
     from unseen.backbones.backbone import Pool
     from unseen.backbones.load import default_label, load_backbone
     from unseen.images.transform import NORMALISATIONS
-    from unseen.studies.concepts.study import as_published
 
     if checkpoint is not None and len(names) > 1:
         raise UserError("--checkpoint is for one backbone; give each its own file: --backbone timm:resnet50@FILE")
@@ -61,7 +61,7 @@ def load_backbones(
     chosen = cast("Pool", choose("--pool", pool, get_args(Pool))) if pool else None
     kind = choose("--weights", weights, ("pretrained", "random"))
     published = choose("--preprocessing", preprocessing, PREPROCESSING) == "published"
-    loaded: list[Backbone] = []
+    loaded: list[Backbone | str] = []
     for number, name in enumerate(names):
         found = load_backbone(
             name,
@@ -74,11 +74,7 @@ def load_backbones(
             patches=patches,
             device=device,
         )
-        found = replace(as_published(found) if published else found, name=called[number])
         for sentence in found.notes:
-            note(sentence if len(names) == 1 else f"{found.label}: {sentence}")
-        same = next((other.label for other in loaded if other.spec == found.spec), None)
-        if same is not None:
-            raise UserError(f"{same} and {found.label} are the same backbone; give it once")
-        loaded.append(found)
-    return loaded
+            note(sentence if len(names) == 1 else f"{called[number]}: {sentence}")
+        loaded.append(replace(found, name=called[number]))
+    return loaded_backbones(loaded, device, published=published)

@@ -81,7 +81,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     pass
@@ -110,7 +110,8 @@ def run() -> None:
             sys.exit(0)
         context = error.ctx
         command = context.command_path if context else "unseen"
-        _fail(f"{message.rstrip('.')}; see {command} --help")
+        end = " See" if message.endswith("?") else "; see"
+        _fail(f"{message.rstrip('.')}{end} {command} --help")
     except BrokenPipeError:  # the reader of our output has gone, as in `unseen levels show cog-v2 | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

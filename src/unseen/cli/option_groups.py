@@ -73,12 +73,12 @@ class ExtractionOptions:
     def settings(self, workers: int, part: str = "1/1") -> "Settings":
         """The settings of an extraction with so many processes that decode."""
         batch = BATCH if self.batch is None else self.batch
-        return extraction_settings(
+        return settings_of_options(
             self.device, self.precision, batch, workers, self.on_error, self.fast, self.exif, part
         )  # fmt: skip
 
 
-def extraction_settings(
+def settings_of_options(
     device: str | None,
     precision: str | None,
     batch: int,
@@ -88,24 +88,19 @@ def extraction_settings(
     exif: bool = False,
     part: str = "1/1",
 ) -> "Settings":
-    """How to extract, from options: on a GPU and in half precision where there is one."""
-    from unseen.device import default_device
-    from unseen.features.settings import Precision, Settings, checked_device
+    """How to extract, from options."""
+    from unseen.features.settings import Precision, extraction_settings
 
-    place = device or default_device().type
-    kind = precision or ("half" if place.startswith("cuda") else "single")
-    settings = Settings(
-        device=place,
-        precision=cast("Precision", choose("--precision", kind, get_args(Precision))),
-        batch=batch,
-        workers=workers,
-        on_error="report" if choose("--on-error", on_error, ("fail", "report")) == "report" else "fail",
+    return extraction_settings(
+        device,
+        cast("Precision", choose("--precision", precision, get_args(Precision))) if precision else None,
+        batch,
+        workers,
+        "report" if choose("--on-error", on_error, ("fail", "report")) == "report" else "fail",
         fast=fast,
         exif=exif,
         part=_part(part),
     )
-    checked_device(settings)  # before a backbone is moved to it
-    return settings
 
 
 def _part(text: str) -> tuple[int, int]:

@@ -27,7 +27,9 @@ def probe(
     sequential: Annotated[bool, typer.Option("--sequential", help="One trial at a time, as in the paper.")] = False,
     backbone: Annotated[str, typer.Option(help="What to call these features.")] = "yours",
     domain: Annotated[str, typer.Option(help="What to call these classes.")] = "yours",
-    out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("unseen-probe"),
+    out: Annotated[Path, typer.Option(help="Folder of the run, or of the tables of another --probe.")] = Path(
+        "unseen-probe"
+    ),
     keep: Annotated[
         Path | None, typer.Option(help="File for the probe on all samples (.npz), a --head of unseen shifts run.")
     ] = None,

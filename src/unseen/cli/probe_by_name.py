@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from unseen.cli.output import console, print_json, print_table
+from unseen.cli.output import console, note, print_json, print_table
 from unseen.errors import UserError
 from unseen.files import check_writable
 
@@ -24,17 +24,25 @@ def probe_by_name(
         files: of training and of test features.
         called: what the backbone and the domain are called in tables.
     """
+    import numpy as np
+
     from unseen.api.probing import probe
     from unseen.features.features import align
     from unseen.features.readers import read_features
     from unseen.probes.by_name import get_probe
+    from unseen.runs.notices import notice
     from unseen.runs.shots import parse_shots
     from unseen.runs.tables import write_table
 
     chosen, settings = get_probe(name), parse_shots(shots) if shots else None
     check_writable(out)
     train, test = align(read_features(files[0]), read_features(files[1]), " and ".join(map(str, files)))
-    result = probe(train.X[:], train.y, test.X[:], test.y, probe=chosen, protocol=protocol, shots=settings, seeds=seeds)
+    X_train, X_test = train.X[:], test.X[:]
+    if np.array_equal(X_train, X_test):
+        raise UserError("training and test features are the same; give a test set that was not trained on")
+    fewest = int(np.bincount(np.asarray(train.y)).min())
+    short = ", ".join(str(number) for number in settings or () if number is not None and number > fewest)
+    result = probe(X_train, train.y, X_test, test.y, probe=chosen, protocol=protocol, shots=settings, seeds=seeds)
     backbone, domain = called
     tables = {"scores": result.to_frame(), "summary": result.summary()}
     out.mkdir(parents=True, exist_ok=True)
@@ -50,6 +58,8 @@ def probe_by_name(
         [f"{cell:.4f}" if isinstance(cell, float) else cell for cell in row]
         for row in tables["summary"][columns].replace(float("nan"), "").itertuples(index=False)
     )
+    if short:
+        note(notice("few-samples", samples=fewest, shots=short).sentence)
     print_table(f"{backbone} on {domain}: {chosen.title}", columns, rows, columns[3:])
     console().print(f"\nScores: {out / f'{name}-scores.csv'}")
 

@@ -7,7 +7,7 @@ import typer
 
 from unseen.cli.choices import split_names
 from unseen.cli.extract import decoders
-from unseen.cli.option_groups import extraction_settings
+from unseen.cli.option_groups import settings_of_options
 from unseen.cli.options import (
     BatchOption,
     CheckpointOption,
@@ -65,7 +65,7 @@ def evaluate(
     from unseen.studies.shifts.request import ShiftRequest, open_sets
     from unseen.studies.study import plan_study, run_study
 
-    settings = extraction_settings(device, precision, batch, decoders(workers), on_error)
+    settings = settings_of_options(device, precision, batch, decoders(workers), on_error)
     common = ModelPlan("", "", head=head, checkpoint=checkpoint, classes=outputs, templates=templates, weights=weights)
     request = ShiftRequest(
         chosen_models(backbone or [], models, common),

@@ -16,18 +16,14 @@ if TYPE_CHECKING:
 def carry_out(request: "Request[Any]", out: Path, workers: int, *, ignore_disk: bool = False) -> None:
     """Do what is missing of a study, and write its page, with the trainings on it that failed."""
     from unseen.studies.study import run_study
-    from unseen.studies.tasks.finetune_request import FinetuneRequest, TrainingError
+    from unseen.studies.tasks.finetune_request import TrainingError
 
-    watch = CommandWatch(workers)
-    if not isinstance(request, FinetuneRequest):
-        run_study(request, out, workers=workers, watch=watch, ignore_disk=ignore_disk)
-    else:
-        try:
-            run_study(request, out, workers=workers, watch=watch)
-        except TrainingError as error:
-            if error.done:
-                _write(out, error.failures)
-            raise
+    try:
+        run_study(request, out, workers=workers, watch=CommandWatch(workers), ignore_disk=ignore_disk)
+    except TrainingError as error:
+        if error.done:
+            _write(out, error.failures)
+        raise
     _write(out)
 
 

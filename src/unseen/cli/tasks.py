@@ -1,5 +1,6 @@
 """`unseen tasks`: the study of transfer to other tasks."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,15 +21,10 @@ from unseen.files import check_writable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from unseen.features.settings import Settings
     from unseen.studies.study import Request
-    from unseen.studies.tasks.finetune_request import FinetuneRequest
-    from unseen.studies.tasks.request import TaskRequest
 
 FINETUNING, DENSE = "With --finetune", "With --dense"
 PROTOCOLS = ("ericsson-2021", "ericsson-2021-exact")
-STEPS = 5000
-"""Of each training, without --dense."""
 BOTH = (
     "out", "backbone", "images", "datasets", "checkpoint", "pool", "layer", "size", "weights", "name", "normalize",
     "device", "workers", "only_plan",
@@ -147,83 +143,51 @@ def tasks(
     mode = "--dense --finetune" if dense and finetune else chosen_mode({"--finetune": finetune, "--dense": dense})
     refuse_options(context, MODES, mode)
     check_writable(out)
-    count = processes(workers)
+    count, ids = processes(workers), backbone or []
+    request: Request[Any]
     if dense:
-        names = split_names("--datasets", datasets) if datasets is not None else []
-        asked = (
-            _dense_training(names, images, backbone or [], loading, extraction.device, steps, scale, seed)
-            if finetune
-            else _dense_probing(names, images, backbone or [], loading, extraction.settings(count), probes)
-        )
-        if only_plan:
-            return dry_run(asked, out, count)
-        return carry_out(asked, out, count, ignore_disk=extraction.ignore_disk)
-    names = dataset_names(datasets)
-    if finetune:
-        if not backbone or not names:
+        request = _dense(datasets, images, ids, loading, extraction, count, finetune, probes, steps, scale, seed)
+    elif finetune:
+        from unseen.studies.tasks.finetune_request import FinetuneRequest
+
+        names = dataset_names(datasets)
+        if not ids or not names:
             raise UserError("--finetune needs --backbone and --datasets: say what to train, and on which data sets")
-        trainings = _finetuning(
-            names, images, backbone, loading, extraction.device, trials, STEPS if steps is None else steps, seed
-        )
-        return dry_run(trainings, out, count) if only_plan else carry_out(trainings, out, count)
-    chosen, percents = choose("--protocol", protocol, PROTOCOLS), imagenet_top1 or []
-    request = _probing(names, images, features, limit, backbone or [], loading, extraction, count, chosen, percents)
+        load, device = partial(loading.load, ids, "published", "cpu"), extraction.device
+        request = FinetuneRequest.of(names, images, load, device, trials=trials, steps=steps, seed=seed)
+    else:
+        names, percents = dataset_names(datasets), imagenet_top1 or []
+        chosen = choose("--protocol", protocol, PROTOCOLS)
+        request = _probing(names, images, features, limit, ids, loading, extraction, count, chosen, percents)
     if only_plan:
         return dry_run(request, out, count)
     return carry_out(request, out, count, ignore_disk=extraction.ignore_disk)
 
 
-def _dense_probing(
-    names: "Sequence[str]",
+def _dense(
+    datasets: str | None,
     images: Path | None,
-    backbones: "Sequence[str]",
+    ids: "Sequence[str]",
     loading: BackboneOptions,
-    settings: "Settings",
+    extraction: ExtractionOptions,
+    workers: int,
+    finetune: bool,
     probes: str | None,
-) -> "Request[Any]":
-    from unseen.studies.tasks.dense_request import dense_probing
-
-    if not backbones:
-        raise UserError("say which backbone: --backbone")
-    loaded = loading.load(backbones, "own", settings.device, patches=True)
-    return dense_probing(names, images, loaded, settings, split_names("--probes", probes) if probes else [])
-
-
-def _dense_training(
-    names: "Sequence[str]",
-    images: Path | None,
-    backbones: "Sequence[str]",
-    loading: BackboneOptions,
-    device: str | None,
     steps: int | None,
     scale: float,
     seed: int,
 ) -> "Request[Any]":
-    from unseen.studies.tasks.dense_request import dense_training
+    from unseen.studies.tasks.dense_request import dense_probing, dense_training
 
-    if not backbones:
+    names = split_names("--datasets", datasets) if datasets is not None else []
+    settings = None if finetune else extraction.settings(workers)
+    if not ids:
         raise UserError("say which backbone: --backbone")
-    loaded = loading.load(backbones, "own", "cpu")
-    return dense_training(names, images, loaded, device, steps=steps, scale=scale, seed=seed)
-
-
-def _finetuning(
-    names: "Sequence[str]",
-    images: Path | None,
-    backbones: "Sequence[str]",
-    loading: BackboneOptions,
-    device: str | None,
-    trials: int,
-    steps: int,
-    seed: int,
-) -> "FinetuneRequest":
-    from unseen.probes.finetuning.grid import finetune_grid
-    from unseen.studies.tasks.finetune_request import FinetuneRequest, training_device
-    from unseen.studies.tasks.opened import open_datasets
-
-    grid, place = finetune_grid(trials=trials, steps=steps), training_device(device)
-    opened = open_datasets(names, images)
-    return FinetuneRequest(opened, loading.load(backbones, "published", "cpu"), grid, place, seed)
+    if settings is None:
+        loaded = loading.load(ids, "own", "cpu")
+        return dense_training(names, images, loaded, extraction.device, steps=steps, scale=scale, seed=seed)
+    loaded = loading.load(ids, "own", settings.device, patches=True)
+    return dense_probing(names, images, loaded, settings, split_names("--probes", probes) if probes else [])
 
 
 def _probing(
@@ -231,29 +195,26 @@ def _probing(
     images: Path | None,
     features: Path | None,
     limit: int | None,
-    backbones: "Sequence[str]",
+    ids: "Sequence[str]",
     loading: BackboneOptions,
     extraction: ExtractionOptions,
     workers: int,
     protocol: str,
     percents: "Sequence[float]",
-) -> "TaskRequest":
+) -> "Request[Any]":
     from unseen.probes.many_shot import PROTOCOLS as KNOWN
     from unseen.studies.tasks.features import find_task_features
-    from unseen.studies.tasks.opened import open_datasets
-    from unseen.studies.tasks.request import FromImages, TaskRequest, top1_shares
+    from unseen.studies.tasks.request import TaskRequest, request_of_images, top1_shares
 
-    top1 = top1_shares(backbones, percents)  # a mistake is told before anything is opened
+    top1 = top1_shares(ids, percents)  # a mistake is told before anything is opened
     if features is not None:
         if images is not None:
             raise UserError("give images (--images) or features (--features), not both")
         if limit is not None:
             raise UserError("--limit takes a part of images; features (--features) are taken as they are")
-        return TaskRequest(find_task_features(features, names, backbones), KNOWN[protocol], top1)
-    if not backbones:
+        return TaskRequest(find_task_features(features, names, ids), KNOWN[protocol], top1)
+    if not ids:
         raise UserError("say which backbone: --backbone, or give its features: --features")
     settings = extraction.settings(workers)
-    opened = open_datasets(names, images, limit=limit)
-    loaded = loading.load(backbones, "published", settings.device)
-    top1 = top1_shares([each.label for each in loaded], percents)
-    return TaskRequest(FromImages(opened, loaded, settings), KNOWN[protocol], top1)
+    load = partial(loading.load, ids, "published", settings.device)
+    return request_of_images(names, images, load, settings, KNOWN[protocol], limit=limit, percents=percents)

@@ -67,7 +67,9 @@ def show_plan(plan: "Plan", workers: int) -> None:
     rows = [[_text(part[column], plan.units.get(column)) for column in columns] for part in plan.parts]
     print_table(plan.title, columns, rows, numbers)
     console().print()
-    if plan.free:
+    if plan.free and not (plan.extraction or plan.disk):
+        console().print("Features: none are missing.")
+    elif plan.free:
         console().print(
             f"Features: about {duration(plan.extraction)} to extract those that are missing, "
             f"{byte_size(plan.disk)} of disk, of which {byte_size(plan.free)} are free."

@@ -66,13 +66,9 @@ def patch_settings(settings: Settings, backbones: Sequence[Backbone]) -> Setting
     return replace(settings, compact=True, shard_rows=max(1, SHARD_BYTES // (2 * largest)))
 
 
-def read_patches(folder: Path, *, verify: bool = False) -> PatchFeatures:
-    """The patch features of a store; a store of one vector per image is an error.
-
-    Args:
-        verify: read all of it and compare it with its hash.
-    """
-    return patches_of(read_store(folder, verify=verify), folder)
+def read_patches(folder: Path) -> PatchFeatures:
+    """The patch features of a store; a store of one vector per image is an error."""
+    return patches_of(read_store(folder), folder)
 
 
 def patches_of(features: Features, folder: Path) -> PatchFeatures:

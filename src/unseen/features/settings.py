@@ -6,6 +6,7 @@ from typing import Any, Literal
 import torch
 
 from unseen.backbones.backbone import Spec
+from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.images.decode import OnError
 
@@ -64,6 +65,25 @@ class Settings:
             "shard_rows": self.shard_rows,
         }
         return decides if images is None else decides | {"images": images}
+
+
+def extraction_settings(
+    device: str | None,
+    precision: Precision | None,
+    batch: int,
+    workers: int,
+    on_error: OnError,
+    *,
+    fast: bool = False,
+    exif: bool = False,
+    part: tuple[int, int] = (1, 1),
+) -> Settings:
+    """How to extract: on a GPU and in half precision where there is one."""
+    place = device or default_device().type
+    kind = precision or ("half" if place.startswith("cuda") else "single")
+    settings = Settings(place, kind, batch, workers, on_error=on_error, fast=fast, exif=exif, part=part)
+    checked_device(settings)  # before a backbone is moved to it
+    return settings
 
 
 def checked_device(settings: Settings) -> torch.device:

@@ -6,7 +6,6 @@ several columns, joined by `+`, where an image may be any of them.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -14,15 +13,6 @@ from torch import Tensor
 from unseen.errors import UserError
 
 JOINED = "+"
-
-
-@dataclass(frozen=True)
-class Subset:
-    """Accuracy on the images whose class was kept; `images` of them, in `classes` classes."""
-
-    accuracy: float
-    images: int
-    classes: int
 
 
 def class_names(label_sets: Sequence[Collection[str]], mapping: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -82,26 +72,6 @@ def subset_scores(logits: Tensor, columns: Sequence[str], kept: Sequence[str], c
     return scores.scatter_reduce(1, target.expand(len(logits), -1), chosen, "amax")
 
 
-def subset_accuracy(
-    logits: Tensor,
-    labels: Sequence[str],
-    columns: Sequence[str],
-    kept: Sequence[str],
-    classes: Mapping[str, str],
-) -> Subset:
-    """Top-1 accuracy on the images of the classes kept, by the argmax over just those classes.
-
-    Args:
-        logits: (n, c), any float type; a row per image, a column per class of the model.
-        labels: (n,) of the images.
-        columns: (c,) names of the model's classes.
-        kept: classes, among the values of `classes`.
-        classes: name → class, for labels and columns (`class_names`).
-    """
-    guess, truth = subset_guesses(logits, labels, columns, kept, classes)
-    return Subset(float((guess == truth).double().mean()), len(truth), len(torch.unique(truth)))
-
-
 def subset_guesses(
     logits: Tensor,
     labels: Sequence[str],
@@ -111,7 +81,12 @@ def subset_guesses(
 ) -> tuple[Tensor, Tensor]:
     """(m,) predicted and true classes of the m images whose class was kept, as indices into `kept`.
 
-    Arguments as in `subset_accuracy`.
+    Args:
+        logits: (n, c), any float type; a row per image, a column per class of the model.
+        labels: (n,) of the images.
+        columns: (c,) names of the model's classes.
+        kept: classes, among the values of `classes`.
+        classes: name → class, for labels and columns (`class_names`).
     """
     place = {name: number for number, name in enumerate(kept)}
     of = {label: label_class(label, classes) for label in set(labels)}

@@ -264,6 +264,23 @@ class FeatureJob(Protocol):
 
 
 @dataclass(frozen=True)
+class PairJob(Job):
+    """What jobs of one probe on a pair of features begin with.
+
+    Attributes:
+        protocol: how the probe is fitted, or the name of the study's protocol where it has none of its own.
+        train, test: content hashes of the features.
+    """
+
+    study: str
+    protocol: Any
+    backbone: str
+    domain: str
+    train: str
+    test: str
+
+
+@dataclass(frozen=True)
 class ProbeJob(Job):
     """Any probe with its settings on a pair of features.
 

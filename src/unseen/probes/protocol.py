@@ -1,6 +1,7 @@
 """The protocols of ImageNet-CoG: of its logistic regression, and of the networks of its first version."""
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 from unseen.errors import look_up
 
@@ -14,7 +15,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class LogisticProtocol:
+class SearchProtocol:
     """What is done with features; everything here can change a number.
 
     Attributes:
@@ -23,7 +24,7 @@ class LogisticProtocol:
         starts: how many first trials are spread evenly over the range of rates; 0 draws ten at random, as TPE does.
     """
 
-    name: str = "cog-v2"
+    name: str
     epochs: int = 100
     trials: int = 30
     round_size: int = 10
@@ -35,9 +36,16 @@ class LogisticProtocol:
     starts: int = 0
 
     @property
-    def sequential(self) -> "LogisticProtocol":
+    def sequential(self) -> Self:
         """The same with trials one at a time."""
         return replace(self, round_size=1)
+
+
+@dataclass(frozen=True)
+class LogisticProtocol(SearchProtocol):
+    """That of the logistic regression."""
+
+    name: str = "cog-v2"
 
 
 COG_V2 = LogisticProtocol()
@@ -53,34 +61,18 @@ def protocol_named(name: str, *, sequential: bool = False) -> LogisticProtocol:
 
 
 @dataclass(frozen=True)
-class MlpProtocol:
-    """What is done with features; everything here can change a number.
+class MlpProtocol(SearchProtocol):
+    """That of a network.
 
     Attributes:
         hidden: units of each hidden layer.
         relu: whether max(0, ·) follows each hidden layer; nothing does otherwise.
-        round_size: trials evaluated together; 1 is the paper's one-at-a-time order (`sequential`).
-        validation: share of each class's training samples that trials are scored on.
-        starts: how many first trials are spread evenly over the range of rates; 0 draws ten at random, as TPE does.
     """
 
     name: str = "cog-v1-mlp"
+    decays: tuple[float, float] = (1e-8, 1e-4)
     hidden: tuple[int, ...] = (2048, 2048)
     relu: bool = True
-    epochs: int = 100
-    trials: int = 30
-    round_size: int = 10
-    batch: int = 1024
-    momentum: float = 0.9
-    rates: tuple[float, float] = (1e-1, 1e2)
-    decays: tuple[float, float] = (1e-8, 1e-4)
-    validation: float = 0.2
-    starts: int = 0
-
-    @property
-    def sequential(self) -> "MlpProtocol":
-        """The same with trials one at a time."""
-        return replace(self, round_size=1)
 
 
 COG_V1_MLP = MlpProtocol()

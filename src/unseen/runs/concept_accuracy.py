@@ -8,6 +8,7 @@ import numpy as np
 
 from unseen.errors import UserError
 from unseen.ontology.levels import Levels
+from unseen.probes.by_name.logistic import LogisticJob
 from unseen.runs.data import ConceptAccuracy, ConceptHits
 from unseen.runs.kept_labels import correct_of, labels_place, read_labels
 from unseen.runs.random_draws import DRAW, RANDOM, SEEDS_A_DRAW
@@ -28,7 +29,7 @@ def concept_hits(folder: Path, results: Iterable[Result]) -> list[ConceptHits]:
     found = []
     for result in results:
         job = result.job
-        if job["job"] != "LogisticJob" or "correct" not in result.values:
+        if not result.is_of(LogisticJob) or "correct" not in result.values:
             continue
         place = labels_place(folder, job["test"])
         if not place.is_file():

@@ -67,9 +67,9 @@ def notice(code: str, domain: str = "", **arguments: Argument) -> Notice:
     return Notice(code, tuple(sorted(arguments.items())), domain)
 
 
-def told(text: str, domain: str = "") -> Notice:
+def told(text: str) -> Notice:
     """A sentence that somebody else made."""
-    return notice("told", domain, text=text)
+    return notice("told", text=text)
 
 
 def left_out(domain: str, text: str) -> Notice:

@@ -49,6 +49,6 @@ def images_left_out(results: Sequence[Result]) -> list[Flaw]:
             result.values["damaged"], result.values["of"], tuple(result.values["examples"]),
         )
         for result in results
-        if result.job["job"] == ShiftJob.__name__ and result.values["damaged"]
+        if result.is_of(ShiftJob) and result.values["damaged"]
     ]  # fmt: skip
     return list(dict.fromkeys(found))

@@ -44,6 +44,10 @@ class Result:
     seconds: float
     versions: dict[str, str]
 
+    def is_of(self, kind: type) -> bool:
+        """Whether it is the result of a job of that class."""
+        return bool(self.job.get("job") == kind.__name__)
+
 
 def result_path(folder: Path, key: str) -> Path:
     return folder / f"{key}.json"

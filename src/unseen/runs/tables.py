@@ -27,14 +27,14 @@ def score_table(scores: Iterable[Score]) -> pd.DataFrame:
     return pd.DataFrame(rows).drop(columns="versions")
 
 
-def bootstrap_interval(values: Sequence[float], level: float = 0.95, seed: int = 0) -> tuple[float, float]:
-    """Percentile bootstrap interval of the mean over repetitions.
+def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
+    """95% percentile bootstrap interval of the mean over repetitions.
 
     With 3 or 5 seeds the interval is coarse, as it cannot leave the range of the values: a spread, not a test.
     """
     array = np.asarray(values, dtype=np.float64)
-    drawn = np.random.default_rng(seed).integers(0, len(array), (RESAMPLES, len(array)))
-    tail = (1 - level) / 2
+    drawn = np.random.default_rng(0).integers(0, len(array), (RESAMPLES, len(array)))
+    tail = (1 - 0.95) / 2  # to the last bit as levels are elsewhere
     low, high = np.quantile(array[drawn].mean(axis=1), [tail, 1 - tail])
     return float(low), float(high)
 
@@ -148,11 +148,10 @@ def wide(summary: pd.DataFrame, metric: str = "top1") -> pd.DataFrame:
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a table in the form its file name asks for: .csv, .parquet, .md or .tex."""
-    writers = {".csv": _csv, ".parquet": _parquet, ".md": _markdown, ".tex": _latex}
-    if path.suffix not in writers:
-        raise UserError(f"{path}: a table is written as {', '.join(writers)}")
+    if path.suffix not in WRITERS:
+        raise UserError(f"{path}: a table is written as {', '.join(WRITERS)}")
     with atomic_write(path) as file:
-        file.write(writers[path.suffix](table))
+        file.write(WRITERS[path.suffix](table))
 
 
 def _csv(table: pd.DataFrame) -> bytes:
@@ -181,6 +180,10 @@ def _latex(table: pd.DataFrame) -> bytes:
     rows = "".join(line(row) for row in table.itertuples(index=False, name=None))
     head = f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{line(table.columns)}\\midrule\n"
     return f"{head}{rows}\\bottomrule\n\\end{{tabular}}\n".encode()
+
+
+WRITERS = {".csv": _csv, ".parquet": _parquet, ".md": _markdown, ".tex": _latex}
+"""What writes a table, by the end of its file's name."""
 
 
 def _text(cell: object) -> str:

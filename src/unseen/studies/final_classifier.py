@@ -49,7 +49,7 @@ def fit_again(result: Result, train: Features) -> DomainClassifier:
     from unseen.probes.sgd.trainer import Trainer
 
     job, values = result.job, result.values
-    if job.get("job") != "LogisticJob":
+    if not result.is_of(LogisticJob):
         raise UserError(f"{result.key}.json is not the result of a logistic regression, so it has no classifier")
     if train.provenance.get("content_hash") != job["train"]:
         raise UserError(f"{result.key}.json is about other training features of {job['backbone']} on {job['domain']}")

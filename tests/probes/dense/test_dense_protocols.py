@@ -3,7 +3,7 @@
 import pytest
 
 from unseen.errors import UserError
-from unseen.probes.dense.protocols import DETECTION_FROZEN, NORMALS, PROTOCOLS, SEGMENTATION, shortened
+from unseen.probes.dense.protocols import DETECTION_FROZEN, NORMALS, SEGMENTATION, shortened
 
 
 def test_detection_rates() -> None:
@@ -28,4 +28,3 @@ def test_a_short_form_has_another_name_and_its_moments_move_alike() -> None:
     assert shortened(NORMALS, NORMALS.steps) is NORMALS
     with pytest.raises(UserError):
         shortened(NORMALS, NORMALS.steps + 1)
-    assert len(PROTOCOLS) == 4

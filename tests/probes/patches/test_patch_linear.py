@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
 from unseen.errors import UserError
+from unseen.metrics.surface_normals import angular_errors
+from unseen.probes.patches.codes import ClassCodes, Codes, DepthCodes, NormalCodes
 from unseen.probes.patches.linear import PATCH_LINEAR, PatchLinearProtocol, _factor, fit_patches
-from unseen.probes.patches.probe_patches import choose_linear
+from unseen.probes.patches.probe_patches import _validation, choose_linear
 
 SHORT = PatchLinearProtocol(epochs=2, batch=50, least_steps=1)
 
@@ -71,17 +74,34 @@ def test_small_sets_get_the_least_number_of_steps() -> None:
     assert PATCH_LINEAR.steps(20_695_040) == 25_263  # ADE20K's 20,210 images of 32 × 32 patches
 
 
-@pytest.mark.parametrize("by_iou", [True, False])
-def test_the_best_setting_on_other_images_is_chosen_and_separable_patches_are_learned(by_iou: bool) -> None:
+@pytest.mark.parametrize(
+    "codes",
+    [ClassCodes(3), NormalCodes(np.eye(3, dtype=np.float32)), DepthCodes(3)],
+    ids=["classes", "normals", "depth"],
+)
+def test_the_best_setting_on_other_images_is_chosen_by_the_score_of_the_task(codes: Codes) -> None:
     X, Y = patches(400)
     Y = torch.nn.functional.one_hot(Y.argmax(1), 3).float()
     protocol = replace(SHORT, rates=(1e-8, 1e-2), decays=(0.0,), epochs=30)
-    found = choose_linear(X, Y, torch.arange(400) // 20, protocol, by_iou=by_iou)
+    found = choose_linear(X, Y, torch.arange(400) // 20, protocol, codes)
     assert found.setting == (1e-2, 0.0)
     assert found.edge
     assert found.validation[1] > found.validation[0]
     right = found.classifier.logits(X)[0].argmax(1) == Y.argmax(1)
     assert right.float().mean() > 0.8  # a tenth of the labels is wrong
+
+
+def test_validation_scores_are_those_of_the_metrics() -> None:
+    X, Y = patches(60)
+    stack = fit_patches(X, Y, [(1e-2, 0.0)], SHORT, torch.Generator().manual_seed(0))
+    shares = stack.logits(X)[0].softmax(1)
+    known = Y.sum(1) > 0
+    codes = NormalCodes(np.eye(3, dtype=np.float32))
+    angles = angular_errors(shares[known], Y[known], torch.ones(int(known.sum()), dtype=torch.bool))
+    weights = Y.sum(1)[known].double()
+    assert _validation(stack, X, Y, codes)[0] == pytest.approx(
+        -float((angles * weights).sum() / weights.sum()), abs=1e-3
+    )
 
 
 def test_patches_without_labels_do_not_matter() -> None:
@@ -94,4 +114,4 @@ def test_patches_without_labels_do_not_matter() -> None:
     with pytest.raises(UserError, match="no patch"):
         fit_patches(X, torch.zeros_like(Y), [(1e-2, 0.0)], SHORT, torch.Generator())
     with pytest.raises(UserError, match="two training images"):
-        choose_linear(X, Y, torch.zeros(len(X)), SHORT, by_iou=True)
+        choose_linear(X, Y, torch.zeros(len(X)), SHORT, ClassCodes(3))

@@ -15,9 +15,10 @@ import pytest
 import scipy.special
 import scipy.stats
 
-from unseen.report.axes.page import write_axes_page
+from unseen.report.axes.page import axes_page
 from unseen.report.axes.sections.correlations import correlation_matrix
 from unseen.report.axes.words import findings, rank_text, strong_and_weak
+from unseen.report.core.render import write_page
 from unseen.studies.axes.page_data import AxesPage, SharedModel
 from unseen.studies.axes.together import Axes, Measure, Standing, put_together
 
@@ -58,7 +59,7 @@ def page() -> AxesPage:
 @pytest.fixture(scope="module")
 def path(page: AxesPage, tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("axes") / "axes.html"
-    write_axes_page(page, file)
+    write_page(axes_page(page), file)
     return file
 
 
@@ -181,7 +182,7 @@ def test_the_count_of_intervals_is_of_intervals() -> None:
 
 def test_missing_axes_have_their_titles(tmp_path: Path) -> None:
     axes = put_together([Measure("concepts", "c", "C", "", {"a": 1.0, "b": 2.0})])
-    write_axes_page(AxesPage(axes), tmp_path / "axes.html")
+    write_page(axes_page(AxesPage(axes)), tmp_path / "axes.html")
     assert "<span>Tasks: missing</span><span>Shifts: missing</span>" in (tmp_path / "axes.html").read_text()
 
 
@@ -217,7 +218,7 @@ def test_without_correlations_it_says_what_is_missing(counts: dict[str, int], se
         [Measure(axis, axis, axis, "", {f"b{i}": float(i) for i in range(n)}) for axis, n in counts.items()]
     )
     assert sentence in findings(axes)[-1]
-    write_axes_page(AxesPage(axes), tmp_path / "axes.html")
+    write_page(axes_page(AxesPage(axes)), tmp_path / "axes.html")
     assert sentence in (tmp_path / "axes.html").read_text()
 
 
@@ -235,12 +236,12 @@ def test_names_are_only_ever_text(path: Path) -> None:
 
 
 def test_the_same_numbers_give_the_same_bytes(path: Path, tmp_path: Path) -> None:
-    write_axes_page(made(), tmp_path / "again.html")
+    write_page(axes_page(made()), tmp_path / "again.html")
     assert (tmp_path / "again.html").read_bytes() == path.read_bytes()
 
 
 def test_lines_that_share_a_rank_are_drawn_apart(tmp_path: Path) -> None:
-    write_axes_page(made((0.6, 0.5, 0.5, 0.5, 0.4)), tmp_path / "ties.html")
+    write_page(axes_page(made((0.6, 0.5, 0.5, 0.5, 0.4))), tmp_path / "ties.html")
     text = (tmp_path / "ties.html").read_text()
     measure = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])["measures"][0]
     assert measure["ranks"] == [1, 2, 2, 2, 5]
@@ -308,7 +309,7 @@ def crowded() -> AxesPage:
 
 @pytest.mark.parametrize("width", [1440, 400])
 def test_names_of_points_do_not_overlap_and_tables_fit_a_wide_window(browser: Any, tmp_path: Path, width: int) -> None:
-    write_axes_page(crowded(), tmp_path / "crowded.html")
+    write_page(axes_page(crowded()), tmp_path / "crowded.html")
     context = browser.new_context(viewport={"width": width, "height": 900})
     tab = context.new_page()
     tab.goto((tmp_path / "crowded.html").as_uri())
@@ -334,6 +335,6 @@ def test_a_drop_stands_with_its_accuracy_alone(tmp_path: Path) -> None:
     levels = replace(page.axes.measures["levels"], from_seen={"one": -12.3})
     axes = put_together([levels, page.axes.measures["linear"]])
     assert list(axes.measures) == ["levels", "linear"]
-    write_axes_page(AxesPage(axes), tmp_path / "axes.html")
+    write_page(axes_page(AxesPage(axes)), tmp_path / "axes.html")
     row = cells((tmp_path / "axes.html").read_text(), 'id="table-values"')[0]
     assert row[1] == ["60.0", "1", "−12.3", "from", "seen"]

@@ -66,11 +66,9 @@ def files_listing(base: Path, rows: Iterable[Row]) -> Listing:
     return Listing(there, partial(_open_files, base, there), missing)
 
 
-def pixels_listing(
-    rows: Sequence[Row], pixels: Callable[[], NDArray[np.uint8]], missing: Sequence[str] = ()
-) -> Listing:
+def pixels_listing(rows: Sequence[Row], pixels: Callable[[], NDArray[np.uint8]]) -> Listing:
     """A listing of images in an array (n, h, w) or (n, h, w, 3), which is made when the images are opened."""
-    return Listing(rows, partial(_open_pixels, rows, pixels), missing)
+    return Listing(rows, partial(_open_pixels, rows, pixels))
 
 
 def numbered(labels: Iterable[str], part: str) -> list[Row]:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from unseen.images.dense.labels import Kind, Labels, Objects, checked_map, check
 from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
 
-Split = Literal["train", "test"]
 SPLIT_WORDS = {"train": "training", "test": "test"}
 
 

@@ -64,9 +64,9 @@ class Accuracies:
         """1 for the best; models that are equal share the better place."""
         return 1 + sum(self.lead(other, model, domain, shots) > 0 for other in self.models)
 
-    def order(self, domain: str, shots: str = "all") -> list[str]:
+    def order(self, domain: str) -> list[str]:
         """Models from the best to the worst."""
-        return sorted(self.models, key=lambda model: -self.of(model, domain, shots))
+        return sorted(self.models, key=lambda model: -self.of(model, domain))
 
 
 @dataclass(frozen=True)

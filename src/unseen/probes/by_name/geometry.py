@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from unseen.errors import UserError
-from unseen.probes.job import Fit, Job, read_flat
-from unseen.probes.probe import Probe, ProbeData, Size, StudyPart
+from unseen.probes.job import Fit, read_flat
+from unseen.probes.probe import PairJob, Probe, ProbeData, Size, StudyPart
 from unseen.probes.protocol import Setting
 
 
@@ -49,20 +49,13 @@ class Geometry(Probe):
 
 
 @dataclass(frozen=True)
-class GeometryJob(Job):
+class GeometryJob(PairJob):
     """Everything that decides alignment (α = 2) and uniformity (t = 2) of test features.
 
-    Attributes:
-        protocol: the name of the study's.
-        train, test: content hashes of the features; those to train on only say what the classes are.
+    Those to train on only say what the classes are.
     """
 
-    study: str
     protocol: str
-    backbone: str
-    domain: str
-    train: str
-    test: str
     revision: int = Geometry.revision
 
     @property

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from unseen.probes.job import Fit, Job, Pairs, read_flat
-from unseen.probes.probe import DrawnProbe, Numbers, ProbeData, Size, StudyPart
+from unseen.probes.job import Fit, Pairs, read_flat
+from unseen.probes.probe import DrawnProbe, Numbers, PairJob, ProbeData, Size, StudyPart
 from unseen.probes.protocol import Setting
 
 ITERATIONS = 60
@@ -71,22 +71,15 @@ class KMeans(DrawnProbe):
 
 
 @dataclass(frozen=True)
-class KMeansJob(Job):
+class KMeansJob(PairJob):
     """Everything that decides the scores of one clustering.
 
     Attributes:
-        protocol: the name of the study's.
-        train, test: content hashes of the features.
         seeds: of the starts.
         half: whether nearest centres are sought by 16-bit products first, as on a GPU.
     """
 
-    study: str
     protocol: str
-    backbone: str
-    domain: str
-    train: str
-    test: str
     seeds: tuple[int, ...] = tuple(range(KMeans.starts))
     half: bool = False
     revision: int = KMeans.revision

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from unseen.probes.job import Fit, Job, read_flat
-from unseen.probes.probe import Probe, ProbeData, Size, StudyPart
+from unseen.probes.job import Fit, read_flat
+from unseen.probes.probe import PairJob, Probe, ProbeData, Size, StudyPart
 from unseen.probes.protocol import LogisticProtocol, Setting, protocol_named
 
 if TYPE_CHECKING:
@@ -112,21 +112,15 @@ class Logistic(Probe):
 
 
 @dataclass(frozen=True)
-class LogisticJob(Job):
+class LogisticJob(PairJob):
     """Everything that decides the scores of one probe.
 
     Attributes:
-        train, test: content hashes of the features.
         products: type of the numbers that are multiplied: float16 on a GPU, float32 on a CPU.
         revision: of the probe's code.
     """
 
-    study: str
     protocol: LogisticProtocol
-    backbone: str
-    domain: str
-    train: str
-    test: str
     shots: int | None
     seed: int
     products: str = "float32"

@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from unseen.probes.by_name.logistic import listed
-from unseen.probes.job import Fit, Job, Pairs, read_flat
-from unseen.probes.probe import DrawnProbe, Numbers, ProbeData, Size, StudyPart
+from unseen.probes.job import Fit, Pairs, read_flat
+from unseen.probes.probe import DrawnProbe, Numbers, PairJob, ProbeData, Size, StudyPart
 from unseen.probes.protocol import (
     COG_V1_MLP,
     COG_V1_MLP_LINEAR,
@@ -114,19 +114,14 @@ class MLP(DrawnProbe):
 
 
 @dataclass(frozen=True)
-class MlpJob(Job):
+class MlpJob(PairJob):
     """Everything that decides the scores of one network; the rest as in `LogisticJob`.
 
     Attributes:
         arithmetic: "float32", or "tf32" on a GPU.
     """
 
-    study: str
     protocol: MlpProtocol
-    backbone: str
-    domain: str
-    train: str
-    test: str
     seed: int
     arithmetic: str = "float32"
     revision: int = MLP.revision

@@ -40,7 +40,7 @@ class PatchLinearJob(PatchJob):
 
         codes = task.codes()
         X, Y, images = task.training(codes)
-        found = choose_linear(X, Y, images, self.protocol, by_iou=codes.kind == "classes", seed=self.seed)
+        found = choose_linear(X, Y, images, self.protocol, codes, seed=self.seed)
 
         def predict(features: "Tensor") -> "Tensor":
             return found.classifier.logits(features.float())[0].softmax(dim=1)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from unseen.errors import UserError
 from unseen.features.features import Rows
 from unseen.probes.by_name.logistic import Logistic, resolved, usual_products
-from unseen.probes.job import Fit, Job, read_flat
-from unseen.probes.probe import Probe, ProbeData, Size, StudyPart
+from unseen.probes.job import Fit, read_flat
+from unseen.probes.probe import PairJob, Probe, ProbeData, Size, StudyPart
 from unseen.probes.protocol import LogisticProtocol, Setting
 
 if TYPE_CHECKING:
@@ -98,15 +98,10 @@ class PCA(Probe):
 
 
 @dataclass(frozen=True)
-class PcaJob(Job):
+class PcaJob(PairJob):
     """Everything that decides the scores of one probe of so many dimensions; the rest as in `LogisticJob`."""
 
-    study: str
     protocol: LogisticProtocol
-    backbone: str
-    domain: str
-    train: str
-    test: str
     dimensions: int
     seed: int
     products: str = "float32"

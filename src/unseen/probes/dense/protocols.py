@@ -96,7 +96,6 @@ SEGMENTATION = DenseProtocol(
     decay_norms=False,
     stride=4,
 )
-PROTOCOLS = {each.name: each for each in (DETECTION_FROZEN, DETECTION_FINETUNED, NORMALS, SEGMENTATION)}
 
 
 def shortened(protocol: DenseProtocol, steps: int, scale: float = 1.0) -> DenseProtocol:

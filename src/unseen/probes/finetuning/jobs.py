@@ -50,8 +50,8 @@ class FinetuneJob(Job):
 
 
 @dataclass(frozen=True)
-class FinetuneTrialJob:
-    """Everything that decides the validation score of one setting; which others are tried does not.
+class _OnDataset:
+    """What trials and tasks share.
 
     Attributes:
         spec: of the backbone: its weights, layer, pooling and preprocessing.
@@ -61,7 +61,7 @@ class FinetuneTrialJob:
     """
 
     study: str
-    protocol: FinetuneProtocol
+    protocol: Any
     backbone: str
     spec: "Spec"
     domain: str
@@ -73,19 +73,17 @@ class FinetuneTrialJob:
 
 
 @dataclass(frozen=True)
-class FinetuneTaskJob(Job):
-    """Everything that decides the test score of a fine-tuned backbone; attributes as in `FinetuneTrialJob`."""
+class FinetuneTrialJob(_OnDataset):
+    """Everything that decides the validation score of one setting; which others are tried does not."""
 
-    study: str
+    protocol: FinetuneProtocol
+
+
+@dataclass(frozen=True)
+class FinetuneTaskJob(_OnDataset, Job):
+    """Everything that decides the test score of a fine-tuned backbone."""
+
     protocol: FinetuneGrid
-    backbone: str
-    spec: "Spec"
-    domain: str
-    images: str
-    metric: "Metric"
-    arithmetic: str
-    seed: int
-    revision: int = TASK_REVISION
 
     @classmethod
     def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
@@ -94,13 +92,7 @@ class FinetuneTaskJob(Job):
 
 def trial_jobs(job: FinetuneTaskJob) -> list[FinetuneTrialJob]:
     """The trials that a task chooses from, in the order of its grid."""
-    return [
-        FinetuneTrialJob(
-            job.study, setting, job.backbone, job.spec, job.domain, job.images, job.metric, job.arithmetic, job.seed,
-            job.revision,
-        )
-        for setting in job.protocol.settings
-    ]  # fmt: skip
+    return [FinetuneTrialJob(**{**vars(job), "protocol": setting}) for setting in job.protocol.settings]
 
 
 def task_values(

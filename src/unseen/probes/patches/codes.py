@@ -34,6 +34,11 @@ class Codes(Protocol):
         """How many codes there are."""
         ...
 
+    @property
+    def values(self) -> Tensor | None:
+        """(count, v) what each code stands for, where predictions are means of it; None for classes."""
+        ...
+
     def encode(self, labels: Map) -> NDArray[np.int16]:
         """(h, w) codes of a map, `UNLABELLED` where it has no label."""
         ...
@@ -49,6 +54,10 @@ class ClassCodes:
 
     count: int
     kind: Kind = "classes"
+
+    @property
+    def values(self) -> None:
+        return None
 
     def encode(self, labels: Map) -> NDArray[np.int16]:
         codes = labels.astype(np.int16)
@@ -70,6 +79,10 @@ class NormalCodes:
     def count(self) -> int:
         return len(self.directions)
 
+    @property
+    def values(self) -> Tensor:
+        return torch.from_numpy(self.directions)
+
     def encode(self, labels: Map) -> NDArray[np.int16]:
         # Of unit vectors, the nearest has the greatest product.
         codes: NDArray[np.int16] = (labels.reshape(-1, 3) @ self.directions.T).argmax(axis=1).astype(np.int16)
@@ -77,8 +90,7 @@ class NormalCodes:
         return codes.reshape(labels.shape[:2])
 
     def decode(self, probabilities: Tensor) -> Tensor:
-        values = torch.as_tensor(self.directions, device=probabilities.device, dtype=probabilities.dtype)
-        mean = torch.einsum("chw,cd->hwd", probabilities, values)
+        mean = torch.einsum("chw,cd->hwd", probabilities, self.values.to(probabilities))
         unit: Tensor = mean / mean.norm(dim=-1, keepdim=True).clamp_min(1e-12)
         return unit
 
@@ -90,6 +102,11 @@ class DepthCodes:
     count: int = BINS
     kind: Kind = "depth"
 
+    @property
+    def values(self) -> Tensor:
+        step = (FARTHEST - NEAREST) / self.count
+        return (NEAREST + step * (torch.arange(self.count) + 0.5))[:, None]
+
     def encode(self, labels: Map) -> NDArray[np.int16]:
         step = (FARTHEST - NEAREST) / self.count
         codes: NDArray[np.int16] = np.clip((labels - NEAREST) / step, 0, self.count - 1).astype(np.int16)
@@ -97,9 +114,7 @@ class DepthCodes:
         return codes
 
     def decode(self, probabilities: Tensor) -> Tensor:
-        step = (FARTHEST - NEAREST) / self.count
-        centres = NEAREST + step * (torch.arange(self.count, device=probabilities.device) + 0.5)
-        return torch.einsum("chw,c->hw", probabilities, centres.to(probabilities.dtype))
+        return torch.einsum("chw,c->hw", probabilities, self.values[:, 0].to(probabilities))
 
 
 def normal_codes(normals: Tensor, count: int = CODEWORDS) -> NormalCodes:

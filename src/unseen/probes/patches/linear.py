@@ -37,7 +37,7 @@ class PatchLinearProtocol:
 
     name: str = "patch-linear"
     rates: tuple[float, ...] = (1e-4, 3e-4, 1e-3, 3e-3)
-    decays: tuple[float, ...] = (0.0, 1e-3, 1e-1)
+    decays: tuple[float, ...] = (0.0, 1e-2, 1.0)
     epochs: int = 10
     batch: int = 8_192
     least_steps: int = 500

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 
 from unseen.errors import UserError
+from unseen.images.dense.labels import Kind
+from unseen.probes.patches.codes import Codes
 from unseen.probes.patches.linear import LinearStack, PatchLinearProtocol, Setting, fit_patches
 
 BLOCK = 16_384
@@ -18,7 +20,8 @@ class ChosenLinear:
 
     Attributes:
         setting: learning rate and weight decay.
-        validation: score of each setting: mean IoU of nearest-neighbour maps for classes, otherwise minus the loss.
+        validation: score of each setting on validation images: mean IoU for classes, minus the mean angle (degrees) for
+            normals, minus the root mean squared error for depths; a patch has one prediction and its mean label.
         edge: whether the best rate or decay is at an end of those that were tried.
     """
 
@@ -29,7 +32,7 @@ class ChosenLinear:
 
 
 def choose_linear(
-    X: Tensor, Y: Tensor, images: Tensor, protocol: PatchLinearProtocol, *, by_iou: bool, seed: int = 0
+    X: Tensor, Y: Tensor, images: Tensor, protocol: PatchLinearProtocol, codes: Codes, *, seed: int = 0
 ) -> ChosenLinear:
     """Train all settings on a part of the images, choose by the rest, and train the chosen one on all.
 
@@ -37,7 +40,7 @@ def choose_linear(
         X: (n, d) features of patches.
         Y: (n, c) pixels of codes in each.
         images: (n,) number of the image that each patch is of.
-        by_iou: whether codes are classes.
+        codes: what Y counts.
     """
     names = torch.unique(images)
     if len(names) < 2:
@@ -46,26 +49,41 @@ def choose_linear(
     held = max(1, round(protocol.validation * len(names)))
     kept = torch.isin(images, names[torch.randperm(len(names), generator=generator)[held:].to(names.device)])
     stack = fit_patches(X[kept], Y[kept], protocol.settings, protocol, generator)
-    scores = _validation(stack, X[~kept], Y[~kept], by_iou=by_iou)
+    scores = _validation(stack, X[~kept], Y[~kept], codes)
     best = max(range(len(scores)), key=scores.__getitem__)
     setting = protocol.settings[best]
     final = fit_patches(X, Y, [setting], protocol, torch.Generator().manual_seed(seed + 1))
     return ChosenLinear(final, setting, tuple(scores), _at_edge(setting, protocol))
 
 
-def _validation(stack: LinearStack, X: Tensor, Y: Tensor, *, by_iou: bool) -> list[float]:
+def _validation(stack: LinearStack, X: Tensor, Y: Tensor, codes: Codes) -> list[float]:
+    if codes.values is None:
+        return _iou(stack, X, Y)
+    values, total, pixels = codes.values.to(Y.device, torch.float32), torch.zeros(len(stack.bias), device=X.device), 0.0
+    for rows, counts in zip(torch.split(X, BLOCK), torch.split(Y.float(), BLOCK), strict=True):
+        known = counts.sum(dim=1)
+        truth = counts @ values / known.clamp_min(1)[:, None]
+        found = stack.logits(rows).float().softmax(dim=2) @ values
+        total += (_errors(found, truth, codes.kind) * known).sum(dim=1)
+        pixels += float(known.sum())
+    mean = total / pixels
+    return [-float(each) for each in (mean if codes.kind == "normals" else mean.sqrt())]
+
+
+def _errors(found: Tensor, truth: Tensor, kind: Kind) -> Tensor:
+    """(K, n) angles in degrees, or squared differences."""
+    if kind == "depth":
+        return (found - truth)[..., 0].square()
+    cosine = torch.nn.functional.cosine_similarity(found, truth[None], dim=2)
+    return torch.rad2deg(torch.arccos(cosine.clamp(-1, 1)))
+
+
+def _iou(stack: LinearStack, X: Tensor, Y: Tensor) -> list[float]:
     settings, codes = stack.bias.shape
     counts = torch.zeros(settings, codes, codes, dtype=torch.float64, device=X.device)
-    loss = torch.zeros(settings, dtype=torch.float64, device=X.device)
     for rows, pixels in zip(torch.split(X, BLOCK), torch.split(Y, BLOCK), strict=True):
-        logits = stack.logits(rows).float()
-        if by_iou:
-            chosen = torch.nn.functional.one_hot(logits.argmax(dim=2), codes).float()
-            counts += torch.einsum("nt,knp->ktp", pixels.float(), chosen).double()
-        else:
-            loss -= torch.einsum("nc,knc->k", pixels.float(), torch.log_softmax(logits, dim=2)).double()
-    if not by_iou:
-        return [-float(each / Y.sum(dtype=torch.float64)) for each in loss]
+        chosen = torch.nn.functional.one_hot(stack.logits(rows).argmax(dim=2), codes).float()
+        counts += torch.einsum("nt,knp->ktp", pixels.float(), chosen).double()
     hits = counts.diagonal(dim1=1, dim2=2)
     union = counts.sum(1) + counts.sum(2) - hits
     iou = torch.where(union > 0, hits / union.clamp_min(1), torch.nan)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from unseen.images.dense.labels import IGNORED, Kind, Map
+from unseen.images.dense.labels import IGNORED, Map
 from unseen.metrics.depth import depth_errors, depth_scores
 from unseen.metrics.segmentation import confusion, segmentation_scores
 from unseen.metrics.surface_normals import angular_errors, normal_scores
@@ -74,6 +74,3 @@ class MapScorer:
         else:
             depths = depth_scores(self._depths)
             yield from (("depth-rmse", depths.rmse), ("delta1", depths.delta1))
-
-
-MAIN_METRIC: dict[Kind, str] = {"classes": "miou", "normals": "angle-mean", "depth": "depth-rmse", "boxes": "ap"}

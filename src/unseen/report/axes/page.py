@@ -1,22 +1,14 @@
 """The page across axes: the same backbones on concepts, tasks and shifts."""
 
-from pathlib import Path
-
 from unseen.report.axes.measures import axis_groups, drawn_measures
 from unseen.report.axes.words import findings
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Backbone, Page
-from unseen.report.core.render import write_page
 from unseen.studies.axes.page_data import AxesPage
 from unseen.studies.axes.together import AXES
 from unseen.words import counted
 
 TITLE = "Across axes: concepts, tasks and shifts"
-
-
-def write_axes_page(page: AxesPage, path: Path) -> None:
-    """Write the page of the same backbones on several axes."""
-    write_page(axes_page(page), path)
 
 
 def axes_page(page: AxesPage) -> Page:

@@ -7,6 +7,7 @@ from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Backbone, Page
 from unseen.report.core.render import write_page
 from unseen.report.leaderboard.parts import percent, points, shown_domain
+from unseen.words import counted
 
 RANKED_BY = {
     "l5": "accuracy on L5",
@@ -22,7 +23,7 @@ def write_leaderboard_page(board: Leaderboard, path: Path) -> None:
 
 def leaderboard_page(board: Leaderboard) -> Page:
     """The page of the published models and the user's."""
-    shots = "all images" if board.shots == "all" else f"{board.shots} images a concept"
+    shots = "all images" if board.shots == "all" else f"{counted(int(board.shots), 'image')} per concept"
     return Page(
         title="ImageNet-CoG leaderboard",
         sections=build_sections("leaderboard", board),

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from unseen.runs.results import Result
 
 COG = "cog-v2"
-FINETUNE_JOB = "FinetuneTaskJob"
 MODELS = "models.csv"
 ALIKE = 1e-6
 """Scores that differ by less are the same: two machines make features alike but for their last bits."""
@@ -177,11 +176,10 @@ def own_task_scores(runs: Sequence[Run]) -> list[Score]:
 
 
 def _refuse_other_protocols(runs: Sequence[Run]) -> None:
+    from unseen.probes.by_name.linear import ManyShotJob
+
     protocols = {
-        str(result.job["protocol"]["name"]): run
-        for run in runs
-        for result in run.results
-        if result.job["job"] == "ManyShotJob"
+        str(result.job["protocol"]["name"]): run for run in runs for result in run.results if result.is_of(ManyShotJob)
     }
     if len(protocols) > 1:
         raise UserError(f"these task runs follow different protocols ({', '.join(protocols)}); put them together apart")
@@ -189,15 +187,12 @@ def _refuse_other_protocols(runs: Sequence[Run]) -> None:
 
 def short_finetunings(runs: Sequence[Run]) -> list[str]:
     """A sentence on each shortened search that fine-tuned scores of runs are from."""
-    tuned = [(run, [result for result in run.results if result.job["job"] == FINETUNE_JOB]) for run in runs]
-    if not any(results for _, results in tuned):
-        return []
-    from unseen.probes.finetuning.jobs import short_notices
+    from unseen.probes.finetuning.jobs import FinetuneTaskJob, short_notices
 
     return [
         f"{run.name}: {sentence}"
-        for run, results in tuned
-        for sentence in short_notices(result.job for result in results)
+        for run in runs
+        for sentence in short_notices(result.job for result in run.results if result.is_of(FinetuneTaskJob))
     ]
 
 

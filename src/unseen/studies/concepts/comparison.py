@@ -11,6 +11,7 @@ import pandas as pd
 from unseen.errors import UserError, did_you_mean
 from unseen.images.domains import SEEN
 from unseen.metrics.comparisons import PairedDifference, holm, paired_difference
+from unseen.probes.by_name.logistic import LogisticJob
 from unseen.runs.data import RunData
 from unseen.runs.kept_labels import labelled
 from unseen.runs.record import read_results, read_run
@@ -150,7 +151,7 @@ def _results(folders: Sequence[Path], shots: int | None, wanted: Collection[str]
             )
         for result in read_results(folder):
             job = result.job
-            if job["job"] != "LogisticJob" or job["shots"] != shots or "correct" not in result.values:
+            if not result.is_of(LogisticJob) or job["shots"] != shots or "correct" not in result.values:
                 continue
             name, domain, seed = job["backbone"], job["domain"], job["seed"]
             own = _Found(folder, result, run)

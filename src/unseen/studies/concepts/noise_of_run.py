@@ -10,6 +10,7 @@ from unseen.features.readers import read_features
 from unseen.images.source import ImageSource
 from unseen.ontology.levels import spoken
 from unseen.ontology.wordnet import wordnet
+from unseen.probes.by_name.logistic import LogisticJob
 from unseen.runs.data import RunData
 from unseen.runs.flaws import flaw_sentences
 from unseen.runs.record import read_results, read_run
@@ -97,7 +98,7 @@ def _results(run: Path, data: RunData, backbone: str, domains: Names, seed: int)
     found = {
         result.job["domain"]: result
         for result in read_results(run)
-        if result.job["job"] == "LogisticJob"
+        if result.is_of(LogisticJob)
         and (result.job["backbone"], result.job["shots"], result.job["seed"]) == (backbone, None, seed)
     }
     known = [domain.name for domain in data.domains if domain.name in found]

@@ -22,7 +22,7 @@ def split_rule(variant: str) -> SplitRule:
     return RULES[variant]
 
 
-def random_sets(base: str = "cog-v2") -> Levels:
+def random_sets() -> Levels:
     """As many random sets as the paper has, of the size of a level, out of all concepts of the published levels."""
-    levels = load_levels(base)
+    levels = load_levels("cog-v2")
     return random_levels(levels.concepts, DRAWS, len(levels.concepts) // len(levels), seed=0)

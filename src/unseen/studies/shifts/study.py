@@ -125,7 +125,7 @@ class ShiftStudy:
     def __repr__(self) -> str:
         fits = ", ".join(f"{fit.ood} R² {fit.fit.r2:.3f}, {len(fit.scores)} models" for fit in self.fits[:3])
         more = f", … {len(self.fits) - 3} more" if len(self.fits) > 3 else ""
-        return f"ShiftStudy({' + '.join(self.table.id_sets)} → {fits}{more})"
+        return f"{type(self).__name__}({' + '.join(self.table.id_sets)} → {fits}{more})"
 
     def _repr_html_(self) -> str:
         return table_html(repr(self), self.to_frame().sort_values("rho", ascending=False))

@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
+from typing import Any
 
 import torch
 
@@ -22,10 +25,12 @@ from unseen.probes.dense.protocols import DETECTION_FINETUNED, DETECTION_FROZEN,
 from unseen.probes.dense.work import train_and_score
 from unseen.runs.data import Backbone as RunBackbone
 from unseen.runs.data import Domain, RunData
+from unseen.runs.execute import OneByOne, execute
+from unseen.runs.executors.grouped import run_groups
 from unseen.runs.job import job_key
 from unseen.runs.notices import Notice, notice
 from unseen.runs.record import refuse_other_run
-from unseen.runs.results import RESULTS, missing, write_result
+from unseen.runs.results import RESULTS, missing
 from unseen.runs.setup import ProtocolUsed, Setup
 from unseen.studies.concepts.study import training_data
 from unseen.studies.study import Cell, Plan, Prepared, Watch
@@ -41,7 +46,8 @@ BY_KIND: dict[Kind, tuple[DenseProtocol, ...]] = {
     "classes": (SEGMENTATION,),
 }
 """What the paper trains on each kind of labels; on depths it trains nothing."""
-MEASURED_STEPS = 4
+MEASURED_STEPS = 12
+"""For estimates; the first of them set the device up for the sizes of images."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,23 +135,20 @@ class DenseTrainingRequest:
         )
 
     def _train(self, jobs: Sequence[DenseTrainingJob], results: Path, watch: Watch) -> Iterator[DenseTrainingJob]:
-        for job in missing(jobs, results):
-            began, key = time.perf_counter(), job_key(job)
-            checkpoint = results.parent / CHECKPOINTS / f"{key}.pt"
-            checkpoint.parent.mkdir(parents=True, exist_ok=True)
+        def checkpoint(job: DenseTrainingJob) -> Path:
+            return results.parent / CHECKPOINTS / f"{job_key(job)}.pt"
+
+        def values(job: DenseTrainingJob) -> dict[str, Any]:
+            checkpoint(job).parent.mkdir(parents=True, exist_ok=True)
             step = watch.stepping(f"{job.domain}, {job.backbone}, {NAMES[job.protocol.backbone]}", job.protocol.steps)
-            values = train_and_score(
-                job,
-                self._copy(job),
-                self._data(job),
-                self.device,
-                checkpoint=checkpoint,
-                pictures=results.parent / PICTURES / key,
-                watch=step,
+            data, pictures = self._data(job), results.parent / PICTURES / job_key(job)
+            measured = train_and_score(
+                job, self._copy(job), data, self.device, checkpoint=checkpoint(job), pictures=pictures, watch=step
             )
-            known = {"classes": list(self._data(job).dataset.classes), "device": self.device.type}
-            write_result(results, job, values | known, time.perf_counter() - began)
-            checkpoint.unlink(missing_ok=True)
+            return measured | {"classes": list(data.dataset.classes), "device": self.device.type}
+
+        for job in execute(jobs, results, OneByOne(values), run_groups):
+            checkpoint(job).unlink(missing_ok=True)
             yield job
 
     def _seconds(self, jobs: Sequence[DenseTrainingJob]) -> float:
@@ -164,7 +167,8 @@ class DenseTrainingRequest:
             watch=lambda _: times.append(time.perf_counter()),
             test=False,
         )
-        return (times[-1] - times[0]) / (len(times) - 1)  # in the first step a device sets itself up
+        each = [after - before for before, after in pairwise(times)]
+        return median(each[len(each) // 2 :])
 
     def _copy(self, job: DenseTrainingJob) -> Backbone:
         """A backbone whose module may be changed."""

@@ -1,10 +1,10 @@
 """Computing the jobs of dense tasks, one after the other: their features fill the memory of a device."""
 
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -17,9 +17,10 @@ from unseen.images.dense.pictures import label_picture
 from unseen.probes.patches.job import PatchJob, Predictor
 from unseen.probes.patches.scoring import upsampled
 from unseen.probes.patches.task import PatchTask
+from unseen.runs.execute import OneByOne, execute
+from unseen.runs.executors.grouped import run_groups
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.job import job_key
-from unseen.runs.results import missing, write_result
 
 PICTURES = "pictures"
 """The folder, beside results, of predictions as pictures."""
@@ -43,19 +44,19 @@ def run_dense(
     jobs: Sequence[PatchJob], data: Mapping[str, DenseData], results: Path, device: torch.device
 ) -> Iterator[PatchJob]:
     """Run the jobs that have no result yet and pass on each as it is done."""
-    for job in missing(jobs, results):
-        began = time.perf_counter()
+
+    def values(job: PatchJob) -> dict[str, Any]:
         here = data[job.domain]
         sides = here.features[job.backbone]
         for split, wanted in (("train", job.train), ("test", job.test)):
             if sides[split].content_hash != wanted:
                 raise UserError(f"{sides[split].place}: changed since this run was planned; run it again")
         task = PatchTask(here.opened, sides["train"], sides["test"], device)
-        values, predictor = job.run(task)
+        measured, predictor = job.run(task)
         _keep_pictures(task, predictor, results.parent / PICTURES / job_key(job))
-        known = {"classes": list(here.opened.dataset.classes), "device": device.type}
-        write_result(results, job, values | known, time.perf_counter() - began)
-        yield job
+        return measured | {"classes": list(here.opened.dataset.classes), "device": device.type}
+
+    return execute(jobs, results, OneByOne(values), run_groups)
 
 
 def _keep_pictures(task: PatchTask, predictor: Predictor, folder: Path) -> None:

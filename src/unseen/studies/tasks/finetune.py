@@ -202,4 +202,4 @@ def record_finetunings(out: Path, data: RunData, jobs: Sequence[FinetuneTaskJob]
 
 def finetuned_results(out: Path, keys: Sequence[str]) -> list[Result]:
     """The results of fine-tuning among those of a run."""
-    return [result for result in read_all(out / RESULTS, keys) if result.job["job"] == FinetuneTaskJob.__name__]
+    return [result for result in read_all(out / RESULTS, keys) if result.is_of(FinetuneTaskJob)]

@@ -15,7 +15,7 @@ from unseen.features.disk import free_disk
 from unseen.features.settings import Settings, checked_device
 from unseen.files import byte_size
 from unseen.images.datasets.open_dataset import OpenDataset
-from unseen.probes.finetuning.grid import FinetuneGrid
+from unseen.probes.finetuning.grid import STEPS, FinetuneGrid, finetune_grid
 from unseen.probes.finetuning.images import load_task_images
 from unseen.probes.finetuning.jobs import FinetuneTaskJob, trial_jobs
 from unseen.runs.notices import left_out, told
@@ -32,7 +32,7 @@ from unseen.studies.tasks.finetune import (
     record_finetunings,
     run_finetuning,
 )
-from unseen.studies.tasks.opened import Opened
+from unseen.studies.tasks.opened import Opened, open_datasets
 
 if TYPE_CHECKING:
     import torch
@@ -104,6 +104,22 @@ class FinetuneRequest:
             for data in self.split.datasets
             for each in self.backbones
         ]
+
+    @classmethod
+    def of(
+        cls,
+        names: Sequence[str],
+        root: Path | None,
+        load: Callable[[], Sequence[Backbone]],
+        device: str | None,
+        *,
+        trials: int,
+        steps: int | None,
+        seed: int,
+    ) -> "FinetuneRequest":
+        """Backbones that are loaded once the data sets are known to be there; `steps` is the protocol's if None."""
+        grid, place = finetune_grid(trials=trials, steps=STEPS if steps is None else steps), training_device(device)
+        return cls(open_datasets(names, root), load(), grid, place, seed)
 
     def plan(self, out: Path, workers: int) -> Plan:
         """The trainings that are left, and the disk that decoded images take while a data set is trained on."""

@@ -1,6 +1,6 @@
 """What is asked of the task study, by the command line or from Python: backbones on data sets, or features of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from unseen.runs.task_work import TaskJob
 from unseen.studies.features import FEATURES, damaged_images
 from unseen.studies.study import Cell, Plan, Prepared, Watch
 from unseen.studies.tasks.features import Found, TaskFeatures, extract_dataset
-from unseen.studies.tasks.opened import Opened
+from unseen.studies.tasks.opened import Opened, open_datasets
 from unseen.studies.tasks.plan import DatasetPlan, plan_dataset, probing_seconds, skipped, task_jobs, without_result
 from unseen.studies.tasks.study import TITLE, run_tasks, task_run, task_setup
 from unseen.words import duration
@@ -97,6 +97,27 @@ class TaskRequest:
         absent = [] if isinstance(self.source, Found) else self.source.opened.missed
         missing = [*absent, *found.faults, *skipped(found.features)]
         return task_run(found.features, self.protocol, top1=self.top1, missing=missing)
+
+
+def request_of_images(
+    names: Sequence[str],
+    root: Path | None,
+    load: Callable[[], Sequence[Backbone]],
+    settings: Settings,
+    protocol: ManyShotProtocol,
+    *,
+    limit: int | None = None,
+    percents: Sequence[float] = (),
+) -> TaskRequest:
+    """Probes of features that are extracted; backbones are loaded once the data sets are known to be there.
+
+    Args:
+        limit, percents: as in `open_datasets` and `top1_shares`.
+    """
+    opened = open_datasets(names, root, limit=limit)
+    loaded = load()
+    top1 = top1_shares([each.label for each in loaded], percents)
+    return TaskRequest(FromImages(opened, loaded, settings), protocol, top1)
 
 
 def _part(task: TaskFeatures, done: float) -> dict[str, Cell]:

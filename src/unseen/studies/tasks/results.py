@@ -96,7 +96,7 @@ def page_of_results(
         for backbone in data.backbones
         if backbone.imagenet_top1 is not None
     ]
-    finetuned = [result for result in found if result.job["job"] == FinetuneTaskJob.__name__]
+    finetuned = [result for result in found if result.is_of(FinetuneTaskJob)]
     if short := short_notices(result.job for result in finetuned):
         beside = [score for score in printed if score.probe != "fine-tuned"]  # those are of the whole search
     else:
@@ -119,7 +119,7 @@ def page_of_results(
         datasets=datasets,
         dense=dense,
         scores=[*own, *beside],
-        fits=[_fit(result, names) for result in found if result.job["job"] == ManyShotJob.__name__],
+        fits=[_fit(result, names) for result in found if result.is_of(ManyShotJob)],
         averages=together,
         correlations=tables,
         ranks=ranks(together),
@@ -202,11 +202,7 @@ def _fit(result: Result, names: Names) -> Fit:
 
 def _timings(results: Sequence[Result], tuned: Sequence[Tuned]) -> dict[str, tuple[int, float]]:
     """Backbone → jobs and their seconds; in fine-tuning every training is one."""
-    spent = [
-        (result.job["backbone"], 1, result.seconds)
-        for result in results
-        if result.job["job"] != FinetuneTaskJob.__name__
-    ]
+    spent = [(result.job["backbone"], 1, result.seconds) for result in results if not result.is_of(FinetuneTaskJob)]
     spent += [(each.backbone, len(each.tried) + len(each.passed_over) + 1, each.seconds) for each in tuned]
     found: dict[str, tuple[int, float]] = {}
     for backbone, number, seconds in spent:
