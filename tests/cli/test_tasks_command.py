@@ -316,7 +316,7 @@ def test_two_checkpoints_of_one_architecture(unseen: Unseen, tmp_path: Path, mon
         ((*both, "--name", "a"), "1 name, 2 backbones"),
         ((*both, "--name", "a", "--name", "a"), "2 backbones are called a"),
         (("--backbone", ids[0], "--backbone", ids[0]), "2 backbones are called timm:test_resnet@moco.pth"),
-        ((*both[:2] * 2, "--name", "a", "--name", "b"), "a and b are the same backbone"),
+        ((*both[:2] * 2, "--name", "a", "--name", "b"), "a and b: one name or one backbone twice"),
         ((*both, "--normalize", "simclr"), "--normalize is one of imagenet, none, half, clip"),
         ((*both, *("--normalize", "none") * 3), "3 for 2 backbones"),
     ):

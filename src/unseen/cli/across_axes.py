@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from unseen.studies.axes.page_data import AxesPage
     from unseen.studies.axes.together import Axes
 
-WIDE, NARROW = 150, 90
-"""Characters a line from which values stand beside ranks, and from which columns have names, not numbers."""
+VALUED, NAMED = 16, 10
+"""Characters per column from which values stand beside ranks, and from which columns have names, not numbers."""
 
 
 def print_axes(page: "AxesPage") -> None:
@@ -30,21 +30,21 @@ def _print(axes: "Axes") -> None:
     """Ranks by each measure, as much more as the terminal is wide enough for."""
     from unseen.report.axes.words import from_seen, short_value
 
-    width = console().width
     titles = [measure.title for measure in axes.measures.values()]
+    room = console().width / (len(titles) + 1)
     numbers = [str(number) for number, _ in enumerate(titles, 1)]
-    columns = ["backbone", *(titles if width >= NARROW else numbers)]
+    columns = ["backbone", *(titles if room >= NAMED else numbers)]
     rows = []
     for name in axes.backbones:
         cells = []
         for measure in axes.measures.values():
             standing = axes.standings[measure.name].get(name)
             parts = [short_value(measure, name), from_seen(measure, name)] if standing else []
-            value = f" ({', '.join(filter(None, parts))})" if width >= WIDE and standing else ""
+            value = f" ({', '.join(filter(None, parts))})" if room >= VALUED and standing else ""
             cells.append(f"{standing.rank}{value}" if standing else "–")
         rows.append([name, *cells])
-    what = "ranks, 1 the best" + (", and values in percent or points" if width >= WIDE else "")
+    what = "ranks, 1 the best" + (", and values in percent or points" if room >= VALUED else "")
     count = len(axes.backbones)
     print_table(f"{count} backbone{'s' if count > 1 else ''} across axes: {what}", columns, rows, right=columns[1:])
-    if width < NARROW:
+    if room < NAMED:
         console().print(", ".join(f"{number} {title}" for number, title in zip(numbers, titles, strict=True)))

@@ -34,8 +34,9 @@ from unseen.runs.results import RESULTS, missing
 from unseen.runs.setup import ProtocolUsed, Setup
 from unseen.studies.concepts.study import training_data
 from unseen.studies.study import Cell, Plan, Prepared, Watch
-from unseen.studies.tasks.dense_work import PICTURES, damaged_label_flaws
+from unseen.studies.tasks.dense_work import damaged_label_flaws
 from unseen.studies.tasks.features import STUDY
+from unseen.studies.tasks.page_data import PICTURES
 from unseen.studies.tasks.study import TITLE
 
 SPLITS = ("train", "test")

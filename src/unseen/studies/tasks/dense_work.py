@@ -21,9 +21,7 @@ from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors.grouped import run_groups
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.job import job_key
-
-PICTURES = "pictures"
-"""The folder, beside results, of predictions as pictures."""
+from unseen.studies.tasks.page_data import PICTURES
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,8 @@ SHOTS = (5, 20, 50)
 
 OTHER = "other"
 """The family of data sets that are not the paper's."""
+PICTURES = "pictures"
+"""The folder, beside results, of predictions as pictures."""
 
 
 @dataclass(frozen=True)

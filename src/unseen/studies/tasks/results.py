@@ -31,9 +31,8 @@ from unseen.studies.tasks.comparisons import (
     task_verdicts,
 )
 from unseen.studies.tasks.dense_page import dense_scores, dense_tasks
-from unseen.studies.tasks.dense_work import PICTURES
 from unseen.studies.tasks.imagenet import against_imagenet
-from unseen.studies.tasks.page_data import Average, Bins, CorrelationTable, Fit, Pair, TaskPage, Tuned
+from unseen.studies.tasks.page_data import PICTURES, Average, Bins, CorrelationTable, Fit, Pair, TaskPage, Tuned
 from unseen.studies.tasks.tuned import arithmetic_text, tuned_of
 
 
