@@ -14,6 +14,11 @@ def test_detection_rates() -> None:
     assert rate(143_999) == pytest.approx(0.000025)
 
 
+def test_weight_decay_is_of_what_the_paper_says() -> None:
+    kinds = {each.head: each.decayed for each in (DETECTION_FROZEN, NORMALS, SEGMENTATION)}
+    assert kinds == {"faster-rcnn": "without-norms", "psp": "all", "upernet": "weights"}
+
+
 def test_polynomial_decay_per_step() -> None:
     assert NORMALS.steps == 13_500
     assert SEGMENTATION.rate_at(75_000) == pytest.approx(0.02 * 0.5**0.9)

@@ -1,8 +1,10 @@
 """Training on boxes and maps: resumed to the same weights, and able to learn a few images by heart."""
 
+from collections import OrderedDict
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ from unseen.images.transform import Transform
 from unseen.probes.dense.batches import TrainingImages, ahead, flipped, map_batches
 from unseen.probes.dense.predictors import map_loss, map_predictor, predicted_map
 from unseen.probes.dense.protocols import SEGMENTATION, DenseProtocol
-from unseen.probes.dense.train import Trained, train_dense
+from unseen.probes.dense.train import Trained, _sgd, train_dense
 from unseen.probes.patches.codes import ClassCodes
 from unseen.probes.patches.scoring import MapScorer
 
@@ -111,6 +113,21 @@ def test_what_is_made_ahead_comes_in_order_and_its_errors_are_raised() -> None:
 
     with pytest.raises(UserError):
         list(ahead(fails, range(10)))
+
+
+@pytest.mark.parametrize(
+    ("decayed", "expected"),
+    [
+        ("all", {"conv", "conv.bias", "norm", "norm.bias"}),
+        ("without-norms", {"conv", "conv.bias"}),
+        ("weights", {"conv"}),
+    ],
+)
+def test_weight_decay_is_of_what_the_protocol_says(decayed: Any, expected: set[str]) -> None:
+    model = torch.nn.Sequential(OrderedDict(conv=torch.nn.Conv2d(1, 2, 1), norm=torch.nn.BatchNorm2d(2)))
+    optimizer = _sgd(model, replace(TINY, decayed=decayed, decay=0.1))
+    found = {id(each) for group in optimizer.param_groups if group["weight_decay"] for each in group["params"]}
+    assert {name.removesuffix(".weight") for name, each in model.named_parameters() if id(each) in found} == expected
 
 
 def test_mirrored_boxes() -> None:

@@ -23,7 +23,8 @@ class DenseProtocol:
         backbone: what of the backbone trains: nothing, its last stage, all but its batch norms, or all.
         rate: at the start; it falls to 0 as (1 − step/steps)^power, or by 10 at each of `milestones`.
         warm_up: steps over which it grows to `rate`, linearly, from a thousandth of it.
-        decay: weight decay; of convolutions and linear layers alone where `decay_norms` is False.
+        decay: weight decay, and `decayed` what it is of: all parameters, all but those of norms, or weights alone,
+            neither biases nor norms.
         sides: of which the short side of a training image is drawn; `tested` are those of test images, whose
             predictions are averaged. `longest` bounds the long side.
         stride: of the labels that train, relative to the image.
@@ -41,7 +42,7 @@ class DenseProtocol:
     power: float = 0.0
     milestones: tuple[int, ...] = ()
     warm_up: int = 0
-    decay_norms: bool = True
+    decayed: Literal["all", "without-norms", "weights"] = "all"
     flip: bool = True
     sides: tuple[int, ...] = SIDES
     tested: tuple[int, ...] = SIDES
@@ -67,7 +68,7 @@ DETECTION_FROZEN = DenseProtocol(
     rate=0.0025,
     milestones=(96_000, 128_000),
     warm_up=100,
-    decay_norms=False,
+    decayed="without-norms",
     sides=tuple(range(480, 801, 32)),
     tested=(800,),
     longest=1333,
@@ -93,7 +94,7 @@ SEGMENTATION = DenseProtocol(
     batch=2,
     rate=0.02,
     power=0.9,
-    decay_norms=False,
+    decayed="weights",
     stride=4,
 )
 

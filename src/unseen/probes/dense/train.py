@@ -115,20 +115,15 @@ def _step(
 
 
 def _sgd(model: nn.Module, protocol: DenseProtocol) -> torch.optim.SGD:
-    """The optimizer; batch norms, and biases too, are without weight decay where the protocol says so."""
-    trained = [
-        (each, name == "bias" or isinstance(module, nn.modules.batchnorm._BatchNorm))
-        for module in model.modules()
-        for name, each in module.named_parameters(recurse=False)
-        if each.requires_grad
-    ]
-    if not trained:
+    """The optimizer, with weight decay on what the protocol says."""
+    decayed, free = list[nn.Parameter](), list[nn.Parameter]()
+    for module in model.modules():
+        norm = isinstance(module, nn.modules.batchnorm._BatchNorm)
+        for name, each in module.named_parameters(recurse=False):
+            spared = (norm and protocol.decayed != "all") or (name == "bias" and protocol.decayed == "weights")
+            if each.requires_grad:
+                (free if spared else decayed).append(each)
+    groups = [{"params": decayed, "weight_decay": protocol.decay}, {"params": free, "weight_decay": 0.0}]
+    if not decayed and not free:
         raise UserError("this network has no parameters to train")
-    groups = [
-        {
-            "params": [each for each, is_free in trained if is_free is free],
-            "weight_decay": 0.0 if free and not protocol.decay_norms else protocol.decay,
-        }
-        for free in (False, True)
-    ]
     return torch.optim.SGD([group for group in groups if group["params"]], lr=protocol.rate, momentum=protocol.momentum)
