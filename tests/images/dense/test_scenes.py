@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from unseen.images.dense.dense_dataset import label_digest, open_dense_dataset
+from unseen.images.dense.dense_dataset import open_dense_dataset, survey_labels
 from unseen.images.dense.labels import Objects
 from unseen.images.dense.sets import get_dense_dataset
 from unseen.images.dense.sets.scenes import scene_concepts, scenes
@@ -36,4 +36,4 @@ def test_they_open_like_any_data_set() -> None:
     assert 1 <= len(objects) <= 6
     masks = open_dense_dataset(get_dense_dataset("scenes-unseen"), None)
     assert masks.dataset.classes[0] == "ground"
-    assert label_digest(found) != label_digest(masks)
+    assert survey_labels(found).digest != survey_labels(masks).digest

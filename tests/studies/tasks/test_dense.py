@@ -56,7 +56,7 @@ def test_a_run_is_planned_done_once_and_extended(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_probed_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="--detect"):
+    with pytest.raises(UserError, match="--finetune"):
         plan_study(request("scenes-seen-boxes"), tmp_path)
     pooled = replace(request("scenes-seen"), backbones=[load_backbone("demo:supervised", size=56)])
     with pytest.raises(UserError, match="one vector"):

@@ -4,13 +4,14 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
 from unseen.errors import UserError
-from unseen.images.decode import image_size
+from unseen.images.decode import Damaged, image_size
 from unseen.images.dense.labels import Kind, Labels, Objects, checked_map, checked_objects
 from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
@@ -28,21 +29,6 @@ class LabelReader(Protocol):
     def read(self, number: int) -> Labels:
         """The labels as the file has them; what cannot be read is a UserError that names the file."""
         ...
-
-
-def label_digest(opened: "OpenDenseDataset") -> str:
-    """SHA-256 of all labels, damaged ones by what is wrong with them: other labels are other work."""
-    digest = hashlib.sha256()
-    for number in range(len(opened.manifest)):
-        try:
-            found = opened.reader.read(number)
-        except UserError as error:
-            digest.update(f"{number}: {str(error).removeprefix(opened.reader.place(number))}\n".encode())
-            continue
-        arrays = (found.boxes, found.classes, found.ignored, found.crowd) if isinstance(found, Objects) else (found,)
-        for array in arrays:
-            digest.update(f"{array.dtype} {array.shape}\n".encode() + np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -121,6 +107,36 @@ class OpenDenseDataset:
                 raise UserError(f"{where}: the class {wrong[0]} is none of {len(self.dataset.classes)}")
             return checked_objects(found, size, where)
         return checked_map(self.dataset.kind, found, size, len(self.dataset.classes), where)
+
+
+@dataclass(frozen=True)
+class LabelSurvey:
+    """What one pass over all labels of a data set finds.
+
+    Attributes:
+        digest: SHA-256 of all labels, damaged ones by what is wrong with them: other labels are other work.
+        damaged: split → images whose labels cannot be used, and why.
+    """
+
+    digest: str
+    damaged: Mapping[str, Sequence[Damaged]]
+
+
+@lru_cache(maxsize=32)
+def survey_labels(opened: OpenDenseDataset) -> LabelSurvey:
+    """Read and check every label once; the result is kept, as a study asks for it several times."""
+    digest, damaged = hashlib.sha256(), dict[str, list[Damaged]]()
+    for number, split in enumerate(opened.manifest.splits):
+        try:
+            found = opened.labels(number)
+        except UserError as error:
+            digest.update(f"{number}: {str(error).removeprefix(opened.reader.place(number))}\n".encode())
+            damaged.setdefault(split, []).append(Damaged(opened.source.entries[number].id, str(error)))
+            continue
+        arrays = (found.boxes, found.classes, found.ignored, found.crowd) if isinstance(found, Objects) else (found,)
+        for array in arrays:
+            digest.update(f"{array.dtype} {array.shape}\n".encode() + np.ascontiguousarray(array).tobytes())
+    return LabelSurvey(digest.hexdigest(), damaged)
 
 
 def open_dense_dataset(dataset: DenseDataset, root: Path | None, *, partial: bool = False) -> OpenDenseDataset:

@@ -16,7 +16,7 @@ from unseen.features.extract import extract
 from unseen.features.patches import PatchFeatures, patch_settings, read_patches
 from unseen.features.settings import Settings, checked_device
 from unseen.features.speed import seconds_per_image
-from unseen.images.dense.dense_dataset import OpenDenseDataset, label_digest
+from unseen.images.dense.dense_dataset import OpenDenseDataset, survey_labels
 from unseen.papers.comparability import ScoredData
 from unseen.probes.by_name.patch_context import PatchContextJob
 from unseen.probes.by_name.patch_linear import PatchLinearJob
@@ -120,7 +120,7 @@ class DenseRequest:
     def _refuse_nonsense(self) -> None:
         boxes = [data.dataset.name for data in self.datasets if data.dataset.kind == "boxes"]
         if boxes:
-            raise UserError(f"{boxes[0]}: boxes have no probe on patches; train a detector (--detect)")
+            raise UserError(f"{boxes[0]}: boxes have no probe on patches; train a detector (--finetune)")
         if not self.datasets or not self.backbones or not self.probes:
             raise UserError("a dense study needs a data set with maps, a backbone and a probe")
 
@@ -158,7 +158,7 @@ class DenseRequest:
                 features[backbone.label][split] = read_patches(store)
                 if watch and (sentence := damaged_images(f"{name}, {split}", store)):
                     watch.tell(sentence)
-        return DenseData(data, label_digest(data), features)
+        return DenseData(data, survey_labels(data).digest, features)
 
     def _jobs(self, data: DenseData) -> Iterator[PatchJob]:
         dataset = data.opened.dataset

@@ -17,7 +17,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
 from unseen.features.about import BackboneAbout
 from unseen.features.fingerprint import names_and_pixels
-from unseen.images.dense.dense_dataset import OpenDenseDataset, label_digest
+from unseen.images.dense.dense_dataset import OpenDenseDataset, survey_labels
 from unseen.images.dense.labels import Kind
 from unseen.papers.comparability import ScoredData
 from unseen.probes.by_name.dense_trained import NAMES, DenseTrainingJob
@@ -47,8 +47,8 @@ BY_KIND: dict[Kind, tuple[DenseProtocol, ...]] = {
     "classes": (SEGMENTATION,),
 }
 """What the paper trains on each kind of labels; on depths it trains nothing."""
-MEASURED_STEPS = 12
-"""For estimates; the first of them set the device up for the sizes of images."""
+MEASURED_STEPS = {"cuda": 12, "cpu": 3}
+"""For estimates, by device; the first of them set a GPU up for the sizes of images, and on a CPU each takes long."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,25 +81,21 @@ class DenseTrainingRequest:
         arithmetic = "float16" if self.device.type == "cuda" else "float32"
         found = []
         for data in self.datasets:
-            name, images, labels = (
-                data.dataset.name,
-                names_and_pixels(data.source, data.manifest, SPLITS),
-                label_digest(data),
-            )
+            images, labels = names_and_pixels(data.source, data.manifest, SPLITS), survey_labels(data).digest
             found += [
                 DenseTrainingJob(
-                    STUDY,
-                    protocol,
-                    each.label,
-                    each.spec,
-                    name,
-                    data.dataset.kind,
-                    images,
-                    labels,
-                    self.seed,
-                    arithmetic,
+                    study=STUDY,
+                    protocol=protocol,
+                    backbone=each.label,
+                    spec=each.spec,
+                    domain=data.dataset.name,
+                    kind=data.dataset.kind,
+                    images=images,
+                    labels=labels,
+                    seed=self.seed,
+                    arithmetic=arithmetic,
                 )
-                for protocol in self.protocols[name]
+                for protocol in self.protocols[data.dataset.name]
                 for each in self.backbones
             ]
         return found
@@ -121,9 +117,8 @@ class DenseTrainingRequest:
                     "steps left": job.protocol.steps if job in left else 0,
                 }
             )
-        return Plan(
-            TITLE, parts, len(self.jobs), len(left), probing=self._seconds(left), notices=self._notices(),
-        )  # fmt: skip
+        seconds = self._seconds(left)
+        return Plan(TITLE, parts, len(self.jobs), len(left), probing=seconds, notices=self._notices())
 
     def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[DenseTrainingJob]:
         """The trainings as jobs."""
@@ -158,7 +153,8 @@ class DenseTrainingRequest:
         return sum(job.protocol.steps * self._step_seconds(job) for job in every.values())
 
     def _step_seconds(self, job: DenseTrainingJob) -> float:
-        few, times = replace(job.protocol, steps=MEASURED_STEPS, warm_up=0, milestones=()), list[float]()
+        steps, times = MEASURED_STEPS.get(self.device.type, 3), list[float]()
+        few = replace(job.protocol, steps=steps, warm_up=0, milestones=())
         train_and_score(
             replace(job, protocol=few),
             self._copy(job),

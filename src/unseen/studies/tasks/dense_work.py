@@ -10,8 +10,8 @@ import torch
 
 from unseen.errors import UserError
 from unseen.features.patches import PatchFeatures
-from unseen.images.decode import Damaged, whole_pixels
-from unseen.images.dense.dense_dataset import OpenDenseDataset
+from unseen.images.decode import whole_pixels
+from unseen.images.dense.dense_dataset import OpenDenseDataset, survey_labels
 from unseen.images.dense.labels import Map, Objects
 from unseen.images.dense.pictures import label_picture
 from unseen.probes.patches.job import PatchJob, Predictor
@@ -74,14 +74,8 @@ def _keep_pictures(task: PatchTask, predictor: Predictor, folder: Path) -> None:
 
 def damaged_label_flaws(data: OpenDenseDataset) -> Iterator[Flaw]:
     """Images that are left out because their labels cannot be used."""
-    found: dict[str, list[Damaged]] = {}
-    for number, split in enumerate(data.manifest.splits):
-        try:
-            data.labels(number)
-        except UserError as error:
-            found.setdefault(split, []).append(Damaged(data.source.entries[number].id, str(error)))
     for split, word in (("train", "training images"), ("test", "test images")):
-        if damaged := found.get(split):
+        if damaged := survey_labels(data).damaged.get(split):
             examples = tuple(f"{each.id}: {each.reason}" for each in damaged[:MOST_EXAMPLES])
             total = Counter(data.manifest.splits)[split]
             yield Flaw("damaged-images", "", data.dataset.name, word, len(damaged), total, examples)
