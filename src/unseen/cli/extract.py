@@ -69,7 +69,7 @@ def extract(
     workers: DecodersOption = None,
     part: Annotated[str, typer.Option(help="2/4: do the second of four parts, and leave the rest to others.")] = "1/1",
 ) -> None:
-    """Extract features; stopped, the same command goes on, and run again it does nothing.
+    """Extract features. If it is stopped, the same command continues; features that are there are not made again.
 
     With --levels, of the domains of a concept study, each into a folder of its own; --images are then those of
     ImageNet-21K (or what the levels are of), and --imagenet-1k those of the seen concepts.

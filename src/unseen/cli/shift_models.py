@@ -59,7 +59,7 @@ def evaluate(
     dry_run: DryRunOption = False,
     ignore_disk: IgnoreDiskOption = False,
 ) -> None:
-    """Accuracies of models on test sets, for `unseen shifts fit`; stopped, the same command goes on."""
+    """Accuracies of models on test sets, for `unseen shifts fit`. If it is stopped, the same command continues."""
     from unseen.ontology.class_mapping import choose_mapping
     from unseen.studies.shifts.plans import ModelPlan, chosen_models
     from unseen.studies.shifts.request import ShiftRequest, open_sets

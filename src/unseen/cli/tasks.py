@@ -134,8 +134,8 @@ def tasks(
     it adds them to what the folder has.
 
     With --finetune the whole backbone is trained: the best of 40 settings on validation images is trained again and
-    scored on test images. With fewer settings or steps, scores are of the protocol ericsson-2021-short. Stopped, the
-    same command goes on from the last checkpoint; with more settings, it keeps those that were tried.
+    scored on test images. With fewer settings or steps, scores are of the protocol ericsson-2021-short. If it is
+    stopped, the same command continues from the last checkpoint; with more settings, it keeps those that were tried.
 
     With --dense, tasks are segmentation, surface normals and depth, from the features of patches; with --dense
     --finetune also detection, by the trainings of Ericsson et al. (fewer steps make a short form of the protocol).

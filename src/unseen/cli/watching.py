@@ -43,7 +43,8 @@ class CommandWatch:
         from unseen.device import on_gpu
 
         place = "the GPU" if on_gpu() else counted(self.workers, "core")
-        note(f"{left} of {jobs} jobs to do, about {duration(seconds)} on {place}; stopped, the same command goes on.")
+        rest = "if it is stopped, the same command continues"
+        note(f"{left} of {jobs} jobs to do, about {duration(seconds)} on {place}; {rest}.")
 
     def track(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
         return track(items, what, total)

@@ -82,7 +82,7 @@ def test_without_the_regression_the_two_networks_are_compared() -> None:
     }  # fmt: skip
     data = run(values, ["mine", "other"], published="cog-v1")
     section = named(data, "networks")
-    assert [plot.y_label for plot in section.figures] == ["MLP minus its linear twin (points)"]
+    assert [plot.y_label for plot in section.figures] == ["MLP minus the same MLP without activations (points)"]
     assert [series.y for series in section.figures[0].series] == [pytest.approx([2, 7])] * 2
     assert section.sentences[0] == (
         "For mine, two hidden layers add +2.0 points on IN-1K and +7.0 points on L5 over the same layers without "

@@ -57,7 +57,7 @@ def each(function: Callable[[J], None], items: Sequence[J], *, workers: int) -> 
                 yield from _collect(waiting)
         except BrokenProcessPool:
             raise UserError(
-                "a worker process was killed, perhaps for want of memory; the same command goes on"
+                "a worker process was killed, perhaps because memory ran out; run the same command again to continue"
             ) from None
         except Exception:
             pool.shutdown(cancel_futures=True)  # jobs that others have under way are finished and kept

@@ -56,7 +56,7 @@ def build(context: ConceptContext) -> Section | None:
         note = "Solid: two hidden layers with ReLU; dashed: the same layers without activations."
         note += printed_note(data, printed)
     if differences:
-        label = "MLP minus its linear twin (points)"
+        label = "MLP minus the same MLP without activations (points)"
         title = "Without the regression" if relative else ""
         figures.append(Figure(title, "Domain", label, differences, ticks, zero=True))
     return Section("networks", "With a network instead of a line", sentences, figures, note) if figures else None
