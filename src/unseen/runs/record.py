@@ -44,13 +44,13 @@ from unseen.device import device_name
 from unseen.errors import UserError
 from unseen.files import atomic_write
 from unseen.ontology.levels import Levels
+from unseen.reading.json_records import json_bytes, plain, read_json, typed, typed_fields
 from unseen.runs.cautions import PHRASES
 from unseen.runs.concept_accuracy import concept_accuracy, concept_hits
 from unseen.runs.data import Backbone, Domain, RunData, Written
 from unseen.runs.earlier_formats import upgraded
 from unseen.runs.lock import folder_lock
 from unseen.runs.notices import SENTENCES, extended, unfinished
-from unseen.runs.parsing import json_bytes, plain, read_json, typed, typed_fields
 from unseen.runs.random_draws import pooled_draws
 from unseen.runs.result_flaws import images_left_out, zero_rows
 from unseen.runs.results import RESULTS, Result, read_all, versions
@@ -62,6 +62,7 @@ FORMAT = 3
 """Of `run.json`; runs of formats 1 and 2 are read too (`unseen.runs.earlier_formats`)."""
 RUN = "run.json"
 LEVELS = "levels.csv"
+ADVICE = "restore it from a copy, or make the run again"
 MEASURED = ("scores", "concept_accuracy", "concept_hits", "parts")
 """Fields of `RunData` that are not in the file."""
 
@@ -70,7 +71,7 @@ def write_run(folder: Path, data: RunData, keys: Sequence[str]) -> None:
     """Write what a run is, without its scores; a record that says the same already stays as it is."""
     path = folder / RUN
     with folder_lock(folder):
-        before = read_json(path) if path.is_file() else {}
+        before = read_json(path, ADVICE) if path.is_file() else {}
         record = {"format": FORMAT, "keys": list(keys)} | plain(data, MEASURED)
         unchanged = record.keys() == before.keys() and all(
             record[name] == before[name] for name in record if name != "written"
@@ -197,7 +198,7 @@ def read_record(folder: Path) -> tuple[RunData, list[str]]:
     path = folder / RUN
     if not path.is_file():
         raise UserError(f"{folder}: no {RUN} in it, so it is not the folder of a run")
-    record = read_json(path)
+    record = read_json(path, ADVICE)
     found = record.pop("format", None)
     if found not in range(1, FORMAT + 1) or isinstance(found, bool):
         raise UserError(f"{path}: of format {found}, which this version of unseen does not know; update unseen")
