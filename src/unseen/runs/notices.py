@@ -21,6 +21,10 @@ SENTENCES = {
         "evenly."
     ),
     "short-training": "A short form of the protocol ({protocol}): {steps} steps of training.",
+    "coarse-grid": (
+        "A coarser grid of masks than the paper's ({mask}/{stride} pixels instead of 10/1): its diffusion is near, but "
+        "not that of the whole protocol."
+    ),
     "few-samples": "A class has {samples} training samples: with {shots} shots it takes part with as many as it can.",
     "blurred-faces": (
         "ImageNet-1K is the release with blurred faces: its scores are not those of the release that published models "
