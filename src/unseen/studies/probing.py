@@ -101,7 +101,8 @@ def run(jobs: Sequence[J], pairs: Sequence[FeaturePair], folder: Path, *, worker
     tests = {pair.test: pair.test_place for pair in pairs}
     places = {pair.train: pair.train_place for pair in pairs} | tests
     keep_labels(folder, {job.test: tests[job.test] for job in jobs}, read_features)
-    work = partial(run_alike, places=places, load=read_features)
+    order = tuple(dict.fromkeys((job.train, job.test) for job in missing(jobs, folder)))
+    work = partial(run_alike, places=places, load=read_features, order=order)
     yield from execute(jobs, folder, work, choose_executor(Means(workers, gpu=on_gpu())), grouped=alike)
 
 
