@@ -44,6 +44,10 @@ def tasks(
     exif: bool = False,
     ignore_disk: bool = False,
     workers: int = 1,
+    devices: str | Sequence[int | str] | None = None,
+    executor: str | None = None,
+    ray_address: str | None = None,
+    part: tuple[int, int] = (1, 1),
     progress: bool = True,
     dry_run: bool = False,
 ) -> "Run | Plan":
@@ -78,6 +82,11 @@ def tasks(
         ignore_disk: start although the disk has too little space for the features.
         workers: processes that decode images and run probes. Scripts that ask for several need the usual
             `if __name__ == "__main__"`.
+        devices: "all" GPUs of this machine, or some of them, as [0, 1]: jobs are spread over them, one process each. By
+            default the first.
+        executor: "ray" runs jobs on a Ray cluster, and `ray_address` says which; by default the running one, or else a
+            local one.
+        part: (k, n) does the k-th of n parts of the jobs, and leaves the rest to other calls with the same `out`.
         progress: whether to show a bar in a terminal or a notebook.
         dry_run: only return what would be done and what that takes.
 
@@ -91,12 +100,18 @@ def tasks(
     from unseen.features.settings import extraction_settings
     from unseen.images.datasets.registry import DATASETS, get_dataset
     from unseen.probes.many_shot import PROTOCOLS
+    from unseen.runs.machine import chosen_means
+    from unseen.runs.parts import checked_part
     from unseen.studies.study import plan_study, run_study
     from unseen.studies.tasks.dense_request import dense_probing, dense_training
     from unseen.studies.tasks.features import find_task_features
     from unseen.studies.tasks.finetune_request import FinetuneRequest
     from unseen.studies.tasks.request import TaskRequest, request_of_images, top1_shares
 
+    means = chosen_means(workers, devices=devices, executor=executor, ray_address=ray_address)
+    share = checked_part(part)
+    if finetune and not dense and share != (1, 1):
+        raise UserError("fine-tuning is not divided into parts: leave out part, or give each call its own data sets")
     asked = [datasets] if isinstance(datasets, str) else datasets or ()
     named = set() if dense else {get_dataset(name).name for name in asked}
     names = [name for name in DATASETS if name in named]
@@ -110,7 +125,7 @@ def tasks(
             raise UserError("dense tasks take images of whole data sets: leave out features, limit and imagenet_top1")
         if not called:
             raise UserError("say which backbone")
-        settings = extraction_settings(device, precision, batch, workers, on_error, fast=fast, exif=exif)
+        settings = extraction_settings(device, precision, batch, workers, on_error, fast=fast, exif=exif, part=share)
         request = (
             dense_training(asked, place, load("cpu", published=False), device, steps=steps, scale=scale, seed=seed)
             if finetune
@@ -130,16 +145,15 @@ def tasks(
             raise UserError("features are taken as they are: leave out images and limit")
         if features is None and not called:
             raise UserError("say which backbone, or give its features (features=)")
-        settings = extraction_settings(device, precision, batch, workers, on_error, fast=fast, exif=exif)
+        settings = extraction_settings(device, precision, batch, workers, on_error, fast=fast, exif=exif, part=share)
         chosen, loading = look_up(PROTOCOLS, protocol, "protocol", " of the task study"), partial(load, settings.device)
         request = (
             request_of_images(names, place, loading, settings, chosen, limit=limit, percents=percents)
             if features is None
             else TaskRequest(find_task_features(Path(features), names, called), chosen, top1_shares(called, percents))
         )
-    folder = Path(out)
     if dry_run:
-        return plan_study(request, folder, workers=workers)
+        return plan_study(request, Path(out), means=means)
     with bars(show=progress) as watch:
-        run_study(request, folder, workers=workers, watch=watch, ignore_disk=ignore_disk)
-    return Run(folder)
+        run_study(request, Path(out), means=means, watch=watch, ignore_disk=ignore_disk, part=share)
+    return Run(Path(out))
