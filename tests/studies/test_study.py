@@ -129,9 +129,8 @@ def test_a_run_can_be_written_when_its_first_job_is_done(tmp_path: Path, monkeyp
 def test_a_run_may_take_the_place_of_another(tmp_path: Path) -> None:
     prepared = Constant(3).prepare(tmp_path, ALONE, Silent())
     run_prepared(prepared, tmp_path)
-    other = replace(
-        Constant(2).prepare(tmp_path, ALONE, Silent()), run=replace(prepared.run, title="other"), replaces=True
-    )
+    titled = replace(prepared.run, title="other")
+    other = replace(Constant(2).prepare(tmp_path, ALONE, Silent()), run=titled, replaces=True)
     data = run_prepared(other, tmp_path)
     assert (data.title, len(data.scores)) == ("other", 4)
     assert len(read_run(tmp_path).scores) == 4
