@@ -48,6 +48,7 @@ class Script:
     """Workers that do as they are told: jobs that kill, so often, and jobs that fail."""
 
     most_deaths = 1
+    lost = "killed"
 
     def __init__(self, workers: int, kills: dict[int, int], fails: Collection[int] = ()) -> None:
         self.size = workers

@@ -17,7 +17,6 @@ J = TypeVar("J")
 Job_contra = TypeVar("Job_contra", contravariant=True)
 HOPELESS = 3
 """So many failures without any success, and no more work is given out."""
-KILLED = "a worker process was killed, perhaps because memory ran out; run the same command again to continue"
 
 
 @dataclass(frozen=True)
@@ -85,6 +84,10 @@ class Team(Protocol[Job_contra]):
     @property
     def most_deaths(self) -> int:
         """How often a piece may be given out again."""
+
+    @property
+    def lost(self) -> str:
+        """A sentence on workers that were lost."""
 
     def give(self, worker: int, jobs: Sequence[Job_contra], /) -> None:
         """Have a worker that is ready or finished do some jobs."""
@@ -210,11 +213,11 @@ class _Pool(Generic[J]):
         if piece is not None and left:
             rest = replace(piece, jobs=tuple(piece.jobs[number] for number in sorted(left)), deaths=piece.deaths + 1)
             if rest.deaths > self.team.most_deaths:
-                self.failures.append(UserError(KILLED))
+                self.failures.append(UserError(self.team.lost))
             else:
                 self.queue.put_back(rest)
         if self.deaths > (self.team.most_deaths + 1) * max(self.team.size, 2):
-            self.failures += [UserError(KILLED)] if self.queue else []
+            self.failures += [UserError(self.team.lost)] if self.queue else []
             self.queue.clear()
         if self.queue:
             self.team.restart(worker)

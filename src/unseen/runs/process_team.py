@@ -36,6 +36,7 @@ class ProcessTeam(Generic[J]):
     """
 
     most_deaths = 1
+    lost = "a worker process was killed, perhaps because memory ran out; run the same command again to continue"
 
     def __init__(
         self, compute: Compute[J], devices: Sequence[str | None], *, together: bool = False, threads: int = 1
