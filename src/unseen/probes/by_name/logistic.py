@@ -69,11 +69,14 @@ class Logistic(Probe):
             yield Fit(self.name, setting.shots, setting.seed, values, details, correct=hits)
 
     def flops(self, size: Size, setting: Setting) -> float:
-        """Of the products: trials on the larger part, then the final fit."""
+        """Of the products: trials on the larger part, then the final fit; few samples are trained on in their span."""
+        from unseen.probes.sgd.few_samples import WORTH
+
         protocol = resolved(self.protocol)
         whole = size.rows if setting.shots is None else min(setting.shots * size.classes, size.rows)
         part = whole * (1 - protocol.validation) if setting.shots is None else whole
-        return 4 * (size.dimension + 1) * size.classes * protocol.epochs * (part * protocol.trials + whole)
+        wide = whole if whole <= WORTH * size.dimension else size.dimension + 1
+        return 4.0 * wide * size.classes * protocol.epochs * (part * protocol.trials + whole)
 
     def memory(self, size: Size, *, gpu: bool = False) -> int:
         """Of the features, each with a 1 for the bias, and a round of trials.

@@ -15,7 +15,7 @@ from unseen.features.disk import feature_bytes, free_disk, remaining_rows
 from unseen.features.extract import extract
 from unseen.features.patches import PatchFeatures, patch_settings, read_patches
 from unseen.features.settings import Settings, checked_device
-from unseen.features.speed import seconds_per_image
+from unseen.features.speed import extraction_seconds, seconds_per_image
 from unseen.images.dense.dense_dataset import OpenDenseDataset, survey_labels
 from unseen.papers.comparability import ScoredData
 from unseen.probes.by_name.patch_context import PatchContextJob
@@ -25,12 +25,13 @@ from unseen.probes.patches.job import PatchJob
 from unseen.probes.patches.linear import PATCH_LINEAR, PatchLinearProtocol
 from unseen.runs.data import Backbone as RunBackbone
 from unseen.runs.data import Domain, RunData
+from unseen.runs.means import Means
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS, missing
 from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed, Setup
 from unseen.studies.concepts.study import training_data
 from unseen.studies.features import FEATURES, damaged_images
-from unseen.studies.probing import product_rate
+from unseen.studies.rates import product_rate
 from unseen.studies.study import Cell, Plan, Prepared, Watch
 from unseen.studies.tasks.dense_work import DenseData, damaged_label_flaws, run_dense
 from unseen.studies.tasks.features import STUDY
@@ -69,7 +70,7 @@ class DenseRequest:
     def _extraction(self) -> Settings:
         return patch_settings(self.settings, self.backbones)
 
-    def plan(self, out: Path, workers: int) -> Plan:
+    def plan(self, out: Path, means: Means) -> Plan:
         """What is to be done; see `unseen.studies.study.Request`."""
         checked_device(self._extraction)
         self._refuse_nonsense()
@@ -80,10 +81,8 @@ class DenseRequest:
             left = self._missing_images(data, out)
             counts = Counter(data.manifest.splits)
             if max(left):
-                decode, compute = seconds_per_image(data.source, self.backbones, self._extraction)
-                reading = decode * max(left) / max(self._extraction.workers, 1)
-                computing = sum(each * rows for each, rows in zip(compute, left, strict=True))
-                seconds += reading + computing if self._extraction.device == "cpu" else max(reading, computing)
+                speed = seconds_per_image(data.source, self.backbones, self._extraction)
+                seconds += extraction_seconds(speed, left, self._extraction)
             for backbone, rows in zip(self.backbones, left, strict=True):
                 disk += feature_bytes(rows, backbone.spec.dimension, self._extraction)
                 parts.append(_part(data, _patch_spec(backbone), counts, rows, backbone.label))
@@ -103,15 +102,15 @@ class DenseRequest:
             free=free_disk(out),
         )
 
-    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[PatchJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[PatchJob]:
         """Extract what is missing; see `unseen.studies.study.Request`."""
         data = {each.dataset.name: self._extracted(each, out, watch) for each in self.datasets}
         jobs = [job for each in data.values() for job in self._jobs(each)]
 
-        def work(jobs: Sequence[PatchJob], results: Path, _: int) -> Iterator[PatchJob]:
+        def work(jobs: Sequence[PatchJob], results: Path, _: Means) -> Iterator[PatchJob]:
             return run_dense(jobs, data, results, default_device())
 
-        def seconds(jobs: Sequence[PatchJob], results: Path, _: int) -> float:
+        def seconds(jobs: Sequence[PatchJob], results: Path, _: Means) -> float:
             todo = missing(jobs, results)
             return _seconds(sum(_job_flops(job, data[job.domain]) for job in todo))
 
