@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -137,7 +138,8 @@ def write(found: Found, out: Path, machine: str, ids: list[str], places: list[in
         "seconds": [[*key, value] for key, value in found.seconds.items()],
     }
     out.write_text(json.dumps(facts))
-    kept = {"|".join(map(str, key)): of.astype(np.float16) for key, of in found.maps.items() if key[2] < KEPT_MAPS}
+    few = {key: of for key, of in found.maps.items() if key[2] < KEPT_MAPS}
+    kept: dict[str, Any] = {"|".join(map(str, key)): of.astype(np.float16) for key, of in few.items()}
     np.savez_compressed(out.with_suffix(".npz"), **kept)
 
 
