@@ -58,6 +58,10 @@ PROBE_TITLES = {
     "detector-finetuned": "Detection, fine-tuned",
     "psp": "Surface normals",
     "upernet": "Segmentation",
+    "detector-frozen-extended": "Detection, frozen, beyond the paper",
+    "detector-finetuned-extended": "Detection, fine-tuned, beyond the paper",
+    "psp-extended": "Surface normals, beyond the paper",
+    "upernet-extended": "Segmentation, beyond the paper",
     "patch-linear": "Linear on patches",
     "patch-context": "In-context on patches",
 }

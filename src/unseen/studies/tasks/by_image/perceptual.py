@@ -16,6 +16,7 @@ from unseen.probes.image_job import ImageJob, image_values
 from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors.grouped import run_groups
 from unseen.runs.job import job_key
+from unseen.runs.means import Means
 from unseen.runs.notices import Notice, notice
 from unseen.runs.results import RESULTS, missing
 from unseen.studies.study import Plan, Prepared, Watch
@@ -54,9 +55,9 @@ class InversionRequest:
             if job.spec.transform.size >= LEAST_SIDE[trunk.name]
         ]
 
-    def plan(self, out: Path, workers: int) -> Plan:
+    def plan(self, out: Path, means: Means) -> Plan:
         """What is to be done; see `unseen.studies.study.Request`."""
-        plan = self.reconstructions.plan(out, workers)
+        plan = self.reconstructions.plan(out, means)
         left = len(missing(self.distances, out / RESULTS))
         return replace(
             plan,
@@ -65,17 +66,17 @@ class InversionRequest:
             notices=[*plan.notices, *self.absent, *self._too_small()],
         )
 
-    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[ImageJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[ImageJob]:
         """All jobs; see `unseen.studies.study.Request`."""
-        first = self.reconstructions.prepare(out, workers, watch)
+        first = self.reconstructions.prepare(out, means, watch)
 
-        def work(jobs: Sequence[ImageJob], results: Path, count: int) -> Iterator[ImageJob]:
+        def work(jobs: Sequence[ImageJob], results: Path, means: Means) -> Iterator[ImageJob]:
             later = [job for job in jobs if isinstance(job, LpipsJob)]
-            yield from first.work([job for job in jobs if isinstance(job, InversionJob)], results, count)
+            yield from first.work([job for job in jobs if isinstance(job, InversionJob)], results, means)
             yield from execute(later, results, OneByOne(partial(self._values, results.parent)), run_groups)
 
-        def seconds(jobs: Sequence[ImageJob], results: Path, count: int) -> float:
-            return first.seconds([job for job in jobs if isinstance(job, InversionJob)], results, count)
+        def seconds(jobs: Sequence[ImageJob], results: Path, means: Means) -> float:
+            return first.seconds([job for job in jobs if isinstance(job, InversionJob)], results, means)
 
         return replace(first, jobs=[*first.jobs, *self.distances], work=work, seconds=seconds)
 
