@@ -1,4 +1,4 @@
-"""The demo, run once for all tests here, with one seed instead of three."""
+"""The demo, run once for all tests here, with one seed, five trials and two settings of shots."""
 
 import json
 import os
@@ -46,10 +46,14 @@ def run(*words: object) -> str:
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
-    """The folder of a run of the demo and what it printed; the seeds differ in nothing but their draws."""
+    """The folder of a run of the demo and what it printed.
+
+    Seeds differ in nothing but their draws; five trials find all but the rate that ten find.
+    """
     folder = tmp_path_factory.mktemp("demo") / "run"
+    protocol = replace(SHORT.protocol, trials=5)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unseen.demo.form, "SHORT", replace(SHORT, seeds=SHORT.seeds[:1]))
+        patch.setattr(unseen.demo.form, "SHORT", replace(SHORT, protocol=protocol, shots=(4, None), seeds=(0,)))
         yield folder, run("demo", "--out", folder, "--workers", "1")
 
 
@@ -61,7 +65,7 @@ def table(demo: tuple[Path, str]) -> pd.DataFrame:
 
 def test_it_prints_progress_a_summary_and_where_the_page_is(demo: tuple[Path, str]) -> None:
     folder, printed = demo
-    assert re.search(r"120 of 120 jobs to do, about [\d.]+ (s|min) on (1 core|the GPU)", printed)
+    assert re.search(r"60 of 60 jobs to do, about [\d.]+ (s|min) on (1 core|the GPU)", printed)
     assert str(folder / "report.html") in printed
     assert "A short form of the protocol" in printed
     assert re.search(r"supervised +all +\d\d\.\d", printed)
@@ -88,9 +92,9 @@ def test_its_features_go_through_the_concept_study(demo: tuple[Path, str], tmp_p
 
 def test_every_score_is_there(demo: tuple[Path, str]) -> None:
     frame = pd.read_csv(demo[0] / "scores.csv")
-    assert len(frame) == 5 * 6 * 4 * 2
+    assert len(frame) == 5 * 6 * 2 * 2
     assert (frame["seeds"] == 1).all()
-    assert SHORT.seeds == (0, 1, 2)
+    assert (SHORT.seeds, SHORT.shots, SHORT.protocol.trials) == ((0, 1, 2), (1, 4, 16, None), 10)
     assert frame["mean"].between(0, 1).all()
 
 
@@ -163,13 +167,13 @@ def test_reports_of_several_runs_are_compared(demo: tuple[Path, str], tmp_path: 
     folder = demo[0]
     page = tmp_path / "both.html"
     run("report", folder, folder, "--out", page, "--table", tmp_path / "both.parquet")
-    assert len(pd.read_parquet(tmp_path / "both.parquet")) == 5 * 6 * 4 * 2
+    assert len(pd.read_parquet(tmp_path / "both.parquet")) == 5 * 6 * 2 * 2
     unfinished = tmp_path / "unfinished"
     (unfinished / "results").mkdir(parents=True)
     shutil.copy(folder / "run.json", unfinished)
-    for file in sorted((folder / "results").iterdir())[:100]:
+    for file in sorted((folder / "results").iterdir())[:40]:
         shutil.copy(file, unfinished / "results")
-    assert "20 of 120 jobs have no result yet" in run("report", unfinished, "--out", page)
+    assert "20 of 60 jobs have no result yet" in run("report", unfinished, "--out", page)
 
 
 def test_make_runs_it() -> None:
