@@ -39,13 +39,14 @@ def start_telling(work: Callable[..., object], *arguments: object) -> tuple[Base
 
 def start_command(*words: object) -> BaseProcess:
     """Start `unseen` with these words."""
-    return start_alone(_command, *map(str, words))
+    return start_alone(command, *words)
 
 
-def _command(*words: str) -> None:
+def command(*words: object) -> None:
+    """Run `unseen` in this process."""
     from unseen.cli.main import run
 
-    sys.argv = ["unseen", *words]
+    sys.argv = ["unseen", *map(str, words)]
     run()
 
 
@@ -56,5 +57,6 @@ def _quietly(work: Callable[..., object], arguments: tuple[object, ...]) -> None
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(nowhere, stream)
+    sys.stdout = sys.stderr = os.fdopen(nowhere, "w")
     torch.set_num_threads(1)  # a copy has none of the others
     work(*arguments)
