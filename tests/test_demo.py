@@ -137,13 +137,13 @@ def test_a_second_run_takes_seconds_and_changes_nothing(demo: tuple[Path, str]) 
 def test_features_of_other_weights_or_data_are_extracted_again(demo: tuple[Path, str], tmp_path: Path) -> None:
     shutil.copytree(demo[0] / "features", tmp_path / "features")
     assert missing_features(tmp_path / "features") == []
-    manifest = tmp_path / "features/simclr/l3/train/manifest.json"
+    manifest = tmp_path / "features/simclr/l3/test/manifest.json"
     manifest.write_text(manifest.read_text().replace("weights_sha256", "another_key"))
     (tmp_path / "features/pixels/seen/test/manifest.json").unlink()
-    again = [("simclr", "l3", "train"), ("pixels", "seen", "test")]
+    again = [("simclr", "l3", "test"), ("pixels", "seen", "test")]
     assert missing_features(tmp_path / "features") == again
     assert sorted(extract_missing(tmp_path / "features", workers=1)) == sorted(again)
-    for part in ("simclr/l3/train", "pixels/seen/test"):
+    for part in ("simclr/l3/test", "pixels/seen/test"):
         found, before = (read_features(root / "features" / part) for root in (tmp_path, demo[0]))
         assert np.asarray(found.X) == pytest.approx(np.asarray(before.X), abs=1e-5)
 

@@ -30,13 +30,14 @@ sys.meta_path.insert(0, Absent())
 RUN = f"""{WITHOUT}
 from unseen.cli.main import run
 codes, found = [], []
-for arguments in json.loads(sys.argv[1]):
+commands, calls = sys.argv[1:]
+for arguments in json.loads(commands):
     sys.argv = ["unseen", *arguments]
     try:
         run()
     except SystemExit as stop:
         codes.append(stop.code)
-exec(sys.argv[2])
+exec(calls)
 print(json.dumps([codes, found]))
 """
 

@@ -1,0 +1,102 @@
+"""From what a user asks of single images, on the command line or in Python, to a request."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from unseen.backbones.backbone import Backbone
+from unseen.errors import UserError
+from unseen.features.settings import Settings
+from unseen.metrics.lpips import TRUNKS, Trunk
+from unseen.metrics.lpips_trunks import TITLES, load_trunk
+from unseen.probes.inversion.protocol import InversionProtocol
+from unseen.probes.saliency.grid import parse_grid
+from unseen.probes.saliency.protocol import SaliencyProtocol
+from unseen.runs.notices import Notice, notice
+from unseen.studies.tasks.by_image.analysis import Analysis
+from unseen.studies.tasks.by_image.inversion import InversionAnalysis
+from unseen.studies.tasks.by_image.perceptual import InversionRequest
+from unseen.studies.tasks.by_image.request import ImageRequest
+from unseen.studies.tasks.by_image.saliency import SaliencyAnalysis
+from unseen.studies.tasks.by_image.sets import open_image_sets
+from unseen.studies.tasks.request import top1_shares
+
+DEFAULT_GRID = "8/4"
+METRICS = {"alex": "lpips-alexnet", "vgg": "lpips-vgg", "squeeze": "lpips-squeezenet"}
+DOWNLOADS = {"alex": "alexnet", "vgg": "vgg16", "squeeze": "squeezenet1_1"}
+"""What torchvision calls the networks of perceptual distances."""
+
+
+@dataclass(frozen=True, eq=False)
+class AskedImages:
+    """Which images, and through which backbones; arguments as in `open_image_sets`.
+
+    Attributes:
+        load: gives the backbones, once the images are known to be there.
+        percents: accuracy on ImageNet of each backbone, where that is known.
+    """
+
+    names: Sequence[str]
+    place: Path | None
+    examples: int | None
+    load: Callable[[], Sequence[Backbone]]
+    percents: Sequence[float] = ()
+
+    def request(self, analysis: Analysis, settings: Settings) -> ImageRequest:
+        """An analysis of these images."""
+        images = open_image_sets(self.names, self.place, self.examples)
+        backbones = self.load()
+        if not backbones:
+            raise UserError("say which backbone: --backbone")
+        top1 = top1_shares([each.label for each in backbones], self.percents)
+        return ImageRequest(analysis, images, backbones, settings, top1)
+
+
+def saliency_request(
+    asked: AskedImages, settings: Settings, *, grid: str | None = None, batch: int | None = None
+) -> ImageRequest:
+    """Attention maps by occlusion.
+
+    Args:
+        grid: as in `parse_grid`.
+        batch: images at once; None for as many as the device is fast with.
+    """
+    if batch is not None and batch < 1:
+        raise UserError(f"a batch has at least one image, not {batch}")
+    protocol = SaliencyProtocol.of(parse_grid(grid or DEFAULT_GRID))
+    return asked.request(SaliencyAnalysis(protocol, batch), settings)
+
+
+def inversion_request(
+    asked: AskedImages,
+    settings: Settings,
+    *,
+    steps: int | None = None,
+    sigmoid: bool = False,
+    seed: int = 0,
+    batch: int | None = None,
+    lpips_weights: Path | None = None,
+) -> InversionRequest:
+    """Reconstructions from features, compared with the originals.
+
+    Args:
+        asked: its backbones give the features of positions.
+        settings: with "single" or "bfloat" precision.
+        batch: images side by side; None for as many as the device is fast with.
+        lpips_weights: a folder with the weights of networks for perceptual distances.
+    """
+    if batch is not None and batch < 1:
+        raise UserError(f"at least one image is reconstructed at once, not {batch}")
+    if settings.precision == "half":
+        raise UserError("images are reconstructed in single precision or bfloat: --precision")
+    protocol = InversionProtocol.of(steps, sigmoid=sigmoid)
+    trunks, absent = dict[str, Trunk](), list[Notice]()
+    for name in TRUNKS:
+        trunk = load_trunk(name, lpips_weights, device=settings.device)
+        if trunk is not None:
+            trunks[METRICS[name]] = trunk
+        else:
+            advice = f"torchvision.models.{DOWNLOADS[name]}(weights='DEFAULT') in Python downloads them."
+            absent.append(notice("no-lpips", network=TITLES[name], advice=advice))
+    request = asked.request(InversionAnalysis(protocol, seed, batch), settings)
+    return InversionRequest(request, trunks, absent)
