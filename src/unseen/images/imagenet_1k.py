@@ -66,10 +66,8 @@ def is_flat_validation(place: Path) -> bool:
     if place.is_dir():
         return any(VALIDATION_NAME.fullmatch(entry.name) for entry in list_folder(place))
     with open_plain_tar(place) as archive:
-        first = archive.next()
-        while first is not None and first.isdir():
-            first = archive.next()
-    return first is not None and VALIDATION_NAME.fullmatch(first.name.rpartition("/")[2]) is not None
+        first = next(archive.members(), None)
+    return first is not None and VALIDATION_NAME.fullmatch(first.name) is not None
 
 
 def flat_validation(
@@ -101,7 +99,7 @@ def flat_validation(
 
 def _groups(place: Path, truths: Mapping[str, str], file: Path) -> Groups:
     with open_plain_tar(place) as archive:
-        found = images_in(archive, str(place))
+        found = images_in(archive)
     images = sorted((_label(truths, image.name, file), image.name, image) for image in found)
     entries = [Entry(f"{label}/{name}", label) for label, name, _ in images]
     yield Group(place.name, 0, entries, [(image.offset, image.size) for _, _, image in images])
