@@ -25,6 +25,7 @@ from unseen.cli.options import (
     WeightsOption,
 )
 from unseen.errors import UserError
+from unseen.words import whole_number
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
@@ -104,7 +105,8 @@ def settings_of_options(
 
 
 def _part(text: str) -> tuple[int, int]:
-    number, slash, parts = text.partition("/")
-    if not (slash and number.isdigit() and parts.isdigit()):
+    first, _, second = text.partition("/")
+    number, parts = whole_number(first), whole_number(second)
+    if number is None or parts is None:
         raise UserError(f"--part is two numbers, for instance 2/4 for the second of four, not '{text}'")
-    return int(number), int(parts)
+    return number, parts

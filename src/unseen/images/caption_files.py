@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from unseen.errors import UserError, did_you_mean
+from unseen.words import whole_number
 
 BATCH = 20_000
 """Rows of Parquet in a batch; text files come in blocks of bytes."""
@@ -32,7 +33,7 @@ class Columns:
 
     @property
     def numbered(self) -> bool:
-        return self.id.isdecimal() and self.text.isdecimal()
+        return whole_number(self.id) is not None and whole_number(self.text) is not None
 
 
 @dataclass(frozen=True)

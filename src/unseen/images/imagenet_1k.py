@@ -20,6 +20,7 @@ from unseen.images.source import Entry, ImageSource
 from unseen.images.tar_images import TarImages
 from unseen.images.tar_index import Group, Groups, Watch, index_tars, open_index
 from unseen.images.tars import images_in, is_image, open_plain_tar
+from unseen.words import whole_number
 
 VALIDATION_NAME = re.compile(r"ILSVRC2012_val_(?P<number>[0-9]{8})\.[A-Za-z]+")
 SPLITS = {"train": ("train",), "val": ("val", "validation")}
@@ -117,7 +118,7 @@ def read_truth(file: Path) -> dict[str, str]:
         table = read_table(file, ("ImageId", "PredictionString"))
         return {row["ImageId"]: row["PredictionString"].split(" ")[0] for _, row in table}
     lines = read_text(file).split()
-    if lines and all(line.isdecimal() for line in lines):
+    if lines and all(whole_number(line) is not None for line in lines):
         order = _devkit_order(file)
         lines = [order.get(int(line), line) for line in lines]
     return {f"ILSVRC2012_val_{number:08d}": line for number, line in enumerate(lines, start=1)}
@@ -137,7 +138,7 @@ def _devkit_order(file: Path) -> Mapping[int, str]:
     order: dict[int, str] = {}
     for line in read_text(path).splitlines() if path else ():
         fields = line.split()
-        if len(fields) >= 2 and WNID.fullmatch(fields[0]) and fields[1].isdecimal():
+        if len(fields) >= 2 and WNID.fullmatch(fields[0]) and whole_number(fields[1]) is not None:
             order[int(fields[1])] = fields[0]
     if not order:
         needed = "map_clsloc.txt, with lines like 'n02119789 1 kit_fox', beside it"
