@@ -193,7 +193,7 @@ def concepts(
     )  # fmt: skip
     ids = [BACKBONE] if check else backbone or []
     if features is not None:
-        request = request_of_features(asked, features, ids, regroup=regroup, published=check)
+        request = request_of_features(asked, features, ids, watch, regroup=regroup, published=check)
     elif not ids:
         raise UserError("say which backbone: --backbone, or give its features: --features")
     else:

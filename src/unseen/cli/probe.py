@@ -54,7 +54,8 @@ def probe(
     settings = parse_shots(shots or "all")
     if keep and None not in settings:
         raise UserError("--keep is for the probe on all samples: have 'all' among the --shots")
-    sides = align(read_features(train), read_features(test), f"{train} and {test}")
+    read = [read_features(path, tell=note) for path in (train, test)]
+    sides = align(read[0], read[1], f"{train} and {test}")
     pair = pair_from_features(backbone, domain, *sides, (train, test))
     count = processes(workers)
     found = plan_own(pair, sides[0].classes, chosen, settings, seeds)

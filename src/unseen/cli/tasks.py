@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from unseen.studies.study import Request
 
-FINETUNING, DENSE = "With --finetune", "With --dense"
+FINETUNING, DENSE, BY_IMAGE = "With --finetune", "With --dense", "With --saliency"
 PROTOCOLS = ("ericsson-2021", "ericsson-2021-exact")
 BOTH = (
     "out", "backbone", "images", "datasets", "checkpoint", "pool", "layer", "size", "weights", "name", "normalize",
@@ -39,6 +39,7 @@ MODES = {
         *BOTH, "dense", "probes", "precision", "batch", "on_error", "fast", "exif", "ignore_disk",
     ),
     "--dense --finetune": (*BOTH, "dense", "finetune", "steps", "scale", "seed"),
+    "--saliency": (*BOTH, "saliency", "grid", "examples", "imagenet_top1", "precision", "batch", "exif"),
 }  # fmt: skip
 """What the command does, and the options that go with it."""
 
@@ -58,12 +59,17 @@ def tasks(
             help="Tasks with maps: probes of patch features. With --finetune, train detectors and heads for maps.",
         ),
     ] = False,
+    saliency: Annotated[
+        bool,
+        typer.Option("--saliency", help="Where a backbone looks in single images, by hiding parts of them."),
+    ] = False,
     workers: WorkersOption = None,
     only_plan: DryRunOption = False,
     datasets: Annotated[
         str | None,
         typer.Option(
-            help="Some of them, with commas; all that are there unless given. With --dense, also folders of your own.",
+            help="Some of them, with commas; all that are there unless given. With --dense, also folders of your own; "
+            "with --saliency, drawings unless --images is a folder of images.",
             rich_help_panel=STUDY,
         ),
     ] = None,
@@ -90,7 +96,11 @@ def tasks(
     ] = None,
     images: Annotated[
         Path | None,
-        typer.Option(help="Folder that all data sets are below; see unseen doctor.", rich_help_panel=IMAGES),
+        typer.Option(
+            help="Folder that all data sets are below; see unseen doctor. With --saliency and without --datasets, a "
+            "folder of images.",
+            rich_help_panel=IMAGES,
+        ),
     ] = None,
     features: Annotated[
         Path | None,
@@ -126,6 +136,21 @@ def tasks(
     scale: Annotated[
         float, typer.Option(help="Of the sides of training images, for a quick look: at most 1.", rich_help_panel=DENSE)
     ] = 1.0,
+    grid: Annotated[
+        str | None,
+        typer.Option(
+            help="Mask and stride in pixels: 10/1 is the paper's (54,289 passes per image of 224 × 224 pixels), 10/2, "
+            "8/4 and 16/8 are cheaper (13,456, 3,249, 841); by default 8/4.",
+            rich_help_panel=BY_IMAGE,
+        ),
+    ] = None,
+    examples: Annotated[
+        int | None,
+        typer.Option(
+            help="Images of each data set or folder; by default 1 of each data set, 8 drawings, all of a folder.",
+            rich_help_panel=BY_IMAGE,
+        ),
+    ] = None,
 ) -> None:
     """How well a backbone does on other classification tasks: linear probes, few-shot episodes, calibration.
 
@@ -139,14 +164,24 @@ def tasks(
 
     With --dense, tasks are segmentation, surface normals and depth, from the features of patches; with --dense
     --finetune also detection, by the trainings of Ericsson et al. (fewer steps make a short form of the protocol).
+
+    With --saliency, single images are looked at: attention maps by occlusion, and how diffuse they are.
     """
-    mode = "--dense --finetune" if dense and finetune else chosen_mode({"--finetune": finetune, "--dense": dense})
+    asked = {"--finetune": finetune, "--dense": dense, "--saliency": saliency}
+    mode = "--dense --finetune" if dense and finetune and not saliency else chosen_mode(asked)
     refuse_options(context, MODES, mode)
     check_writable(out)
     count, ids = processes(workers), backbone or []
     request: Request[Any]
     if dense:
         request = _dense(datasets, images, ids, loading, extraction, count, finetune, probes, steps, scale, seed)
+    elif saliency:
+        from unseen.studies.tasks.by_image.requested import AskedImages, saliency_request
+
+        settings = extraction.settings(0)
+        load = partial(loading.load, ids, "published", settings.device)
+        looked_at = AskedImages(dataset_names(datasets), images, examples, load, imagenet_top1 or [])
+        request = saliency_request(looked_at, settings, grid=grid, batch=extraction.batch)
     elif finetune:
         from unseen.studies.tasks.finetune_request import FinetuneRequest
 

@@ -56,7 +56,7 @@ from unseen.runs.result_flaws import images_left_out, zero_rows
 from unseen.runs.results import RESULTS, Result, read_all, versions
 from unseen.runs.score import Score
 from unseen.runs.scores import result_scores
-from unseen.runs.setup import ProtocolUsed, Setup, differences
+from unseen.runs.setup import FeatureKey, ProtocolUsed, Setup, differences
 
 FORMAT = 3
 """Of `run.json`; runs of formats 1 and 2 are read too (`unseen.runs.earlier_formats`)."""
@@ -128,7 +128,7 @@ def _together(old: RunData, new: RunData) -> RunData:
         written=old.written,
         published=new.published if new.published == old.published else "",
         scored=list({(each.backbone, each.domain): each for each in (*old.scored, *new.scored)}.values()),
-        features=list({(each.backbone, each.domain): each for each in (*old.features, *new.features)}.values()),
+        features=joined_features(old.features, new.features),
         flaws=[*dict.fromkeys([*old.flaws, *new.flaws])],
     )
 
@@ -138,12 +138,25 @@ def with_protocols(old: Sequence[ProtocolUsed], new: Sequence[ProtocolUsed]) -> 
     return list({protocol.probe: protocol for protocol in (*old, *new)}.values())
 
 
+def joined_features(old: Iterable[FeatureKey], new: Iterable[FeatureKey]) -> list[FeatureKey]:
+    """The features of both, of each split the newer ones."""
+    found: dict[tuple[str, str], FeatureKey] = {}
+    for each in (*old, *new):
+        before = found.get((each.backbone, each.domain), each)
+        keys, files = {**before.keys, **each.keys}, {**before.files, **each.files}
+        found[each.backbone, each.domain] = replace(each, keys=keys, files=files)
+    return list(found.values())
+
+
 def with_known(backbone: Backbone, other: Backbone | None) -> Backbone:
     """A backbone with what the other says of it, where it says nothing itself."""
     if other is None:
         return backbone
     unknown = ("imagenet_top1", "training_data", "features", "finetuning", "classifier")
-    return replace(backbone, **{name: getattr(other, name) for name in unknown if getattr(backbone, name) is None})
+    less = [name for name in unknown if getattr(backbone, name) is None]
+    if other.features and backbone.features and backbone.features.backbone.transform is None:
+        less.append("features")  # a part that looks at single images knows the weights alone
+    return replace(backbone, **{name: getattr(other, name) for name in less})
 
 
 def refuse_other_run(folder: Path, planned: Setup) -> None:

@@ -50,7 +50,13 @@ class ConceptRequest:
 
 
 def request_of_features(
-    asked: Asked, folder: Path, backbones: Sequence[str] = (), *, regroup: bool = False, published: bool = False
+    asked: Asked,
+    folder: Path,
+    backbones: Sequence[str] = (),
+    watch: Watch | None = None,
+    *,
+    regroup: bool = False,
+    published: bool = False,
 ) -> ConceptRequest:
     """A study of features that are there.
 
@@ -61,7 +67,7 @@ def request_of_features(
         published: whether other data than that of the published numbers is refused.
     """
     if not regroup:
-        given = GivenFeatures.below(folder, asked, backbones)
+        given = GivenFeatures.below(folder, asked, backbones, watch.tell if watch else None)
         named = class_names(next(iter(given.found.places.values())))
         return ConceptRequest(replace(asked, concepts={**named, **asked.concepts}), given, published)
     if not backbones:

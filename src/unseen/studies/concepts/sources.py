@@ -10,6 +10,7 @@ from typing import Protocol
 
 from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
+from unseen.features.checked import Tell
 from unseen.features.disk import free_disk
 from unseen.features.settings import Settings, checked_device
 from unseen.images.domains import DomainImages
@@ -63,14 +64,14 @@ class GivenFeatures:
     found: Found
 
     @classmethod
-    def below(cls, folder: Path, asked: Asked, backbones: Sequence[str]) -> "GivenFeatures":
+    def below(cls, folder: Path, asked: Asked, backbones: Sequence[str], tell: Tell | None = None) -> "GivenFeatures":
         """Those of the domains of a study, in the folder of each below a folder."""
         if split_rule(asked.variant) != COG:
             raise UserError(
                 f"--variant {asked.variant} draws other images than --features has; group them anew (--regroup)"
             )
         places = find_features(folder, asked.domains, backbones)
-        return cls(Found(places, all_pairs(places, asked)))
+        return cls(Found(places, all_pairs(places, asked, tell)))
 
     def plan(self, asked: Asked, out: Path, workers: int) -> Plan:
         places, pairs = self.found.places, self.found.pairs
@@ -161,9 +162,9 @@ class ImageFeatures:
         return Found(places, all_pairs(places, asked), images, self.splits, notices)
 
 
-def all_pairs(places: Places, asked: Asked) -> list[FeaturePair]:
+def all_pairs(places: Places, asked: Asked, tell: Tell | None = None) -> list[FeaturePair]:
     """Features of all backbones and domains, as planning needs them; those that do not belong together are refused."""
-    return [pair for name, domains in places.items() for pair in feature_pairs(name, domains, asked.concepts)]
+    return [pair for name, domains in places.items() for pair in feature_pairs(name, domains, asked.concepts, tell)]
 
 
 def _most(asked: Asked) -> int | None:
