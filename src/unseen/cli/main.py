@@ -119,7 +119,9 @@ def run() -> None:
         _fail("not enough memory for this; ask for less at a time")
     except (OSError, UnicodeError) as error:
         _fail(f"{getattr(error, 'filename', None) or 'a file'}: {getattr(error, 'strerror', None) or error}")
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, typer.Abort) as error:
+        if isinstance(error.__cause__, EOFError):  # which Typer takes for Ctrl-D, and a reader says of an empty file
+            _fail("a file is empty or cut off; get it again")
         code = INTERRUPTED
     except RuntimeError as error:
         message = _want_of_memory(error)
