@@ -126,6 +126,11 @@ def byte_size(count: int) -> str:
     return f"{count / 1e3:,.1f} kB"
 
 
+def is_plain_name(name: str) -> bool:
+    """Whether a name that a file gives is of something beside it, not elsewhere."""
+    return name not in {"", ".", ".."} and not set(name) & {"/", "\\", "\0"}
+
+
 def check_writable(folder: Path) -> None:
     """Refuse a folder that nothing can be written to, there or still to be made, before any work is done for it."""
     there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())

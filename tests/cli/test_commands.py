@@ -371,6 +371,7 @@ def test_extract_goes_from_images_to_a_store_and_stops_there(unseen: Unseen, tmp
 
 def test_an_empty_file_is_not_told_as_an_interruption(unseen: Unseen, monkeypatch: pytest.MonkeyPatch) -> None:
     """Libraries raise EOFError of it, which the command line's library takes for Ctrl-D."""
+
     def empty(*_: object) -> None:
         raise EOFError
 

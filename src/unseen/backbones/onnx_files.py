@@ -49,9 +49,7 @@ def _embed(tensor: Any, path: Path) -> None:
     place = path.parent / location
     folder = path.parent.resolve()
     if not location.name or location.is_absolute() or not place.resolve().is_relative_to(folder):
-        raise UserError(
-            f"{path}: refused, {name} has its values outside of the folder, {location}"
-        )
+        raise UserError(f"{path}: refused, {name} has its values outside of the folder, {location}")
     if not place.is_file():
         raise UserError(f"{path}: {location}, where the values of {name} are, is not beside it")
     start, there = int(facts.get("offset", 0)), place.stat().st_size
