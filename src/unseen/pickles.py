@@ -11,7 +11,7 @@ import pickle
 from collections.abc import Callable, Iterable
 from math import prod
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -91,6 +91,7 @@ def _dictionary(items: Iterable[tuple[Any, Any]] = ()) -> dict[Any, Any]:
     return found
 
 
+PurePython: Any = pickle._Unpickler
 _ADMITTED: dict[tuple[str, str], Callable[..., Any]] = {
     ("numpy", "dtype"): _Dtype,
     ("numpy", "ndarray"): PickledArray,
@@ -104,13 +105,14 @@ _ADMITTED: dict[tuple[str, str], Callable[..., Any]] = {
 }
 
 
-class _Reader(pickle._Unpickler):  # type: ignore[name-defined, misc]
+class _Reader(PurePython):  # type: ignore[misc]
     """Python's own reader of pickles that is written in Python, whose steps can be looked at.
 
     The keys of dictionaries and sets are texts and numbers here: to hash tuples in tuples takes for ever.
     """
 
-    dispatch = dict(pickle._Unpickler.dispatch)  # type: ignore[attr-defined]  # noqa: RUF012
+    dispatch: ClassVar[dict[int, Callable[[Any], None]]] = dict(PurePython.dispatch)
+    stack: list[Any]
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ADMITTED:

@@ -7,19 +7,23 @@ from typing import TYPE_CHECKING, Any
 from unseen.cli.output import console, print_table
 from unseen.cli.running import REPORT
 from unseen.cli.watching import CommandWatch
+from unseen.runs.means import Means
 
 if TYPE_CHECKING:
+    from unseen.runs.parts import Part
     from unseen.studies.study import Request
     from unseen.studies.tasks.page_data import TaskPage
 
 
-def carry_out(request: "Request[Any]", out: Path, workers: int, *, ignore_disk: bool = False) -> None:
+def carry_out(
+    request: "Request[Any]", out: Path, means: Means, part: "Part" = (1, 1), *, ignore_disk: bool = False
+) -> None:
     """Do what is missing of a study, and write its page, with the trainings on it that failed."""
     from unseen.studies.study import run_study
     from unseen.studies.tasks.finetune_request import TrainingError
 
     try:
-        run_study(request, out, workers=workers, watch=CommandWatch(workers), ignore_disk=ignore_disk)
+        run_study(request, out, means=means, watch=CommandWatch(means), ignore_disk=ignore_disk, part=part)
     except TrainingError as error:
         if error.done:
             _write(out, error.failures)
@@ -49,6 +53,7 @@ def print_task_results(page: "TaskPage", table: Path | None) -> None:
     import pandas as pd
 
     from unseen.report.tasks.dense_tables import dense_tables
+    from unseen.report.tasks.image_parts import image_tables
     from unseen.report.tasks.page import findings
     from unseen.report.tasks.sections.many_shot import fit_sentences
     from unseen.report.tasks.tables import score_rows, score_tables, text_of
@@ -56,7 +61,7 @@ def print_task_results(page: "TaskPage", table: Path | None) -> None:
 
     if table:
         write_table(pd.DataFrame(score_rows(page)).astype({"limit": "Int64"}), table)
-    for each in [*score_tables(page), *dense_tables(page)]:
+    for each in [*score_tables(page), *dense_tables(page), *image_tables(page)]:
         titles = [column.title for column in each.columns[1:]]
         rows = [[text_of(cell) for cell in row.cells] for row in each.rows if row.style != "published"]
         print_table(each.caption, ("backbone", *titles), rows, titles)

@@ -8,6 +8,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
 from unseen.features.settings import Settings
 from unseen.probes.probe import FeatureJob
+from unseen.runs.means import Means
 from unseen.runs.notices import told
 from unseen.runs.record import LEVELS
 from unseen.studies.concepts.chosen import ChosenLevels
@@ -33,11 +34,11 @@ class ConceptRequest:
     source: Source
     published: bool = False
 
-    def plan(self, out: Path, workers: int) -> Plan:
+    def plan(self, out: Path, means: Means) -> Plan:
         """What is to be done in a folder; that of another run is refused."""
-        return self.source.plan(self.asked, out, workers)
+        return self.source.plan(self.asked, out, means)
 
-    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[FeatureJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[FeatureJob]:
         """The study with its features, extracted where they are missing."""
         found = self.source.features(self.asked, out, watch)
         planned = study_run(
