@@ -89,7 +89,7 @@ def test_a_few_images_are_learned_by_heart(squares: OpenDenseDataset) -> None:
     model, found = trained(squares, protocol)
     assert found.finished
     assert found.losses[-1] < 0.3 * found.losses[0]
-    scorer = MapScorer(ClassCodes(2), (1, 1))
+    scorer = MapScorer(ClassCodes(2))
     for number in squares.numbers("train"):
         pixels = np.array(Image.open(Path(squares.reader.place(number).replace("masks", "images"))))
         probabilities = predicted_map(model, pixels, Transform(size=64, resize=64), protocol, CPU)
