@@ -75,19 +75,20 @@ class DenseRequest:
         self._refuse_nonsense()
         refuse_other_run(out, self._setup())
         parts, seconds, disk = list[dict[str, Cell]](), 0.0, 0
-        flops = list[float]()
+        flops, planned = list[float](), set[Path]()
         for data in self.datasets:
-            left = self._missing_images(data, out)
+            left, folder = self._missing_images(data, out), features_folder(data, out)
             counts = Counter(data.manifest.splits)
-            if max(left):
+            if max(left) and folder not in planned:
                 decode, compute = seconds_per_image(data.source, self.backbones, self._extraction)
                 reading = decode * max(left) / max(self._extraction.workers, 1)
                 computing = sum(each * rows for each, rows in zip(compute, left, strict=True))
                 seconds += reading + computing if self._extraction.device == "cpu" else max(reading, computing)
             for backbone, rows in zip(self.backbones, left, strict=True):
-                disk += feature_bytes(rows, backbone.spec.dimension, self._extraction)
+                disk += 0 if folder in planned else feature_bytes(rows, backbone.spec.dimension, self._extraction)
                 parts.append(_part(data, _patch_spec(backbone), counts, rows, backbone.label))
                 flops += [self._flops(data, backbone, probe) for probe in self.probes]
+            planned.add(folder)
         jobs = len(self.datasets) * len(self.backbones) * len(self.probes)
         done = [job for job in self._planned_jobs(out) if job.train]
         todo = jobs - len(done) + len(missing(done, out / RESULTS))
@@ -135,7 +136,7 @@ class DenseRequest:
         return Extraction(BackboneAbout.of(backbone.spec), settings.precision, settings.fast, settings.exif)
 
     def _missing_images(self, data: OpenDenseDataset, out: Path) -> list[int]:
-        specs, folder = [backbone.spec for backbone in self.backbones], out / FEATURES / data.dataset.name
+        specs, folder = [backbone.spec for backbone in self.backbones], features_folder(data, out)
         parts = [remaining_rows(data.source, data.manifest, split, specs, folder, self._extraction) for split in SPLITS]
         return [sum(of) for of in zip(*parts, strict=True)]
 
@@ -149,7 +150,7 @@ class DenseRequest:
 
     def _extracted(self, data: OpenDenseDataset, out: Path, watch: Watch | None) -> DenseData:
         """The features of a data set, one pass over its images for all backbones."""
-        folder, name = out / FEATURES / data.dataset.name, data.dataset.name
+        folder, name = features_folder(data, out), data.dataset.name
         features: dict[str, dict[str, PatchFeatures]] = {backbone.label: {} for backbone in self.backbones}
         for split in SPLITS:
             told = watch.extracting(name, split) if watch else (lambda progress: None)
@@ -218,6 +219,11 @@ class DenseRequest:
             flaws=[flaw for each in data.values() for flaw in damaged_label_flaws(each.opened)],
             study=STUDY,
         )
+
+
+def features_folder(data: OpenDenseDataset, out: Path) -> Path:
+    """Where the features of a data set's images are: data sets of the same images and splits share them."""
+    return out / FEATURES / f"images-{data.manifest.content_hash[:12]}"
 
 
 def _part(data: OpenDenseDataset, spec: PatchSpec, counts: Mapping[str, int], left: int, name: str) -> dict[str, Cell]:
