@@ -49,6 +49,10 @@ def tasks(
     exif: bool = False,
     ignore_disk: bool = False,
     workers: int = 1,
+    devices: str | Sequence[int | str] | None = None,
+    executor: str | None = None,
+    ray_address: str | None = None,
+    part: tuple[int, int] = (1, 1),
     progress: bool = True,
     dry_run: bool = False,
 ) -> "Run | Plan":
@@ -87,6 +91,11 @@ def tasks(
         ignore_disk: start although the disk has too little space for the features.
         workers: processes that decode images and run probes. Scripts that ask for several need the usual
             `if __name__ == "__main__"`.
+        devices: "all" GPUs of this machine, or some of them, as [0, 1]: jobs are spread over them, one process each. By
+            default the first.
+        executor: "ray" runs jobs on a Ray cluster, and `ray_address` says which; by default the running one, or else a
+            local one.
+        part: (k, n) does the k-th of n parts of the jobs, and leaves the rest to other calls with the same `out`.
         progress: whether to show a bar in a terminal or a notebook.
         dry_run: only return what would be done and what that takes.
 
@@ -99,9 +108,15 @@ def tasks(
     """
     from unseen.features.settings import extraction_settings
     from unseen.images.datasets.registry import DATASETS, get_dataset
+    from unseen.runs.machine import chosen_means
+    from unseen.runs.parts import checked_part
     from unseen.studies.study import plan_study, run_study
     from unseen.studies.tasks.by_image.requested import AskedImages, saliency_request
 
+    means = chosen_means(workers, devices=devices, executor=executor, ray_address=ray_address)
+    share = checked_part(part)
+    if share != (1, 1) and (saliency or dense != finetune):
+        raise UserError("this is not divided into parts: leave out part, or give each call its own data sets")
     asked = [datasets] if isinstance(datasets, str) else datasets or ()
     named = set() if dense else {get_dataset(name).name for name in asked}
     names = [name for name in DATASETS if name in named]
@@ -124,14 +139,14 @@ def tasks(
         _refuse("fine-tuning is of whole data sets", features=features, limit=limit, imagenet_top1=percents)
         request = _finetuning(names, place, partial(load, "cpu"), called, device, trials, steps, seed)
     else:
-        settings = extracting(workers, on_error, fast=fast, exif=exif)
+        settings = extracting(workers, on_error, fast=fast, exif=exif, part=share)
         source = (place, None if features is None else Path(features), limit)
         request = _probing(names, source, partial(load, settings.device), settings, called, protocol, percents)
     folder = Path(out)
     if dry_run:
-        return plan_study(request, folder, workers=workers)
+        return plan_study(request, folder, means=means)
     with bars(show=progress) as watch:
-        run_study(request, folder, workers=workers, watch=watch, ignore_disk=ignore_disk)
+        run_study(request, folder, means=means, watch=watch, ignore_disk=ignore_disk, part=share)
     return Run(folder)
 
 

@@ -36,6 +36,7 @@ from unseen.runs.data import Domain, RunData
 from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors.grouped import run_groups
 from unseen.runs.job import job_key
+from unseen.runs.means import Means
 from unseen.runs.notices import Notice, notice
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS, missing
@@ -126,7 +127,7 @@ class DenseTrainingRequest:
             ]
         return found
 
-    def plan(self, out: Path, workers: int) -> Plan:
+    def plan(self, out: Path, means: Means) -> Plan:
         """The trainings that are left."""
         refuse_other_run(out, Setup(protocols=self._used(), finetunings=self._finetunings()))
         left = missing(self.jobs, out / RESULTS)
@@ -146,7 +147,7 @@ class DenseTrainingRequest:
         seconds = self._seconds(left)
         return Plan(TITLE, parts, len(self.jobs), len(left), probing=seconds, notices=self._notices())
 
-    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[DenseTrainingJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[DenseTrainingJob]:
         """The trainings as jobs."""
         return Prepared(
             self._run(),

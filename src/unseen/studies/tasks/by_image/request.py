@@ -19,6 +19,7 @@ from unseen.runs.data import Domain, RunData
 from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors.grouped import run_groups
 from unseen.runs.job import job_key
+from unseen.runs.means import Means
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS, missing
 from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed
@@ -58,7 +59,7 @@ class ImageRequest:
             for each in self.images.sets
         ]
 
-    def plan(self, out: Path, workers: int) -> Plan:
+    def plan(self, out: Path, means: Means) -> Plan:
         """What is to be done; see `unseen.studies.study.Request`."""
         checked_device(self.settings)
         if not self.backbones:
@@ -76,7 +77,7 @@ class ImageRequest:
         notices = [*self.analysis.notices(), *self.images.absent]
         return Plan(TITLE, parts, len(self.jobs), len(todo), probing=seconds, notices=notices)
 
-    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[ImageJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[ImageJob]:
         """The jobs; see `unseen.studies.study.Request`."""
         return Prepared(
             self._run(),
