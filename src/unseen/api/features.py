@@ -85,7 +85,7 @@ def open_dataset(name: str, root: str | Path | None = None, *, seed: int = 0, pa
 
 
 @overload
-def extract(
+def extract(  # type: ignore[overload-overlap]  # False is a bool, and a bool an int
     net: "Backbone",
     data: "OpenDataset | str | Path",
     out: str | Path,
