@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from unseen.probes.patches.task import PatchTask
 
-SAMPLED_KEYS, SAMPLED_QUERIES = 65_536, 256
+SAMPLED_KEYS, SAMPLED_QUERIES = 65_536, 1_024
 """Of a look-up that is timed."""
 
 
