@@ -48,7 +48,7 @@ class Found:
         pixels = images.pixels(place, analysis.transform(backbone.spec.transform))
         called = str(grid) if precision == "half" or settings.device == "cpu" else f"{grid} single"
         start = time.perf_counter()
-        [measured] = analysis.measure(backbone, [pixels], settings, Path(), lambda done: None)
+        [measured] = analysis.measure(backbone, [pixels], settings, Path(), lambda step, detail="": None)
         key = (backbone.label, called)
         self.seconds[key] = self.seconds.get(key, 0.0) + time.perf_counter() - start
         self.diffusion[(*key, place)] = measured.values["diffusion"]
