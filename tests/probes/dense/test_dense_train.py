@@ -17,6 +17,7 @@ from unseen.images.dense.dense_dataset import OpenDenseDataset
 from unseen.images.dense.labels import Objects
 from unseen.images.dense.own_data import open_mask_folders
 from unseen.images.transform import Transform
+from unseen.probes.dense import train
 from unseen.probes.dense.batches import TrainingImages, ahead, flipped, map_batches
 from unseen.probes.dense.predictors import map_loss, map_predictor, predicted_map
 from unseen.probes.dense.protocols import SEGMENTATION, DenseProtocol
@@ -72,7 +73,10 @@ def trained(
 
 
 @pytest.mark.parametrize("name", ["timm:resnet10t", "timm:test_vit"])
-def test_a_killed_training_ends_with_the_same_weights(name: str, squares: OpenDenseDataset, tmp_path: Path) -> None:
+def test_a_killed_training_ends_with_the_same_weights(
+    name: str, squares: OpenDenseDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(train, "SAVE_SECONDS", 0.0)
     whole, expected = trained(squares, TINY, name=name)
     with pytest.raises(KeyboardInterrupt):
         trained(squares, TINY, tmp_path / "c.pt", stop=4, name=name)

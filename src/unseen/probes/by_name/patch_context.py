@@ -53,15 +53,17 @@ class PatchContextJob(PatchJob):
         import torch
 
         from unseen.probes.patches.context import Memory, look_up
+        from unseen.probes.patches.scoring import SHOWN
 
         memory: int = min(size.images * size.positions, self.protocol.memory)
         keys, queries = min(memory, SAMPLED_KEYS), min(size.positions, SAMPLED_QUERIES)
         dtype = torch.float16 if device.type == "cuda" else torch.float32
         part = Memory(*(torch.rand(keys, width, device=device, dtype=dtype) for width in (size.channels, size.codes)))
         patches = torch.rand(queries, size.channels, device=device, dtype=dtype)
+        looked_up = size.tested + min(size.tested, 2 * SHOWN)  # those that are shown are predicted again
         yield (
             lambda: look_up(part, patches, self.protocol),
-            size.tested * size.positions / queries * memory / keys,
+            looked_up * size.positions / queries * memory / keys,
         )
 
     @classmethod
