@@ -1,6 +1,7 @@
 """ONNX files, built node by node."""
 
 import hashlib
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from unseen.backbones.load import load_backbone
+from unseen.backbones.patches import PatchSpec
 from unseen.errors import UserError
 
 onnx = pytest.importorskip("onnx", reason="ONNX files")
@@ -196,3 +198,12 @@ def test_values_outside_of_the_folder_are_refused(tmp_path: Path, location: str)
 def test_the_file_is_what_identifies_it(tmp_path: Path) -> None:
     path = write(tmp_path / "m.onnx")
     assert load_backbone(f"onnx:{path}").spec.weights == f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+
+
+def test_patches_of_a_map_inside_the_file(tmp_path: Path) -> None:
+    backbone = load_backbone(f"onnx:{write(tmp_path / 'm.onnx')}", layer="map", patches=True)
+    assert isinstance(backbone.spec, PatchSpec)
+    assert (backbone.spec.grid, backbone.spec.channels) == ((4, 4), 5)
+    expected = reference()[:2](images(2)).detach().flatten(2).transpose(1, 2).flatten(1)
+    torch.testing.assert_close(backbone(images(2)), expected)
+    torch.testing.assert_close(deepcopy(backbone.module)(images(2)), expected)  # what a training does to it

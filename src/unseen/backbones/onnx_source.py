@@ -35,6 +35,10 @@ class OnnxNetwork(nn.Module):
         self.sessions: dict[int | None, Any] = {None: on_cpu}
         self.input = on_cpu.get_inputs()[0].name
 
+    def __deepcopy__(self, _: dict[int, Any]) -> "OnnxNetwork":
+        """Itself: sessions cannot be copied, and nothing in it changes."""
+        return self
+
     def forward(self, images: Tensor) -> Tensor:
         parts = torch.split(images, self.batch) if self.batch else (images,)
         return torch.cat([self._run(part) for part in parts]).to(images.device)
