@@ -9,17 +9,20 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import ImageError, UserError
 from unseen.features.fingerprint import fingerprint
-from unseen.features.one_pass import Progress, Task, one_pass
 from unseen.features.plan import Plan, plan
 from unseen.features.settings import Settings, checked_device
 from unseen.features.unfinished import Unfinished
 from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
 from unseen.version import __version__
+
+if TYPE_CHECKING:
+    from unseen.features.one_pass import Progress
 
 
 def extract(
@@ -30,7 +33,7 @@ def extract(
     folder: Path,
     settings: Settings,
     *,
-    watch: Callable[[Progress], None] = lambda progress: None,
+    watch: "Callable[[Progress], None]" = lambda progress: None,
 ) -> list[Path]:
     """Extract the features of a split into a store for each backbone below `folder`, and return the stores' folders.
 
@@ -39,6 +42,8 @@ def extract(
     Args:
         watch: called after every batch, and at the end.
     """
+    from unseen.features.one_pass import Task, one_pass
+
     device = checked_device(settings)
     rows = plan(source, manifest, split, settings.shard_rows)
     content_hash, shown = manifest.content_hash, fingerprint(source, rows.numbers)

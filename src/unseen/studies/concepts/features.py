@@ -7,7 +7,7 @@ several, or features of the user's own: `train` and `test`, as a store or as a f
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError, did_you_mean
@@ -15,7 +15,6 @@ from unseen.features.about import StoreAbout
 from unseen.features.checked import Tell
 from unseen.features.extract import extract
 from unseen.features.features import Features, align
-from unseen.features.one_pass import Progress
 from unseen.features.readers import SUFFIXES, read_features
 from unseen.features.settings import Settings
 from unseen.features.store import read_store
@@ -23,6 +22,9 @@ from unseen.images.domains import DomainImages
 from unseen.images.releases import WNID
 from unseen.studies.features import about_finished
 from unseen.studies.probing import FeaturePair, pair_from_features
+
+if TYPE_CHECKING:
+    from unseen.features.one_pass import Progress
 
 SIDES = ("train", "test")
 OWN = "yours"
@@ -67,7 +69,7 @@ def extract_domains(
     backbones: Sequence[Backbone],
     folder: Path,
     settings: Settings,
-    watch: Callable[[str, str], Callable[[Progress], None]],
+    watch: "Callable[[str, str], Callable[[Progress], None]]",
 ) -> Iterator[tuple[str, str, list[Path]]]:
     """Extract what is missing, one pass over the images for all backbones; (domain, split, stores) as each is done.
 

@@ -7,12 +7,11 @@ backbone or several; or features of the user's own: `train`, `val` and `test` (o
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from unseen.backbones.backbone import Backbone
 from unseen.errors import ImageError, UserError, did_you_mean
 from unseen.features.extract import extract
-from unseen.features.one_pass import Progress
 from unseen.features.readers import SUFFIXES
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
@@ -27,6 +26,9 @@ from unseen.runs.notices import Notice, left_out
 from unseen.studies.concepts.features import OWN, Place
 from unseen.studies.features import read_about
 from unseen.studies.tasks.kinds import kind_of
+
+if TYPE_CHECKING:
+    from unseen.features.one_pass import Progress
 
 STUDY: Study = "tasks"
 
@@ -81,7 +83,7 @@ def extract_dataset(
     backbones: Sequence[Backbone],
     folder: Path,
     settings: Settings,
-    watch: Callable[[str, str], Callable[[Progress], None]],
+    watch: "Callable[[str, str], Callable[[Progress], None]]",
 ) -> Found:
     """Extract what is missing of a data set, one pass over its images for all backbones.
 
