@@ -13,13 +13,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unseen.backbones.load import load_backbone
 from unseen.errors import UserError
 from unseen.extras import MissingExtraError, naming_extras
+from unseen.features.extract import extract
 from unseen.features.readers import read_features
+from unseen.features.settings import Settings
+from unseen.images.folder import folder_images
+from unseen.images.manifest import whole
 from unseen.probes.protocol import LogisticProtocol
 from unseen.runs import ray_cluster
 from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors import choose_executor
+from unseen.runs.extraction import extract_with
 from unseen.runs.means import Means
 from unseen.runs.ray_cluster import Examined, Node, connect, refusal
 from unseen.runs.results import RESULTS, missing
@@ -118,6 +124,20 @@ def test_an_error_is_reported_and_the_rest_goes_on(cluster: Any, tmp_path: Path)
         list(execute(JOBS, tmp_path, OneByOne(fail_at_three), choose_executor(RAY)))
     assert missing(JOBS, tmp_path) == [JOBS[3]]
     assert {path.suffix for path in tmp_path.iterdir()} == {".json"}  # what nodes wrote to be seen is gone
+
+
+def test_shards_are_extracted_by_the_cluster(cluster: Any, tmp_path: Path) -> None:
+    from PIL import Image
+
+    (tmp_path / "images" / "class").mkdir(parents=True)
+    for number in range(4):
+        Image.effect_noise((28, 28), 99).convert("RGB").save(tmp_path / "images" / "class" / f"{number}.png")
+    source, nets = folder_images(tmp_path / "images"), [load_backbone("demo:supervised")]
+    arguments, settings = (source, whole(source, "all"), "all", nets), Settings(workers=0, shard_rows=2)
+    [found] = extract_with(RAY, *arguments, tmp_path / "ray", settings)
+    [expected] = extract(*arguments, tmp_path / "here", settings)
+    assert sorted(path.name for path in found.iterdir()) == sorted(path.name for path in expected.iterdir())
+    assert all(path.read_bytes() == (expected / path.name).read_bytes() for path in found.iterdir())
 
 
 def blind(folder: str, nonce: str, name: str) -> tuple[dict[str, str], bool]:

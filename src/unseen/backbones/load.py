@@ -82,6 +82,17 @@ def load_backbone(
         patches: features of all positions of the last layer (patch tokens or spatial map) instead of one vector, of the
             whole image squashed to a square; a number keeps so many positions, a fixed draw.
     """
+    again = partial(
+        load_backbone,
+        name,
+        pool=pool,
+        layer=layer,
+        size=size,
+        checkpoint=checkpoint,
+        weights=weights,
+        normalise=normalise,
+        patches=patches,
+    )
     source, rest = _split(name)
     rest, file = _with_file(name, source, rest)
     if file is not None and checkpoint is not None:
@@ -103,7 +114,7 @@ def load_backbone(
         found = find(request)
     module = found.module.eval().requires_grad_(False).to(device)
     if isinstance(found, Backbone):
-        return _whole_backbone(found, request, pool, patches=bool(patches))
+        return replace(_whole_backbone(found, request, pool, patches=bool(patches)), load=again)
     if normalise is not None:
         found = _normalised(found, normalise)
     spatial: SpatialStep | None = None
@@ -129,7 +140,8 @@ def load_backbone(
     )
     if spatial is not None:
         spec = PatchSpec(**vars(spec), grid=spatial.grid, drawn=spatial.drawn)
-    return Backbone(spec, Extractor(module, step, map_step(found, request)).eval(), found.notes, default_label(name))
+    extractor = Extractor(module, step, map_step(found, request)).eval()
+    return Backbone(spec, extractor, found.notes, default_label(name), again)
 
 
 def default_label(name: str) -> str:
