@@ -2,10 +2,11 @@
 
 import gc
 import os
+import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from unseen.studies.probing import pair_from_features, plan, run
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own, on changes to come and on sockets
 RAY = Means(2, executor="ray")
 STORE = 80 * 2**20
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture(scope="module")
@@ -188,3 +190,21 @@ def test_a_lost_node_loses_no_job_and_changes_no_score(cluster: Any, tmp_path: P
     list(run(jobs, [pair], tmp_path / "here" / RESULTS, Means()))
     assert values(tmp_path / "ray", jobs) == values(tmp_path / "here", jobs)
     assert len(values(tmp_path / "ray", jobs)) == 18 >= done
+
+
+def test_the_documented_command_gives_the_scores_of_one_process(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unseen: Callable[..., Any]
+) -> None:
+    line = next(line for line in (DOCS / "clusters.md").read_text().splitlines() if line.endswith("--executor ray"))
+    words = shlex.split(line.rpartition("unseen ")[2])
+    rng = np.random.default_rng(0)
+    (tmp_path / "own" / "pets").mkdir(parents=True)
+    for name in ("train", "val", "test"):
+        y = np.arange(5).repeat(10)
+        np.savez(tmp_path / "own" / "pets" / f"{name}.npz", X=np.eye(5, 8)[y] + rng.standard_normal((50, 8)), y=y)
+    monkeypatch.chdir(tmp_path)
+    found = unseen(*words)
+    assert found.code == 0, found.err
+    assert "the Ray cluster" in found.err
+    assert unseen(*words[: words.index("--out")], "--out", "one", "--workers", 1).code == 0
+    assert Path("ray-run/scores.csv").read_text() == Path("one/scores.csv").read_text()
