@@ -40,6 +40,17 @@ SENTENCES = {
         "A coarser grid of masks than the paper's ({mask}/{stride} pixels instead of 10/1): its diffusion is near, but "
         "not that of the whole protocol."
     ),
+    "short-inversion": (
+        "Images are reconstructed in {steps} steps instead of the paper's 3000: errors are higher than those of the "
+        "whole protocol."
+    ),
+    "no-lpips": (
+        "Perceptual distances by {network} are left out: its weights are neither in the folder of --lpips-weights nor "
+        "among PyTorch's downloads. {advice}"
+    ),
+    "small-for-lpips": (
+        "Perceptual distances by {network} are left out for images of {size} pixels: it takes {least} or more."
+    ),
     "few-samples": "A class has {samples} training samples: with {shots} shots it takes part with as many as it can.",
     "blurred-faces": (
         "ImageNet-1K is the release with blurred faces: its scores are not those of the release that published models "
