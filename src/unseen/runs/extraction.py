@@ -48,7 +48,7 @@ class _SentBackbone:
             assert self.itself is not None
             return self.itself
         found = self.load(device=device)
-        if found.spec.digest != self.spec.digest:
+        if replace(found.spec, transform=self.spec.transform) != self.spec:
             raise UserError(f"{self.spec.id}: has other weights on this node; give all nodes the same file")
         return replace(found, spec=self.spec, name=self.name)  # with the preprocessing that was asked for
 
