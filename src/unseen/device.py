@@ -18,22 +18,32 @@ BUILT_FOR = re.compile(r"^(cuda|hip)\b[^=\n]*= *(?:'([0-9.]+)[^'\n]*'|None)", re
 
 
 def on_gpu() -> bool:
-    """Whether there is a GPU to work on."""
-    return gpu_count() > 0
-
-
-def gpu_count() -> int:
-    """How many GPUs PyTorch can work on.
+    """Whether there is a GPU to work on.
 
     Where PyTorch is not imported yet, the driver is asked instead: the answer is the same, and who has nothing to
     compute, as on a finished run, need not wait seconds for the import.
     """
-    known = None if "torch" in sys.modules else _driver_gpus()
+    known = _known_gpus()
+    if known is not None:
+        return known > 0
+    import torch
+
+    return torch.cuda.is_available()
+
+
+def gpu_count() -> int:
+    """How many GPUs PyTorch can work on, found in the same way."""
+    known = _known_gpus()
     if known is not None:
         return known
     import torch
 
-    return torch.cuda.device_count() if torch.cuda.is_available() else 0
+    return torch.cuda.device_count()
+
+
+def _known_gpus() -> int | None:
+    """How many there are, where that is known without PyTorch."""
+    return None if "torch" in sys.modules else _driver_gpus()
 
 
 @cache
@@ -84,7 +94,7 @@ def device_name() -> str:
 
 def _gpu_name() -> str:
     """Of the first GPU, from the driver where PyTorch is not imported."""
-    if "torch" not in sys.modules and _driver_gpus():
+    if _known_gpus():
         driver, device, name = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(0), ctypes.create_string_buffer(256)
         if not driver.cuDeviceGet(ctypes.byref(device), 0) and not driver.cuDeviceGetName(name, 256, device):
             return name.value.decode()

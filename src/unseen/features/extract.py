@@ -9,20 +9,17 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import ImageError, UserError
 from unseen.features.fingerprint import fingerprint
 from unseen.features.plan import Plan, plan
+from unseen.features.progress import Progress
 from unseen.features.settings import Settings, checked_device
 from unseen.features.unfinished import Unfinished
 from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
 from unseen.version import __version__
-
-if TYPE_CHECKING:
-    from unseen.features.one_pass import Progress
 
 
 def extract(
@@ -33,7 +30,7 @@ def extract(
     folder: Path,
     settings: Settings,
     *,
-    watch: "Callable[[Progress], None]" = lambda progress: None,
+    watch: Callable[[Progress], None] = lambda progress: None,
 ) -> list[Path]:
     """Extract the features of a split into a store for each backbone below `folder`, and return the stores' folders.
 
