@@ -95,7 +95,7 @@ def test_a_study_that_was_stopped_goes_on_with_the_next_image(photographs: Path,
     asked = request(photographs, mine)
     asked.plan(out, 1)
     mine.module.fails_at = mine.module.seen + 50  # within the second image, each of which takes 27
-    with pytest.raises(UserError, match=r"mine on photographs, 3 images: the network failed \(out of order\)"):
+    with pytest.raises(UserError, match=r"mine on photographs, 3 images, 1.png: the network failed \(out of order\)"):
         run_study(replace(asked, backbones=[mine]), out)
     mine.module.fails_at = 10**9
     assert plan_study(request(photographs, mine), out).parts[0]["images left"] == 2
