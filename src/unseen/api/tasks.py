@@ -39,7 +39,7 @@ def tasks(
     probes: Sequence[str] = (),
     scale: float = 1.0,
     saliency: bool = False,
-    grid: str = "8/4",
+    grid: str = "10/2",
     examples: int | None = None,
     invert: bool = False,
     sigmoid: bool = False,

@@ -156,7 +156,7 @@ def tasks(
         str | None,
         typer.Option(
             help="Mask and stride in pixels: 10/1 is the paper's (54,289 passes per image of 224 × 224 pixels), 10/2, "
-            "8/4 and 16/8 are cheaper (13,456, 3,249, 841); by default 8/4.",
+            "8/4 and 16/8 are cheaper (13,456, 3,249, 841); by default 10/2.",
             rich_help_panel=BY_IMAGE,
         ),
     ] = None,
