@@ -19,6 +19,7 @@ from torch.nn.functional import pad
 from machine import describe, timed
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import load_backbone
+from unseen.features.forward import normalised
 from unseen.probes.saliency.attention import attention_map, diffusion, relative_errors
 from unseen.probes.saliency.grid import Grid, parse_grid
 from unseen.probes.saliency.occlusion import occlusion_errors
@@ -84,7 +85,8 @@ def main() -> None:
     whole = asked.backbone.rpartition(":")[0].endswith(".py")  # made whole, at its own size
     backbone = load_backbone(asked.backbone, size=None if whole else asked.size, device=device)
     size = backbone.spec.transform.size
-    image = torch.randn(3, size, size, generator=torch.Generator().manual_seed(0)).to(device)
+    pixels = torch.randint(256, (1, size, size, 3), generator=torch.Generator().manual_seed(0)).byte()
+    image = normalised(pixels.to(device), backbone.spec.transform)[0]
     passes = asked.grid.passes(size)
     print(describe(device))
     print(f"{backbone.label}, {size} × {size} pixels, grid {asked.grid}: {passes:,} passes, {asked.batch} at once\n")

@@ -30,6 +30,7 @@ ELSEWHERE = {
     "make demo": "test_demo",
     "make test": "this is it",
     "unseen demo --out demo-run": "test_demo",
+    "unseen demo --look": "test_demo_look",
     "unseen demo --backbone registry:efficientnet_lite0": "test_drawings_levels",
 }
 
