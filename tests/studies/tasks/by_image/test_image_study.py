@@ -10,6 +10,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from unseen.backbones.backbone import Backbone, Spec
+from unseen.backbones.load import load_backbone
 from unseen.errors import UserError
 from unseen.features.settings import Settings
 from unseen.images.transform import Transform
@@ -93,7 +94,7 @@ def test_a_study_is_planned_run_and_not_run_again(photographs: Path, tmp_path: P
 def test_a_study_that_was_stopped_goes_on_with_the_next_image(photographs: Path, tmp_path: Path) -> None:
     out, mine = tmp_path / "run", backbone()
     asked = request(photographs, mine)
-    asked.plan(out, 1)
+    plan_study(asked, out)
     mine.module.fails_at = mine.module.seen + 50  # within the second image, each of which takes 27
     with pytest.raises(UserError, match=r"mine on photographs, 3 images, 1.png: the network failed \(out of order\)"):
         run_study(replace(asked, backbones=[mine]), out)
@@ -124,7 +125,7 @@ def test_what_a_run_is_asked_for_again_must_be_the_same(photographs: Path, tmp_p
 def test_images_that_change_are_other_images(photographs: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     asked = request(photographs, backbone())
-    asked.plan(out, 1)
+    plan_study(asked, out)
     [images] = asked.images.sets
     before = images.digest
     Image.fromarray(np.zeros((20, 30, 3), np.uint8)).save(photographs / "1.png")
@@ -165,3 +166,53 @@ def test_the_page_has_every_image(photographs: Path, tmp_path: Path) -> None:
     both = page_of_runs([out, more], [(folder.name, read_run(folder)) for folder in (out, more)])
     assert [each.backbone for each in both.by_image] == ["mine", "other"]
     assert all(len(list(each.arrays())) == 3 for each in both.by_image)
+
+
+def test_a_damaged_file_of_an_image_is_made_again(photographs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    [before] = run_study(request(photographs, backbone()), out).scores
+    [folder] = (out / "by-image").iterdir()
+    (folder / "00001.npz").write_bytes((folder / "00001.npz").read_bytes()[:200])
+    assert len(list(task_page(out).by_image[0].arrays())) == 2  # the page goes without it
+    next((out / "results").glob("*.json")).unlink()
+    asked = request(photographs, backbone())
+    assert plan_study(asked, out).parts[0]["images left"] == 1
+    assert [score.value for score in run_study(asked, out).scores] == [before.value]
+
+
+PYTHON = """
+from torch import nn
+from unseen.backbones.backbone import Backbone, Spec
+from unseen.images.transform import Transform
+
+def mine():
+    layers = nn.Sequential(nn.AdaptiveAvgPool2d(2), nn.Flatten())
+    return Backbone(Spec("mine", "none", "x", "none", 12, 0, Transform(16, 16)), layers)
+"""
+
+
+def write_onnx(path: Path) -> Path:
+    """Means over squares of 8 × 8 pixels, of exactly five images at a time."""
+    onnx = pytest.importorskip("onnx")
+    helper = onnx.helper
+    nodes = [
+        helper.make_node("AveragePool", ["images"], ["means"], kernel_shape=[8, 8], strides=[8, 8]),
+        helper.make_node("Flatten", ["means"], ["features"]),
+    ]
+    taken = helper.make_tensor_value_info("images", 1, (5, 3, 16, 16))
+    given = helper.make_tensor_value_info("features", 1, (5, 12))
+    graph = helper.make_graph(nodes, "small", [taken], [given])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
+    return path
+
+
+def test_backbones_of_any_source_can_be_looked_at(photographs: Path, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    file = tmp_path / "mine.py"
+    file.write_text(PYTHON)
+    ids = [f"{file}:mine", f"onnx:{write_onnx(tmp_path / 'm.onnx')}", "demo:untrained"]
+    loaded = [load_backbone(name) for name in ids]
+    scores = run_study(request(photographs, *loaded, grid="8/4", examples=1), tmp_path / "run").scores
+    assert [score.backbone for score in scores] == [each.label for each in loaded]
+    assert all(0 < score.value < 1 for score in scores)
+    assert scores[0].value == scores[1].value  # the same means
