@@ -223,7 +223,8 @@ def test_right_images_need_their_labels(results: Path, pair: FeaturePair, tmp_pa
         labelled(tmp_path / "results", result)
     labels.write_bytes(whole)
     assert len(labelled(tmp_path / "results", result)[0].classes) == CLASSES
-    for broken in ({"correct": "%%"}, {"correct": "AAAA"}, {"images": "many"}, {"images": 0}, {"correct": 7}):
+    other = {"top1": abs(result.values["top1"] - 0.5)}  # than its own images say
+    for broken in ({"correct": "%%"}, {"correct": "AAAA"}, {"images": "many"}, {"images": 0}, {"correct": 7}, other):
         with pytest.raises(UserError, match="damaged"):
             labelled(tmp_path / "results", replace(result, values={**result.values, **broken}))
 

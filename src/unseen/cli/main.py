@@ -30,6 +30,7 @@ from unseen.cli.optional_value import OptionalValues
 from unseen.errors import OtherPartsError, UserError
 from unseen.extras import naming_extras
 from unseen.version import __version__
+from unseen.words import printable
 
 # Typer's class of errors about arguments, which it does not export under a name of its own.
 UsageError: Any = typer.BadParameter.__bases__[0]
@@ -159,5 +160,5 @@ def _want_of_memory(error: RuntimeError) -> str | None:
 
 
 def _fail(message: str, code: int = 2) -> None:
-    typer.echo(f"unseen: {' '.join(message.split())}", err=True)
+    typer.echo(f"unseen: {printable(' '.join(message.split()))}", err=True)
     sys.exit(code)
