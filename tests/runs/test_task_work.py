@@ -12,7 +12,7 @@ from unseen.features.readers import read_features
 from unseen.probes.by_name.centroids import FewShotJob
 from unseen.probes.by_name.linear import ManyShotJob
 from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol, Metric
-from unseen.probes.newton import path as logistic_path
+from unseen.probes.newton import walk
 from unseen.runs import kept_fits
 from unseen.runs.executors.here import run_here
 from unseen.runs.fit_progress import FitProgress
@@ -165,7 +165,7 @@ def test_a_killed_probe_keeps_what_it_has_and_tells_how_far_it_is(
 ) -> None:
     hashes, places = splits(tmp_path, ["a", "b", "c"] * 20, ["a", "b", "c"] * 8, ["a", "b", "c"] * 8)
     job, kept = many(hashes, protocol=replace(FEW, steps=7)), tmp_path / "kept"
-    monkeypatch.setattr(logistic_path, "BLOCK_ON_GPU", 1)
+    monkeypatch.setattr(walk, "BLOCK_ON_GPU", 1)
     expected = run_task_job(job, places=places, load=read_features)
     monkeypatch.setattr(kept_fits, "SECONDS_BETWEEN_FILES", 0.0)
     monkeypatch.setattr(kept_fits, "SECONDS_BETWEEN_LINES", 0.0)

@@ -22,8 +22,9 @@ from unseen.probes.protocol import LogisticProtocol, Setting
 if TYPE_CHECKING:
     import torch
 
-    from unseen.probes.many_shot import Labels, ManyShot, ManyShotProtocol, Metric, Stage
-    from unseen.probes.newton.path import Solved
+    from unseen.probes.many_shot import Labels, ManyShot, ManyShotProtocol, Metric
+    from unseen.probes.newton.search import Stage
+    from unseen.probes.newton.walk import Solved
 
 VALIDATION = 0.2
 """Share of each class's training samples that penalties are scored on, as where a data set has no validation split."""
@@ -48,7 +49,7 @@ class Linear(DrawnProbe):
     random: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "mean-per-class", "map-11-point", "ece", "scaled-ece")
     commands: ClassVar[tuple[str, ...]] = ("unseen tasks",)
-    revision: ClassVar[int] = 4
+    revision: ClassVar[int] = 5
     metric: Literal["top1", "mean-per-class"] = "top1"
     protocol: "str | ManyShotProtocol" = "ericsson-2021"
 
