@@ -16,6 +16,7 @@ EXTRAS = {
     "safetensors": ("safetensors", "torch"),
     "torchvision": ("torchvision", "torchvision"),
     "h5py": ("h5py", "dense"),
+    "ray": ("Ray", "ray"),
 }
 """Package → (what people call it, the extra that brings it)."""
 

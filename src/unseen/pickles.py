@@ -1,8 +1,9 @@
 """Reading other people's pickles without running them.
 
 A pickle is a program; `pickle.load` runs it. This reader admits what pickle has opcodes for (lists, dictionaries,
-sets, strings, bytes, numbers) and two kinds of NumPy arrays, rebuilt here by our own code: of strings, in which the
-ImageNet-CoG authors keep file names, and of bytes, in which CIFAR keeps pixels. Anything else is refused by name.
+sets, strings, bytes, numbers) and three kinds of NumPy arrays, rebuilt here by our own code: of strings, in which the
+ImageNet-CoG authors keep file names, of bytes, in which CIFAR keeps pixels, and of 32-bit floats, in which others keep
+weights. Anything else is refused by name.
 """
 
 import pickle
@@ -27,16 +28,17 @@ class _Dtype:
 
 
 class PickledArray(list[Any]):
-    """Stands in for `numpy.ndarray`: a list of strings or objects, or of one item, an array of bytes in its shape."""
+    """Stands in for `numpy.ndarray`: a list of strings or objects, or of one item, an array of numbers in its shape."""
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         _version, shape, dtype, fortran, data = state
         if isinstance(data, list):
             self.extend(data)
-        elif dtype.code == "u1":
-            if not isinstance(data, bytes) or len(data) != prod(shape):
+        elif dtype.code in ("u1", "f4"):
+            kind = np.dtype(dtype.code) if dtype.code == "u1" else np.dtype(f"{'>' if dtype.order == '>' else '<'}f4")
+            if not isinstance(data, bytes) or len(data) != kind.itemsize * prod(shape):
                 raise pickle.UnpicklingError("an array's bytes do not fit its shape")
-            self.append(np.frombuffer(data, dtype=np.uint8).reshape(shape, order="F" if fortran else "C"))
+            self.append(np.frombuffer(data, dtype=kind).reshape(shape, order="F" if fortran else "C"))
         elif dtype.code.startswith("U"):
             width = 4 * int(dtype.code[1:])
             if width == 0 or len(data) != width * prod(shape):
@@ -44,7 +46,7 @@ class PickledArray(list[Any]):
             codec = "utf-32-be" if dtype.order == ">" else "utf-32-le"
             self.extend(data[i : i + width].decode(codec).rstrip("\0") for i in range(0, len(data), width))
         else:
-            raise pickle.UnpicklingError(f"an array of type {dtype.code}, not of strings or bytes")
+            raise pickle.UnpicklingError(f"an array of type {dtype.code}, not of strings, bytes or 32-bit floats")
 
 
 def _text(value: str | bytes) -> str:

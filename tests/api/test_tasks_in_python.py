@@ -125,7 +125,7 @@ def test_fine_tuning(tmp_path: Path, backbone: str) -> None:
         ({"features": "nowhere"}, "no such folder"),
         ({"backbone": "x", "images": "nowhere"}, "nowhere: no such folder"),
         ({"finetune": True, "datasets": "digits"}, "say which backbone to fine-tune"),
-        ({"finetune": True, "features": "x"}, "leave out features, limit and imagenet_top1"),
+        ({"finetune": True, "features": "x"}, "leave out features"),
         ({"finetune": True, "backbone": "x", "datasets": "digits", "seed": -1}, "seed is from 0 to"),
         ({"finetune": True, "backbone": "x", "datasets": "digits", "trials": 41}, "try 1 to 40 of them"),
         ({"backbone": "x", "device": "gpu"}, "there is no device called gpu"),

@@ -17,6 +17,7 @@ from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.datasets.registry import DATASETS
 from unseen.images.manifest import Manifest
 from unseen.probes.many_shot import ERICSSON_2021, PROTOCOLS
+from unseen.runs.means import Means
 from unseen.studies.tasks import opened, request
 from unseen.studies.tasks.features import find_task_features
 from unseen.studies.tasks.plan import task_jobs
@@ -129,7 +130,7 @@ def test_own_features(unseen: Unseen, tmp_path: Path) -> None:
 
     # Stopped after the first of its jobs, a run goes on with the others.
     found = find_task_features(tmp_path / "features", [], ["mine"]).features
-    running = run_tasks(task_jobs(found, PROTOCOLS["ericsson-2021"])[::-1], found, out / "results", 1)
+    running = run_tasks(task_jobs(found, PROTOCOLS["ericsson-2021"])[::-1], found, out / "results", Means())
     next(running)
     running.close()
     before = results(out)

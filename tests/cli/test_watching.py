@@ -5,6 +5,7 @@ import pytest
 from unseen.cli import watching
 from unseen.cli.watching import CommandWatch
 from unseen.features.one_pass import Progress
+from unseen.runs.means import Means
 from unseen.runs.notices import told
 from unseen.studies.study import Plan
 
@@ -18,7 +19,7 @@ def test_a_plan_is_a_table_with_its_totals(capsys: pytest.CaptureFixture[str]) -
         "Concepts", parts, 12, 8, units={"features": "bytes", "extracted": "share"}, counting="2 domains × 6 = 12",
         extraction=30, probing=4, disk=2_000_000, free=5_000_000_000, memory=1_000_000, notices=[told("Mind the gap.")],
     )  # fmt: skip
-    CommandWatch(3).planned(plan)
+    CommandWatch(Means(3)).planned(plan)
     said = capsys.readouterr()
     title, columns, first, second, *totals = [line.split() for line in said.out.splitlines() if line]
     assert title == ["Concepts"]
@@ -43,7 +44,7 @@ def test_features_that_are_all_there_take_nothing(capsys: pytest.CaptureFixture[
 
 
 def test_jobs_to_do_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    CommandWatch(2).started(3, 4, 5.0)
+    CommandWatch(Means(2)).started(3, 4, 5.0)
     assert "3 of 4 jobs to do, about 5.0 s on" in capsys.readouterr().err
 
 

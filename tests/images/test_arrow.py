@@ -98,7 +98,7 @@ def test_damage_is_named(tmp_path: Path) -> None:
     folder = save(tmp_path / "pets", [0, 1])
     file = folder / "data-00001-of-00002.arrow"
     file.write_bytes(b"no arrow at all")
-    with pytest.raises(UserError, match=r"data-00001-of-00002\.arrow: not a readable Arrow file"):
+    with pytest.raises(UserError, match=r"data-00001-of-00002\.arrow: damaged, or not a readable Arrow file"):
         arrow_images(folder)
     file.unlink()
     with pytest.raises(UserError, match=r"data-00001-of-00002\.arrow: no such file"):
@@ -113,5 +113,39 @@ def test_damage_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="flatten_indices"):
         arrow_images(folder)
     (folder / "state.json").write_text("[")
-    with pytest.raises(UserError, match=r"state\.json: not JSON"):
+    with pytest.raises(UserError, match=r"state\.json: damaged, or not JSON"):
         arrow_images(folder)
+
+
+def test_a_file_that_is_cut_while_it_is_read_is_named(tmp_path: Path) -> None:
+    """What is mapped and no longer there would end the process."""
+    folder = save(tmp_path / "pets", [0, 1, 1])
+    source = arrow_images(folder)
+    file = folder / "data-00001-of-00002.arrow"
+    file.write_bytes(file.read_bytes()[:-100])
+    assert source.read(0) == jpeg(0)
+    with pytest.raises(UserError, match=r"data-00001-of-00002\.arrow: changed since it was opened"):
+        source.read(2)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("dataset_info.json", {"features": ["image"]}),
+        ("dataset_info.json", {"features": {**FEATURES, "label": {"names": [["cat"]], "_type": "ClassLabel"}}}),
+        ("state.json", {"_data_files": [7]}),
+        ("state.json", {"_data_files": [{"filename": ["x"]}]}),
+        ("state.json", {"_data_files": [{}]}),
+    ],
+)
+def test_metadata_of_wrong_types_are_named(tmp_path: Path, file: str, content: dict[str, Any]) -> None:
+    folder = save(tmp_path / "pets", [0, 1])
+    (folder / file).write_text(json.dumps(content))
+    with pytest.raises(UserError, match=r"dataset_info\.json|state\.json"):
+        arrow_images(folder)
+
+
+@pytest.mark.parametrize(("image", "label"), [("label", "label"), ("image", "image")])
+def test_columns_of_other_types_are_named(tmp_path: Path, image: str, label: str) -> None:
+    with pytest.raises(UserError, match="has values of the type"):
+        arrow_images(save(tmp_path / "pets", [0, 1]), image=image, label=label)

@@ -17,6 +17,7 @@ from unseen.metrics.detection import coco_scores, voc_scores
 from unseen.metrics.geometry import alignment, uniformity
 from unseen.metrics.segmentation import confusion, segmentation_scores
 from unseen.metrics.surface_normals import angular_errors, normal_scores
+from unseen.probes.saliency.attention import diffusion
 
 
 def measured(quality: float) -> dict[str, float]:
@@ -45,6 +46,7 @@ def measured(quality: float) -> dict[str, float]:
         "effective-robustness": float(top_k_accuracy(scores, y)) - 0.5,
         **measured_boxes(quality),
         **measured_maps(quality),
+        **measured_images(quality),
     }
 
 
@@ -80,6 +82,14 @@ def measured_maps(quality: float) -> dict[str, float]:
     }
 
 
+def measured_images(quality: float) -> dict[str, float]:
+    """Attention that is spread the more widely, the higher the quality; reconstructions that are the nearer."""
+    places = torch.arange(100.0)
+    attention = torch.exp(-places / (1 + 100 * quality)).reshape(10, 10)
+    reconstructed = {name: 1 - quality for name in METRICS if name.startswith(("lpips", "colour"))}
+    return {"diffusion": diffusion(attention), **reconstructed}
+
+
 def test_every_metric_improves_in_its_direction_and_within_its_bounds() -> None:
     poor, good = measured(0.1), measured(0.9)
     assert set(poor) == set(METRICS)
@@ -94,8 +104,14 @@ def test_only_metrics_with_two_bounds_go_on_a_logit_scale() -> None:
         "ami",
         "angle-mean",
         "angle-median",
+        "colour-blue",
+        "colour-green",
+        "colour-red",
         "depth-rmse",
         "effective-robustness",
+        "lpips-alexnet",
+        "lpips-squeezenet",
+        "lpips-vgg",
     }
     assert METRICS["top1"].bounded
 

@@ -17,11 +17,12 @@ from typing import Any
 import pytest
 
 from unseen.errors import UserError
-from unseen.runs.execute import Executor, Means, OneByOne, execute
+from unseen.runs.execute import Executor, OneByOne, execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.executors.grouped import run_groups
 from unseen.runs.executors.here import run_here
 from unseen.runs.job import job_key
+from unseen.runs.means import Means
 from unseen.runs.results import missing, read_result, result_path
 
 
@@ -111,21 +112,29 @@ def test_damaged_and_foreign_results_count_as_missing(tmp_path: Path) -> None:
 
 
 def kill_itself(job: Square) -> dict[str, Any]:
-    os.kill(os.getpid(), signal.SIGKILL)
-    return {}
+    """Kills its process at one job always, and at another the first time."""
+    once = Path(os.environ["ONCE"])
+    if job.number == 2 or (job.number == 5 and not once.exists()):
+        once.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return square(job)
 
 
-def test_a_killed_worker_is_one_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize("means", [Means(2), Means(2, devices=("cpu", "cpu"))], ids=["processes", "devices"])
+def test_jobs_of_a_killed_worker_are_tried_once_more_and_the_others_done(
+    tmp_path: Path, means: Means, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ONCE", str(tmp_path / "once"))
     with pytest.raises(UserError, match="a worker process was killed"):
-        list(execute(JOBS, tmp_path, OneByOne(kill_itself), choose_executor(Means(2))))
+        list(execute(JOBS, tmp_path, OneByOne(kill_itself), choose_executor(means)))
+    assert missing(JOBS, tmp_path) == [JOBS[2]]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_error_stops_the_run_and_keeps_what_is_done(tmp_path: Path, workers: int) -> None:
+def test_an_error_keeps_what_is_done_and_others_are_done_beside_it(tmp_path: Path, workers: int) -> None:
     with pytest.raises(UserError, match="three is too many"):
         list(execute(JOBS, tmp_path, OneByOne(fail_at_three), choose_executor(Means(workers))))
-    assert 3 not in [json.loads(file.read_text())["job"]["number"] for file in tmp_path.glob("*.json")]
-    assert missing(JOBS[:1], tmp_path) == []
+    assert missing(JOBS, tmp_path) == (JOBS[3:] if workers == 1 else [JOBS[3]])
 
 
 def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,17 +152,18 @@ import sys
 from pathlib import Path
 from unseen.features.readers import read_features
 from unseen.probes.protocol import LogisticProtocol
+from unseen.runs.means import Means
 from unseen.studies.probing import pair_from_features, plan, run
 
-def study(folder, results, workers):
+def study(folder, results, means):
     protocol = LogisticProtocol(name="quick", epochs=6, trials=4, round_size=2, batch=64)
     places = (folder / "train.npz", folder / "test.npz")
     pair = pair_from_features("b", "d", *map(read_features, places), places)
     jobs = plan("probe", [pair], protocol, [1, 2, None], range(6))
-    return run(jobs, [pair], folder / results, workers=workers)
+    return run(jobs, [pair], folder / results, means)
 
 if __name__ == "__main__":
-    for _ in study(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])):
+    for _ in study(Path(sys.argv[1]), sys.argv[2], Means(devices=("cpu",) * int(sys.argv[3]))):
         print("done", flush=True)
     print("finished")
 """
@@ -175,14 +185,14 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def start(study: Path, results: str, workers: int = 1) -> subprocess.Popen[str]:
+def start(study: Path, results: str, workers: int = 0) -> subprocess.Popen[str]:
     command = [sys.executable, str(study / "study.py"), str(study), results, str(workers)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
 
 
 def finish(study: Path, results: str) -> None:
     """Run what is left of the study, in this process, which has loaded PyTorch already."""
-    for _ in runpy.run_path(str(study / "study.py"))["study"](study, results, 1):
+    for _ in runpy.run_path(str(study / "study.py"))["study"](study, results, Means()):
         pass
 
 
@@ -192,13 +202,13 @@ def outcomes(folder: Path) -> dict[str, Any]:
     return {record["key"]: (record["job"], record["values"], record["versions"]) for record in records}
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [0, 2])
 def test_killed_at_random_moments_it_ends_with_the_same_scores(study: Path, workers: int) -> None:
-    """The number of workers makes no difference either."""
+    """Neither kills nor the number of devices make a difference, here CPUs that stand in for GPUs."""
     rng = random.Random(workers)
     folder = study / f"killed{workers}"
     kills = 0
-    for _ in range(4 - workers):
+    for _ in range(3 if workers == 0 else 2):
         process = start(study, folder.name, workers)
         process.stdout.readline()  # type: ignore[union-attr]
         time.sleep(rng.uniform(0, 0.05))
@@ -243,12 +253,13 @@ def test_jobs_run_together_are_written_one_by_one(tmp_path: Path) -> None:
 
 
 FOURTH = """
-from unseen.runs.execute import Compute, Means
+from unseen.runs.execute import Compute
+from unseen.runs.means import Means
 
 calls = []
 
 def executor(means: Means):
-    def run(groups, compute: Compute):
+    def run(groups, compute: Compute, cost):
         for group in reversed(groups):
             calls.append((means, len(group)))
             yield from compute(group)
@@ -270,10 +281,10 @@ def test_a_fourth_executor_is_one_new_file(study: Path, tmp_path: Path, monkeypa
     places = (study / "train.npz", study / "test.npz")
     pair = pair_from_features("b", "d", *map(read_features, places), places)
     jobs = plan("probe", [pair], protocol, [1, 2], range(2))
-    assert len(list(run(jobs, [pair], tmp_path / "fourth", workers=2))) == 4
+    assert len(list(run(jobs, [pair], tmp_path / "fourth", Means(2)))) == 4
     assert sys.modules["unseen.runs.executors.backwards"].calls == [(Means(2, gpu=on_gpu()), 4)]  # at one go
     monkeypatch.delenv("UNSEEN_EXECUTOR")
-    list(run(jobs, [pair], tmp_path / "usual", workers=1))
+    list(run(jobs, [pair], tmp_path / "usual", Means(1)))
     assert outcomes(tmp_path / "fourth") == outcomes(tmp_path / "usual")
 
 
@@ -283,6 +294,7 @@ def test_an_executor_suits_what_there_is(monkeypatch: pytest.MonkeyPatch) -> Non
         return getattr(found, "__module__", "").rpartition(".")[2]
 
     assert [chosen(Means()), chosen(Means(2)), chosen(Means(2, gpu=True))] == ["here", "processes", "grouped"]
+    assert chosen(Means(gpu=True, devices=("cuda:0", "cuda:1"))) == "devices"
     monkeypatch.setenv("UNSEEN_EXECUTOR", "proceses")
     with pytest.raises(UserError, match="no executor 'proceses'; did you mean processes?"):
         choose_executor(Means())

@@ -6,6 +6,7 @@ import numpy as np
 
 from unseen.features.readers import read_features
 from unseen.probes.protocol import COG_V2_SHORT
+from unseen.runs.means import ALONE
 from unseen.runs.results import RESULTS
 from unseen.studies.own_features import plan_own
 from unseen.studies.probing import pair_from_features
@@ -22,8 +23,8 @@ def test_jobs_on_features_are_run_once(tmp_path: Path) -> None:
     pair = pair_from_features("mine", "three", *sides, places)
     found = plan_own(pair, ["0", "1", "2"], COG_V2_SHORT, [1, None], 1)
     assert not (tmp_path / "run").exists()
-    assert found.seconds(found.jobs, tmp_path / "run" / RESULTS, 1) > 0
+    assert found.seconds(found.jobs, tmp_path / "run" / RESULTS, ALONE) > 0
     data = run_prepared(found, tmp_path / "run")
     assert [score.value for score in data.scores if score.shots is None] == [1.0, 1.0]
-    assert found.seconds(found.jobs, tmp_path / "run" / RESULTS, 1) == 0
-    assert list(found.work(found.jobs, tmp_path / "run" / RESULTS, 1)) == []
+    assert found.seconds(found.jobs, tmp_path / "run" / RESULTS, ALONE) == 0
+    assert list(found.work(found.jobs, tmp_path / "run" / RESULTS, ALONE)) == []

@@ -32,6 +32,7 @@ from unseen.probes.probe import FeatureJob
 from unseen.probes.protocol import COG_V2, LogisticProtocol, MlpProtocol
 from unseen.runs.job import job_key
 from unseen.runs.kept_labels import correct_of, labelled, labels_place
+from unseen.runs.means import Means
 from unseen.runs.results import Result, missing, read_result
 from unseen.runs.scores import result_scores
 from unseen.runs.work import alike
@@ -76,7 +77,7 @@ def all_jobs(pair: FeaturePair) -> list[FeatureJob]:
 def results(pair: FeaturePair, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run") / "results"
     jobs = all_jobs(pair)
-    assert {job_key(job) for job in run(jobs, [pair], folder, workers=1)} == set(map(job_key, jobs))
+    assert {job_key(job) for job in run(jobs, [pair], folder, Means(1))} == set(map(job_key, jobs))
     return folder
 
 
@@ -283,13 +284,13 @@ def test_jobs_together_on_a_gpus_path_give_the_same(
     assert len(groups[0]) == 4  # two seeds of two settings
     assert all(len({type(job) for job in group}) == 1 for group in groups)
     monkeypatch.setattr(probing, "on_gpu", lambda: True)
-    assert len(list(run(jobs, [pair], tmp_path / "results", workers=1))) == len(jobs)
+    assert len(list(run(jobs, [pair], tmp_path / "results", Means(1)))) == len(jobs)
     for key in map(job_key, jobs):
         here, there = read_result(results, key), read_result(tmp_path / "results", key)
         assert here is not None
         assert there is not None
         assert here.values == there.values
-    assert list(run(jobs, [pair], tmp_path / "results", workers=1)) == []
+    assert list(run(jobs, [pair], tmp_path / "results", Means(1))) == []
     planned = all_jobs(pair)
     assert {job.products for job in planned if isinstance(job, LogisticJob | PcaJob)} == {"float16"}
 
@@ -299,21 +300,21 @@ def test_features_that_changed_are_refused(features: Path, pair: FeaturePair, tm
     arrays = dict(np.load(features / "test.npz"))
     np.savez(changed, **(arrays | {"X": arrays["X"] + 1}))
     with pytest.raises(UserError, match="changed since this run was planned"):
-        list(run(all_jobs(pair), [replace(pair, test_place=str(changed))], tmp_path / "results", workers=1))
+        list(run(all_jobs(pair), [replace(pair, test_place=str(changed))], tmp_path / "results", Means()))
 
 
 def test_features_may_be_gone_when_all_is_done(results: Path, pair: FeaturePair, tmp_path: Path) -> None:
     gone = replace(pair, test_place=str(tmp_path / "gone"), train_place=str(tmp_path / "gone"))
-    assert list(run(all_jobs(pair), [gone], results, workers=1)) == []
+    assert list(run(all_jobs(pair), [gone], results, Means())) == []
 
 
 def test_an_estimate_counts_every_kind(pair: FeaturePair, results: Path, tmp_path: Path) -> None:
     jobs = all_jobs(pair)
-    assert estimate(jobs, [pair], results, 1) == 0.0
-    everything = estimate(jobs, [pair], tmp_path, 1)
+    assert estimate(jobs, [pair], results, Means()) == 0.0
+    everything = estimate(jobs, [pair], tmp_path, Means())
     assert 0.1 * len(jobs) < everything < 600
     alone = [job for job in jobs if isinstance(job, KMeansJob | GeometryJob)]
-    assert 0.1 * len(alone) <= estimate(alone, [pair], tmp_path, 1) < everything
+    assert 0.1 * len(alone) <= estimate(alone, [pair], tmp_path, Means()) < everything
 
 
 def test_a_gpu_is_timed_on_products_that_fill_it_in_the_arithmetic_of_the_probes(
@@ -329,7 +330,7 @@ def test_a_gpu_is_timed_on_products_that_fill_it_in_the_arithmetic_of_the_probes
     monkeypatch.setattr(probing, "product_rate", rate)
     jobs = plan_extended("concepts", [pair], seeds=[0], protocol=QUICK)
     others = [job for job in jobs if isinstance(job, MlpJob | KMeansJob | GeometryJob)]
-    seconds = estimate(others, [pair], tmp_path, 1)
+    seconds = estimate(others, [pair], tmp_path, Means())
     assert timed == dict.fromkeys(("tf32", "float16", "float32"), (8192, 8192, 8192))
     # Six flops a weight, sample and epoch of each perceptron: 3 epochs of 2 trials on four fifths, then on all 98.
     weights = DIMENSION * 2048 + 2048 * 2048 + 2048 * CLASSES
@@ -351,6 +352,7 @@ from pathlib import Path
 from unseen.features.readers import read_features
 from unseen.probes.probe import FeatureJob
 from unseen.probes.protocol import LogisticProtocol
+from unseen.runs.means import Means
 from unseen.studies.probing import pair_from_features, plan, plan_extended, run
 features, results = Path(sys.argv[1]), Path(sys.argv[2])
 places = (features / "train.npz", features / "test.npz")
@@ -358,7 +360,7 @@ pair = pair_from_features("b", "l1", *map(read_features, places), places)
 protocol = LogisticProtocol(name="quick", epochs=3, trials=2, round_size=2, batch=64, rates=(1.0, 10.0))
 jobs = [*plan("concepts", [pair], protocol, [2, None], [0, 1]),
         *plan_extended("concepts", [pair], seeds=[0], protocol=protocol)]
-for _ in run(jobs, [pair], results, workers=1):
+for _ in run(jobs, [pair], results, Means(1)):
     print("done", flush=True)
 """
 
@@ -378,7 +380,7 @@ def test_killed_between_any_two_jobs_it_goes_on(
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     assert 0 < len(missing(all_jobs(pair), folder)) <= len(all_jobs(pair)) - 5
-    list(run(all_jobs(pair), [pair], folder, workers=1))
+    list(run(all_jobs(pair), [pair], folder, Means()))
     for key in map(job_key, all_jobs(pair)):
         here, there = read_result(results, key), read_result(folder, key)
         assert here is not None

@@ -12,6 +12,7 @@ from unseen.probes.by_name.logistic import LogisticJob
 from unseen.probes.protocol import COG_V2_SHORT
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.executors.here import run_here
+from unseen.runs.means import ALONE, Means
 from unseen.runs.record import read_run
 from unseen.runs.results import missing
 from unseen.studies.study import Plan, Prepared, Silent, Watch, plan_of_run, plan_study, run_prepared, run_study
@@ -28,16 +29,16 @@ class Constant:
     def jobs(self) -> list[LogisticJob]:
         return [LogisticJob("concepts", COG_V2_SHORT, "a", "l1", "x", "y", 1, seed) for seed in range(self.seeds)]
 
-    def plan(self, out: Path, workers: int) -> Plan:
+    def plan(self, out: Path, means: Means) -> Plan:
         left = len(missing(self.jobs(), out / "results"))
         return Plan("constant", [{"domain": "l1"}], self.seeds, left, probing=left / 2)
 
-    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[LogisticJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[LogisticJob]:
         run = RunData("constant", (), [Domain("l1", "L1")], [Backbone("a", "yours")], "a", remarks={"p": "1"})
         watch.tell("prepared")
         return Prepared(run, self.jobs(), self.work, lambda *_: 7.0, lambda folder: (folder / "beside").touch())
 
-    def work(self, jobs: Sequence[LogisticJob], folder: Path, workers: int) -> Iterator[LogisticJob]:
+    def work(self, jobs: Sequence[LogisticJob], folder: Path, means: Means) -> Iterator[LogisticJob]:
         def half(job: LogisticJob) -> dict[str, float]:
             if self.fails and job.seed == self.first_failing:
                 raise KeyboardInterrupt
@@ -126,9 +127,10 @@ def test_a_run_can_be_written_when_its_first_job_is_done(tmp_path: Path, monkeyp
 
 
 def test_a_run_may_take_the_place_of_another(tmp_path: Path) -> None:
-    prepared = Constant(3).prepare(tmp_path, 1, Silent())
+    prepared = Constant(3).prepare(tmp_path, ALONE, Silent())
     run_prepared(prepared, tmp_path)
-    other = replace(Constant(2).prepare(tmp_path, 1, Silent()), run=replace(prepared.run, title="other"), replaces=True)
+    titled = replace(prepared.run, title="other")
+    other = replace(Constant(2).prepare(tmp_path, ALONE, Silent()), run=titled, replaces=True)
     data = run_prepared(other, tmp_path)
     assert (data.title, len(data.scores)) == ("other", 4)
     assert len(read_run(tmp_path).scores) == 4
@@ -136,8 +138,8 @@ def test_a_run_may_take_the_place_of_another(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_stops_it_before_it_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(self: Constant, out: Path, workers: int) -> Plan:
-        return replace(plan(self, out, workers), disk=2**60)
+    def full(self: Constant, out: Path, means: Means) -> Plan:
+        return replace(plan(self, out, means), disk=2**60)
 
     plan = Constant.plan
     monkeypatch.setattr(Constant, "plan", full)

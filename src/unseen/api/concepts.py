@@ -53,6 +53,10 @@ def concepts(
     exif: bool = False,
     ignore_disk: bool = False,
     workers: int = 1,
+    devices: str | Sequence[int | str] | None = None,
+    executor: str | None = None,
+    ray_address: str | None = None,
+    part: tuple[int, int] = (1, 1),
     dry_run: bool = False,
     progress: bool = True,
 ) -> "Run | Plan":
@@ -89,6 +93,11 @@ def concepts(
         ignore_disk: start although the disk seems too small for the features.
         workers: processes to decode images and to run probes in. Scripts that ask for several need the usual
             `if __name__ == "__main__"`.
+        devices: "all" GPUs of this machine, or some of them, as [0, 1]: jobs are spread over them, one process each. By
+            default the first.
+        executor: "ray" runs jobs on a Ray cluster, and `ray_address` says which; by default the running one, or else a
+            local one.
+        part: (k, n) does the k-th of n parts of the jobs, and leaves the rest to other calls with the same `out`.
         dry_run: return the plan, with what it takes, and do nothing.
         progress: whether to show bars in a terminal or a notebook.
 
@@ -101,12 +110,15 @@ def concepts(
         >>> run.report("page.html")
     """
     from unseen.features.settings import extraction_settings
+    from unseen.runs.machine import chosen_means
+    from unseen.runs.parts import checked_part
     from unseen.studies.concepts.chosen import asked_of, choose_levels, known_draw
     from unseen.studies.concepts.images import ImagePlaces
     from unseen.studies.concepts.request import request_of_features, request_of_images
     from unseen.studies.study import plan_study, run_study
 
-    folder = Path(out)
+    means = chosen_means(workers, devices=devices, executor=executor, ray_address=ray_address)
+    folder, share = Path(out), checked_part(part)
     check_writable(folder)
     names = names_of(backbone)
     if features is not None and (images is not None or imagenet_1k is not None):
@@ -124,7 +136,9 @@ def concepts(
         else:
             if not names:
                 raise UserError("say which backbone, or give its features (features=)")
-            settings = extraction_settings(device, precision, batch, workers, on_error, fast=fast, exif=exif)
+            settings = extraction_settings(
+                device, precision, batch, workers, on_error, fast=fast, exif=exif, part=share
+            )
             loaded = loaded_backbones(backbone, settings.device, published=preprocessing == "published")
             places = ImagePlaces(
                 None if images is None else str(images), _path(imagenet_1k), _path(truth), _path(splits), variant,
@@ -132,8 +146,8 @@ def concepts(
             )  # fmt: skip
             request = request_of_images(asked, chosen, places, loaded, settings, watch)
         if dry_run:
-            return plan_study(request, folder, workers=workers)
-        run_study(request, folder, workers=workers, watch=watch, ignore_disk=ignore_disk)
+            return plan_study(request, folder, means=means)
+        run_study(request, folder, means=means, watch=watch, ignore_disk=ignore_disk, part=share)
     return Run(folder)
 
 

@@ -1,6 +1,6 @@
 """`unseen.tasks`: the study of transfer to other tasks."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -14,8 +14,10 @@ from unseen.extras import naming_extras
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
-    from unseen.features.settings import Precision
+    from unseen.features.settings import Precision, Settings
     from unseen.studies.study import Plan, Request
+
+BATCH = 128
 
 
 @naming_extras()
@@ -36,14 +38,21 @@ def tasks(
     dense: bool = False,
     probes: Sequence[str] = (),
     scale: float = 1.0,
+    saliency: bool = False,
+    grid: str = "8/4",
+    examples: int | None = None,
     device: str | None = None,
     precision: "Precision | None" = None,
-    batch: int = 128,
+    batch: int | None = None,
     on_error: Literal["fail", "report"] = "fail",
     fast: bool = False,
     exif: bool = False,
     ignore_disk: bool = False,
     workers: int = 1,
+    devices: str | Sequence[int | str] | None = None,
+    executor: str | None = None,
+    ray_address: str | None = None,
+    part: tuple[int, int] = (1, 1),
     progress: bool = True,
     dry_run: bool = False,
 ) -> "Run | Plan":
@@ -74,10 +83,19 @@ def tasks(
             own, and backbones that are given loaded need `patches=True`, but for fine-tuning.
         probes: of dense tasks, "patch-linear" and "patch-context"; by default both.
         scale: in dense fine-tuning, of the sides of images, for a quick look.
+        saliency: look at single images instead: attention maps by occlusion, and how diffuse they are. `datasets` are
+            those to take images of, `images` alone is a folder of images; by default drawings.
+        grid: of saliency, mask and stride in pixels: "10/1" is the paper's, "10/2", "8/4" and "16/8" are cheaper.
+        examples: of saliency, how many images of each data set or folder; by default 1, 8 drawings, all of a folder.
         device, precision, batch, on_error, fast, exif: how features are extracted, as in `unseen.extract`.
         ignore_disk: start although the disk has too little space for the features.
         workers: processes that decode images and run probes. Scripts that ask for several need the usual
             `if __name__ == "__main__"`.
+        devices: "all" GPUs of this machine, or some of them, as [0, 1]: jobs are spread over them, one process each. By
+            default the first.
+        executor: "ray" runs jobs on a Ray cluster, and `ray_address` says which; by default the running one, or else a
+            local one.
+        part: (k, n) does the k-th of n parts of the jobs, and leaves the rest to other calls with the same `out`.
         progress: whether to show a bar in a terminal or a notebook.
         dry_run: only return what would be done and what that takes.
 
@@ -90,13 +108,15 @@ def tasks(
     """
     from unseen.features.settings import extraction_settings
     from unseen.images.datasets.registry import DATASETS, get_dataset
-    from unseen.probes.many_shot import PROTOCOLS
+    from unseen.runs.machine import chosen_means
+    from unseen.runs.parts import checked_part
     from unseen.studies.study import plan_study, run_study
-    from unseen.studies.tasks.dense_request import dense_probing, dense_training
-    from unseen.studies.tasks.features import find_task_features
-    from unseen.studies.tasks.finetune_request import FinetuneRequest
-    from unseen.studies.tasks.request import TaskRequest, request_of_images, top1_shares
+    from unseen.studies.tasks.by_image.requested import AskedImages, saliency_request
 
+    means = chosen_means(workers, devices=devices, executor=executor, ray_address=ray_address)
+    share = checked_part(part)
+    if share != (1, 1) and (saliency or dense != finetune):
+        raise UserError("this is not divided into parts: leave out part, or give each call its own data sets")
     asked = [datasets] if isinstance(datasets, str) else datasets or ()
     named = set() if dense else {get_dataset(name).name for name in asked}
     names = [name for name in DATASETS if name in named]
@@ -104,42 +124,97 @@ def tasks(
     place = None if images is None else Path(images)
     called = names_of(backbone)
     load = partial(loaded_backbones, backbone)
+    extracting = partial(extraction_settings, device, precision, batch or BATCH)
     request: Request[Any]
-    if dense:
-        if features is not None or limit is not None or percents:
-            raise UserError("dense tasks take images of whole data sets: leave out features, limit and imagenet_top1")
-        if not called:
-            raise UserError("say which backbone")
-        settings = extraction_settings(device, precision, batch, workers, on_error, fast=fast, exif=exif)
-        request = (
-            dense_training(asked, place, load("cpu", published=False), device, steps=steps, scale=scale, seed=seed)
-            if finetune
-            else dense_probing(asked, place, load(settings.device, published=False, patches=True), settings, probes)
-        )
+    if saliency:
+        _refuse("saliency is of images alone", dense=dense, finetune=finetune, features=features, limit=limit)
+        settings = extracting(0, "fail", exif=exif)
+        looked_at = AskedImages(names, place, examples, partial(load, settings.device), percents)
+        request = saliency_request(looked_at, settings, grid=grid, batch=batch)
+    elif dense:
+        _refuse("dense tasks take images of whole data sets", features=features, limit=limit, imagenet_top1=percents)
+        settings = extracting(workers, on_error, fast=fast, exif=exif)
+        request = _dense(asked, place, load, settings, called, finetune, probes, (device, steps, scale, seed))
     elif finetune:
-        if features is not None or limit is not None or percents:
-            raise UserError("fine-tuning is of whole data sets: leave out features, limit and imagenet_top1")
-        if not names or not called:
-            raise UserError("say which backbone to fine-tune, and on which data sets (datasets=)")
-        if not 0 <= seed < 2**31:
-            raise UserError(f"seed is from 0 to {2**31 - 1}, not {seed}")
-        loading = partial(load, "cpu")
-        request = FinetuneRequest.of(names, place, loading, device, trials=trials, steps=steps, seed=seed)
+        _refuse("fine-tuning is of whole data sets", features=features, limit=limit, imagenet_top1=percents)
+        request = _finetuning(names, place, partial(load, "cpu"), called, device, trials, steps, seed)
     else:
-        if features is not None and (images is not None or limit is not None):
-            raise UserError("features are taken as they are: leave out images and limit")
-        if features is None and not called:
-            raise UserError("say which backbone, or give its features (features=)")
-        settings = extraction_settings(device, precision, batch, workers, on_error, fast=fast, exif=exif)
-        chosen, loading = look_up(PROTOCOLS, protocol, "protocol", " of the task study"), partial(load, settings.device)
-        request = (
-            request_of_images(names, place, loading, settings, chosen, limit=limit, percents=percents)
-            if features is None
-            else TaskRequest(find_task_features(Path(features), names, called), chosen, top1_shares(called, percents))
-        )
+        settings = extracting(workers, on_error, fast=fast, exif=exif, part=share)
+        source = (place, None if features is None else Path(features), limit)
+        request = _probing(names, source, partial(load, settings.device), settings, called, protocol, percents)
     folder = Path(out)
     if dry_run:
-        return plan_study(request, folder, workers=workers)
+        return plan_study(request, folder, means=means)
     with bars(show=progress) as watch:
-        run_study(request, folder, workers=workers, watch=watch, ignore_disk=ignore_disk)
+        run_study(request, folder, means=means, watch=watch, ignore_disk=ignore_disk, part=share)
     return Run(folder)
+
+
+def _refuse(what: str, **given: object) -> None:
+    """Refuse arguments that do not go with what was asked for."""
+    wrong = [name for name, value in given.items() if value is not None and value is not False and value != ()]
+    if wrong:
+        raise UserError(f"{what}: leave out {' and '.join(wrong)}")
+
+
+def _dense(
+    names: "Sequence[str]",
+    place: Path | None,
+    load: "Callable[..., Sequence[Backbone]]",
+    settings: "Settings",
+    called: "Sequence[str]",
+    finetune: bool,
+    probes: "Sequence[str]",
+    training: "tuple[str | None, int | None, float, int]",
+) -> "Request[Any]":
+    from unseen.studies.tasks.dense_request import dense_probing, dense_training
+
+    if not called:
+        raise UserError("say which backbone")
+    if not finetune:
+        return dense_probing(names, place, load(settings.device, published=False, patches=True), settings, probes)
+    device, steps, scale, seed = training
+    return dense_training(names, place, load("cpu", published=False), device, steps=steps, scale=scale, seed=seed)
+
+
+def _finetuning(
+    names: "Sequence[str]",
+    place: Path | None,
+    load: "Callable[[], Sequence[Backbone]]",
+    called: "Sequence[str]",
+    device: str | None,
+    trials: int,
+    steps: int | None,
+    seed: int,
+) -> "Request[Any]":
+    from unseen.studies.tasks.finetune_request import FinetuneRequest
+
+    if not names or not called:
+        raise UserError("say which backbone to fine-tune, and on which data sets (datasets=)")
+    if not 0 <= seed < 2**31:
+        raise UserError(f"seed is from 0 to {2**31 - 1}, not {seed}")
+    return FinetuneRequest.of(names, place, load, device, trials=trials, steps=steps, seed=seed)
+
+
+def _probing(
+    names: "Sequence[str]",
+    source: "tuple[Path | None, Path | None, int | None]",
+    load: "Callable[[], Sequence[Backbone]]",
+    settings: "Settings",
+    called: "Sequence[str]",
+    protocol: str,
+    percents: "Sequence[float]",
+) -> "Request[Any]":
+    from unseen.probes.many_shot import PROTOCOLS
+    from unseen.studies.tasks.features import find_task_features
+    from unseen.studies.tasks.request import TaskRequest, request_of_images, top1_shares
+
+    images, features, limit = source
+    if features is not None and (images is not None or limit is not None):
+        raise UserError("features are taken as they are: leave out images and limit")
+    if features is None and not called:
+        raise UserError("say which backbone, or give its features (features=)")
+    chosen = look_up(PROTOCOLS, protocol, "protocol", " of the task study")
+    if features is None:
+        return request_of_images(names, images, load, settings, chosen, limit=limit, percents=percents)
+    return TaskRequest(find_task_features(features, names, called), chosen, top1_shares(called, percents))

@@ -4,6 +4,9 @@ Of a model of images and text the image half is taken. Features are the model's 
 linear layer of its own is a head from pre-training that classifiers do not use; there the class token is taken.
 """
 
+from collections.abc import Mapping
+from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,6 +18,7 @@ from unseen.errors import UserError
 from unseen.images.transform import Interpolation, Transform
 
 PILLOW_FILTERS: dict[int, Interpolation] = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic"}
+INTERPOLATE = "interpolate_pos_encoding"
 UNLIKE = ("Levit", "Perceiver", "EfficientNet")  # their processors mean something else by the same settings
 
 
@@ -38,13 +42,16 @@ def hf_network(request: Request) -> Network:
     if missing:
         raise UserError(f"{request.id}: {len(missing)} keys of the network have no weights, {', '.join(missing[:5])}")
     revision = getattr(model.config, "_commit_hash", None)
+    other_size = request.size not in (None, getattr(model.config, "image_size", None))
+    # Some interpolate their position embeddings only when they are told to, others always, others have none.
+    told = {INTERPOLATE: True} if other_size and INTERPOLATE in signature(model.forward).parameters else {}
     return Network(
         module=model,
         weights=RANDOM if request.random else f"revision {revision}" if revision else "of a folder",
         transform=hf_transform(settings, request),
         pool="cls" if by_class_token else "none",
-        vector=_class_token if by_class_token else _pooled,
-        positions=_positions,
+        vector=partial(_class_token if by_class_token else _pooled, told=told),
+        positions=partial(_positions, told=told),
         layout=layout_of(model),
     )
 
@@ -113,15 +120,15 @@ def _has_linear(pooler: object) -> bool:
     return isinstance(pooler, nn.Module) and any(isinstance(layer, nn.Linear) for layer in pooler.modules())
 
 
-def _class_token(model: nn.Module, images: Tensor) -> Tensor:
-    return _positions(model, images)[:, 0]
+def _class_token(model: nn.Module, images: Tensor, *, told: Mapping[str, bool]) -> Tensor:
+    return _positions(model, images, told=told)[:, 0]
 
 
-def _pooled(model: nn.Module, images: Tensor) -> Tensor:
-    output = model(pixel_values=images)
+def _pooled(model: nn.Module, images: Tensor, *, told: Mapping[str, bool]) -> Tensor:
+    output = model(pixel_values=images, **told)
     pooled = getattr(output, "pooler_output", None)
     return cast("Tensor", output.last_hidden_state if pooled is None else pooled.flatten(1))
 
 
-def _positions(model: nn.Module, images: Tensor) -> Tensor:
-    return cast("Tensor", model(pixel_values=images).last_hidden_state)
+def _positions(model: nn.Module, images: Tensor, *, told: Mapping[str, bool]) -> Tensor:
+    return cast("Tensor", model(pixel_values=images, **told).last_hidden_state)

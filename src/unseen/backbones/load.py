@@ -18,7 +18,7 @@ from unseen.backbones.hub_source import hub_network
 from unseen.backbones.network import Network, Request, Step, call
 from unseen.backbones.onnx_source import onnx_network
 from unseen.backbones.openclip_source import openclip_network
-from unseen.backbones.patches import PatchSpec, SpatialStep, spatial_step
+from unseen.backbones.patches import PatchSpec, SpatialStep, map_step, spatial_step
 from unseen.backbones.pooling import Layout, default_pool, layout_at, pool_positions, pooled, probed, whole
 from unseen.backbones.python_source import python_network
 from unseen.backbones.registry import registry_network
@@ -43,14 +43,18 @@ ARCHITECTURES = ("timm", "torchvision")
 
 
 class Extractor(nn.Module):
-    """A network and the step that takes images to features through it."""
+    """A network and the steps that take images through it: to features, and to the map of positions behind them."""
 
-    def __init__(self, network: nn.Module, step: Step) -> None:
+    def __init__(self, network: nn.Module, step: Step, maps: Step) -> None:
         super().__init__()
-        self.network, self.step = network, step
+        self.network, self.step, self.map_step = network, step, maps
 
     def forward(self, images: Tensor) -> Tensor:
         return self.step(self.network, images)
+
+    def maps(self, images: Tensor) -> Tensor:
+        """(b, c, h, w): the last spatial map or the patch tokens; an error for a network that has none."""
+        return self.map_step(self.network, images)
 
 
 def load_backbone(
@@ -125,7 +129,7 @@ def load_backbone(
     )
     if spatial is not None:
         spec = PatchSpec(**vars(spec), grid=spatial.grid, drawn=spatial.drawn)
-    return Backbone(spec, Extractor(module, step).eval(), found.notes, default_label(name))
+    return Backbone(spec, Extractor(module, step, map_step(found, request)).eval(), found.notes, default_label(name))
 
 
 def default_label(name: str) -> str:

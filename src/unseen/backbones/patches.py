@@ -62,17 +62,28 @@ def spatial_step(network: Network, request: Request, pool: Pool | None, drawn: i
         raise UserError(f"features of patches are not pooled; leave out --pool {pool}")
     side = network.transform.size
     network = replace(network, transform=replace(network.transform, resize=side, squash=True))
-    layer, layout = request.layer or network.layer, network.layout
-    step = network.spatial or network.positions or network.vector
-    if network.spatial is not None:
-        layout = PLAIN
-    if layer != network.layer:
-        layout, step = layout_at(network.module, layer, network.layout), partial(whole, layer=layer)
+    layer = request.layer or network.layer
+    step, layout = _positions(network, layer)
     found, grid = patch_grid(probed(network.module, step, network.transform), layout)
     if not 0 <= drawn <= found.shape[1]:
         raise UserError(f"{drawn} patches cannot be drawn of {found.shape[1]}")
     kept = tuple(drawn_positions(found.shape[1], drawn)) if drawn else ()
     return SpatialStep(network, partial(_patches, step=step, layout=layout, kept=kept), layer, grid, drawn)
+
+
+def map_step(network: Network, request: Request) -> Step:
+    """The step to the map (b, c, h, w) of the last layer, or of the layer that was asked for; tokens become a map."""
+    step, layout = _positions(network, request.layer or network.layer)
+    return partial(_map, step=step, layout=layout)
+
+
+def _positions(network: Network, layer: str) -> tuple[Step, Layout]:
+    """The step to a layer's positions, and how they are laid out."""
+    if layer != network.layer:
+        return partial(whole, layer=layer), layout_at(network.module, layer, network.layout)
+    if network.spatial is not None:
+        return network.spatial, PLAIN
+    return network.positions or network.vector, network.layout
 
 
 def drawn_positions(positions: int, drawn: int) -> list[int]:
@@ -85,3 +96,8 @@ def drawn_positions(positions: int, drawn: int) -> list[int]:
 def _patches(network: nn.Module, images: Tensor, *, step: Step, layout: Layout, kept: tuple[int, ...]) -> Tensor:
     tokens = patch_grid(step(network, images), layout)[0]
     return (tokens[:, list(kept)] if kept else tokens).flatten(1)
+
+
+def _map(network: nn.Module, images: Tensor, *, step: Step, layout: Layout) -> Tensor:
+    tokens, grid = patch_grid(step(network, images), layout)
+    return tokens.transpose(1, 2).reshape(len(tokens), -1, *grid)

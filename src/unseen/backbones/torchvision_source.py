@@ -3,6 +3,7 @@
 Features are what the classifier's last linear layer (of SqueezeNet: its last convolution) is given.
 """
 
+from collections import OrderedDict
 from functools import partial
 from math import floor
 from pathlib import Path
@@ -37,6 +38,8 @@ def torchvision_network(request: Request) -> Network:
         if hasattr(model, name):
             setattr(model, name, None)
     tag, notes = fill(model, request, f"{architecture}.{weights.name}", (classifier,) if classifier else ())
+    if request.size is not None:
+        _resize_positions(model, request.size)
     layout = layout_of(model)
     return Network(
         module=model,
@@ -48,6 +51,19 @@ def torchvision_network(request: Request) -> Network:
         layout=Layout(layout.prefix, layout.class_token, channels_last="swin" in architecture),
         notes=notes,
     )
+
+
+def _resize_positions(model: nn.Module, size: int) -> None:
+    """Let a ViT take images of another size, in place: its position embeddings are interpolated, as torchvision does.
+
+    Other networks take images of any size.
+    """
+    from torchvision.models.vision_transformer import VisionTransformer, interpolate_embeddings
+
+    if isinstance(model, VisionTransformer) and size >= model.patch_size:
+        state = interpolate_embeddings(size, model.patch_size, OrderedDict(model.state_dict()))
+        model.encoder.pos_embedding = nn.Parameter(state["encoder.pos_embedding"])
+        model.image_size = size
 
 
 def remove_classifier(model: nn.Module) -> str | None:

@@ -13,17 +13,19 @@ from unseen.cli.domains import DomainOptions
 from unseen.cli.extract import decoders
 from unseen.cli.groups import with_groups
 from unseen.cli.modes import chosen_mode, given_options, option_name, refuse_options
-from unseen.cli.option_groups import BackboneOptions, ExtractionOptions
-from unseen.cli.options import BACKBONES, IMAGES, STUDY, DryRunOption, PreprocessingOption
+from unseen.cli.option_groups import BackboneOptions, ExtractionOptions, MachineOptions
+from unseen.cli.options import BACKBONES, IMAGES, STUDY, DryRunOption, PartOption, PreprocessingOption
 from unseen.cli.output import console
-from unseen.cli.running import WorkersOption, finish, processes
+from unseen.cli.running import WorkersOption, finish
 from unseen.cli.watching import CommandWatch, dry_run
 from unseen.errors import UserError
 from unseen.files import check_writable
+from unseen.runs.means import Means
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
     from unseen.runs.data import RunData
+    from unseen.runs.parts import Part
     from unseen.studies.concepts.finetune_request import FinetuneRequest
     from unseen.studies.concepts.images import ImagePlaces
 
@@ -31,14 +33,17 @@ FINETUNING, NOISE = "With --finetune", "With --label-noise"
 LOADING = ("backbone", "checkpoint", "pool", "layer", "size", "weights", "name", "normalize", "preprocessing")
 PLACES = ("images", "imagenet_1k", "truth")
 DRAW = ("splits", "variant", "on_missing")
-MACHINE = ("device", "precision", "batch", "on_error", "ignore_disk", "workers", "only_plan")
+MACHINE = (
+    "device", "precision", "batch", "on_error", "ignore_disk", "workers", "only_plan", "devices", "executor",
+    "ray_address", "part",
+)  # fmt: skip
 MODES = {
     "": (
         "out", "features", "regroup", "levels", "vectors", "domains", "seen", "shots", "seeds", "protocol",
         "sequential", "extended", "fast", "exif", *LOADING, *PLACES, *DRAW, *MACHINE,
     ),
     "--finetune": (
-        "finetune", "out", "domains", "epochs", "batch", "rate", "seeds", "workers", "only_plan",
+        "finetune", "out", "domains", "epochs", "batch", "rate", "seeds", "workers", "only_plan", "part",
         *LOADING, *PLACES, *DRAW,
     ),
     "--label-noise": (
@@ -76,6 +81,8 @@ def concepts(
     ] = False,
     workers: WorkersOption = None,
     only_plan: DryRunOption = False,
+    machine: MachineOptions,
+    part: PartOption = "1/1",
     levels: Annotated[
         str, typer.Option(help="cog-v2, cog-v1, a levels CSV, a measure, or random.", rich_help_panel=STUDY)
     ] = "cog-v2",
@@ -156,6 +163,9 @@ def concepts(
     """
     mode = chosen_mode({"--finetune": finetune, "--label-noise": label_noise, "--check": check})
     refuse_options(context, MODES, mode)
+    from unseen.runs.parts import parse_part
+
+    share = parse_part(part)
     if mode == "--label-noise":
         return _look_for_noise(
             out, where.places(images), features, backbone or [], where.domains, threshold, seed,
@@ -173,7 +183,7 @@ def concepts(
             epochs=epochs, batch=256 if extraction.batch is None else extraction.batch, rate=rate,
             seeds=1 if seeds is None else seeds, watch=CommandWatch(),
         )  # fmt: skip
-        return _finetune(trainings, out, decoders(workers), only_plan=only_plan)
+        return _finetune(trainings, out, Means(decoders(workers)), share, only_plan=only_plan)
     if features is not None:
         _refuse_image_options(context)
     elif regroup:
@@ -184,8 +194,8 @@ def concepts(
     from unseen.studies.study import run_study
 
     check_writable(out)
-    count = processes(workers)
-    watch, chosen = CommandWatch(count), where.levels(levels)
+    means = machine.means(workers, extraction.device)
+    watch, chosen = CommandWatch(means), where.levels(levels)
     draw = known_draw(features=features is not None, splits=where.splits)
     asked = asked_of(
         chosen, domains=where.domains, shots=shots, seeds=5 if seeds is None else seeds, protocol=protocol,
@@ -193,26 +203,26 @@ def concepts(
     )  # fmt: skip
     ids = [BACKBONE] if check else backbone or []
     if features is not None:
-        request = request_of_features(asked, features, ids, regroup=regroup, published=check)
+        request = request_of_features(asked, features, ids, watch, regroup=regroup, published=check)
     elif not ids:
         raise UserError("say which backbone: --backbone, or give its features: --features")
     else:
-        settings = extraction.settings(count)
+        settings = extraction.settings(means.workers, share)
         loaded = loading.load(ids, preprocessing, settings.device)
         places = where.places(images, may_report=not check)
         request = request_of_images(asked, chosen, places, loaded, settings, watch, published=check)
     if only_plan:
-        return dry_run(request, out, count)
-    data = run_study(request, out, workers=count, watch=watch, ignore_disk=extraction.ignore_disk)
+        return dry_run(request, out, means)
+    data = run_study(request, out, means=means, watch=watch, ignore_disk=extraction.ignore_disk, part=share)
     return _check(data, asked.domains) if check else finish(out, data, open_=False)
 
 
-def _finetune(request: "FinetuneRequest", out: Path, workers: int, *, only_plan: bool) -> None:
+def _finetune(request: "FinetuneRequest", out: Path, means: Means, part: "Part", *, only_plan: bool) -> None:
     from unseen.studies.study import run_study
 
     if only_plan:
-        return dry_run(request, out, workers)
-    data = run_study(request, out, workers=workers, watch=CommandWatch())  # training is of one thread
+        return dry_run(request, out, means)
+    data = run_study(request, out, means=means, watch=CommandWatch(), part=part)  # training is of one thread
     finish(out, data, open_=False)
     return show_relative(data)
 

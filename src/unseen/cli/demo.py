@@ -8,6 +8,7 @@ import typer
 
 from unseen.cli.running import WorkersOption, finish, processes
 from unseen.cli.watching import CommandWatch
+from unseen.runs.means import Means
 
 
 def demo(
@@ -30,7 +31,7 @@ def demo(
     from unseen.studies.study import run_prepared
 
     form, count = FULL if full else SHORT, processes(workers)
-    folder, watch = out or Path("unseen-drawings" if backbone else "unseen-demo"), CommandWatch(count)
+    folder, watch = out or Path("unseen-drawings" if backbone else "unseen-demo"), CommandWatch(Means(count))
     prepare = partial(prepare_given, backbone) if backbone else prepare_demo
-    data = run_prepared(prepare(folder, form, count, watch), folder, workers=count, watch=watch)
+    data = run_prepared(prepare(folder, form, count, watch), folder, means=Means(count), watch=watch)
     finish(folder, data, open_)

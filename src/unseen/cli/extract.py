@@ -12,6 +12,7 @@ from unseen.cli.option_groups import BackboneOptions, ExtractionOptions
 from unseen.cli.options import (
     BACKBONES,
     DecodersOption,
+    PartOption,
 )
 from unseen.cli.output import console, note, track
 from unseen.cli.running import processes
@@ -67,7 +68,7 @@ def extract(
     ] = None,
     extraction: ExtractionOptions,
     workers: DecodersOption = None,
-    part: Annotated[str, typer.Option(help="2/4: do the second of four parts, and leave the rest to others.")] = "1/1",
+    part: PartOption = "1/1",
 ) -> None:
     """Extract features. If it is stopped, the same command continues; features that are there are not made again.
 
@@ -76,13 +77,14 @@ def extract(
     """
     from unseen.features.disk import refuse_full_disk
     from unseen.features.patches import patch_settings
+    from unseen.runs.parts import parse_part
     from unseen.studies.concepts.chosen import chosen_domains
     from unseen.studies.concepts.features import extract_domains
     from unseen.studies.concepts.images import open_domains
     from unseen.studies.concepts.plan import missing_bytes
 
     check_writable(out)
-    settings = extraction.settings(decoders(workers), part)
+    settings = extraction.settings(decoders(workers), parse_part(part))
     if levels is None:
         _refuse_without_levels(
             domains=where.domains, imagenet_1k=where.imagenet_1k, vectors=where.vectors, seen=where.seen

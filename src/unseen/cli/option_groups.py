@@ -11,6 +11,8 @@ from unseen.cli.loading import load_backbones
 from unseen.cli.options import (
     EXTRACTION,
     CheckpointOption,
+    DevicesOption,
+    ExecutorOption,
     ExifOption,
     FastOption,
     IgnoreDiskOption,
@@ -20,15 +22,18 @@ from unseen.cli.options import (
     OnErrorOption,
     PoolOption,
     PrecisionOption,
+    RayAddressOption,
     SizeOption,
     StudyDeviceOption,
     WeightsOption,
 )
-from unseen.errors import UserError
+from unseen.cli.running import processes
+from unseen.runs.means import Means
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
     from unseen.features.settings import Settings
+    from unseen.runs.parts import Part
 
 BATCH = 128
 
@@ -70,12 +75,33 @@ class ExtractionOptions:
     exif: ExifOption = False
     ignore_disk: IgnoreDiskOption = False
 
-    def settings(self, workers: int, part: str = "1/1") -> "Settings":
+    def settings(self, workers: int, part: "Part" = (1, 1)) -> "Settings":
         """The settings of an extraction with so many processes that decode."""
         batch = BATCH if self.batch is None else self.batch
         return settings_of_options(
             self.device, self.precision, batch, workers, self.on_error, self.fast, self.exif, part
         )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class MachineOptions:
+    """Where jobs run."""
+
+    devices: DevicesOption = None
+    executor: ExecutorOption = None
+    ray_address: RayAddressOption = None
+
+    def means(self, workers: int | None, device: str | None = None) -> Means:
+        """What to run jobs with: all GPUs, where nothing is said of them."""
+        from unseen.runs.machine import chosen_means
+
+        return chosen_means(
+            processes(workers),
+            devices=self.devices,
+            executor=self.executor,
+            ray_address=self.ray_address,
+            every_gpu=device is None,
+        )
 
 
 def settings_of_options(
@@ -86,7 +112,7 @@ def settings_of_options(
     on_error: str,
     fast: bool = False,
     exif: bool = False,
-    part: str = "1/1",
+    part: "Part" = (1, 1),
 ) -> "Settings":
     """How to extract, from options."""
     from unseen.features.settings import Precision, extraction_settings
@@ -99,12 +125,5 @@ def settings_of_options(
         "report" if choose("--on-error", on_error, ("fail", "report")) == "report" else "fail",
         fast=fast,
         exif=exif,
-        part=_part(part),
+        part=part,
     )
-
-
-def _part(text: str) -> tuple[int, int]:
-    number, slash, parts = text.partition("/")
-    if not (slash and number.isdigit() and parts.isdigit()):
-        raise UserError(f"--part is two numbers, for instance 2/4 for the second of four, not '{text}'")
-    return int(number), int(parts)

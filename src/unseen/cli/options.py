@@ -8,6 +8,7 @@ import typer
 from unseen.cli.choices import one_of
 
 STUDY, IMAGES, BACKBONES, EXTRACTION = "Study", "Images and features", "Backbones", "Extraction"
+MACHINES = "Several GPUs or machines"
 
 # What is measured.
 VectorsOption = Annotated[
@@ -152,5 +153,35 @@ ExifOption = Annotated[
 ]
 DecodersOption = Annotated[
     int | None, typer.Option("--workers", help="Processes that decode, or 0; by default one per core.")
+]
+
+# Where jobs run.
+DevicesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--devices",
+        help="GPUs of this machine to spread jobs over, one process each: 0,1,3 or all, which is the default.",
+        rich_help_panel=MACHINES,
+    ),
+]
+ExecutorOption = Annotated[
+    str | None,
+    typer.Option("--executor", help="ray: run jobs on a Ray cluster (extra ray).", rich_help_panel=MACHINES),
+]
+RayAddressOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ray-address",
+        help="Address of the cluster; by default the running one, or else a local one.",
+        rich_help_panel=MACHINES,
+    ),
+]
+PartOption = Annotated[
+    str,
+    typer.Option(
+        "--part",
+        help="2/4: do the second of four parts, and leave the rest to other commands, as in a job array.",
+        rich_help_panel=MACHINES,
+    ),
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the plan and what it takes, and stop.")]

@@ -10,6 +10,7 @@ from unseen.cli.probe_by_name import probe_by_name, refuse_logistic_options
 from unseen.cli.running import WorkersOption, finish, processes
 from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
+from unseen.runs.means import Means
 
 
 def probe(
@@ -54,11 +55,12 @@ def probe(
     settings = parse_shots(shots or "all")
     if keep and None not in settings:
         raise UserError("--keep is for the probe on all samples: have 'all' among the --shots")
-    sides = align(read_features(train), read_features(test), f"{train} and {test}")
+    read = [read_features(path, tell=note) for path in (train, test)]
+    sides = align(read[0], read[1], f"{train} and {test}")
     pair = pair_from_features(backbone, domain, *sides, (train, test))
-    count = processes(workers)
+    means = Means(processes(workers))
     found = plan_own(pair, sides[0].classes, chosen, settings, seeds)
-    done = run_prepared(found, out, workers=count, watch=CommandWatch(count))
+    done = run_prepared(found, out, means=means, watch=CommandWatch(means))
     if keep:
         keep_probe(found.jobs, sides[0], out / RESULTS, keep)
         note(f"the probe on all samples, of the first seed, is kept in {keep}")

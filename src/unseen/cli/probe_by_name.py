@@ -36,7 +36,8 @@ def probe_by_name(
 
     chosen, settings = get_probe(name), parse_shots(shots) if shots else None
     check_writable(out)
-    train, test = align(read_features(files[0]), read_features(files[1]), " and ".join(map(str, files)))
+    read = [read_features(path, tell=note) for path in files]
+    train, test = align(read[0], read[1], " and ".join(map(str, files)))
     X_train, X_test = train.X[:], test.X[:]
     if np.array_equal(X_train, X_test):
         raise UserError("training and test features are the same; give a test set that was not trained on")

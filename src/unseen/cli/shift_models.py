@@ -15,6 +15,7 @@ from unseen.cli.options import (
     DryRunOption,
     IgnoreDiskOption,
     OnErrorOption,
+    PartOption,
     PrecisionOption,
     WeightsOption,
 )
@@ -22,6 +23,7 @@ from unseen.cli.output import Json, console, note, print_json, print_table
 from unseen.cli.shift_results import print_accuracies
 from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
+from unseen.runs.means import Means
 
 MappingOption = Annotated[
     str | None, typer.Option(help="Classes to compare by: cifar-10 (from ImageNet's, by WordNet), or a CSV wnid,class.")
@@ -58,14 +60,16 @@ def evaluate(
     on_error: OnErrorOption = "fail",
     dry_run: DryRunOption = False,
     ignore_disk: IgnoreDiskOption = False,
+    part: PartOption = "1/1",
 ) -> None:
     """Accuracies of models on test sets, for `unseen shifts fit`. If it is stopped, the same command continues."""
     from unseen.ontology.class_mapping import choose_mapping
+    from unseen.runs.parts import parse_part
     from unseen.studies.shifts.plans import ModelPlan, chosen_models
     from unseen.studies.shifts.request import ShiftRequest, open_sets
     from unseen.studies.study import plan_study, run_study
 
-    settings = settings_of_options(device, precision, batch, decoders(workers), on_error)
+    share, settings = parse_part(part), settings_of_options(device, precision, batch, decoders(workers), on_error)
     common = ModelPlan("", "", head=head, checkpoint=checkpoint, classes=outputs, templates=templates, weights=weights)
     request = ShiftRequest(
         chosen_models(backbone or [], models, common),
@@ -74,11 +78,11 @@ def evaluate(
         split_names("--classes", classes),
         choose_mapping(mapping).of if mapping else None,
     )
-    watch = CommandWatch(settings.workers)
+    watch = CommandWatch(Means(settings.workers))
     if dry_run:
         watch.planned(plan_study(request, out))
         return
-    data = run_study(request, out, watch=watch, ignore_disk=ignore_disk)
+    data = run_study(request, out, watch=watch, ignore_disk=ignore_disk, part=share)
     print_accuracies(data, [plan.model for plan in request.plans], [column.name for column in request.columns])
     note(f"written to {out}")
     request.refuse_passed_over(out)

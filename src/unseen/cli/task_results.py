@@ -7,19 +7,23 @@ from typing import TYPE_CHECKING, Any
 from unseen.cli.output import console, print_table
 from unseen.cli.running import REPORT
 from unseen.cli.watching import CommandWatch
+from unseen.runs.means import Means
 
 if TYPE_CHECKING:
+    from unseen.runs.parts import Part
     from unseen.studies.study import Request
     from unseen.studies.tasks.page_data import TaskPage
 
 
-def carry_out(request: "Request[Any]", out: Path, workers: int, *, ignore_disk: bool = False) -> None:
+def carry_out(
+    request: "Request[Any]", out: Path, means: Means, part: "Part" = (1, 1), *, ignore_disk: bool = False
+) -> None:
     """Do what is missing of a study, and write its page, with the trainings on it that failed."""
     from unseen.studies.study import run_study
     from unseen.studies.tasks.finetune_request import TrainingError
 
     try:
-        run_study(request, out, workers=workers, watch=CommandWatch(workers), ignore_disk=ignore_disk)
+        run_study(request, out, means=means, watch=CommandWatch(means), ignore_disk=ignore_disk, part=part)
     except TrainingError as error:
         if error.done:
             _write(out, error.failures)

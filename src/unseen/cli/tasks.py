@@ -10,35 +10,38 @@ from unseen.cli.choices import choose, one_of, split_names
 from unseen.cli.datasets import dataset_names
 from unseen.cli.groups import with_groups
 from unseen.cli.modes import chosen_mode, refuse_options
-from unseen.cli.option_groups import BackboneOptions, ExtractionOptions
-from unseen.cli.options import BACKBONES, IMAGES, STUDY, DryRunOption
-from unseen.cli.running import WorkersOption, processes
+from unseen.cli.option_groups import BackboneOptions, ExtractionOptions, MachineOptions
+from unseen.cli.options import BACKBONES, IMAGES, STUDY, DryRunOption, PartOption
+from unseen.cli.running import WorkersOption
 from unseen.cli.task_results import carry_out
 from unseen.cli.watching import dry_run
 from unseen.errors import UserError
 from unseen.files import check_writable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from unseen.features.settings import Settings
     from unseen.studies.study import Request
 
-FINETUNING, DENSE = "With --finetune", "With --dense"
+FINETUNING, DENSE, BY_IMAGE = "With --finetune", "With --dense", "With --saliency"
 PROTOCOLS = ("ericsson-2021", "ericsson-2021-exact")
 BOTH = (
     "out", "backbone", "images", "datasets", "checkpoint", "pool", "layer", "size", "weights", "name", "normalize",
     "device", "workers", "only_plan",
 )  # fmt: skip
+MACHINE = ("devices", "executor", "ray_address", "part")
 MODES = {
     "": (
         *BOTH, "features", "limit", "protocol", "imagenet_top1", "precision", "batch", "on_error", "fast", "exif",
-        "ignore_disk",
+        "ignore_disk", *MACHINE,
     ),
     "--finetune": (*BOTH, "finetune", "trials", "steps", "seed"),
     "--dense": (
         *BOTH, "dense", "probes", "precision", "batch", "on_error", "fast", "exif", "ignore_disk",
     ),
-    "--dense --finetune": (*BOTH, "dense", "finetune", "steps", "scale", "seed"),
+    "--dense --finetune": (*BOTH, "dense", "finetune", "steps", "scale", "seed", "part"),
+    "--saliency": (*BOTH, "saliency", "grid", "examples", "imagenet_top1", "precision", "batch", "exif"),
 }  # fmt: skip
 """What the command does, and the options that go with it."""
 
@@ -58,12 +61,19 @@ def tasks(
             help="Tasks with maps: probes of patch features. With --finetune, train detectors and heads for maps.",
         ),
     ] = False,
+    saliency: Annotated[
+        bool,
+        typer.Option("--saliency", help="Where a backbone looks in single images, by hiding parts of them."),
+    ] = False,
     workers: WorkersOption = None,
     only_plan: DryRunOption = False,
+    machine: MachineOptions,
+    part: PartOption = "1/1",
     datasets: Annotated[
         str | None,
         typer.Option(
-            help="Some of them, with commas; all that are there unless given. With --dense, also folders of your own.",
+            help="Some of them, with commas; all that are there unless given. With --dense, also folders of your own; "
+            "with --saliency, drawings unless --images is a folder of images.",
             rich_help_panel=STUDY,
         ),
     ] = None,
@@ -90,7 +100,11 @@ def tasks(
     ] = None,
     images: Annotated[
         Path | None,
-        typer.Option(help="Folder that all data sets are below; see unseen doctor.", rich_help_panel=IMAGES),
+        typer.Option(
+            help="Folder that all data sets are below; see unseen doctor. With --saliency and without --datasets, a "
+            "folder of images.",
+            rich_help_panel=IMAGES,
+        ),
     ] = None,
     features: Annotated[
         Path | None,
@@ -126,6 +140,21 @@ def tasks(
     scale: Annotated[
         float, typer.Option(help="Of the sides of training images, for a quick look: at most 1.", rich_help_panel=DENSE)
     ] = 1.0,
+    grid: Annotated[
+        str | None,
+        typer.Option(
+            help="Mask and stride in pixels: 10/1 is the paper's (54,289 passes per image of 224 × 224 pixels), 10/2, "
+            "8/4 and 16/8 are cheaper (13,456, 3,249, 841); by default 8/4.",
+            rich_help_panel=BY_IMAGE,
+        ),
+    ] = None,
+    examples: Annotated[
+        int | None,
+        typer.Option(
+            help="Images of each data set or folder; by default 1 of each data set, 8 drawings, all of a folder.",
+            rich_help_panel=BY_IMAGE,
+        ),
+    ] = None,
 ) -> None:
     """How well a backbone does on other classification tasks: linear probes, few-shot episodes, calibration.
 
@@ -139,14 +168,28 @@ def tasks(
 
     With --dense, tasks are segmentation, surface normals and depth, from the features of patches; with --dense
     --finetune also detection, by the trainings of Ericsson et al. (fewer steps make a short form of the protocol).
+
+    With --saliency, single images are looked at: attention maps by occlusion, and how diffuse they are.
     """
-    mode = "--dense --finetune" if dense and finetune else chosen_mode({"--finetune": finetune, "--dense": dense})
+    asked = {"--finetune": finetune, "--dense": dense, "--saliency": saliency}
+    mode = "--dense --finetune" if dense and finetune and not saliency else chosen_mode(asked)
     refuse_options(context, MODES, mode)
+    from unseen.runs.parts import parse_part
+
     check_writable(out)
-    count, ids = processes(workers), backbone or []
+    ids, share = backbone or [], parse_part(part)
+    means = machine.means(workers, extraction.device if mode == "" else "one")
+    settings = partial(extraction.settings, means.workers, share)
     request: Request[Any]
     if dense:
-        request = _dense(datasets, images, ids, loading, extraction, count, finetune, probes, steps, scale, seed)
+        request = _dense(datasets, images, ids, loading, extraction, settings, finetune, probes, steps, scale, seed)
+    elif saliency:
+        from unseen.studies.tasks.by_image.requested import AskedImages, saliency_request
+
+        one_process = extraction.settings(0)
+        load = partial(loading.load, ids, "published", one_process.device)
+        looked_at = AskedImages(dataset_names(datasets), images, examples, load, imagenet_top1 or [])
+        request = saliency_request(looked_at, one_process, grid=grid, batch=extraction.batch)
     elif finetune:
         from unseen.studies.tasks.finetune_request import FinetuneRequest
 
@@ -158,10 +201,10 @@ def tasks(
     else:
         names, percents = dataset_names(datasets), imagenet_top1 or []
         chosen = choose("--protocol", protocol, PROTOCOLS)
-        request = _probing(names, images, features, limit, ids, loading, extraction, count, chosen, percents)
+        request = _probing(names, images, features, limit, ids, loading, settings, chosen, percents)
     if only_plan:
-        return dry_run(request, out, count)
-    return carry_out(request, out, count, ignore_disk=extraction.ignore_disk)
+        return dry_run(request, out, means)
+    return carry_out(request, out, means, share, ignore_disk=extraction.ignore_disk)
 
 
 def _dense(
@@ -170,7 +213,7 @@ def _dense(
     ids: "Sequence[str]",
     loading: BackboneOptions,
     extraction: ExtractionOptions,
-    workers: int,
+    make_settings: "Callable[[], Settings]",
     finetune: bool,
     probes: str | None,
     steps: int | None,
@@ -180,7 +223,7 @@ def _dense(
     from unseen.studies.tasks.dense_request import dense_probing, dense_training
 
     names = split_names("--datasets", datasets) if datasets is not None else []
-    settings = None if finetune else extraction.settings(workers)
+    settings = None if finetune else make_settings()
     if not ids:
         raise UserError("say which backbone: --backbone")
     if settings is None:
@@ -197,8 +240,7 @@ def _probing(
     limit: int | None,
     ids: "Sequence[str]",
     loading: BackboneOptions,
-    extraction: ExtractionOptions,
-    workers: int,
+    make_settings: "Callable[[], Settings]",
     protocol: str,
     percents: "Sequence[float]",
 ) -> "Request[Any]":
@@ -215,6 +257,6 @@ def _probing(
         return TaskRequest(find_task_features(features, names, ids), KNOWN[protocol], top1)
     if not ids:
         raise UserError("say which backbone: --backbone, or give its features: --features")
-    settings = extraction.settings(workers)
+    settings = make_settings()
     load = partial(loading.load, ids, "published", settings.device)
     return request_of_images(names, images, load, settings, KNOWN[protocol], limit=limit, percents=percents)

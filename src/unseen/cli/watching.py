@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from unseen.cli.output import SECONDS_BETWEEN_LINES, console, counted, duration, note, print_table, rate, track
 from unseen.files import byte_size
+from unseen.runs.means import ALONE, Means
 
 if TYPE_CHECKING:
     from unseen.features.one_pass import Progress
@@ -22,13 +23,13 @@ class CommandWatch:
     """A `Watch` of the command line: the plan on standard output, everything else on standard error.
 
     Attributes:
-        workers: processes that jobs run in, where there is no GPU.
+        means: what jobs run with.
     """
 
-    workers: int = 1
+    means: Means = ALONE
 
     def planned(self, plan: "Plan") -> None:
-        show_plan(plan, self.workers)
+        show_plan(plan, self.means)
 
     def tell(self, sentence: str) -> None:
         note(sentence)
@@ -40,9 +41,7 @@ class CommandWatch:
         return _step_lines(what, total)
 
     def started(self, left: int, jobs: int, seconds: float) -> None:
-        from unseen.device import on_gpu
-
-        place = "the GPU" if on_gpu() else counted(self.workers, "core")
+        place = place_of(self.means)
         rest = "if it is stopped, the same command continues"
         note(f"{left} of {jobs} jobs to do, about {duration(seconds)} on {place}; {rest}.")
 
@@ -50,18 +49,29 @@ class CommandWatch:
         return track(items, what, total)
 
 
-def dry_run(request: "Request[J]", out: Path, workers: int) -> None:
+def place_of(means: Means) -> str:
+    """Where jobs run, in words."""
+    from unseen.device import on_gpu
+
+    if means.executor == "ray":
+        return f"the Ray cluster {means.ray_address}".rstrip()
+    if means.devices and means.devices[0] != "cpu":
+        return f"{counted(len(means.devices), 'GPU')} ({', '.join(means.devices)})"
+    return "the GPU" if on_gpu() else counted(means.workers, "core")
+
+
+def dry_run(request: "Request[J]", out: Path, means: Means) -> None:
     """Print the plan of a study, and what the disk lacks for it."""
     from unseen.features.disk import lacking_space
     from unseen.studies.study import plan_study
 
-    plan = plan_study(request, out, workers=workers)
-    show_plan(plan, workers)
+    plan = plan_study(request, out, means=means)
+    show_plan(plan, means)
     if lacking := lacking_space(out, plan.disk):
         note(lacking)
 
 
-def show_plan(plan: "Plan", workers: int) -> None:
+def show_plan(plan: "Plan", means: Means) -> None:
     """Print what a study will do, and what that takes."""
     columns = list(plan.parts[0]) if plan.parts else []
     numbers = [column for column in columns if not isinstance(plan.parts[0][column], str)]
@@ -76,17 +86,17 @@ def show_plan(plan: "Plan", workers: int) -> None:
             f"{byte_size(plan.disk)} of disk, of which {byte_size(plan.free)} are free."
         )
     how = f"{plan.counting}; " if plan.counting else ""
-    takes = [f"about {duration(plan.probing)}"] if plan.jobs_left else []
-    takes += [_memory(plan.memory, workers)] if plan.memory else []
+    takes = [f"about {duration(plan.probing)} on {place_of(means)}"] if plan.jobs_left else []
+    takes += [_memory(plan.memory, means)] if plan.memory else []
     console().print(f"Jobs: {how}{', '.join([f'{plan.jobs_left:,} of {plan.jobs:,} to do', *takes])}.\n")
     for notice in plan.notices:
         note(notice.sentence)
 
 
-def _memory(size: int, workers: int) -> str:
+def _memory(size: int, means: Means) -> str:
     from unseen.device import on_gpu
 
-    where = "of GPU memory" if on_gpu() else f"of memory per process ({workers} at a time)"
+    where = "of GPU memory" if on_gpu() else f"of memory per process ({means.workers} at a time)"
     return f"{byte_size(size)} {where}"
 
 

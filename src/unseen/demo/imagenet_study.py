@@ -37,6 +37,7 @@ from unseen.probes.by_name.logistic import LogisticJob
 from unseen.runs.data import Backbone as ShownBackbone
 from unseen.runs.data import RunData, Step
 from unseen.runs.executors.processes import each
+from unseen.runs.means import Means
 from unseen.runs.notices import told
 from unseen.runs.setup import Extraction, ProtocolUsed
 from unseen.studies.probing import FeaturePair, estimate, pair_from_features, plan
@@ -142,7 +143,7 @@ def estimate_imagenet(form: Form, folder: Path, specs: Sequence[Spec], parts: Se
         sizes = (CLASSES, DRAWINGS["train"], DRAWINGS["train"] * CLASSES, spec.dimension)
         pairs += [FeaturePair(spec.id, domain, "", "", "", "", *sizes) for domain in imagenet_domains()]
     jobs = plan("concepts", pairs, form.protocol, form.shots, form.seeds)
-    return extraction / (1 if on_gpu() else workers) + estimate(jobs, pairs, folder, workers)
+    return extraction / (1 if on_gpu() else workers) + estimate(jobs, pairs, folder, Means(workers))
 
 
 def _seconds_an_image(backbone: Backbone) -> float:

@@ -19,6 +19,7 @@ from unseen.images.drawings import seen_concepts
 from unseen.probes.by_name.logistic import LogisticJob
 from unseen.runs.data import Backbone, RunData
 from unseen.runs.executors.processes import each
+from unseen.runs.means import Means
 from unseen.runs.notices import told
 from unseen.runs.setup import Extraction, ProtocolUsed
 from unseen.studies.probing import FeaturePair, estimate, pair_from_features, plan
@@ -105,7 +106,7 @@ def estimate_demo(form: Form, folder: Path, workers: int) -> float:
     ]
     jobs = plan("concepts", pairs, form.protocol, form.shots, form.seeds)
     # Extraction is timed with all cores at work, so it is not divided among workers as the probes are.
-    return count * each_image + estimate(jobs, pairs, folder, workers)
+    return count * each_image + estimate(jobs, pairs, folder, Means(workers))
 
 
 def demo_run_data(form: Form) -> RunData:

@@ -1,21 +1,49 @@
 """Features from a user's own files."""
 
-import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError
-from unseen.features.features import Features, check_features
+from unseen.features import checked
+from unseen.features.checked import Checked, Tell, checked_once
+from unseen.features.features import Features, check_ids, check_labels, refuse_not_finite
+from unseen.features.go_through import go_through
+from unseen.features.mapped import check_stored, map_safetensors, map_stored, unpack
 from unseen.features.store import read_store
 
-Arrays = Mapping[str, NDArray[Any]]
+SUFFIXES = (".npz", ".safetensors", ".pth", ".pt", ".npy")
+NAMES = ("x", "y", "classes", "ids")
+"""Of the arrays that are read, in letters of any case; others are left alone."""
 
 
-def read_features(path: Path) -> Features:
+@dataclass(frozen=True, eq=False)
+class OwnArrays:
+    """What is in a user's file.
+
+    Attributes:
+        arrays: those that features have, a large X mapped if it can be, and `names` those of all.
+        files: that have their bytes.
+        check: refuses bytes that are not what the file's own checksum says.
+    """
+
+    arrays: Mapping[str, NDArray[Any]]
+    names: tuple[str, ...]
+    files: tuple[Path, ...]
+    check: Callable[[], None] = lambda: None
+
+    def having(self, name: str, array: NDArray[Any]) -> "OwnArrays":
+        return replace(self, arrays={**self.arrays, name: array})
+
+
+def read_features(path: Path, *, again: bool = False, tell: Tell | None = None) -> Features:
     """Features from any of:
 
     - a feature store (a folder),
@@ -24,12 +52,16 @@ def read_features(path: Path) -> Features:
     - `.npy` with X, beside a file with y: `X.npy` and `y.npy`, or `train_X.npy` (or `train.npy`) and `train_y.npy`.
 
     Labels may be any integers or strings: without `classes`, their sorted distinct values are the classes. Pickles
-    inside are refused.
+    inside are refused. A job is named by the hash of its features, so all their bytes are gone through, but only once
+    as long as the files do not change (`unseen.features.checked`).
+
+    Args:
+        again: go through all bytes, whatever was noted of them.
+        tell: told in a sentence of what took time and need not be done again.
     """
     if path.is_dir():
-        # A job is named by the hash of its features: what is on disk must be what the manifest says.
-        return check_features(read_store(path, verify=True), str(path))
-    readers: dict[str, Callable[[Path], Arrays]] = {
+        return check_labels(read_store(path, verify=True, again=again, tell=tell), str(path))
+    readers: dict[str, Callable[[Path, Tell | None], OwnArrays]] = {
         ".npz": _read_npz,
         ".safetensors": _read_safetensors,
         ".pth": _read_pth,
@@ -41,32 +73,44 @@ def read_features(path: Path) -> Features:
     if path.suffix not in readers:
         raise UserError(f"{path}: features are read from a folder, {', '.join(readers)}")
     try:
-        arrays = readers[path.suffix](path)
+        own = readers[path.suffix](path, tell)
     except UserError:
         raise
     except Exception as error:  # every reader fails in its own way on a damaged file
         reason = "it holds pickled objects, or is no such file" if "allow_pickle" in str(error) else str(error)
         reason = next(iter(reason.splitlines()), type(error).__name__)
         raise UserError(f"{path}: cannot be read as {path.suffix} ({reason})") from None
-    return check_features(_features(arrays, path), str(path))
+    features = check_labels(_features(own, path), str(path))
+    found = checked_once(path, own.files, lambda: _check(features, own, path), again=again, tell=tell)
+    provenance = {"source": path.name, "content_hash": found.content_hash}
+    return replace(features, provenance=provenance, zero_rows=found.zero_rows)
 
 
-def _features(arrays: Arrays, path: Path) -> Features:
-    lower = {name.lower(): array for name, array in arrays.items() if isinstance(name, str)}
+def _features(own: OwnArrays, path: Path) -> Features:
+    lower = {name.lower(): array for name, array in own.arrays.items()}
     for name in ("x", "y"):
         if name not in lower:
-            raise UserError(
-                f"{path}: no array '{name.upper() if name == 'x' else name}' among {', '.join(map(str, arrays))}"
-            )
-    X, labels = np.asarray(lower["x"]), np.asarray(lower["y"])
+            raise UserError(f"{path}: no array '{name.upper() if name == 'x' else name}' among {', '.join(own.names)}")
+    X, labels = np.asanyarray(lower["x"]), np.asarray(lower["y"])
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     classes, y = _classes(labels, lower.get("classes"), path)
-    digest = hashlib.sha256(np.ascontiguousarray(X).tobytes())
-    digest.update(np.ascontiguousarray(y).tobytes())
-    digest.update(repr((X.dtype.str, X.shape, classes)).encode())
     ids = tuple(map(str, lower["ids"].tolist())) if "ids" in lower else ()
-    return Features(X, y, classes, {"source": path.name, "content_hash": digest.hexdigest()}, ids)
+    return Features(X, y, classes, ids=ids)
+
+
+def _check(features: Features, own: OwnArrays, path: Path) -> Checked:
+    """Go through all bytes: the hash of X, labels and classes, and rows that are not as others."""
+    with ThreadPoolExecutor(1) as beside:
+        checksum = beside.submit(own.check)
+        passed = go_through(features.X)
+        checksum.result()
+    refuse_not_finite(passed.not_finite, str(path))
+    check_ids(features, str(path))
+    digest, X = passed.digest, features.X
+    digest.update(np.ascontiguousarray(features.y).tobytes())
+    digest.update(repr((X.dtype.str, X.shape, features.classes)).encode())
+    return Checked(digest.hexdigest(), passed.zeros)
 
 
 def _classes(labels: NDArray[Any], names: NDArray[Any] | None, path: Path) -> tuple[tuple[str, ...], NDArray[np.int64]]:
@@ -85,25 +129,47 @@ def _classes(labels: NDArray[Any], names: NDArray[Any] | None, path: Path) -> tu
     return classes, y
 
 
-def _read_npz(path: Path) -> Arrays:
+def _read_npz(path: Path, tell: Tell | None) -> OwnArrays:
     with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
-        return dict(file.items())
+        names = tuple(file.files)
+        own = OwnArrays({name: file[name] for name in _wanted(names) if name.lower() != "x"}, names, (path,))
+        large = next((name for name in names if name.lower() == "x"), None)
+        if large is None:
+            return own
+        info = file.zip.getinfo(f"{large}.npy")
+        if info.file_size < checked.WORTH_KEEPING:
+            return own.having(large, file[large])
+        mapped = map_stored(path, info)
+        if mapped is not None:
+            return replace(own.having(large, mapped), check=partial(check_stored, path, info))
+        place = unpack(path, info, tell)
+        if place is None:
+            return own.having(large, file[large])
+        return replace(own.having(large, np.load(place, "r", allow_pickle=False)), files=(path, place))
 
 
-def _read_safetensors(path: Path) -> Arrays:
+def _read_safetensors(path: Path, _: Tell | None) -> OwnArrays:
+    if path.stat().st_size >= checked.WORTH_KEEPING and (mapped := map_safetensors(path)) is not None:
+        return OwnArrays({name: mapped[name] for name in _wanted(mapped)}, tuple(mapped), (path,))
     import torch
-    from safetensors.torch import load_file
+    from safetensors import safe_open
 
-    return {name: _as_array(tensor, torch) for name, tensor in load_file(path).items()}
+    with safe_open(path, framework="pt") as file:
+        names = tuple(file.keys())
+        return OwnArrays({name: _as_array(file.get_tensor(name), torch) for name in _wanted(names)}, names, (path,))
 
 
-def _read_pth(path: Path) -> Arrays:
+def _read_pth(path: Path, _: Tell | None) -> OwnArrays:
     import torch
 
-    content = torch.load(path, map_location="cpu", weights_only=True)
+    # Files of PyTorch's first format, which are not archives, cannot be mapped.
+    mapped = path.stat().st_size >= checked.WORTH_KEEPING and is_zipfile(path)
+    content = torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
     if not isinstance(content, dict):
         raise UserError(f"{path}: expected a dictionary with the tensors X and Y, found {type(content).__name__}")
-    return {name: _as_array(value, torch) for name, value in content.items() if isinstance(value, torch.Tensor)}
+    tensors = {name: value for name, value in content.items() if isinstance(value, torch.Tensor)}
+    arrays = {name: _as_array(tensors[name], torch) for name in _wanted(tensors)}
+    return OwnArrays(arrays, tuple(map(str, tensors)), (path,))
 
 
 def _as_array(tensor: Any, torch: Any) -> NDArray[Any]:
@@ -111,11 +177,17 @@ def _as_array(tensor: Any, torch: Any) -> NDArray[Any]:
     return array
 
 
-def _read_npy(path: Path) -> Arrays:
+def _read_npy(path: Path, _: Tell | None) -> OwnArrays:
     stem = path.stem
     candidates = [f"{stem[:-1]}y", f"{stem[:-1]}Y"] if stem.endswith("X") else [f"{stem}_y", f"{stem}_labels"]
     beside = [path.with_name(f"{name}.npy") for name in candidates]
     labels = next((file for file in beside if file.is_file()), None)
     if labels is None:
         raise UserError(f"{path}: no labels beside it; expected {beside[0].name} or {beside[1].name}")
-    return {name: np.load(file, allow_pickle=False) for name, file in (("X", path), ("y", labels))}
+    large = path.stat().st_size >= checked.WORTH_KEEPING
+    arrays = {"X": np.load(path, "r" if large else None, allow_pickle=False), "y": np.load(labels, allow_pickle=False)}
+    return OwnArrays(arrays, ("X", "y"), (path, labels))
+
+
+def _wanted(names: Iterable[object]) -> list[str]:
+    return [name for name in names if isinstance(name, str) and name.lower() in NAMES]

@@ -4,6 +4,7 @@
     X-00000.npy …      (rows, d) float16 or float32
     y.npy              (n,) int64 labels
     ids.txt            names of the images, one a line, where they are known
+    checked.json       that the shards' bytes were found to be what the manifest says (`unseen.features.checked`)
 
 Every file is written under another name and renamed when complete, the manifest last: a folder without one is
 unfinished.
@@ -13,6 +14,7 @@ import hashlib
 import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError, row_numbers
-from unseen.features.features import Features, check_features
+from unseen.features.checked import Checked, Tell, checked_once
+from unseen.features.features import Features, check_features, check_ids, flawed_rows, refuse_not_finite
+from unseen.features.go_through import go_through_parts
 from unseen.files import atomic_write
 
 FORMAT = 1
@@ -106,7 +110,7 @@ def write_shard(folder: Path, number: int, X: NDArray[Any], *, dtype: str, where
         rows = np.ascontiguousarray(X, dtype=dtype)
     if dtype == "float16" and np.isfinite(X).all() and not np.isfinite(rows).all():
         raise UserError(f"{folder}: values above 65504 do not fit float16; keep these features as float32")
-    bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    bad, _ = flawed_rows(rows)
     if len(bad):
         raise UserError(f"{where}: values that are not finite in {row_numbers(bad.tolist())}; extract them again")
     name = f"X-{number:05d}.npy"
@@ -115,7 +119,7 @@ def write_shard(folder: Path, number: int, X: NDArray[Any], *, dtype: str, where
         "file": name,
         "rows": len(rows),
         "dimension": int(rows.shape[1]),
-        "sha256": hashlib.sha256(rows.tobytes()).hexdigest(),
+        "sha256": hashlib.sha256(rows.data).hexdigest(),
     }
 
 
@@ -191,10 +195,16 @@ def _content_hash(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def read_store(folder: Path, *, verify: bool = False) -> Features:
+def read_store(folder: Path, *, verify: bool = False, again: bool = False, tell: Tell | None = None) -> Features:
     """Open a store; its rows stay on disk until they are used.
 
-    Sizes and the manifest's own hash are always checked; with `verify`, the bytes of every shard too.
+    Sizes, labels and the manifest's own hash are always checked.
+
+    Args:
+        verify: go through the bytes of every shard too, if that was not done since they last changed, and count the
+            rows of zeros.
+        again: do so whatever was noted.
+        tell: told in a sentence if that took time.
     """
     path = folder / MANIFEST
     if not path.is_file():
@@ -203,7 +213,8 @@ def read_store(folder: Path, *, verify: bool = False) -> Features:
         manifest = json.loads(path.read_text())
         if manifest["format"] != FORMAT:
             raise UserError(f"{path}: format {manifest['format']}, this version reads {FORMAT}")
-        parts = [np.load(folder / shard["file"], mmap_mode="r", allow_pickle=False) for shard in manifest["shards"]]
+        files = [folder / shard["file"] for shard in manifest["shards"]]
+        parts = [np.load(file, mmap_mode="r", allow_pickle=False) for file in files]
         y = np.load(folder / "y.npy", allow_pickle=False)
         ids = (folder / "ids.txt").read_text().split("\n") if manifest["has_ids"] else ()
         expected = [(shard["rows"], manifest["dimension"]) for shard in manifest["shards"]]
@@ -215,8 +226,32 @@ def read_store(folder: Path, *, verify: bool = False) -> Features:
         raise UserError(f"{folder}: its files do not match its manifest; extract these features again")
     if hashlib.sha256(y.tobytes()).hexdigest() != manifest["labels_sha256"]:
         raise UserError(f"{folder / 'y.npy'}: does not match the manifest; extract these features again")
-    for shard, part, digest in zip(manifest["shards"], parts, hashes, strict=True) if verify else ():
-        if hashlib.sha256(np.ascontiguousarray(part).tobytes()).hexdigest() != digest:
-            raise UserError(f"{folder / shard['file']}: does not match the manifest; extract these features again")
     provenance = manifest["provenance"] | {"content_hash": recorded}
-    return Features(Shards(parts), y, tuple(manifest["classes"]), provenance, ids)
+    features = Features(Shards(parts), y, tuple(manifest["classes"]), provenance, ids)
+    if not verify:
+        return features
+
+    def check() -> Checked:
+        zeros = _go_through(parts, dict(zip(files, hashes, strict=True)), folder)
+        check_ids(features, str(folder))
+        return Checked(recorded, zeros)
+
+    checked = checked_once(folder, files, check, again=again, tell=tell)
+    # A note that came here with the shards of another store says nothing of this one.
+    zeros = checked.zero_rows if checked.content_hash == recorded else check().zero_rows
+    return replace(features, zero_rows=zeros)
+
+
+def _go_through(parts: Sequence[NDArray[Any]], hashes: Mapping[Path, str], folder: Path) -> tuple[int, ...]:
+    """The rows of zeros; shards that do not have their hash are refused, and rows that are not finite."""
+    passes = go_through_parts(parts)
+    for (file, digest), passed in zip(hashes.items(), passes, strict=True):
+        if passed.digest.hexdigest() != digest:
+            raise UserError(f"{file}: does not match the manifest; extract these features again")
+    starts = list(accumulate((len(part) for part in parts), initial=0))
+    bad, zeros = (
+        tuple(start + row for start, rows in zip(starts, of, strict=False) for row in rows)
+        for of in zip(*((passed.not_finite, passed.zeros) for passed in passes), strict=True)
+    )
+    refuse_not_finite(bad, str(folder))
+    return zeros

@@ -1,16 +1,18 @@
 """Hugging Face data sets on disk (`save_to_disk`): Arrow files, mapped into memory, and JSON that describes them."""
 
-import json
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from unseen.errors import UserError, did_you_mean
-from unseen.files import read_text
 from unseen.images.entries import EntryTable
 from unseen.images.releases import provenance
+from unseen.reading.arrow_tables import read_arrow
+from unseen.reading.json_records import read_json, typed
 
 INFO, STATE, SPLITS = "dataset_info.json", "state.json", "dataset_dict.json"
 
@@ -25,7 +27,11 @@ class ArrowImages:
     about: dict[str, str]
 
     def read(self, number: int) -> bytes:
-        value = _open_files(self.files)[self.column][number].as_py()
+        rows = _open_files(self.files)
+        part = bisect_right(rows.ends, number)
+        if self.files[part].stat().st_size != rows.sizes[part]:  # to read behind a file's end would end the process
+            raise UserError(f"{self.files[part]}: changed since it was opened; run the command again")
+        value = rows.table[self.column][number].as_py()
         data = value.get("bytes") if isinstance(value, dict) else value
         if not isinstance(data, bytes):
             raise UserError(
@@ -46,25 +52,25 @@ def arrow_images(
             set has them.
     """
     folder = _split_folder(folder, split)
-    features = _json(folder / INFO).get("features") or {}
+    features = typed(read_json(folder / INFO).get("features") or {}, dict[str, Any], f"{folder / INFO}, features")
     image = image or _column(folder, features, "Image", "image")
     label = label or _column(folder, features, "ClassLabel", "label")
-    state = _json(folder / STATE)
+    state = read_json(folder / STATE)
     if state.get("_indices_files") or state.get("_indices_data_files"):
         raise UserError(f"{folder}: its rows are chosen by an index; save it with flatten_indices()")
-    try:
-        files = tuple(folder / Path(file["filename"]).name for file in state["_data_files"])
-    except (KeyError, TypeError):
-        raise UserError(f"{folder / STATE}: does not name the data files") from None
-    if not files:
-        raise UserError(f"{folder}: has no data files")
+    named = typed(state.get("_data_files"), list[dict[str, str]], f"{folder / STATE}, _data_files")
+    files = tuple(folder / Path(file.get("filename", "")).name for file in named)
+    if not files or folder in files:
+        raise UserError(f"{folder / STATE}: does not name the data files")
     _open_files.cache_clear()  # the files may have been written anew
-    table = _open_files(files)
+    table = _open_files(files).table
     for name in (image, label):
         if name not in table.column_names:
             hint = did_you_mean(name, table.column_names) or f"; there are {', '.join(table.column_names)}"
             raise UserError(f"{folder}: no column '{name}'{hint}")
-    labels = _labels(folder, label, table[label].to_pylist(), features.get(label))
+    if not _holds_images(table[image].type):
+        raise UserError(f"{folder}: the column '{image}' has values of the type {table[image].type}, not images")
+    labels = _labels(folder, label, _plain_values(table[label], f"{folder}: the column '{label}'"), features.get(label))
     entries = EntryTable.of(((f"{row:08d}", name) for row, name in enumerate(labels)), str(folder))
     about = provenance("Hugging Face data set", entries.classes, len(entries), **({"split": split} if split else {}))
     return ArrowImages(files, image, entries, about)
@@ -73,22 +79,12 @@ def arrow_images(
 def _split_folder(folder: Path, split: str | None) -> Path:
     if not (folder / SPLITS).is_file():
         return folder
-    splits = [str(name) for name in _json(folder / SPLITS).get("splits", [])]
+    splits = typed(read_json(folder / SPLITS).get("splits"), list[str], f"{folder / SPLITS}, splits")
     if split is None:
         raise UserError(f"{folder}: has the splits {', '.join(splits)}; say which with --split")
     if split not in splits:
         raise UserError(f"{folder}: no split '{split}'{did_you_mean(split, splits)}; there are {', '.join(splits)}")
     return folder / Path(split).name
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(read_text(path))
-    except ValueError:
-        raise UserError(f"{path}: not JSON") from None
-    if not isinstance(content, dict):
-        raise UserError(f"{path}: not a JSON object")
-    return content
 
 
 def _column(folder: Path, features: Mapping[str, Any], kind: str, option: str) -> str:
@@ -102,8 +98,33 @@ def _column(folder: Path, features: Mapping[str, Any], kind: str, option: str) -
     return found[0]
 
 
+def _holds_images(kind: Any) -> bool:
+    """Whether a column is of bytes, or of bytes and the path they came from."""
+    import pyarrow as pa
+
+    if pa.types.is_struct(kind):
+        return all(_holds_images(field.type) or pa.types.is_string(field.type) for field in kind)
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
+def _plain_values(column: Any, where: str) -> list[Any]:
+    """The numbers or texts of a column; of other types, a few bytes could stand for any amount of them."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        parts = [(chunk.dictionary.to_pylist(), chunk.indices.to_pylist()) for chunk in column.chunks]
+        return [None if index is None else names[index] for names, indices in parts for index in indices]
+    if not (
+        pa.types.is_integer(column.type) or pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    ):
+        raise UserError(f"{where} has values of the type {column.type}, not numbers or names of classes")
+    values: list[Any] = column.to_pylist()
+    return values
+
+
 def _labels(folder: Path, column: str, values: list[Any], feature: Any) -> list[str]:
     names = feature.get("names") if isinstance(feature, dict) else None
+    names = typed(names, list[str] | None, f"{folder / INFO}, features, {column}, names")
     labels: list[str] = []
     for row, value in enumerate(values):
         known = isinstance(value, int) and (names is None or 0 <= value < len(names))
@@ -113,25 +134,26 @@ def _labels(folder: Path, column: str, values: list[Any], feature: Any) -> list[
     return labels
 
 
+class _Rows(NamedTuple):
+    """The rows of Arrow files one after another.
+
+    Attributes:
+        ends: how many rows there are up to the end of each file.
+        sizes: of the files, in bytes.
+    """
+
+    table: Any
+    ends: list[int]
+    sizes: list[int]
+
+
 @lru_cache(maxsize=8)
-def _open_files(files: tuple[Path, ...]) -> Any:
-    """The rows of Arrow files one after another, in the stream format or the file format."""
+def _open_files(files: tuple[Path, ...]) -> _Rows:
     import pyarrow as pa
 
-    tables = []
-    for file in files:
-        try:
-            mapped = pa.memory_map(str(file))
-            try:
-                tables.append(pa.ipc.open_stream(mapped).read_all())
-            except pa.ArrowInvalid:
-                mapped.seek(0)
-                tables.append(pa.ipc.open_file(mapped).read_all())
-        except FileNotFoundError:
-            raise UserError(f"{file}: no such file") from None
-        except (OSError, pa.ArrowException) as error:
-            raise UserError(f"{file}: not a readable Arrow file ({str(error).splitlines()[0]})") from None
+    tables = [read_arrow(file) for file in files]
     try:
-        return pa.concat_tables(tables)
+        table = pa.concat_tables(tables)
     except pa.ArrowException:
         raise UserError(f"{files[0].parent}: its data files have different columns") from None
+    return _Rows(table, [*accumulate(len(part) for part in tables)], [file.stat().st_size for file in files])

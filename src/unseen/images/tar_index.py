@@ -20,6 +20,9 @@ from unseen.files import atomic_write
 from unseen.images.entries import EntryTable
 from unseen.images.open_files import FileState, open_file
 from unseen.images.source import Entry
+from unseen.reading.arrow_tables import read_arrow
+from unseen.reading.guard import reading
+from unseen.reading.json_records import typed
 
 FORMAT = 1
 SUFFIX = ".unseen-index"
@@ -91,24 +94,49 @@ def index_tars(
 @lru_cache(maxsize=8)
 def open_index(file: Path, key: str) -> Index:
     """Map an index into memory; one of other tar files, or of their earlier state, is an error."""
+    with reading(file, "a readable index", "delete it, and it will be built again"):
+        table = read_arrow(file)
+        about = typed(json.loads(table.schema.metadata[b"unseen"]), _About, str(file))
+        if dict(zip(table.schema.names, table.schema.types, strict=True)) != _types():
+            raise ValueError("other columns")
+        if any(column.null_count for column in table.columns):
+            raise ValueError("images without a place")
+        _check_numbers(table, "class", len(about.classes))
+        _check_numbers(table, "tar", len(about.tars))
+        entries = EntryTable(table["id"], table["class"], about.classes)
+    if about.key != key:
+        raise UserError(f"{file}: the index was built again since these images were opened; open them again")
+    return Index(tuple(FileState(*tar) for tar in about.tars), entries, table)
+
+
+@dataclass(frozen=True)
+class _About:
+    """What an index says in its metadata; of each tar file its name, size and time of change."""
+
+    key: str
+    tars: tuple[tuple[str, int, int], ...]
+    classes: tuple[str, ...]
+
+
+def _types() -> dict[str, Any]:
     import pyarrow as pa
 
-    try:
-        table = pa.ipc.open_file(pa.memory_map(str(file))).read_all()
-        about = json.loads(table.schema.metadata[b"unseen"])
-        tars = tuple(FileState(*row) for row in about["tars"])
-        entries = EntryTable(table["id"], table["class"], about["classes"])
-    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
-        raise UserError(f"{file}: not a readable index; delete it, and it will be built again") from None
-    if about["key"] != key:
-        raise UserError(f"{file}: the index was built again since these images were opened; open them again")
-    return Index(tars, entries, table)
+    return {"id": pa.string(), "class": pa.int32(), "tar": pa.int32(), "offset": pa.int64(), "size": pa.int64()}
+
+
+def _check_numbers(table: Any, column: str, count: int) -> None:
+    """Every value of a column must be below a count."""
+    import pyarrow.compute as pc
+
+    bounds = pc.min_max(table[column]).as_py()
+    if table.num_rows and not 0 <= bounds["min"] <= bounds["max"] < count:
+        raise ValueError(f"the column {column} has numbers that there are not")
 
 
 def _write_index(file: Path, key: str, tars: Sequence[FileState], groups: Iterable[Group], place: Path) -> None:
     import pyarrow as pa
 
-    types = {"id": pa.string(), "class": pa.int32(), "tar": pa.int32(), "offset": pa.int64(), "size": pa.int64()}
+    types = _types()
     code: dict[str, int] = {}
     batches: list[tuple[str, Any]] = []
     for group in groups:
@@ -166,18 +194,17 @@ def _is_sound(file: Path, key: str, tars: Sequence[Path]) -> bool:
         return False
     try:
         index = open_index(file, key)
-        index.table.validate(full=True)
-    except (UserError, ValueError):  # Arrow's errors are such
+        rows = len(index.entries)
+        return rows > 0 and all(
+            _is_there(index, number, tars[0].parent)
+            for number in {i * (rows - 1) // (SPOT_CHECKS - 1) for i in range(SPOT_CHECKS)}
+        )
+    except (UserError, tarfile.TarError):
         return False
-    folder = tars[0].parent
-    rows = len(index.entries)
-    for number in {i * (rows - 1) // (SPOT_CHECKS - 1) for i in range(SPOT_CHECKS)}:
-        tar, offset, size = index.place(number)
-        # In a tar file, what describes a member comes right before its bytes.
-        header = open_file(folder / tar.name, tar).read(offset - tarfile.BLOCKSIZE, tarfile.BLOCKSIZE)
-        try:
-            if tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape").size != size:
-                return False
-        except tarfile.TarError:
-            return False
-    return True
+
+
+def _is_there(index: Index, number: int, folder: Path) -> bool:
+    """Whether an image is where an index says: in a tar file, what describes a member comes right before its bytes."""
+    tar, offset, size = index.place(number)
+    header = open_file(folder / tar.name, tar).read(offset - tarfile.BLOCKSIZE, tarfile.BLOCKSIZE)
+    return tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape").size == size

@@ -64,6 +64,15 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             Metric("within-30", higher_is_better=True, lower=0, upper=1, unit="share"),
             Metric("depth-rmse", higher_is_better=False, lower=0, upper=inf, unit="metres"),
             Metric("delta1", higher_is_better=True, lower=0, upper=1, unit="share"),
+            # Pixels above the mean of an attention map: more is wider, not better (Ericsson et al. 2021, Table 9).
+            Metric("diffusion", higher_is_better=True, lower=0, upper=1, unit="share"),
+            # Reconstructions beside originals: perceptual distances by network, squared errors of channels in 0 … 255.
+            Metric("lpips-alexnet", higher_is_better=False, lower=0, upper=inf, unit="score"),
+            Metric("lpips-vgg", higher_is_better=False, lower=0, upper=inf, unit="score"),
+            Metric("lpips-squeezenet", higher_is_better=False, lower=0, upper=inf, unit="score"),
+            Metric("colour-red", higher_is_better=False, lower=0, upper=inf, unit="score"),
+            Metric("colour-green", higher_is_better=False, lower=0, upper=inf, unit="score"),
+            Metric("colour-blue", higher_is_better=False, lower=0, upper=inf, unit="score"),
             # After temperature scaling.
             Metric("scaled-ece", higher_is_better=False, lower=0, upper=1, unit="share"),
             # A difference of accuracies, which has no place on a logit scale.

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from unseen.metrics.catalogue import METRICS
+from unseen.papers.image_settings import IMAGE_SETTINGS
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,10 @@ PROBE_TITLES = {
     "detector-finetuned": "Detection, fine-tuned",
     "psp": "Surface normals",
     "upernet": "Segmentation",
+    "detector-frozen-extended": "Detection, frozen, beyond the paper",
+    "detector-finetuned-extended": "Detection, fine-tuned, beyond the paper",
+    "psp-extended": "Surface normals, beyond the paper",
+    "upernet-extended": "Segmentation, beyond the paper",
     "patch-linear": "Linear on patches",
     "patch-context": "In-context on patches",
 }
@@ -91,7 +96,12 @@ def dense_title(setting: str) -> str:
 
 
 def is_headline(setting: str) -> bool:
-    """Whether a setting is correlated and drawn: of the dense ones those of the metrics that count most."""
+    """Whether a setting is correlated with all others and drawn.
+
+    Of the dense ones those of the metrics that count most are; analyses of images are set beside ImageNet alone.
+    """
+    if setting in IMAGE_SETTINGS:
+        return False
     return setting not in DENSE_SETTINGS or DENSE_SETTINGS[setting][1] in HEADLINES
 
 

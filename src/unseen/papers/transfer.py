@@ -1,12 +1,14 @@
 """What Ericsson et al. 2021 printed of their models, as scores, and the settings that scores of the task study are in.
 
 Linear probes, fine-tuning and accuracies on ImageNet are from the paper's Table 1, few-shot accuracies from Tables 2, 3
-and 6 to 8, detection, surface normals and segmentation from Tables 4 and 5, calibration errors from Table 9.
+and 6 to 8, detection, surface normals and segmentation from Tables 4 and 5, calibration errors, reconstruction and
+attention from Table 9.
 """
 
 from unseen.images.datasets.registry import DATASETS
 from unseen.papers import published
 from unseen.papers.dense_settings import DENSE_SETTINGS, PRINTED_METRICS, TRAINED
+from unseen.papers.image_settings import IMAGE_SETTINGS, PRINTED
 from unseen.runs.score import MEASURED, Score
 
 SOURCE = "ericsson-2021"
@@ -33,15 +35,15 @@ def task_setting(score: Score) -> str:
     """What the task study compares a score with: others of its setting, which its probe, shots and metric tell.
 
     `linear`, `finetuned`, `5-shot`, `20-shot` …, `ece`, `scaled-ece`, `finetuned-ece`, `finetuned-scaled-ece`, and
-    `imagenet` for accuracy on ImageNet; for dense tasks probe and metric, as `upernet-miou`; the name of the probe for
-    any other.
+    `imagenet` for accuracy on ImageNet; for dense tasks and analyses of images probe and metric, as `upernet-miou` and
+    `saliency-diffusion`; the name of the probe for any other.
     """
     if score.domain == IMAGENET:
         return IMAGENET
     if score.shots is not None:
         return f"{score.shots}-shot"
-    if (dense := f"{score.probe}-{score.metric}") in DENSE_SETTINGS:
-        return dense
+    if (named := f"{score.probe}-{score.metric}") in DENSE_SETTINGS or named in IMAGE_SETTINGS:
+        return named
     base = FINETUNED if score.probe == _FINE_TUNED else score.probe
     if score.metric in {ECE, SCALED_ECE}:
         return score.metric if base == LINEAR else f"{base}-{score.metric}"
@@ -87,7 +89,15 @@ def published_task_scores() -> list[Score]:
         for row in table[table["metric"] == "ece"].itertuples()
         for probe, metric in (_CALIBRATION[row.setting],)
     ]
-    return [*many, *scores, *dense, *errors]
+    images = [
+        Score(
+            "tasks", SOURCE, row.model, "", probe, None, 0, metric,
+            row.value / 100 if metric == "diffusion" else row.value, source=SOURCE,
+        )
+        for printed, (probe, metric) in PRINTED.items()
+        for row in table[table["setting"] == printed].itertuples()
+    ]  # fmt: skip
+    return [*many, *scores, *dense, *errors, *images]
 
 
 def imagenet_top1() -> list[Score]:

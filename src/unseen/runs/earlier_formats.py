@@ -15,9 +15,9 @@ from typing import Any
 from unseen.errors import UserError
 from unseen.features.about import BackboneAbout
 from unseen.images.releases import RELEASES
+from unseen.reading.json_records import typed
 from unseen.runs.cautions import caution
 from unseen.runs.notices import SENTENCES, Argument, Notice, notice, told
-from unseen.runs.parsing import typed
 from unseen.runs.results import RESULTS, read_result
 from unseen.runs.setup import Extraction, FeatureKey, ImagesUsed, LevelsUsed, ProtocolUsed, SplitsUsed
 

@@ -1,4 +1,4 @@
-"""Running jobs: only those whose result is missing, here, in processes, on a GPU, or wherever an executor runs them.
+"""Running jobs: only those whose result is missing, here, in processes, on GPUs or on Ray, as an executor does it.
 
 A study says how the values of jobs are computed and which jobs are best computed together; `compute` turns that into
 result files, and an executor (`unseen.runs.executors`) decides where and when it is called.
@@ -7,7 +7,6 @@ result files, and an executor (`unseen.runs.executors`) decides where and when i
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -17,34 +16,31 @@ J = TypeVar("J")
 Values = dict[str, Any]
 Work = Callable[[Sequence[J]], Iterator[tuple[J, Values]]]
 """The values of some jobs, each passed on as it is done. At module level, or a partial, so that it can be sent."""
-Compute = Callable[[Sequence[J]], Iterator[J]]
-"""Computes some jobs, writes their results, and passes on each job as it is done; it can be sent like `Work`."""
+
+
+class Compute(Protocol[J]):
+    """Computes some jobs, writes what they give below `folder`, and passes on each as it is done; it can be sent."""
+
+    @property
+    def folder(self) -> Path: ...
+    def __call__(self, jobs: Sequence[J], /) -> Iterator[J]: ...
+
+
+def even(_: object) -> float:
+    """The cost of jobs of which nothing is known."""
+    return 1.0
 
 
 class Executor(Protocol):
     """Where jobs run."""
 
-    def __call__(self, groups: Sequence[Sequence[J]], compute: Callable[[Sequence[J]], Iterator[J]]) -> Iterator[J]:
+    def __call__(self, groups: Sequence[Sequence[J]], compute: Compute[J], cost: Callable[[J], float]) -> Iterator[J]:
         """Call `compute` until it was given every job once, and pass on each job as it is done.
 
         Args:
             groups: jobs that cost least when they are computed by one call, where that suits the executor.
+            cost: of a job, to spread jobs evenly.
         """
-
-
-@dataclass(frozen=True)
-class Means:
-    """What there is to run jobs with.
-
-    Attributes:
-        workers: processes.
-        threads: of a job that runs in this process. With more than one, sums are taken in an order that depends on it.
-        gpu: whether jobs run on a GPU, which one process drives, with groups of jobs computed together.
-    """
-
-    workers: int = 1
-    threads: int = 1
-    gpu: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,25 +66,35 @@ def execute(
     executor: Executor,
     *,
     grouped: Callable[[Sequence[J]], Sequence[Sequence[J]]] = alone,
+    cost: Callable[[J], float] = even,
 ) -> Iterator[J]:
     """Run the jobs that have no result in `folder` and pass on each as it is done.
 
     Args:
         grouped: puts jobs together that `work` had better be given at once.
+        cost: of a job, compared with the others.
     """
-    yield from executor(grouped(missing(jobs, folder)), partial(compute, work, folder))
+    groups = grouped(missing(jobs, folder))
+    if groups:
+        yield from executor(groups, Computing(work, folder), cost)
 
 
-def compute(work: Work[J], folder: Path, jobs: Sequence[J]) -> Iterator[J]:
-    """Compute jobs by one call, write each result as it comes, and pass on its job.
+@dataclass(frozen=True)
+class Computing(Generic[J]):
+    """Computes jobs by one call, writes each result as it comes, and passes on its job.
 
     Jobs that have a result by now, from another process that shares the folder, are passed over. A job's time is that
     since the one before it, so the times of jobs that were computed together add up to the right sum.
     """
-    left = missing(jobs, folder)
-    start = time.perf_counter()
-    for job, values in work(left) if left else ():
-        now = time.perf_counter()
-        write_result(folder, job, values, now - start)
-        start = now
-        yield job
+
+    work: Work[J]
+    folder: Path
+
+    def __call__(self, jobs: Sequence[J], /) -> Iterator[J]:
+        left = missing(jobs, self.folder)
+        start = time.perf_counter()
+        for job, values in self.work(left) if left else ():
+            now = time.perf_counter()
+            write_result(self.folder, job, values, now - start)
+            start = now
+            yield job

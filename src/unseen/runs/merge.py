@@ -10,7 +10,7 @@ from unseen.papers.comparability import ScoredData
 from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits, Domain, Origin, RunData
 from unseen.runs.flaws import Flaw
 from unseen.runs.notices import joint
-from unseen.runs.record import in_order, sorted_scores, with_known
+from unseen.runs.record import in_order, joined_features, sorted_scores, with_known
 from unseen.runs.score import Score
 from unseen.runs.setup import FeatureKey, backbone_differences, extraction_differences
 
@@ -91,7 +91,7 @@ class _Merged:
         differ = extraction_differences(own.features, others.features)
         differ += backbone_differences(own.finetuning, others.finetuning)
         shared = self.features.keys() & other.features.keys()
-        alike = all(self.features[domain].keys == other.features[domain].keys for domain in shared)
+        alike = all(_agree(self.features[domain].keys, other.features[domain].keys) for domain in shared)
         if known and alike and not differ:
             return True
         both = self.scores.keys() & other.scores.keys()
@@ -109,7 +109,7 @@ class _Merged:
             scores={**own.scores, **self.scores},
             concepts={**own.concepts, **self.concepts},
             hits={**own.hits, **self.hits},
-            features={**own.features, **self.features},
+            features={key.domain: key for key in joined_features(own.features.values(), self.features.values())},
             scored={**own.scored, **self.scored},
             flaws=[*self.flaws, *own.flaws],
         )
@@ -125,6 +125,11 @@ class _Merged:
             scored={domain: replace(each, backbone=name) for domain, each in self.scored.items()},
             flaws=[replace(flaw, backbone=name) for flaw in self.flaws],
         )
+
+
+def _agree(first: Mapping[str, str], second: Mapping[str, str]) -> bool:
+    """Whether the features of all splits that both have are the same."""
+    return all(second.get(split, key) == key for split, key in first.items())
 
 
 def _part(data: RunData, backbone: Backbone, renamed: Mapping[str, str]) -> _Merged:

@@ -21,6 +21,25 @@ SENTENCES = {
         "evenly."
     ),
     "short-training": "A short form of the protocol ({protocol}): {steps} steps of training.",
+    "simple-pyramid": (
+        "Beyond the paper, which has ResNets only: {backbone} has maps of one resolution, of which a simple feature "
+        "pyramid (Li et al. 2022) makes four. It sees images of at most {size} pixels."
+    ),
+    "plain-map": (
+        "Beyond the paper, which has ResNets only: {backbone} cannot be dilated, and its last map is read at stride 8. "
+        "It sees images of at most {size} pixels."
+    ),
+    "other-last-stage": (
+        "Beyond the paper, which has ResNets only: the last stage of {backbone}, which trains in its frozen detector, "
+        "is all that its map of stride 32 depends on and that of stride 16 does not."
+    ),
+    "other-dilation": (
+        "Beyond the paper, which has ResNets only: {backbone} is dilated to stride 8 as the paper's ResNets are."
+    ),
+    "coarse-grid": (
+        "A coarser grid of masks than the paper's ({mask}/{stride} pixels instead of 10/1): its diffusion is near, but "
+        "not that of the whole protocol."
+    ),
     "few-samples": "A class has {samples} training samples: with {shots} shots it takes part with as many as it can.",
     "blurred-faces": (
         "ImageNet-1K is the release with blurred faces: its scores are not those of the release that published models "

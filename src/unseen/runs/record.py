@@ -44,24 +44,25 @@ from unseen.device import device_name
 from unseen.errors import UserError
 from unseen.files import atomic_write
 from unseen.ontology.levels import Levels
+from unseen.reading.json_records import json_bytes, plain, read_json, typed, typed_fields
 from unseen.runs.cautions import PHRASES
 from unseen.runs.concept_accuracy import concept_accuracy, concept_hits
 from unseen.runs.data import Backbone, Domain, RunData, Written
 from unseen.runs.earlier_formats import upgraded
 from unseen.runs.lock import folder_lock
 from unseen.runs.notices import SENTENCES, extended, unfinished
-from unseen.runs.parsing import json_bytes, plain, read_json, typed, typed_fields
 from unseen.runs.random_draws import pooled_draws
 from unseen.runs.result_flaws import images_left_out, zero_rows
 from unseen.runs.results import RESULTS, Result, read_all, versions
 from unseen.runs.score import Score
 from unseen.runs.scores import result_scores
-from unseen.runs.setup import ProtocolUsed, Setup, differences
+from unseen.runs.setup import FeatureKey, ProtocolUsed, Setup, differences
 
 FORMAT = 3
 """Of `run.json`; runs of formats 1 and 2 are read too (`unseen.runs.earlier_formats`)."""
 RUN = "run.json"
 LEVELS = "levels.csv"
+ADVICE = "restore it from a copy, or make the run again"
 MEASURED = ("scores", "concept_accuracy", "concept_hits", "parts")
 """Fields of `RunData` that are not in the file."""
 
@@ -70,7 +71,7 @@ def write_run(folder: Path, data: RunData, keys: Sequence[str]) -> None:
     """Write what a run is, without its scores; a record that says the same already stays as it is."""
     path = folder / RUN
     with folder_lock(folder):
-        before = read_json(path) if path.is_file() else {}
+        before = read_json(path, ADVICE) if path.is_file() else {}
         record = {"format": FORMAT, "keys": list(keys)} | plain(data, MEASURED)
         unchanged = record.keys() == before.keys() and all(
             record[name] == before[name] for name in record if name != "written"
@@ -127,7 +128,7 @@ def _together(old: RunData, new: RunData) -> RunData:
         written=old.written,
         published=new.published if new.published == old.published else "",
         scored=list({(each.backbone, each.domain): each for each in (*old.scored, *new.scored)}.values()),
-        features=list({(each.backbone, each.domain): each for each in (*old.features, *new.features)}.values()),
+        features=joined_features(old.features, new.features),
         flaws=[*dict.fromkeys([*old.flaws, *new.flaws])],
     )
 
@@ -137,12 +138,25 @@ def with_protocols(old: Sequence[ProtocolUsed], new: Sequence[ProtocolUsed]) -> 
     return list({protocol.probe: protocol for protocol in (*old, *new)}.values())
 
 
+def joined_features(old: Iterable[FeatureKey], new: Iterable[FeatureKey]) -> list[FeatureKey]:
+    """The features of both, of each split the newer ones."""
+    found: dict[tuple[str, str], FeatureKey] = {}
+    for each in (*old, *new):
+        before = found.get((each.backbone, each.domain), each)
+        keys, files = {**before.keys, **each.keys}, {**before.files, **each.files}
+        found[each.backbone, each.domain] = replace(each, keys=keys, files=files)
+    return list(found.values())
+
+
 def with_known(backbone: Backbone, other: Backbone | None) -> Backbone:
     """A backbone with what the other says of it, where it says nothing itself."""
     if other is None:
         return backbone
     unknown = ("imagenet_top1", "training_data", "features", "finetuning", "classifier")
-    return replace(backbone, **{name: getattr(other, name) for name in unknown if getattr(backbone, name) is None})
+    less = [name for name in unknown if getattr(backbone, name) is None]
+    if other.features and backbone.features and backbone.features.backbone.transform is None:
+        less.append("features")  # a part that looks at single images knows the weights alone
+    return replace(backbone, **{name: getattr(other, name) for name in less})
 
 
 def refuse_other_run(folder: Path, planned: Setup) -> None:
@@ -184,7 +198,7 @@ def read_record(folder: Path) -> tuple[RunData, list[str]]:
     path = folder / RUN
     if not path.is_file():
         raise UserError(f"{folder}: no {RUN} in it, so it is not the folder of a run")
-    record = read_json(path)
+    record = read_json(path, ADVICE)
     found = record.pop("format", None)
     if found not in range(1, FORMAT + 1) or isinstance(found, bool):
         raise UserError(f"{path}: of format {found}, which this version of unseen does not know; update unseen")

@@ -24,8 +24,9 @@ from typing import Any, TypeVar
 
 from unseen.errors import UserError
 from unseen.files import atomic_write
+from unseen.reading.guard import reading
+from unseen.reading.json_records import read_json, typed
 from unseen.runs.job import describe, description_key, job_key
-from unseen.runs.parsing import read_json, typed
 from unseen.version import __version__
 
 J = TypeVar("J")
@@ -57,10 +58,11 @@ def read_result(folder: Path, key: str) -> Result | None:
     """The result of a job, or None where there is none. A file that is damaged or is another job's counts as none."""
     path = result_path(folder, key)
     try:
-        result: Result = typed(read_json(path), Result, str(path))
+        with reading(path, "a result"):
+            result: Result = typed(read_json(path), Result, str(path))
+            return result if result.key == key == description_key(result.job) else None
     except UserError:
         return None
-    return result if result.key == key == description_key(result.job) else None
 
 
 def read_all(folder: Path, keys: Sequence[str]) -> list[Result]:

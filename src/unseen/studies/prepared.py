@@ -6,7 +6,8 @@ from typing import TypeVar
 
 from unseen.probes.probe import FeatureJob
 from unseen.runs.data import RunData
-from unseen.studies.probing import FeaturePair, estimate, run
+from unseen.runs.means import Means
+from unseen.studies.probing import FeaturePair, estimate, job_cost, run
 from unseen.studies.study import Prepared
 
 J = TypeVar("J", bound=FeatureJob)
@@ -28,10 +29,10 @@ def prepared_probes(
         write_beside, replaces: as of `Prepared`.
     """
 
-    def work(jobs: Sequence[J], results: Path, workers: int) -> Iterator[J]:
-        return run(jobs, pairs, results, workers=workers)
+    def work(jobs: Sequence[J], results: Path, means: Means) -> Iterator[J]:
+        return run(jobs, pairs, results, means)
 
-    def seconds(jobs: Sequence[J], results: Path, workers: int) -> float:
-        return estimate(jobs, pairs, results, workers)
+    def seconds(jobs: Sequence[J], results: Path, means: Means) -> float:
+        return estimate(jobs, pairs, results, means)
 
-    return Prepared(data, jobs, work, seconds, write_beside, replaces=replaces)
+    return Prepared(data, jobs, work, seconds, write_beside, replaces=replaces, cost=job_cost(pairs))

@@ -1,7 +1,7 @@
 """Probing features: planning the jobs, running them, estimating their time."""
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,10 +16,11 @@ from unseen.probes.by_name.logistic import Logistic, LogisticJob, usual_products
 from unseen.probes.probe import FeatureJob, Size, StudyPart
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.probes.sgd.trainer import Trainer
-from unseen.runs.execute import Means, execute
+from unseen.runs.execute import execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.kept_labels import keep_labels
+from unseen.runs.means import Means
 from unseen.runs.results import missing
 from unseen.runs.work import alike, run_alike
 
@@ -93,7 +94,7 @@ def possible_shots(shots: Sequence[int | None], samples: int, validation: float)
     return tuple(number for number in shots if number is None or number <= left)
 
 
-def run(jobs: Sequence[J], pairs: Sequence[FeaturePair], folder: Path, *, workers: int) -> Iterator[J]:
+def run(jobs: Sequence[J], pairs: Sequence[FeaturePair], folder: Path, means: Means) -> Iterator[J]:
     """Run the jobs that have no result in `folder` yet and pass on each as it is done.
 
     The labels of their test sets are kept beside the folder (`unseen.runs.kept_labels`).
@@ -102,10 +103,18 @@ def run(jobs: Sequence[J], pairs: Sequence[FeaturePair], folder: Path, *, worker
     places = {pair.train: pair.train_place for pair in pairs} | tests
     keep_labels(folder, {job.test: tests[job.test] for job in jobs}, read_features)
     work = partial(run_alike, places=places, load=read_features)
-    yield from execute(jobs, folder, work, choose_executor(Means(workers, gpu=on_gpu())), grouped=alike)
+    yield from execute(
+        jobs, folder, work, choose_executor(replace(means, gpu=on_gpu())), grouped=alike, cost=job_cost(pairs)
+    )
 
 
-def estimate(jobs: Sequence[FeatureJob], pairs: Sequence[FeaturePair], folder: Path, workers: int) -> float:
+def job_cost(pairs: Sequence[FeaturePair]) -> Callable[[FeatureJob], float]:
+    """A function that counts the multiplications and additions of a job on one of these pairs."""
+    table = {(pair.backbone, pair.domain): pair for pair in pairs}
+    return lambda job: job.probe.flops(table[job.backbone, job.domain].size, job.setting)
+
+
+def estimate(jobs: Sequence[FeatureJob], pairs: Sequence[FeaturePair], folder: Path, means: Means) -> float:
     """Seconds that the missing jobs should take on this machine.
 
     Regressions go by the speed of a short one on the largest features. The others are products of large matrices, and
@@ -129,7 +138,7 @@ def estimate(jobs: Sequence[FeatureJob], pairs: Sequence[FeaturePair], folder: P
     side = 8192 if gpu else 1024  # a product of less does not keep a GPU busy
     rates = {numbers: product_rate((side, side, side), numbers) for numbers in {numbers for _, numbers in products}}
     seconds += sum(flops / rates[numbers] for flops, numbers in products)
-    return seconds / (1 if gpu else max(workers, 1)) + 0.1 * len(todo)
+    return seconds / (means.places if gpu else means.workers) + 0.1 * len(todo)
 
 
 def _regression_rate(protocol: LogisticProtocol, pair: FeaturePair) -> float:

@@ -6,7 +6,7 @@ The command line and the Python API call the same functions and differ in how th
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
@@ -15,9 +15,12 @@ from unseen.features.disk import refuse_full_disk
 from unseen.files import check_writable
 from unseen.notebook import table_html
 from unseen.runs.data import RunData
+from unseen.runs.execute import even
 from unseen.runs.job import job_key
 from unseen.runs.lock import folder_lock
+from unseen.runs.means import ALONE, Means
 from unseen.runs.notices import Notice
+from unseen.runs.parts import WHOLE, Part, own_jobs, same_features
 from unseen.runs.record import extend_run, read_record, read_run, with_scores, write_run
 from unseen.runs.results import RESULTS, missing, read_all
 from unseen.runs.scores import result_scores
@@ -129,8 +132,8 @@ class Prepared(Generic[J]):
     Attributes:
         run: what is written of it, without its scores.
         jobs: all of them, those that have a result already among them.
-        work: given the jobs, the folder of results and a number of workers, runs those that are missing and passes on
-            each as it is done.
+        work: given the jobs, the folder of results and what to run them with, runs those that are missing and passes
+            on each as it is done.
         seconds: given the same, what the missing ones should take.
         write_beside: writes further files of the run into its folder, which is locked meanwhile.
         recorded: when the run is written: "planned", before its jobs start; "begun", when the first of them has a
@@ -138,31 +141,35 @@ class Prepared(Generic[J]):
             not bound to that way; "work", by `work` itself, job by job, where one may fail without the others or takes
             the place of an earlier one.
         replaces: whether the run takes the place of one that its folder has, instead of adding to it.
+        cost: of a job compared with others, to divide them fairly into parts of a job array.
+        shared: what a job has in common with others that had better be in the same part.
     """
 
     run: RunData
     jobs: Sequence[J]
-    work: Callable[[Sequence[J], Path, int], Iterator[J]]
-    seconds: Callable[[Sequence[J], Path, int], float]
+    work: Callable[[Sequence[J], Path, Means], Iterator[J]]
+    seconds: Callable[[Sequence[J], Path, Means], float]
     write_beside: Callable[[Path], None] = lambda folder: None
     recorded: Literal["planned", "begun", "work"] = "planned"
     replaces: bool = False
+    cost: Callable[[J], float] = even
+    shared: Callable[[J], Hashable] = same_features
 
 
 class Request(Protocol[J]):
     """What is asked of a study; a frozen dataclass for each study."""
 
-    def plan(self, out: Path, workers: int) -> Plan:
+    def plan(self, out: Path, means: Means) -> Plan:
         """What is to be done in a folder; the folder of another run is refused."""
 
-    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[J]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[J]:
         """Extract the features that are missing, or open those that are there."""
 
 
-def plan_study(request: Request[J], out: Path, *, workers: int = 1) -> Plan:
+def plan_study(request: Request[J], out: Path, *, means: Means = ALONE) -> Plan:
     """What a study would do, without doing any of it."""
     check_writable(out)
-    return request.plan(out, workers)
+    return request.plan(out, means)
 
 
 def plan_of_run(folder: Path) -> Plan:
@@ -179,7 +186,13 @@ def plan_of_run(folder: Path) -> Plan:
 
 
 def run_study(
-    request: Request[J], out: Path, *, workers: int = 1, watch: Watch | None = None, ignore_disk: bool = False
+    request: Request[J],
+    out: Path,
+    *,
+    means: Means = ALONE,
+    watch: Watch | None = None,
+    ignore_disk: bool = False,
+    part: Part = WHOLE,
 ) -> RunData:
     """Do what is missing of a study in a folder, and return the whole run with its scores.
 
@@ -187,33 +200,42 @@ def run_study(
 
     Args:
         ignore_disk: start although the disk seems too small.
+        part: which jobs to do, where others do the rest; the run is recorded as a whole.
     """
     told = watch or Silent()
     check_writable(out)
-    plan = request.plan(out, workers)
+    plan = request.plan(out, means)
     told.planned(plan)
     refuse_full_disk(out, plan.disk, ignore=ignore_disk)
-    return run_prepared(request.prepare(out, workers, told), out, workers=workers, watch=told, plan=plan)
+    return run_prepared(request.prepare(out, means, told), out, means=means, watch=told, plan=plan, part=part)
 
 
 def run_prepared(
-    found: Prepared[J], out: Path, *, workers: int = 1, watch: Watch | None = None, plan: Plan | None = None
+    found: Prepared[J],
+    out: Path,
+    *,
+    means: Means = ALONE,
+    watch: Watch | None = None,
+    plan: Plan | None = None,
+    part: Part = WHOLE,
 ) -> RunData:
     """Write down what a run is, do its missing jobs, and return the run with its scores.
 
     Args:
         plan: its plan, where there is one: its estimate holds where it is of as many jobs as are left.
+        part: as of `run_study`.
     """
     told, results = watch or Silent(), out / RESULTS
-    left = len(missing(found.jobs, results))
-    waiting = found.recorded == "begun" and left == len(found.jobs) > 0
+    jobs = own_jobs(found.jobs, part, found.cost, found.shared)
+    left = len(missing(jobs, results))
+    waiting = found.recorded == "begun" and len(missing(found.jobs, results)) == len(found.jobs) > 0
     if not waiting and found.recorded != "work":
         _record(found, out)
     if left:
         same = plan is not None and plan.jobs_left == left
-        seconds = plan.probing if plan and same else found.seconds(found.jobs, results, workers)
-        told.started(left, len(found.jobs), seconds)
-    for _ in told.track(found.work(found.jobs, results, workers), "jobs done", left):
+        seconds = plan.probing if plan and same else found.seconds(jobs, results, means)
+        told.started(left, len(jobs), seconds)
+    for _ in told.track(found.work(jobs, results, means), "jobs done", left):
         if waiting:
             _record(found, out)
             waiting = False

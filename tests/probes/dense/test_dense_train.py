@@ -46,9 +46,14 @@ def squares(tmp_path_factory: pytest.TempPathFactory) -> OpenDenseDataset:
 
 
 def trained(
-    data: OpenDenseDataset, protocol: DenseProtocol, checkpoint: Path | None = None, *, stop: int | None = None
+    data: OpenDenseDataset,
+    protocol: DenseProtocol,
+    checkpoint: Path | None = None,
+    *,
+    stop: int | None = None,
+    name: str = "timm:resnet10t",
 ) -> tuple[torch.nn.Module, Trained]:
-    backbone = load_backbone("timm:resnet10t", weights="random", size=64)
+    backbone = load_backbone(name, weights="random", size=64)
     model = map_predictor(backbone, 2, protocol, seed=0)
     images = TrainingImages(data, data.numbers("train"), backbone.spec.transform, protocol)
 
@@ -66,16 +71,17 @@ def trained(
     return model, found
 
 
-def test_a_killed_training_ends_with_the_same_weights(squares: OpenDenseDataset, tmp_path: Path) -> None:
-    whole, expected = trained(squares, TINY)
+@pytest.mark.parametrize("name", ["timm:resnet10t", "timm:test_vit"])
+def test_a_killed_training_ends_with_the_same_weights(name: str, squares: OpenDenseDataset, tmp_path: Path) -> None:
+    whole, expected = trained(squares, TINY, name=name)
     with pytest.raises(KeyboardInterrupt):
-        trained(squares, TINY, tmp_path / "c.pt", stop=4)
-    resumed, found = trained(squares, TINY, tmp_path / "c.pt")
+        trained(squares, TINY, tmp_path / "c.pt", stop=4, name=name)
+    resumed, found = trained(squares, TINY, tmp_path / "c.pt", name=name)
     assert found == expected
-    for name, value in whole.state_dict().items():
-        assert torch.equal(value, resumed.state_dict()[name]), name
+    for key, value in whole.state_dict().items():
+        assert torch.equal(value, resumed.state_dict()[key]), key
     with pytest.raises(UserError, match="another"):
-        trained(squares, replace(TINY, rate=0.02), tmp_path / "c.pt")
+        trained(squares, replace(TINY, rate=0.02), tmp_path / "c.pt", name=name)
 
 
 def test_a_few_images_are_learned_by_heart(squares: OpenDenseDataset) -> None:

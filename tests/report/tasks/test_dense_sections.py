@@ -25,7 +25,7 @@ from unseen.runs.record import read_results, read_run
 from unseen.runs.results import Result
 from unseen.studies.axes.measures import task_measures
 from unseen.studies.axes.sources import Run, own_task_scores
-from unseen.studies.tasks.page_data import TaskPage
+from unseen.studies.tasks.page_data import PICTURES, TaskPage
 from unseen.studies.tasks.results import page_of_results
 
 TRAINED = {
@@ -62,7 +62,7 @@ def probed(domain: str, kind: str, by_class: Sequence[float | None] = (), **valu
     return Result(f"patch-{domain}", job, {**MEASURED[kind], "by_class": list(by_class), **values}, 1.0, {})
 
 
-def made(*results: Result, missing: int = 0, pictures: dict[str, Path] | None = None) -> TaskPage:
+def made(*results: Result, missing: int = 0, folder: Path = Path()) -> TaskPage:
     """The page of results on complete copies of data sets, or on copies that lack some training images."""
     names = list(dict.fromkeys(str(result.job["domain"]) for result in results))
     scored = []
@@ -71,7 +71,7 @@ def made(*results: Result, missing: int = 0, pictures: dict[str, Path] | None = 
         images = {"train": facts.counts["train"] - missing, "test": facts.counts["test"]}
         scored.append(ScoredData("mine", name, "", len(facts.classes), images, "given"))
     data = RunData("Tasks", (), [Domain(n, n) for n in names], [Backbone("mine", "yours")], "mine", scored=scored)
-    return page_of_results(data, results, pictures or {})
+    return page_of_results(data, results, {result.key: folder for result in results})
 
 
 def section_of(page: TaskPage, name: str) -> Section:
@@ -192,9 +192,9 @@ def write_pictures(folder: Path, count: int, *, noise: bool) -> Path:
 
 
 def test_pictures_are_in_the_page_with_what_they_are(tmp_path: Path) -> None:
-    folder = write_pictures(tmp_path / "p", 6, noise=False)
+    folder = write_pictures(tmp_path / PICTURES / "patch-own", 6, noise=False)
     (folder / "1.png").write_bytes(b"damaged")
-    page = made(probed("own", "classes", [0.5]), pictures={"patch-own": folder})
+    page = made(probed("own", "classes", [0.5]), folder=tmp_path)
     section = section_of(page, "dense-own")
     [gallery] = section.galleries
     lines = [picture.lines[0] for picture in gallery.pictures]
@@ -205,8 +205,8 @@ def test_pictures_are_in_the_page_with_what_they_are(tmp_path: Path) -> None:
 
 
 def test_pictures_of_a_page_have_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = write_pictures(tmp_path / "p", 6, noise=True)
-    page = made(probed("own", "classes", [0.5]), pictures={"patch-own": folder})
+    folder = write_pictures(tmp_path / PICTURES / "patch-own", 6, noise=True)
+    page = made(probed("own", "classes", [0.5]), folder=tmp_path)
     [gallery] = section_of(page, "dense-own").galleries
     assert {picture.kind for picture in gallery.pictures} == {"jpeg"}  # photographs are smaller so
     sizes = [len(picture.content) for picture in gallery.pictures]

@@ -22,6 +22,7 @@ from unseen.probes.logistic import probe_logistic
 from unseen.probes.protocol import LogisticProtocol
 from unseen.report.concepts.label_noise_page import write_inspection
 from unseen.runs.job import job_key
+from unseen.runs.means import Means
 from unseen.runs.results import Result, read_result
 from unseen.studies.concepts.label_noise import Inspection, inspect_labels
 from unseen.studies.final_classifier import DomainClassifier, fit_again
@@ -55,7 +56,7 @@ def fitted(study: Path, domain: str, shots: int | None = None) -> tuple[Result, 
     train, test = map(read_features, places)
     pair = pair_from_features("b", domain, train, test, places)
     jobs = plan("concepts", [pair], PROTOCOL, [shots], [3])
-    list(run(jobs, [pair], study / "results", workers=1))
+    list(run(jobs, [pair], study / "results", Means(1)))
     result = read_result(study / "results", job_key(jobs[0]))
     assert result is not None
     return result, train, test

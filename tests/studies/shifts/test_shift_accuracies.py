@@ -12,6 +12,7 @@ from shift_places import CATS, PLAN, SETTINGS, StopAt, StoppedError, Telling, ev
 
 from unseen.errors import UserError
 from unseen.files import write_table
+from unseen.runs.means import Means
 from unseen.studies.shifts.accuracies import ABOUT
 from unseen.studies.shifts.plans import ModelPlan
 from unseen.studies.shifts.predictions import read_predictions, write_predictions
@@ -96,7 +97,7 @@ def test_a_model_that_cannot_be_loaded_does_not_lose_the_others(root: Path, tmp_
     out, request = tmp_path / "out", ShiftRequest([good[0], bad, good[1]], opened(root, "imagenet-r"), SETTINGS)
     run_study(request, out)
     assert [row["model"] for row in table(out)] == ["net-1", "net-2"]
-    assert [notice.domain for notice in request.plan(out, 1).notices] == ["bad"]
+    assert [notice.domain for notice in request.plan(out, Means()).notices] == ["bad"]
     with pytest.raises(UserError, match="1 of 3 models could not be loaded .bad: .*bad.pth"):
         request.refuse_passed_over(out)
     with pytest.raises(UserError, match="no model is scored; bad: .*bad.pth"):

@@ -30,8 +30,8 @@ def tiny(protocol: DenseProtocol) -> DenseProtocol:
     return replace(shortened(protocol, 3, scale=0.1), width=8, sides=(64,), tested=(64,), longest=96)
 
 
-def request(name: str) -> DenseTrainingRequest:
-    net = load_backbone("timm:resnet10t", weights="random", size=64)
+def request(name: str, backbone: str = "timm:resnet10t") -> DenseTrainingRequest:
+    net = load_backbone(backbone, weights="random", size=64)
     return DenseTrainingRequest([scenes(name)], [net], torch.device("cpu"), tiny)
 
 
@@ -74,6 +74,17 @@ def test_a_detector_is_trained_and_scored_in_both_ways(tmp_path: Path, monkeypat
         ("detector-frozen", metric) for metric in ("ap", "ap50", "coco-ap")
     }
     assert len(list((tmp_path / "pictures").rglob("*.png"))) == 2
+
+
+def test_a_vit_is_trained_beyond_the_paper_and_the_record_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(dense_training.BY_KIND, "boxes", (DETECTION_FROZEN,))
+    monkeypatch.setattr(DenseTrainingRequest, "_step_seconds", lambda *_: 1.0)
+    found = run_study(request("scenes-seen-boxes", "timm:test_vit"), tmp_path)
+    assert {score.probe for score in found.scores} == {"detector-frozen-extended"}
+    assert {score.protocol for score in found.scores} == {"ericsson-2021-detection-frozen-extended-short"}
+    assert [each.code for each in found.told] == ["short-training", "simple-pyramid"]
 
 
 def test_depths_have_no_such_protocol() -> None:

@@ -9,6 +9,7 @@ import torch
 
 from unseen.images.datasets.registry import DATASETS
 from unseen.probes.many_shot import ERICSSON_2021
+from unseen.runs.means import Means
 from unseen.runs.results import missing
 from unseen.runs.task_work import TaskJob
 from unseen.studies.tasks import plan as task_plan
@@ -40,7 +41,7 @@ def test_only_large_jobs_get_all_threads(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(tasks, "run_task_job", noted)
     monkeypatch.setenv("UNSEEN_EXECUTOR", "here")
     run = [jobs[0], others[0]]
-    assert set(tasks.run_tasks(run, [small, real], tmp_path, workers=2)) == set(run)
+    assert set(tasks.run_tasks(run, [small, real], tmp_path, Means(2))) == set(run)
     assert threads == {jobs[0]: 1, others[0]: 2}
     assert missing(run, tmp_path) == []
 
@@ -58,11 +59,11 @@ def test_seconds_are_those_of_what_is_missing(tmp_path: Path, monkeypatch: pytes
     task_plan._rate.cache_clear()
     task = features()
     jobs = task_jobs([task], ERICSSON_2021)
-    one, two = (probing_seconds(jobs, [task], tmp_path, workers) for workers in (1, 2))
+    one, two = (probing_seconds(jobs, [task], tmp_path, Means(workers)) for workers in (1, 2))
     assert one - 0.1 * len(jobs) == pytest.approx(2 * (two - 0.1 * len(jobs)))  # all of it is divided, but overhead
     assert timed == [(16_384, 1024, 6)]  # once for both
     task_plan._rate.cache_clear()
-    assert probing_seconds([], [task], tmp_path, 1) == 0
+    assert probing_seconds([], [task], tmp_path, Means()) == 0
 
 
 def test_jobs_on_features_that_are_not_there_have_no_results(tmp_path: Path) -> None:

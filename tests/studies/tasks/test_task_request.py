@@ -11,6 +11,7 @@ from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
 from unseen.images.datasets.registry import DATASETS
 from unseen.probes.many_shot import ERICSSON_2021
+from unseen.runs.means import Means
 from unseen.studies.study import plan_study
 from unseen.studies.tasks import plan as task_plan
 from unseen.studies.tasks.features import Found, TaskFeatures
@@ -49,7 +50,7 @@ def _digits() -> TaskFeatures:
 
 
 def test_what_tells_of_fits_can_be_sent_to_processes() -> None:
-    assert pickle.loads(pickle.dumps(partial(tell_fits, CommandWatch(2)))).args == (CommandWatch(2),)
+    assert pickle.loads(pickle.dumps(partial(tell_fits, CommandWatch(Means(2))))).args == (CommandWatch(Means(2)),)
 
 
 def test_accuracy_on_imagenet_is_in_percent() -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.images.dense.labels import Kind
-from unseen.probes.dense.protocols import DenseProtocol
+from unseen.probes.dense.protocols import EXTENDED, DenseProtocol
 from unseen.probes.job import Fit, Job
 from unseen.probes.patches.job import METRICS
 from unseen.probes.probe import Input, Probe
@@ -15,6 +15,16 @@ if TYPE_CHECKING:
 
 NAMES = {"last-stage": "detector-frozen", "without-norms": "detector-finetuned", "frozen": "psp", "whole": "upernet"}
 """What scores are called, by what of the backbone trains."""
+
+
+def score_name(backbone: str, protocol: str) -> str:
+    """What scores are called: those of a network that the paper has no place for are told apart from the paper's.
+
+    Args:
+        backbone: what of it trains.
+        protocol: its name.
+    """
+    return f"{NAMES[backbone]}{EXTENDED if EXTENDED in protocol else ''}"
 
 
 @dataclass(frozen=True)
@@ -54,10 +64,8 @@ class DenseTrainingJob(Job):
 
     @classmethod
     def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        metrics = METRICS[job["kind"]]
-        yield Fit(
-            NAMES[job["protocol"]["backbone"]], None, job["seed"], [(metric, values[metric]) for metric in metrics]
-        )
+        name = score_name(job["protocol"]["backbone"], job["protocol"]["name"])
+        yield Fit(name, None, job["seed"], [(metric, values[metric]) for metric in METRICS[job["kind"]]])
 
 
 PROBE = DenseTrained

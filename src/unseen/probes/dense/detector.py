@@ -26,7 +26,8 @@ from torchvision.ops.feature_pyramid_network import LastLevelMaxPool
 from unseen.images.dense.labels import Objects
 from unseen.images.transform import Transform
 from unseen.metrics.boxes import Detections
-from unseen.probes.dense.pyramid import STRIDES, FrozenNorms, Pyramid, freeze_early_stages
+from unseen.probes.dense.pyramid import STRIDES, Frozen, FrozenNorms, Pyramid, freeze_early_stages
+from unseen.probes.dense.simple_pyramid import SimplePyramid
 
 WIDTH, HIDDEN, CELLS = 256, 1024, 7
 ANCHORS, RATIOS = (32, 64, 128, 256, 512), (0.5, 1.0, 2.0)
@@ -37,24 +38,36 @@ CANONICAL_SIDE, CANONICAL_LEVEL = 224, 2
 
 
 class PyramidNetwork(nn.Module):
-    """Maps of one width (FPN), with a fifth, coarser one for the anchors of 512 pixels."""
+    """Maps of one width (FPN), with a fifth, coarser one for the anchors of 512 pixels.
 
-    def __init__(self, pyramid: Pyramid, *, frozen: bool) -> None:
+    The maps of a simple feature pyramid are of that width already, and no FPN follows them (Li et al. 2022).
+    """
+
+    def __init__(self, pyramid: Pyramid | SimplePyramid, *, frozen: bool) -> None:
         super().__init__()
         pyramid.requires_grad_(True)
-        if frozen:
-            freeze_early_stages(pyramid)
-        self.body = FrozenNorms(pyramid)
-        self.fpn = FeaturePyramidNetwork(list(pyramid.channels), WIDTH, extra_blocks=LastLevelMaxPool())
+        coarser, self.fpn = LastLevelMaxPool(), None
+        if isinstance(pyramid, Pyramid):
+            if frozen:
+                freeze_early_stages(pyramid)
+            self.fpn = FeaturePyramidNetwork(list(pyramid.channels), WIDTH, extra_blocks=coarser)
+        elif frozen:
+            pyramid.source = Frozen(pyramid.source)
+        self.body, self.coarser = FrozenNorms(pyramid), coarser
         self.out_channels = WIDTH
 
     def forward(self, images: Tensor) -> "OrderedDict[str, Tensor]":
-        found: OrderedDict[str, Tensor] = self.fpn(self.body(images))
-        return found
+        maps: OrderedDict[str, Tensor] = self.body(images)
+        if self.fpn is None:
+            found, names = self.coarser(list(maps.values()), [], list(maps))
+            maps = OrderedDict(zip(names, found, strict=True))
+        else:
+            maps = self.fpn(maps)
+        return maps
 
 
 def faster_rcnn(
-    pyramid: Pyramid,
+    pyramid: Pyramid | SimplePyramid,
     classes: int,
     transform: Transform,
     *,
@@ -66,7 +79,8 @@ def faster_rcnn(
 
     Args:
         transform: of the backbone, whose normalisation images get.
-        frozen: keep the backbone as it is but for its last stage. Batch norms are kept in either case.
+        frozen: keep the backbone as it is but for its last stage, or, under a simple feature pyramid, all of it. Batch
+            norms are kept in either case.
     """
     anchors = AnchorGenerator(tuple((size,) for size in ANCHORS), (RATIOS,) * len(ANCHORS))
     proposals = L1Proposals(

@@ -12,9 +12,9 @@ from torch.nn.functional import cross_entropy, interpolate
 from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
 from unseen.images.transform import Transform
+from unseen.probes.dense.bodies import body_with_maps, frozen_last_map
 from unseen.probes.dense.heads import PSPHead, UPerHead
 from unseen.probes.dense.protocols import DenseProtocol
-from unseen.probes.dense.pyramid import FrozenNorms, dilate, freeze, pyramid_of
 from unseen.probes.dense.scaling import padded_batch, scaled_image, scaled_size
 from unseen.probes.patches.codes import UNLABELLED
 
@@ -22,39 +22,31 @@ from unseen.probes.patches.codes import UNLABELLED
 class MapPredictor(nn.Module):
     """Images (b, 3, h, w) → scores of codes (b, count, h/stride, w/stride)."""
 
-    def __init__(self, body: nn.Module, head: nn.Module, *, whole: bool) -> None:
+    def __init__(self, body: nn.Module, head: nn.Module) -> None:
         super().__init__()
-        self.body, self.head, self.whole = body, head, whole
+        self.body, self.head = body, head
 
     def forward(self, images: Tensor) -> Tensor:
-        maps = self.body(images)
-        found: Tensor = self.head(maps if self.whole else maps["3"])
+        found: Tensor = self.head(self.body(images))
         return found
 
 
 def map_predictor(backbone: Backbone, count: int, protocol: DenseProtocol, *, seed: int) -> MapPredictor:
-    """The network of a protocol: PSP on a frozen, dilated backbone, or UPerNet on one that trains.
+    """The network of a protocol: PSP on the last map of a frozen backbone, or UPerNet on one that trains.
 
     Args:
         count: codes to predict.
-        seed: of the weights of the head.
+        seed: of the weights of the head, and of a simple feature pyramid.
     """
-    pyramid = pyramid_of(backbone)
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         if protocol.head == "psp":
-            head: nn.Module = PSPHead(pyramid.channels[-1], count, protocol.width)
-        elif protocol.head == "upernet":
-            head = UPerHead(pyramid.channels, count, protocol.width)
-        else:
-            raise UserError(f"{protocol.name}: {protocol.head} predicts no maps")
-    pyramid.requires_grad_(True)
-    if protocol.head == "psp":
-        dilate(pyramid.network)
-    if protocol.backbone == "frozen":
-        freeze([pyramid])
-        return MapPredictor(FrozenNorms(pyramid), head, whole=False)
-    return MapPredictor(pyramid, head, whole=True)
+            last, channels = frozen_last_map(backbone)
+            return MapPredictor(last, PSPHead(channels, count, protocol.width))
+        if protocol.head == "upernet":
+            body = body_with_maps(backbone).requires_grad_(True)
+            return MapPredictor(body, UPerHead(body.channels, count, protocol.width))
+    raise UserError(f"{protocol.name}: {protocol.head} predicts no maps")
 
 
 def map_loss(model: nn.Module, batch: tuple[Tensor, Tensor], device: torch.device) -> Tensor:

@@ -12,6 +12,8 @@ from unseen.errors import UserError
 
 SIDES = (300, 375, 450, 525, 600)
 """Of the short side of images for normals and segmentation."""
+EXTENDED, SHORT = "-extended", "-short"
+"""What the names of protocols end with that go beyond the paper, or are a short form, or both, in this order."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,11 @@ SEGMENTATION = DenseProtocol(
 )
 
 
+def extended(protocol: DenseProtocol) -> DenseProtocol:
+    """The same for a network that the paper's has no place for, which is a protocol of its own."""
+    return replace(protocol, name=f"{protocol.name}{EXTENDED}")
+
+
 def shortened(protocol: DenseProtocol, steps: int, scale: float = 1.0) -> DenseProtocol:
     """A short form, which is a protocol of its own: fewer steps, with all moments moved alike, and smaller images.
 
@@ -112,7 +119,7 @@ def shortened(protocol: DenseProtocol, steps: int, scale: float = 1.0) -> DenseP
     share = steps / protocol.steps
     return replace(
         protocol,
-        name=f"{protocol.name}-short",
+        name=f"{protocol.name}{SHORT}",
         steps=steps,
         milestones=tuple(round(share * each) for each in protocol.milestones),
         warm_up=min(protocol.warm_up, steps // 10),

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from unseen.backbones.backbone import Backbone, device_of
+from unseen.backbones.backbone import device_of
 from unseen.errors import UserError
 
 STRIDES = (4, 8, 16, 32)
@@ -24,24 +24,24 @@ class Pyramid(nn.Module):
 
     Attributes:
         channels: of the four maps.
+        resnet: whether it is one, as all networks of the paper are.
     """
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()
         self.network = network
-        self.stages = all(hasattr(network, name) for name in STAGES)
-        if not self.stages and not hasattr(network, "forward_intermediates"):
+        self.resnet = all(hasattr(network, name) for name in STAGES)
+        if not self.resnet and not hasattr(network, "forward_intermediates"):
             raise UserError("is neither a ResNet nor a network of timm that gives the maps of its stages")
-        side = PROBED
         with torch.inference_mode():
-            maps = list(self.eval()(torch.zeros(1, 3, side, side, device=device_of(network))).values())
-        if [round(side / each.shape[-1]) for each in maps] != list(STRIDES):
-            found = ", ".join(f"{side / each.shape[-1]:g}" for each in maps)
+            maps = list(self.eval()(_probe(network)).values())
+        if [round(PROBED / each.shape[-1]) for each in maps] != list(STRIDES):
+            found = ", ".join(f"{PROBED / each.shape[-1]:g}" for each in maps)
             raise UserError(f"gives maps at strides {found}; 4, 8, 16 and 32 are needed, as CNNs have them")
         self.channels = tuple(each.shape[1] for each in maps)
 
     def forward(self, images: Tensor) -> "OrderedDict[str, Tensor]":
-        if self.stages:
+        if self.resnet:
             return self._by_stages(images)
         network: Any = self.network
         maps = network.forward_intermediates(images, indices=len(STRIDES), intermediates_only=True)
@@ -59,19 +59,38 @@ class Pyramid(nn.Module):
         return found
 
 
-def pyramid_of(backbone: Backbone) -> Pyramid:
-    """The pyramid of a loaded backbone, which shares its weights."""
-    network = getattr(backbone.module, "network", backbone.module)
-    try:
-        return Pyramid(network)
-    except UserError as error:
-        raise UserError(f"{backbone.spec.id}: {error}") from None
+class LastMap(nn.Module):
+    """The last of a pyramid's maps."""
+
+    def __init__(self, pyramid: Pyramid) -> None:
+        super().__init__()
+        self.pyramid = pyramid
+
+    def forward(self, images: Tensor) -> Tensor:
+        found: Tensor = self.pyramid(images)["3"]
+        return found
 
 
 def freeze(modules: Iterable[nn.Module]) -> None:
     """Keep the parameters of modules as they are."""
     for module in modules:
         module.requires_grad_(False)
+
+
+class Frozen(nn.Module):
+    """A network that stays as it is: nothing in it trains, and it computes as in tests, whatever mode it is set to."""
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network.requires_grad_(False)
+
+    def train(self, mode: bool = True) -> "Frozen":
+        super().train(mode)
+        self.network.eval()
+        return self
+
+    def forward(self, images: Tensor) -> Any:
+        return self.network(images)
 
 
 class FrozenNorms(nn.Module):
@@ -93,31 +112,71 @@ class FrozenNorms(nn.Module):
 
 
 def freeze_early_stages(pyramid: Pyramid) -> None:
-    """Keep the stem and the stages before the last as they are: the paper's "frozen" detectors train stage 5."""
-    if not pyramid.stages:
-        raise UserError("only of a ResNet is it known which layers are its last stage")
-    last = STAGES[-1]
-    freeze(part for name, part in pyramid.network.named_children() if name != last)
+    """Keep the stem and the stages before the last as they are: the paper's "frozen" detectors train stage 5.
 
-
-def dilate(network: nn.Module) -> None:
-    """Change a ResNet, in place, so that its last map has stride 8 instead of 32: stages 4 and 5 get dilated kernels.
-
-    A convolution of stride 2 becomes one of stride 1, and those after it see twice as far: the first of a stage by half
-    the stage's dilation, as in the public code of MIT's semantic segmentation.
+    The last stage is what the last map depends on and the one before it does not, which gradients tell. Of a ResNet
+    this is `layer4`; other CNNs have no such names.
     """
-    if not all(hasattr(network, name) for name in STAGES):
-        raise UserError("only ResNets can be dilated")
-    for name, dilation in (("layer3", 2), ("layer4", 4)):
-        for module in network.get_submodule(name).modules():
-            if isinstance(module, nn.Conv2d):
-                strided = module.stride == (2, 2)
-                reach = dilation // 2 if strided else dilation
-                module.stride = (1, 1) if strided else module.stride
-                if module.kernel_size == (3, 3):
-                    module.dilation, module.padding = (reach, reach), (reach, reach)
-            elif isinstance(module, nn.AvgPool2d) and module.stride in (2, (2, 2)):
-                module.kernel_size = module.stride = 1  # ResNet-D pools in its shortcuts
+    parameters = [each for each in pyramid.parameters() if each.requires_grad]
+    with torch.enable_grad():
+        maps = pyramid.eval()(_probe(pyramid.network))
+        early, last = (
+            torch.autograd.grad(maps[name].sum(), parameters, retain_graph=True, allow_unused=True)
+            for name in ("2", "3")
+        )
+    for parameter, before, after in zip(parameters, early, last, strict=True):
+        parameter.requires_grad_(after is not None and before is None)
+
+
+def dilate(pyramid: Pyramid) -> None:
+    """Change a CNN, in place, so that its last map has stride 8 instead of 32: later layers get dilated kernels.
+
+    A convolution of stride 2 becomes one of stride 1, and those after it see twice as far, as in the public code of
+    MIT's semantic segmentation: a layer whose input had stride s is dilated by s/8.
+    """
+    inputs = _input_strides(pyramid)
+    for module, stride in inputs.items():
+        if stride < STRIDES[1]:
+            continue
+        reach = stride // STRIDES[1]
+        if isinstance(module, nn.Conv2d):
+            module.stride = (1, 1)
+            if module.kernel_size[0] > 1:
+                module.dilation = (reach, reach)
+                if module.padding != (0, 0):  # layers that pad as TensorFlow does find their padding themselves
+                    module.padding = tuple(reach * (side // 2) for side in module.kernel_size)
+        else:
+            module.kernel_size = module.stride = 1  # ResNet-D pools in its shortcuts
+    with torch.inference_mode():
+        last = pyramid.eval()(_probe(pyramid.network))["3"]
+    if last.shape[-1] != PROBED // STRIDES[1]:
+        raise UserError("cannot be dilated to stride 8, as its layers have no padding that could grow with them")
+
+
+def _input_strides(pyramid: Pyramid) -> dict[nn.Conv2d | nn.AvgPool2d, int]:
+    """The stride, relative to the image, of the input of each convolution and of each pooling that halves a map."""
+    found: dict[nn.Conv2d | nn.AvgPool2d, int] = {}
+
+    def note(module: Any, inputs: tuple[Tensor, ...]) -> None:
+        found[module] = round(PROBED / inputs[0].shape[-1])
+
+    layers = [
+        each
+        for each in pyramid.modules()
+        if isinstance(each, nn.Conv2d) or (isinstance(each, nn.AvgPool2d) and each.stride in (2, (2, 2)))
+    ]
+    handles = [layer.register_forward_pre_hook(note) for layer in layers]
+    try:
+        with torch.inference_mode():
+            pyramid.eval()(_probe(pyramid.network))
+    finally:
+        for handle in handles:
+            handle.remove()
+    return found
+
+
+def _probe(network: nn.Module) -> Tensor:
+    return torch.zeros(1, 3, PROBED, PROBED, device=device_of(network))
 
 
 def _norms(network: nn.Module) -> list[nn.Module]:

@@ -23,6 +23,7 @@ Batches = Callable[[int], Iterator[Any]]
 """The batches from a step on, in order."""
 Loss = Callable[[nn.Module, Any, torch.device], Tensor]
 """Of a batch."""
+NORMS = (nn.modules.batchnorm._BatchNorm, nn.LayerNorm, nn.GroupNorm)
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def _sgd(model: nn.Module, protocol: DenseProtocol) -> torch.optim.SGD:
     """The optimizer, with weight decay on what the protocol says."""
     decayed, free = list[nn.Parameter](), list[nn.Parameter]()
     for module in model.modules():
-        norm = isinstance(module, nn.modules.batchnorm._BatchNorm)
+        norm = isinstance(module, NORMS)
         for name, each in module.named_parameters(recurse=False):
             spared = (norm and protocol.decayed != "all") or (name == "bias" and protocol.decayed == "weights")
             if each.requires_grad:

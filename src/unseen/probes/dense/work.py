@@ -20,8 +20,8 @@ from unseen.metrics.boxes import Detections
 from unseen.metrics.detection import coco_scores, voc_scores
 from unseen.probes.by_name.dense_trained import DenseTrainingJob
 from unseen.probes.dense.batches import TrainingImages, box_batches, map_batches
+from unseen.probes.dense.bodies import body_with_maps
 from unseen.probes.dense.predictors import detector_loss, map_loss, map_predictor, predicted_map
-from unseen.probes.dense.pyramid import pyramid_of
 from unseen.probes.dense.train import Trained, train_dense
 from unseen.probes.patches.codes import ClassCodes, Codes, normal_codes
 from unseen.probes.patches.scoring import MapScorer
@@ -97,6 +97,9 @@ def _codes(data: OpenDenseDataset, numbers: list[int]) -> Codes:
 
 
 def _network(job: DenseTrainingJob, backbone: Backbone, data: OpenDenseDataset, codes: Codes | None) -> nn.Module:
+    trains = job.protocol.backbone in ("without-norms", "whole")
+    if trains and not any(True for _ in backbone.module.parameters()):
+        raise UserError(f"{backbone.spec.id}: has no weights that can be trained")
     if codes is not None:
         return map_predictor(backbone, codes.count, job.protocol, seed=job.seed)
     from unseen.probes.dense.detector import faster_rcnn
@@ -104,7 +107,7 @@ def _network(job: DenseTrainingJob, backbone: Backbone, data: OpenDenseDataset, 
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(job.seed)
         detector: nn.Module = faster_rcnn(
-            pyramid_of(backbone),
+            body_with_maps(backbone),
             len(data.dataset.classes),
             backbone.spec.transform,
             frozen=job.protocol.backbone == "last-stage",

@@ -34,7 +34,7 @@ class Replay:
 
     failed = False
 
-    def __init__(self, function: Callable[[Tensor, Tensor], Tensor], network: nn.Module, device: torch.device) -> None:
+    def __init__(self, function: Callable[..., Tensor], network: nn.Module, device: torch.device) -> None:
         self.function, self.network = function, network
         self.side = _stream(device)
         self.calls = 0

@@ -17,6 +17,13 @@ WHAT = {
     "detector-finetuned": "Faster R-CNN with a feature pyramid; the whole backbone trains but its batch norms",
     "psp": "a pyramid pooling head on the frozen backbone",
     "upernet": "UPerNet; the whole backbone trains",
+    "detector-frozen-extended": (
+        "Faster R-CNN on the maps of another CNN, of which the last stage trains, or with a simple feature pyramid "
+        "(Li et al. 2022) on a frozen network with maps of one resolution"
+    ),
+    "detector-finetuned-extended": "Faster R-CNN with a simple feature pyramid (Li et al. 2022); everything trains",
+    "psp-extended": "a pyramid pooling head on the last map of a frozen backbone, read or dilated to stride 8",
+    "upernet-extended": "UPerNet with a simple feature pyramid (Li et al. 2022); everything trains",
     "patch-linear": "batch norm and a linear layer on frozen patch features",
     "patch-context": "nearest training patches by their frozen features, without training",
 }

@@ -8,17 +8,38 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from unseen.errors import UserError, did_you_mean
-from unseen.runs.execute import Executor, Means
+from unseen.runs.execute import Executor
+from unseen.runs.means import Means
 
 VARIABLE = "UNSEEN_EXECUTOR"
 
 
+def executor_names() -> list[str]:
+    """The executors that there are."""
+    return [module.name for module in iter_modules(__path__)]
+
+
 def choose_executor(means: Means) -> Executor:
-    """The executor that UNSEEN_EXECUTOR names, or else the one that suits what there is."""
-    name = os.environ.get(VARIABLE) or ("grouped" if means.gpu else "processes" if means.workers > 1 else "here")
-    known = [module.name for module in iter_modules(__path__)]
+    """The executor that was asked for or that UNSEEN_EXECUTOR names, or else the one that suits what there is."""
+    found: Executor = import_module(f"{__name__}.{_name(means)}").executor(means)
+    return found
+
+
+def check_executor(name: str, source: str = "--executor") -> None:
+    """Refuse a name that no executor has."""
+    known = executor_names()
     if name not in known:
         hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
-        raise UserError(f"{VARIABLE}: no executor '{name}'{hint}")
-    found: Executor = import_module(f"{__name__}.{name}").executor(means)
-    return found
+        raise UserError(f"{source}: no executor '{name}'{hint}")
+
+
+def _name(means: Means) -> str:
+    if means.executor:
+        return means.executor
+    asked = os.environ.get(VARIABLE)
+    if asked:
+        check_executor(asked, VARIABLE)
+        return asked
+    if means.devices:
+        return "devices"
+    return "grouped" if means.gpu else "processes" if means.workers > 1 else "here"

@@ -1,11 +1,12 @@
 """Groups of jobs in this process, for a device that is at its best with many jobs at once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from unseen.runs.execute import Compute, Executor, J, Means
+from unseen.runs.execute import Compute, Executor, J
+from unseen.runs.means import Means
 
 
-def run_groups(groups: Sequence[Sequence[J]], compute: Compute[J]) -> Iterator[J]:
+def run_groups(groups: Sequence[Sequence[J]], compute: Compute[J], cost: Callable[[J], float]) -> Iterator[J]:
     """One group after the other; one process drives the GPU."""
     for group in groups:
         yield from compute(group)

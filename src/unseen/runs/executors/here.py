@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from unseen.runs.execute import Compute, J, Means, OneByOne, Values, execute
+from unseen.runs.execute import Compute, J, OneByOne, Values, execute
+from unseen.runs.means import Means
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,7 @@ class Here:
 
     threads: int = 1
 
-    def __call__(self, groups: Sequence[Sequence[J]], compute: Compute[J]) -> Iterator[J]:
+    def __call__(self, groups: Sequence[Sequence[J]], compute: Compute[J], cost: Callable[[J], float]) -> Iterator[J]:
         for job in (job for group in groups for job in group):
             with limited_threads(self.threads):
                 done = list(compute([job]))

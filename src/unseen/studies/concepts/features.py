@@ -12,10 +12,11 @@ from typing import Any
 from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError, did_you_mean
 from unseen.features.about import StoreAbout
+from unseen.features.checked import Tell
 from unseen.features.extract import extract
 from unseen.features.features import Features, align
 from unseen.features.one_pass import Progress
-from unseen.features.readers import read_features
+from unseen.features.readers import SUFFIXES, read_features
 from unseen.features.settings import Settings
 from unseen.features.store import read_store
 from unseen.images.domains import DomainImages
@@ -24,7 +25,6 @@ from unseen.studies.features import about_finished
 from unseen.studies.probing import FeaturePair, pair_from_features
 
 SIDES = ("train", "test")
-SUFFIXES = (".npz", ".safetensors", ".pth", ".pt", ".npy")
 OWN = "yours"
 ALIKE = ("backbone", "precision", "fast", "exif", "revision")
 """What all features of a backbone must have in common: a part of what `Settings.decides` lists."""
@@ -109,18 +109,23 @@ def find_features(folder: Path, domains: Sequence[str], backbones: Collection[st
 
 
 def feature_pairs(
-    backbone: str, places: Mapping[str, tuple[Place, Place]], concepts: Mapping[str, Collection[str]]
+    backbone: str,
+    places: Mapping[str, tuple[Place, Place]],
+    concepts: Mapping[str, Collection[str]],
+    tell: Tell | None = None,
 ) -> list[FeaturePair]:
     """What planning needs of a backbone's features; features that do not belong together are refused.
 
     Args:
         places: by domain.
         concepts: ids of each domain's classes; empty where they are not known.
+        tell: as in `read_features`.
     """
     check_alike(place for sides in places.values() for place in sides)
     pairs: list[FeaturePair] = []
     for domain, (train, test) in places.items():
-        sides = align(read_for_planning(train.path), read_for_planning(test.path), f"{train.path} and {test.path}")
+        read = [read_for_planning(side.path, tell) for side in (train, test)]
+        sides = align(read[0], read[1], f"{train.path} and {test.path}")
         _of_domain(sides[0], concepts.get(domain, ()), domain, train.path)
         pair = pair_from_features(backbone, domain, *sides, (train.path, test.path))
         if pairs and pair.dimension != pairs[0].dimension:
@@ -203,9 +208,9 @@ def _one(folder: Path, stores: Sequence[Place], backbone: str, split: str) -> Pl
     raise UserError(f"{folder}: no {split} features of {backbone}{hint}")
 
 
-def read_for_planning(path: Path) -> Features:
+def read_for_planning(path: Path, tell: Tell | None = None) -> Features:
     """Features for planning: a store's bytes are not gone through, as whoever probes them does that."""
-    return read_store(path) if path.is_dir() else read_features(path)
+    return read_store(path) if path.is_dir() else read_features(path, tell=tell)
 
 
 def _of_domain(features: Features, concepts: Collection[str], domain: str, where: Path) -> None:

@@ -22,6 +22,7 @@ from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
 from unseen.probes.finetuning.jobs import FinetuneJob
 from unseen.runs.data import RunData
+from unseen.runs.means import Means
 from unseen.runs.record import LEVELS, read_record, refuse_other_run, with_protocols
 from unseen.runs.results import RESULTS, missing
 from unseen.runs.setup import ProtocolUsed, Setting, Setup
@@ -62,7 +63,7 @@ class FinetuneRequest:
     def jobs(self) -> list[FinetuneJob]:
         return [training.job for training in self.trainings]
 
-    def plan(self, out: Path, workers: int) -> Plan:
+    def plan(self, out: Path, means: Means) -> Plan:
         """The trainings, and how long those that are not done will take beside decoding."""
         refuse_other_run(out, self.setup)
         left = missing(self.jobs, out / RESULTS)
@@ -77,13 +78,15 @@ class FinetuneRequest:
             }
             for each in self.trainings
         ]
-        return Plan("Fine-tuning", parts, len(self.jobs), len(left), probing=self.seconds(self.jobs, out / RESULTS, 0))
+        return Plan(
+            "Fine-tuning", parts, len(self.jobs), len(left), probing=self.seconds(self.jobs, out / RESULTS, means)
+        )
 
-    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[FinetuneJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[FinetuneJob]:
         """The trainings as jobs of the run; nothing has to be extracted."""
 
-        def work(jobs: Sequence[FinetuneJob], results: Path, decoders: int) -> Iterator[FinetuneJob]:
-            return self.train(missing(jobs, results), results, decoders, watch)
+        def work(jobs: Sequence[FinetuneJob], results: Path, means: Means) -> Iterator[FinetuneJob]:
+            return self.train(missing(jobs, results), results, means.workers, watch)
 
         run = replace(
             self.run,
@@ -108,7 +111,7 @@ class FinetuneRequest:
                 run_reference(each.job, backbone, each.source, each.manifest, results, workers=workers, watch=shown)
                 yield each.job
 
-    def seconds(self, jobs: Sequence[FinetuneJob], results: Path, workers: int) -> float:
+    def seconds(self, jobs: Sequence[FinetuneJob], results: Path, means: Means) -> float:
         """Of the trainings that are not done."""
         left = missing(jobs, results)
         steps = (

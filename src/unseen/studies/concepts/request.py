@@ -8,6 +8,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
 from unseen.features.settings import Settings
 from unseen.probes.probe import FeatureJob
+from unseen.runs.means import Means
 from unseen.runs.notices import told
 from unseen.runs.record import LEVELS
 from unseen.studies.concepts.chosen import ChosenLevels
@@ -33,11 +34,11 @@ class ConceptRequest:
     source: Source
     published: bool = False
 
-    def plan(self, out: Path, workers: int) -> Plan:
+    def plan(self, out: Path, means: Means) -> Plan:
         """What is to be done in a folder; that of another run is refused."""
-        return self.source.plan(self.asked, out, workers)
+        return self.source.plan(self.asked, out, means)
 
-    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[FeatureJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[FeatureJob]:
         """The study with its features, extracted where they are missing."""
         found = self.source.features(self.asked, out, watch)
         planned = study_run(
@@ -50,7 +51,13 @@ class ConceptRequest:
 
 
 def request_of_features(
-    asked: Asked, folder: Path, backbones: Sequence[str] = (), *, regroup: bool = False, published: bool = False
+    asked: Asked,
+    folder: Path,
+    backbones: Sequence[str] = (),
+    watch: Watch | None = None,
+    *,
+    regroup: bool = False,
+    published: bool = False,
 ) -> ConceptRequest:
     """A study of features that are there.
 
@@ -61,7 +68,7 @@ def request_of_features(
         published: whether other data than that of the published numbers is refused.
     """
     if not regroup:
-        given = GivenFeatures.below(folder, asked, backbones)
+        given = GivenFeatures.below(folder, asked, backbones, watch.tell if watch else None)
         named = class_names(next(iter(given.found.places.values())))
         return ConceptRequest(replace(asked, concepts={**named, **asked.concepts}), given, published)
     if not backbones:

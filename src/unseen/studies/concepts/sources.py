@@ -10,10 +10,12 @@ from typing import Protocol
 
 from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
+from unseen.features.checked import Tell
 from unseen.features.disk import free_disk
 from unseen.features.settings import Settings, checked_device
 from unseen.images.domains import DomainImages
 from unseen.images.splits import COG
+from unseen.runs.means import Means
 from unseen.runs.notices import Notice
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS, missing
@@ -49,7 +51,7 @@ class Found:
 class Source(Protocol):
     """Where features come from."""
 
-    def plan(self, asked: Asked, out: Path, workers: int) -> Plan:
+    def plan(self, asked: Asked, out: Path, means: Means) -> Plan:
         """What the study will do in a folder; that of another run is refused."""
 
     def features(self, asked: Asked, out: Path, watch: Watch) -> Found:
@@ -63,19 +65,19 @@ class GivenFeatures:
     found: Found
 
     @classmethod
-    def below(cls, folder: Path, asked: Asked, backbones: Sequence[str]) -> "GivenFeatures":
+    def below(cls, folder: Path, asked: Asked, backbones: Sequence[str], tell: Tell | None = None) -> "GivenFeatures":
         """Those of the domains of a study, in the folder of each below a folder."""
         if split_rule(asked.variant) != COG:
             raise UserError(
                 f"--variant {asked.variant} draws other images than --features has; group them anew (--regroup)"
             )
         places = find_features(folder, asked.domains, backbones)
-        return cls(Found(places, all_pairs(places, asked)))
+        return cls(Found(places, all_pairs(places, asked, tell)))
 
-    def plan(self, asked: Asked, out: Path, workers: int) -> Plan:
+    def plan(self, asked: Asked, out: Path, means: Means) -> Plan:
         places, pairs = self.found.places, self.found.pairs
         refuse_other_run(out, study_run(asked, pairs, places).setup)
-        return _plan(asked, pairs, _parts(pairs), out, workers)
+        return _plan(asked, pairs, _parts(pairs), out, means)
 
     def features(self, asked: Asked, out: Path, watch: Watch) -> Found:
         return self.found
@@ -88,14 +90,14 @@ class RegroupedFeatures:
     folder: Path
     backbones: Sequence[str]
 
-    def plan(self, asked: Asked, out: Path, workers: int) -> Plan:
+    def plan(self, asked: Asked, out: Path, means: Means) -> Plan:
         most, seen = _most(asked), asked.seen
         pairs = [
             pair
             for name in self.backbones
             for pair in regrouped_pairs(self.folder, name, asked.concepts, most=most, seen=seen)
         ]
-        return _plan(asked, pairs, _parts(pairs), out, workers)
+        return _plan(asked, pairs, _parts(pairs), out, means)
 
     def features(self, asked: Asked, out: Path, watch: Watch) -> Found:
         most, seen = _most(asked), asked.seen
@@ -122,7 +124,7 @@ class ImageFeatures:
     splits: SplitsUsed
     notices: Sequence[Notice] = ()
 
-    def plan(self, asked: Asked, out: Path, workers: int) -> Plan:
+    def plan(self, asked: Asked, out: Path, means: Means) -> Plan:
         checked_device(self.settings)
         # Before hours of extraction, not after them.
         expected = {each.label: Place(out, self.settings.decides(each.spec, "", "")) for each in self.backbones}
@@ -142,7 +144,7 @@ class ImageFeatures:
             for cost in costs
         ]
         units: dict[str, Unit] = {"features": "bytes", "extracted": "share"}
-        return _plan(asked, pairs, parts, out, workers, units, extraction=seconds, disk=disk, free=free_disk(out))
+        return _plan(asked, pairs, parts, out, means, units, extraction=seconds, disk=disk, free=free_disk(out))
 
     def features(self, asked: Asked, out: Path, watch: Watch) -> Found:
         made: dict[str, dict[str, dict[str, Place]]] = {backbone.label: {} for backbone in self.backbones}
@@ -161,9 +163,9 @@ class ImageFeatures:
         return Found(places, all_pairs(places, asked), images, self.splits, notices)
 
 
-def all_pairs(places: Places, asked: Asked) -> list[FeaturePair]:
+def all_pairs(places: Places, asked: Asked, tell: Tell | None = None) -> list[FeaturePair]:
     """Features of all backbones and domains, as planning needs them; those that do not belong together are refused."""
-    return [pair for name, domains in places.items() for pair in feature_pairs(name, domains, asked.concepts)]
+    return [pair for name, domains in places.items() for pair in feature_pairs(name, domains, asked.concepts, tell)]
 
 
 def _most(asked: Asked) -> int | None:
@@ -190,7 +192,7 @@ def _plan(
     pairs: Sequence[FeaturePair],
     parts: Sequence[Mapping[str, Cell]],
     out: Path,
-    workers: int,
+    means: Means,
     units: Mapping[str, Unit] | None = None,
     *,
     extraction: float = 0.0,
@@ -206,7 +208,7 @@ def _plan(
         units=units or {},
         counting=jobs_text(asked, pairs),
         extraction=extraction,
-        probing=estimate(jobs, pairs, results, workers),
+        probing=estimate(jobs, pairs, results, means),
         disk=disk,
         free=free,
         memory=probing_memory(pairs, asked.protocol, extended=asked.extended),

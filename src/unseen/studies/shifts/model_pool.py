@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.files import write_table
-from unseen.runs.execute import Means, OneByOne, execute
+from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.job import job_key
+from unseen.runs.means import Means
 from unseen.runs.results import read_result
 
 RATIOS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)

@@ -12,10 +12,11 @@ from unseen.images.shift_sets.registry import get_sets, sets_below
 from unseen.images.shift_sets.shift_set import OpenSet, open_set
 from unseen.probes.by_name.classifier import ShiftJob
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.execute import Means, execute
+from unseen.runs.execute import execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.job import job_key
 from unseen.runs.lock import folder_lock
+from unseen.runs.means import Means
 from unseen.runs.notices import left_out
 from unseen.runs.record import RUN, read_record, refuse_other_run, write_run
 from unseen.runs.results import RESULTS, missing
@@ -67,7 +68,7 @@ class ShiftRequest:
             self._surveys[out] = survey_models(self.plans, self.images, self.columns, self.settings, out)
         return self._surveys[out]
 
-    def plan(self, out: Path, workers: int) -> Plan:
+    def plan(self, out: Path, means: Means) -> Plan:
         check_plans(self.plans)
         _refuse_other_study(out)
         check_columns(out, self.columns)
@@ -97,7 +98,7 @@ class ShiftRequest:
             notices=[left_out(name, f"{name} is passed over: {why}") for name, why in found.passed_over.items()],
         )  # fmt: skip
 
-    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[ShiftJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[ShiftJob]:
         found = self.survey(out)
         for sentence in self._sentences(found):
             watch.tell(sentence)
@@ -111,6 +112,7 @@ class ShiftRequest:
             work=lambda jobs, results, _: execute(jobs, results, work, executor, grouped=by_model),
             seconds=lambda *_: sum(part.seconds + part.scoring for model in found.models for part in model.parts),
             write_beside=lambda folder: write_tables(folder, watch),
+            shared=lambda job: job.backbone,
         )
 
     def refuse_passed_over(self, out: Path) -> None:

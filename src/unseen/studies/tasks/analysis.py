@@ -17,6 +17,7 @@ from unseen.metrics.catalogue import METRICS
 from unseen.metrics.correlation import LEAST, correlation
 from unseen.metrics.ranks import rank
 from unseen.papers.dense_settings import DENSE_SETTINGS, PATCH_PROBES, TRAINED, dense_title, is_headline, is_ranked
+from unseen.papers.image_settings import AS_LOGITS, IMAGE_SETTINGS, image_title
 from unseen.papers.transfer import (
     ECE,
     FINETUNED,
@@ -58,6 +59,8 @@ It is the last digit that the paper prints, so no number is read as better than 
 def scaled(score: Score) -> float:
     """A number on the scale that it is averaged and correlated on: the logit where its metric is bounded."""
     metric = METRICS[score.metric]
+    if score.metric in AS_LOGITS:
+        return float(logit(min(max(score.value, LEAST_SHARE), 1 - LEAST_SHARE)))
     if not metric.bounded:
         return -score.value if metric.unit in {"degrees", "metres"} else score.value
     share = (score.value - metric.lower) / (metric.upper - metric.lower)
@@ -166,15 +169,18 @@ def in_paper(domain: str) -> bool:
 def setting_title(setting: str) -> str:
     """What a setting is called on a page."""
     base, _, family = setting.partition(" ")
+    if base in IMAGE_SETTINGS:
+        return f"{image_title(base)}{', your images' if family else ''}"
     title = dense_title(base) if base in DENSE_SETTINGS else SETTINGS.get(base, base)
     return f"{title}, {FAMILIES[family]}" if family else title
 
 
 def _order(setting: str) -> tuple[int, int, str]:
-    """ImageNet and many shots first, few shots by family and number, then calibration, then dense tasks."""
+    """ImageNet and many shots first, few shots by family and number, then calibration, dense tasks, single images."""
     base, _, family = setting.partition(" ")
-    if base in DENSE_SETTINGS:
-        return 3, list(DENSE_SETTINGS).index(base), family
+    for place, settings in enumerate((DENSE_SETTINGS, IMAGE_SETTINGS), 3):
+        if base in settings:
+            return place, list(settings).index(base), family
     if not setting[0].isdigit():
         first = (IMAGENET, LINEAR, FINETUNED)
         return (0, first.index(base), family) if base in first else (2, list(SETTINGS).index(base), family)

@@ -40,6 +40,16 @@ def is_dense(result: Result) -> bool:
     return "kind" in result.job
 
 
+def is_by_image(result: Result) -> bool:
+    """Whether a result is of an analysis of single images."""
+    return "pictures" in result.job
+
+
+def is_classification(result: Result) -> bool:
+    """Whether a result is of a data set whose images have classes."""
+    return not is_dense(result) and not is_by_image(result)
+
+
 def own_name(dataset: str) -> str:
     """What data are called that have the name of a data set and are not that."""
     return f"{dataset} (yours)"
@@ -84,7 +94,7 @@ def task_verdicts(data: RunData, results: Iterable[Result]) -> dict[tuple[str, s
     """(backbone, data set) → whether its scores are of that data set, for all of classification that have results."""
     scored = {(each.backbone, each.domain): each for each in data.scored}
     pairs = dict.fromkeys(
-        (str(result.job["backbone"]), str(result.job["domain"])) for result in results if not is_dense(result)
+        (str(result.job["backbone"]), str(result.job["domain"])) for result in results if is_classification(result)
     )
     return {pair: compare(scored.get(pair), published_dataset(DATASETS[pair[1]])) for pair in pairs}
 
@@ -99,7 +109,7 @@ def page_datasets(data: RunData, names: Names) -> list[TaskDataset]:
     found = []
     for domain in data.domains:
         if domain.name not in DATASETS:
-            continue  # with boxes or maps
+            continue  # with boxes or maps, or single images
         limits = {each.limit for each in data.scored if each.domain == domain.name and each.limit is not None}
         dataset = DATASETS[domain.name]
         known = {name for (_, of), name in names.items() if of == domain.name} or {domain.name}

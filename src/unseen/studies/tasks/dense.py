@@ -25,6 +25,7 @@ from unseen.probes.patches.job import PatchJob
 from unseen.probes.patches.linear import PATCH_LINEAR, PatchLinearProtocol
 from unseen.runs.data import Backbone as RunBackbone
 from unseen.runs.data import Domain, RunData
+from unseen.runs.means import Means
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS, missing
 from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed, Setup
@@ -69,7 +70,7 @@ class DenseRequest:
     def _extraction(self) -> Settings:
         return patch_settings(self.settings, self.backbones)
 
-    def plan(self, out: Path, workers: int) -> Plan:
+    def plan(self, out: Path, means: Means) -> Plan:
         """What is to be done; see `unseen.studies.study.Request`."""
         checked_device(self._extraction)
         self._refuse_nonsense()
@@ -103,15 +104,15 @@ class DenseRequest:
             free=free_disk(out),
         )
 
-    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[PatchJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[PatchJob]:
         """Extract what is missing; see `unseen.studies.study.Request`."""
         data = {each.dataset.name: self._extracted(each, out, watch) for each in self.datasets}
         jobs = [job for each in data.values() for job in self._jobs(each)]
 
-        def work(jobs: Sequence[PatchJob], results: Path, _: int) -> Iterator[PatchJob]:
+        def work(jobs: Sequence[PatchJob], results: Path, _: Means) -> Iterator[PatchJob]:
             return run_dense(jobs, data, results, default_device())
 
-        def seconds(jobs: Sequence[PatchJob], results: Path, _: int) -> float:
+        def seconds(jobs: Sequence[PatchJob], results: Path, _: Means) -> float:
             todo = missing(jobs, results)
             return _seconds(sum(_job_flops(job, data[job.domain]) for job in todo))
 

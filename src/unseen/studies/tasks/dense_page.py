@@ -9,6 +9,7 @@ from unseen.images.dense.labels import Kind
 from unseen.images.dense.sets import dense_datasets
 from unseen.papers.comparability import Comparability, ScoredData, compare, published_maps
 from unseen.papers.dense_settings import PATCH_PROBES, PROBE_TITLES, TRAINED
+from unseen.probes.dense.protocols import SHORT
 from unseen.runs.comparability_words import ERICSSON, verdict_sentences
 from unseen.runs.data import RunData
 from unseen.runs.results import Result
@@ -50,7 +51,7 @@ class DenseProbe:
 
     @property
     def title(self) -> str:
-        return f"{PROBE_TITLES[self.probe]}{' (short form)' if self.protocol.endswith('-short') else ''}"
+        return f"{PROBE_TITLES[self.probe]}{' (short form)' if self.protocol.endswith(SHORT) else ''}"
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,8 @@ def _probe(
     }
     if probe in PATCH_PROBES:
         said = ["No published numbers: the paper probes no patches."]
+    elif probe not in TRAINED:
+        said = ["No published numbers: this goes beyond the paper, which has ResNets only."]
     elif not verdicts:
         said = ["No published numbers: the data set is not the paper's."]
     else:

@@ -20,14 +20,23 @@ from unseen.features.fingerprint import names_and_pixels
 from unseen.images.dense.dense_dataset import OpenDenseDataset, survey_labels
 from unseen.images.dense.labels import Kind
 from unseen.papers.comparability import ScoredData
-from unseen.probes.by_name.dense_trained import NAMES, DenseTrainingJob
-from unseen.probes.dense.protocols import DETECTION_FINETUNED, DETECTION_FROZEN, NORMALS, SEGMENTATION, DenseProtocol
+from unseen.probes.by_name.dense_trained import DenseTrainingJob, score_name
+from unseen.probes.dense.bodies import Extension, extension_of
+from unseen.probes.dense.protocols import (
+    DETECTION_FINETUNED,
+    DETECTION_FROZEN,
+    NORMALS,
+    SEGMENTATION,
+    DenseProtocol,
+    extended,
+)
 from unseen.probes.dense.work import train_and_score
 from unseen.runs.data import Backbone as RunBackbone
 from unseen.runs.data import Domain, RunData
 from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors.grouped import run_groups
 from unseen.runs.job import job_key
+from unseen.runs.means import Means
 from unseen.runs.notices import Notice, notice
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS, missing
@@ -66,13 +75,30 @@ class DenseTrainingRequest:
     seed: int = 0
 
     @cached_property
-    def protocols(self) -> dict[str, list[DenseProtocol]]:
-        """By data set."""
+    def protocols(self) -> dict[tuple[str, str], list[DenseProtocol]]:
+        """By data set and backbone: one that goes beyond the paper has a name that says so."""
         depths = [data.dataset.name for data in self.datasets if data.dataset.kind not in BY_KIND]
         if depths:
             raise UserError(f"{depths[0]}: the paper trains nothing on depths; probe patch features (leave --finetune)")
         return {
-            data.dataset.name: [self.shorten(each) for each in BY_KIND[data.dataset.kind]] for data in self.datasets
+            (data.dataset.name, each.label): [
+                self.shorten(extended(protocol) if (each.label, protocol.name) in self._extensions else protocol)
+                for protocol in BY_KIND[data.dataset.kind]
+            ]
+            for data in self.datasets
+            for each in self.backbones
+        }
+
+    @cached_property
+    def _extensions(self) -> dict[tuple[str, str], Extension]:
+        """By backbone and name of the paper's protocol, for those that go beyond it."""
+        kinds = {data.dataset.kind for data in self.datasets}
+        asked = [protocol for kind, protocols in BY_KIND.items() if kind in kinds for protocol in protocols]
+        return {
+            (each.label, protocol.name): found
+            for each in self.backbones
+            for protocol in asked
+            if (found := extension_of(each, protocol)) is not None
         }
 
     @cached_property
@@ -95,12 +121,13 @@ class DenseTrainingRequest:
                     seed=self.seed,
                     arithmetic=arithmetic,
                 )
-                for protocol in self.protocols[data.dataset.name]
+                for number in range(len(BY_KIND[data.dataset.kind]))
                 for each in self.backbones
+                for protocol in [self.protocols[data.dataset.name, each.label][number]]
             ]
         return found
 
-    def plan(self, out: Path, workers: int) -> Plan:
+    def plan(self, out: Path, means: Means) -> Plan:
         """The trainings that are left."""
         refuse_other_run(out, Setup(protocols=self._used(), finetunings=self._finetunings()))
         left = missing(self.jobs, out / RESULTS)
@@ -111,7 +138,7 @@ class DenseTrainingRequest:
                 {
                     "data set": job.domain,
                     "backbone": job.backbone,
-                    "trained": NAMES[job.protocol.backbone],
+                    "trained": score_name(job.protocol.backbone, job.protocol.name),
                     "train": counts["train"],
                     "test": counts["test"],
                     "steps left": job.protocol.steps if job in left else 0,
@@ -120,7 +147,7 @@ class DenseTrainingRequest:
         seconds = self._seconds(left)
         return Plan(TITLE, parts, len(self.jobs), len(left), probing=seconds, notices=self._notices())
 
-    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[DenseTrainingJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[DenseTrainingJob]:
         """The trainings as jobs."""
         return Prepared(
             self._run(),
@@ -136,7 +163,8 @@ class DenseTrainingRequest:
 
         def values(job: DenseTrainingJob) -> dict[str, Any]:
             checkpoint(job).parent.mkdir(parents=True, exist_ok=True)
-            step = watch.stepping(f"{job.domain}, {job.backbone}, {NAMES[job.protocol.backbone]}", job.protocol.steps)
+            name = score_name(job.protocol.backbone, job.protocol.name)
+            step = watch.stepping(f"{job.domain}, {job.backbone}, {name}", job.protocol.steps)
             data, pictures = self._data(job), results.parent / PICTURES / job_key(job)
             measured = train_and_score(
                 job, self._copy(job), data, self.device, checkpoint=checkpoint(job), pictures=pictures, watch=step
@@ -177,16 +205,21 @@ class DenseTrainingRequest:
 
     def _used(self) -> list[ProtocolUsed]:
         every = {each.name: each for of in self.protocols.values() for each in of}
-        return [ProtocolUsed.of(NAMES[each.backbone], each) for each in every.values()]
+        return [ProtocolUsed.of(score_name(each.backbone, each.name), each) for each in every.values()]
 
     def _finetunings(self) -> dict[str, BackboneAbout]:
         return {each.label: BackboneAbout.of(each.spec) for each in self.backbones}
 
     def _notices(self) -> list[Notice]:
-        """On short forms of the protocols."""
+        """On short forms of the protocols, and on what goes beyond the paper."""
         every = {each.name: each for of in self.protocols.values() for each in of}
         short = [each for each in every.values() if each.name.endswith("-short")]
-        return [notice("short-training", protocol=each.name, steps=each.steps) for each in short]
+        sizes = {each.label: each.spec.transform.size for each in self.backbones}
+        beyond = dict.fromkeys((name, code) for (name, _), code in self._extensions.items())
+        return [
+            *(notice("short-training", protocol=each.name, steps=each.steps) for each in short),
+            *(notice(code, backbone=name, size=sizes[name]) for name, code in beyond),
+        ]
 
     def _run(self) -> RunData:
         return RunData(
@@ -213,7 +246,7 @@ class DenseTrainingRequest:
                 ScoredData(
                     each.label,
                     data.dataset.name,
-                    self.protocols[data.dataset.name][0].name,
+                    self.protocols[data.dataset.name, each.label][0].name,
                     len(data.dataset.classes),
                     {split: Counter(data.manifest.splits)[split] for split in SPLITS},
                     "given",

@@ -13,6 +13,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.errors import ImageError, UserError, did_you_mean
 from unseen.features.extract import extract
 from unseen.features.one_pass import Progress
+from unseen.features.readers import SUFFIXES
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
 from unseen.images.datasets.dataset import Dataset
@@ -23,7 +24,7 @@ from unseen.papers.comparability import Draw
 from unseen.runs.data import Study
 from unseen.runs.flaws import Flaw
 from unseen.runs.notices import Notice, left_out
-from unseen.studies.concepts.features import OWN, SUFFIXES, Place
+from unseen.studies.concepts.features import OWN, Place
 from unseen.studies.features import read_about
 from unseen.studies.tasks.kinds import kind_of
 

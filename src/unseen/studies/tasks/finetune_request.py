@@ -18,6 +18,7 @@ from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.probes.finetuning.grid import STEPS, FinetuneGrid, finetune_grid
 from unseen.probes.finetuning.images import load_task_images
 from unseen.probes.finetuning.jobs import FinetuneTaskJob, trial_jobs
+from unseen.runs.means import Means
 from unseen.runs.notices import left_out, told
 from unseen.runs.record import refuse_other_run
 from unseen.studies.finetuning import Steps, training_seconds
@@ -121,7 +122,7 @@ class FinetuneRequest:
         grid, place = finetune_grid(trials=trials, steps=STEPS if steps is None else steps), training_device(device)
         return cls(open_datasets(names, root), load(), grid, place, seed)
 
-    def plan(self, out: Path, workers: int) -> Plan:
+    def plan(self, out: Path, means: Means) -> Plan:
         """The trainings that are left, and the disk that decoded images take while a data set is trained on."""
         refuse_other_run(out, finetune_run(self.backbones, self.split.datasets).setup)
         costs = [cost(each.job, each.opened, out) for each in self.finetunings]
@@ -146,14 +147,14 @@ class FinetuneRequest:
             notices=[*self.split.absent, *map(told, filter(None, [self.grid.short, lacking]))],
         )
 
-    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[TrainingJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[TrainingJob]:
         """The trainings as jobs; images are decoded as they are needed."""
         jobs = [job for each in self.finetunings for job in each.trainings(out)]
         run = finetune_run(self.backbones, self.split.datasets, self.split.missed)
         return Prepared(
             run,
             jobs,
-            lambda _, __, count: self._train(out, count, watch),
+            lambda _, __, means: self._train(out, means.workers, watch),
             lambda _, __, ___: self._seconds(out),
             recorded="work",
         )

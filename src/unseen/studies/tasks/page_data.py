@@ -8,6 +8,7 @@ from unseen.metrics.correlation import Correlation
 from unseen.runs.score import Score
 
 if TYPE_CHECKING:
+    from unseen.studies.tasks.by_image.page import ImageResult
     from unseen.studies.tasks.dense_page import DenseTask
 
 SHOTS = (5, 20, 50)
@@ -191,6 +192,7 @@ class TaskPage:
         ranks: setting → backbone → rank by the means of those averages, 1 the best.
         tuned: what fine-tuning tried and chose.
         dense: data sets with boxes or maps.
+        by_image: analyses of single images, by backbone and set of images.
         against_imagenet: by setting, then by data set.
         notices: sentences at the top.
         notes: what was left out, and why.
@@ -208,6 +210,7 @@ class TaskPage:
     ranks: Mapping[str, Mapping[str, int]]
     tuned: Sequence[Tuned] = ()
     dense: "Sequence[DenseTask]" = ()
+    by_image: "Sequence[ImageResult]" = ()
     against_imagenet: Sequence[AgainstImagenet] = ()
     notices: Sequence[str] = ()
     notes: Sequence[str] = ()

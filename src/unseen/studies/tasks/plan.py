@@ -12,6 +12,7 @@ from unseen.features.settings import Settings
 from unseen.features.speed import seconds_per_image
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.probes.many_shot import ManyShotProtocol
+from unseen.runs.means import Means
 from unseen.runs.notices import Notice
 from unseen.runs.results import missing
 from unseen.runs.task_work import TaskJob
@@ -82,7 +83,7 @@ def without_result(jobs: Sequence[TaskJob], folder: Path) -> list[TaskJob]:
     return [job for job in jobs if job not in made] + missing(made, folder)
 
 
-def probing_seconds(jobs: Sequence[TaskJob], tasks: Sequence[TaskFeatures], folder: Path, workers: int) -> float:
+def probing_seconds(jobs: Sequence[TaskJob], tasks: Sequence[TaskFeatures], folder: Path, means: Means) -> float:
     """Seconds that the missing jobs should take, from how fast this machine multiplies matrices."""
     todo = without_result(jobs, folder)
     if not todo:
@@ -90,8 +91,8 @@ def probing_seconds(jobs: Sequence[TaskJob], tasks: Sequence[TaskFeatures], fold
     small, large = ([_seconds(job, tasks) for job in part] for part in by_size(todo, tasks))
     overhead = 0.1 * len(todo)
     if on_gpu():
-        return sum(small) + sum(large) + overhead
-    return max(sum(small) / max(workers, 1), *small, 0.0) + sum(large) / max(workers, 1) + overhead
+        return (sum(small) + sum(large)) / means.places + overhead
+    return max(sum(small) / means.workers, *small, 0.0) + sum(large) / means.workers + overhead
 
 
 def by_size(jobs: Sequence[TaskJob], tasks: Sequence[TaskFeatures]) -> tuple[list[TaskJob], list[TaskJob]]:

@@ -12,6 +12,7 @@ from unseen.features.settings import Settings, checked_device
 from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol
 from unseen.runs.data import RunData
 from unseen.runs.fit_progress import FitProgress
+from unseen.runs.means import Means
 from unseen.runs.notices import Notice
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS
@@ -20,7 +21,15 @@ from unseen.studies.features import FEATURES, damaged_images
 from unseen.studies.study import Cell, Plan, Prepared, Watch
 from unseen.studies.tasks.features import Found, TaskFeatures, extract_dataset
 from unseen.studies.tasks.opened import Opened, open_datasets
-from unseen.studies.tasks.plan import DatasetPlan, plan_dataset, probing_seconds, skipped, task_jobs, without_result
+from unseen.studies.tasks.plan import (
+    DatasetPlan,
+    job_flops,
+    plan_dataset,
+    probing_seconds,
+    skipped,
+    task_jobs,
+    without_result,
+)
 from unseen.studies.tasks.study import TITLE, run_tasks, task_run, task_setup
 from unseen.words import duration
 
@@ -49,34 +58,35 @@ class TaskRequest:
     protocol: ManyShotProtocol = ERICSSON_2021
     top1: Mapping[str, float] = field(default_factory=dict)
 
-    def plan(self, out: Path, workers: int) -> Plan:
+    def plan(self, out: Path, means: Means) -> Plan:
         """What is to be done; see `unseen.studies.study.Request`."""
         source = self.source
         if isinstance(source, Found):
             refuse_other_run(out, self._run(source).setup)
-            return self._planned([DatasetPlan(source.features, 1.0, 0, 0.0)], source.faults, out, workers)
+            return self._planned([DatasetPlan(source.features, 1.0, 0, 0.0)], source.faults, out, means)
         checked_device(source.settings)
         datasets = source.opened.datasets
         # Before hours of extraction, not after them.
         refuse_other_run(out, task_setup(source.backbones, datasets, source.settings, self.protocol))
         plans = [plan_dataset(each, source.backbones, out / FEATURES, source.settings) for each in datasets]
-        return self._planned(plans, source.opened.absent, out, workers, free=free_disk(out))
+        return self._planned(plans, source.opened.absent, out, means, free=free_disk(out))
 
-    def prepare(self, out: Path, workers: int, watch: Watch) -> Prepared[TaskJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[TaskJob]:
         """Extract what is missing; see `unseen.studies.study.Request`."""
         found = self.source if isinstance(self.source, Found) else _extracted(self.source, out, watch)
         tell = partial(tell_fits, watch)
 
-        def work(jobs: Sequence[TaskJob], results: Path, count: int) -> Iterator[TaskJob]:
-            return run_tasks(jobs, found.features, results, count, tell)
+        def work(jobs: Sequence[TaskJob], results: Path, means: Means) -> Iterator[TaskJob]:
+            return run_tasks(jobs, found.features, results, means, tell)
 
-        def seconds(jobs: Sequence[TaskJob], results: Path, count: int) -> float:
-            return probing_seconds(jobs, found.features, results, count)
+        def seconds(jobs: Sequence[TaskJob], results: Path, means: Means) -> float:
+            return probing_seconds(jobs, found.features, results, means)
 
-        return Prepared(self._run(found), task_jobs(found.features, self.protocol), work, seconds)
+        cost = partial(job_flops, tasks=found.features)
+        return Prepared(self._run(found), task_jobs(found.features, self.protocol), work, seconds, cost=cost)
 
     def _planned(
-        self, plans: Sequence[DatasetPlan], notices: Sequence[Notice], out: Path, workers: int, free: int = 0
+        self, plans: Sequence[DatasetPlan], notices: Sequence[Notice], out: Path, means: Means, free: int = 0
     ) -> Plan:
         features, results = [each for plan in plans for each in plan.features], out / RESULTS
         jobs = task_jobs(features, self.protocol)
@@ -87,7 +97,7 @@ class TaskRequest:
             len(without_result(jobs, results)),
             units={"extracted": "share"},
             extraction=sum(plan.seconds for plan in plans),
-            probing=probing_seconds(jobs, features, results, workers),
+            probing=probing_seconds(jobs, features, results, means),
             disk=sum(plan.bytes for plan in plans),
             free=free,
             notices=[*notices, *skipped(features)],

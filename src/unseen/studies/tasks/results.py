@@ -21,10 +21,12 @@ from unseen.runs.results import RESULTS, Result, read_all, read_result
 from unseen.runs.score import Score
 from unseen.runs.scores import result_scores
 from unseen.studies.tasks.analysis import averages, correlations, mean_errors, ranks, without_average
+from unseen.studies.tasks.by_image.page import image_results
 from unseen.studies.tasks.comparisons import (
     Names,
     data_names,
-    is_dense,
+    is_by_image,
+    is_classification,
     own_name,
     page_datasets,
     task_comparison_notices,
@@ -48,7 +50,7 @@ def task_page(folder: Path, failures: Sequence[str] = ()) -> TaskPage:
     found = read_all(folder / RESULTS, keys)
     left = len(keys) - len(found)
     data = replace(data, told=[*data.told, *unfinished(left, len(keys))])
-    page = page_of_results(data, found, {result.key: folder / PICTURES / result.key for result in found})
+    page = page_of_results(data, found, {result.key: folder for result in found})
     return replace(page, notices=[*page.notices, *(f"Failed: {line}." for line in failures)])
 
 
@@ -63,32 +65,33 @@ def page_of_runs(folders: Sequence[Path], runs: Sequence[tuple[str, RunData]]) -
     if not data.scores:
         raise UserError(f"{', '.join(map(str, folders))}: no results yet; finish the run")
     left = {(score.key, score.backbone) for score in data.scores}
-    found, pictures = [], {}
+    found, places = [], {}
     for folder, (_, run), called in zip(folders, runs, names, strict=True):
         for key, name in dict.fromkeys((score.key, score.backbone) for score in run.scores):
             result = read_result(folder / RESULTS, key)
             if result and (key, called[name]) in left:
                 left.remove((key, called[name]))
                 found.append(replace(result, job=result.job | {"backbone": called[name]}))
-                pictures[key] = folder / PICTURES / key
-    return page_of_results(data, found, pictures)
+                places[key] = folder
+    return page_of_results(data, found, places)
 
 
 def page_of_results(
-    data: RunData, found: Sequence[Result], pictures: Mapping[str, Path] = MappingProxyType({})
+    data: RunData, found: Sequence[Result], folders: Mapping[str, Path] = MappingProxyType({})
 ) -> TaskPage:
     """The page of results that are there.
 
     Args:
         data: of the run; its notice says what is not there.
-        pictures: key of a result → the folder of its pictures.
+        folders: key of a result → the folder of its run.
     """
     printed = [*published_task_scores(), *imagenet_top1()]
     data, found = _told_apart(data, found, {score.backbone for score in printed})
-    dense = dense_tasks(data, found, pictures)
+    dense = dense_tasks(data, found, {key: folder / PICTURES / key for key, folder in folders.items()})
     verdicts = task_verdicts(data, found)
     names = data_names(verdicts)
     measured = [*task_scores(found, names), *dense_scores(data, found)]
+    measured += [score for result in filter(is_by_image, found) for score in result_scores(result)]
     own = [*measured, *mean_errors(measured)]
     own += [
         imagenet_score(backbone.name, backbone.imagenet_top1)
@@ -117,6 +120,7 @@ def page_of_results(
         backbones=[backbone.name for backbone in data.backbones],
         datasets=datasets,
         dense=dense,
+        by_image=image_results(data, found, folders),
         scores=[*own, *beside],
         fits=[_fit(result, names) for result in found if result.is_of(ManyShotJob)],
         averages=together,
@@ -171,7 +175,7 @@ def task_scores(results: Iterable[Result], names: Names) -> list[Score]:
     return [
         replace(score, domain=_data_name(result, names))
         for result in results
-        if not is_dense(result)
+        if is_classification(result)
         for score in result_scores(result)
     ]
 

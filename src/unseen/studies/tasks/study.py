@@ -5,6 +5,7 @@ What is run, and what is written of it; `unseen.studies.tasks.results` makes a p
 
 import shutil
 from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -19,9 +20,10 @@ from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.datasets.registry import DATASETS
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.execute import Means, OneByOne, execute
+from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.fit_progress import FitProgress
+from unseen.runs.means import Means
 from unseen.runs.notices import Notice, notice
 from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed, Setup
 from unseen.runs.task_work import TaskJob, kept_folder, run_task_job
@@ -30,7 +32,7 @@ from unseen.studies.concepts.study import extraction_of, training_data
 from unseen.studies.features import read_about
 from unseen.studies.tasks.comparisons import dataset_title, is_of_dataset, scored_data
 from unseen.studies.tasks.features import STUDY, TaskFeatures
-from unseen.studies.tasks.plan import by_size
+from unseen.studies.tasks.plan import by_size, job_flops
 
 TITLE = "Transfer to other tasks"
 PROBE = "many-shot"
@@ -44,22 +46,25 @@ def run_tasks(
     jobs: Sequence[TaskJob],
     tasks: Sequence[TaskFeatures],
     folder: Path,
-    workers: int,
+    means: Means,
     tell: Callable[[FitProgress], None] | None = None,
 ) -> Generator[TaskJob, None, None]:
     """Run the jobs that have no result in `folder` yet and pass on each as it is done.
 
     Args:
-        workers: processes for small jobs, and threads for large ones. One process drives a GPU.
+        means: its processes are for small jobs, or threads for large ones. One process drives a GPU.
         tell: told every few seconds how far a linear probe is, in whatever process it runs.
     """
     places = {task.hashes[split]: place for task in tasks for split, place in task.places.items()}
     kept = folder / UNFINISHED
     work = OneByOne[TaskJob](partial(run_task_job, places=places, load=read_features, kept=kept, tell=tell))
     small, large = (jobs, []) if on_gpu() else by_size(jobs, tasks)
+    cost = partial(job_flops, tasks=tasks)
     running = chain(
-        execute(small, folder, work, choose_executor(Means(1 if on_gpu() else workers))),
-        execute(large, folder, work, choose_executor(Means(threads=workers))),
+        execute(
+            small, folder, work, choose_executor(replace(means, workers=1 if on_gpu() else means.workers)), cost=cost
+        ),
+        execute(large, folder, work, choose_executor(replace(means, workers=1, threads=means.workers)), cost=cost),
     )
     for job in running:
         shutil.rmtree(kept_folder(job, kept), ignore_errors=True)

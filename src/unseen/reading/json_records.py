@@ -1,4 +1,4 @@
-"""JSON files of a run as typed records: the one way in, which names the file and the key of whatever is wrong.
+"""JSON files as typed records: the one way in, which names the file and the key of whatever is wrong.
 
 A record is a frozen dataclass, and the types of its fields are its schema: what a file has must have these types, and
 there must be no other keys. Bytes are kept in base64.
@@ -15,7 +15,9 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from unseen.errors import UserError, did_you_mean
+from unseen.reading.guard import read_bounded, reading
 
+MOST_BYTES = 1 << 28
 HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 NAMES = {
     str: "text",
@@ -27,24 +29,21 @@ NAMES = {
 }
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """The object in a JSON file; a file that is cut off, is no JSON or is nested too deeply is an error."""
-    try:
-        content = path.read_bytes()
+def read_json(path: Path, advice: str = "get the file again", most: int = MOST_BYTES) -> dict[str, Any]:
+    """The object in a JSON file; a file that is cut off, is no JSON or is nested too deeply is an error.
+
+    Args:
+        advice: what the error says to do.
+        most: bytes; a larger file is refused.
+    """
+    with reading(path, "JSON", advice):
+        content = read_bounded(path, most)
         record = json.loads(content)
         if HALF.search(content):  # of a character, which JSON lets through and no file can be written with
             json.dumps(record, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: damaged ({_cause(error)}); restore it from a copy, or make the run again") from None
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
-    if not isinstance(record, dict):
-        raise UserError(f"{path}: damaged (it has no keys); restore it from a copy, or make the run again")
+        if not isinstance(record, dict):
+            raise ValueError("it has no keys")
     return record
-
-
-def _cause(error: ValueError | RecursionError) -> str:
-    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def json_bytes(record: Mapping[str, Any]) -> bytes:

@@ -1,0 +1,54 @@
+"""Going through all rows of features once: their hash, rows that are not finite, rows of zeros."""
+
+import hashlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unseen.features.features import Rows, flawed_rows
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+HASHED = 1 << 25
+"""Bytes that are hashed at a time, while another thread looks at their numbers."""
+THREADS = 8
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What a pass over rows found.
+
+    Attributes:
+        digest: SHA-256 of the rows, one after the other; may be continued with other bytes.
+        not_finite, zeros: numbers of the rows that are not finite, and of those that are all zeros.
+    """
+
+    digest: "_Hash"
+    not_finite: tuple[int, ...]
+    zeros: tuple[int, ...]
+
+
+def go_through(X: Rows) -> Pass:
+    """Read all rows once, in blocks: one thread hashes a block while another looks at its numbers."""
+    digest = hashlib.sha256()
+    bad, zeros = list[int](), list[int]()
+    step = max(1, HASHED // max(1, X.shape[1] * X.dtype.itemsize))
+    with ThreadPoolExecutor(1) as hashing:
+        for start in range(0, len(X), step):
+            rows = np.ascontiguousarray(X[start : start + step])
+            hashed = hashing.submit(digest.update, rows.data)
+            found = flawed_rows(rows)
+            bad += (start + found[0]).tolist()
+            zeros += (start + found[1]).tolist()
+            hashed.result()
+    return Pass(digest, tuple(bad), tuple(zeros))
+
+
+def go_through_parts(parts: Sequence[Rows]) -> list[Pass]:
+    """The same of several arrays side by side, each with a hash of its own; rows are numbered within their part."""
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(go_through, parts))

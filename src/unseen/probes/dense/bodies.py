@@ -1,0 +1,56 @@
+"""What of a backbone the networks of dense protocols stand on, and where that goes beyond the paper."""
+
+from typing import Literal
+
+import torch
+
+from unseen.backbones.backbone import Backbone
+from unseen.errors import UserError
+from unseen.probes.dense.protocols import DenseProtocol
+from unseen.probes.dense.pyramid import STRIDES, Frozen, LastMap, Pyramid, dilate
+from unseen.probes.dense.simple_pyramid import LAST, SimplePyramid, square_map
+
+Extension = Literal["simple-pyramid", "plain-map", "other-last-stage", "other-dilation"]
+"""How a training goes beyond the paper; codes of notices."""
+
+
+def own_maps(backbone: Backbone) -> Pyramid | None:
+    """The four maps of a CNN that has them, and takes images of any size; it shares the backbone's weights."""
+    network = getattr(backbone.module, "network", backbone.module)
+    try:
+        return Pyramid(network)
+    except torch.OutOfMemoryError:
+        raise
+    except Exception:  # a network that takes images of one size can raise anything at all
+        return None
+
+
+def extension_of(backbone: Backbone, protocol: DenseProtocol) -> Extension | None:
+    """How a backbone in a protocol goes beyond the paper, which has ResNets only."""
+    pyramid = own_maps(backbone)
+    if pyramid is None:
+        return "plain-map" if protocol.head == "psp" else "simple-pyramid"
+    if pyramid.resnet or protocol.backbone not in ("last-stage", "frozen"):
+        return None
+    return "other-last-stage" if protocol.backbone == "last-stage" else "other-dilation"
+
+
+def body_with_maps(backbone: Backbone) -> Pyramid | SimplePyramid:
+    """Four maps: a CNN's own, or a simple feature pyramid, whose new layers are drawn from PyTorch's numbers."""
+    return own_maps(backbone) or SimplePyramid(square_map(backbone, LAST))
+
+
+def frozen_last_map(backbone: Backbone) -> tuple[Frozen, int]:
+    """The last map at stride 8 of a backbone that stays as it is, and its channels.
+
+    A CNN is dilated. Another network has no strides to take back: its map is read at a finer grid.
+    """
+    pyramid = own_maps(backbone)
+    if pyramid is None:
+        source = square_map(backbone, STRIDES[1])
+        return Frozen(source), source.channels
+    try:
+        dilate(pyramid)
+    except UserError as error:
+        raise UserError(f"{backbone.spec.id}: {error}") from None
+    return Frozen(LastMap(pyramid)), pyramid.channels[-1]

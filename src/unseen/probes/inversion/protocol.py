@@ -1,0 +1,51 @@
+"""How images are reconstructed from features."""
+
+from dataclasses import dataclass, replace
+
+from unseen.errors import UserError
+
+SMALLEST_MAP = 4
+"""Rows of the deepest maps of the prior; those of the paper's 224 pixels (256 of noise, halved six times) have four."""
+
+
+@dataclass(frozen=True)
+class InversionProtocol:
+    """A deep image prior and its optimisation.
+
+    Attributes:
+        steps: of Adam with the learning rate `rate`.
+        widths: channels of each scale, in the encoder as in the decoder; every scale has half the side of the last.
+        kernels: side of the convolutions of each scale.
+        skip: channels that pass each scale by.
+        noise: channels of the input, uniform numbers between 0 and `amplitude`.
+        sigmoid: whether the network's output is squeezed between black and white; without it, the output is a
+            normalised image of any values, clamped when all steps are done.
+    """
+
+    name: str
+    steps: int = 3000
+    rate: float = 1e-3
+    widths: tuple[int, ...] = (16, 32, 64, 128, 128, 128)
+    kernels: tuple[int, ...] = (7, 7, 5, 5, 3, 3)
+    skip: int = 4
+    noise: int = 32
+    amplitude: float = 0.1
+    sigmoid: bool = False
+
+    def at_size(self, size: int) -> "InversionProtocol":
+        """The protocol for images of some pixels: with as many of its scales as leave maps of 4 × 4 or more."""
+        scales = len(self.widths)
+        while scales and -(-size // 2**scales) < SMALLEST_MAP:
+            scales -= 1
+        if not scales:
+            raise UserError(f"images of {size} × {size} pixels are too small to be reconstructed; 7 × 7 is the least")
+        return replace(self, widths=self.widths[:scales], kernels=self.kernels[:scales])
+
+    def noise_side(self, size: int) -> int:
+        """Rows of the input: the least that all scales halve evenly and that cover the image, 256 for 224."""
+        step: int = 2 ** len(self.widths)
+        return -(-size // step) * step
+
+
+DEEP_IMAGE_PRIOR = InversionProtocol("deep-image-prior")
+"""Ericsson et al. 2021, A.8, after the public code of Zhao et al. 2021."""

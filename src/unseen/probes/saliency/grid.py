@@ -1,0 +1,75 @@
+"""The masks of occlusion saliency: where they lie, and how often each pixel is covered.
+
+A square mask slides over an image so that it also hangs over its edges: on a side of s pixels the first mask begins
+mask − stride pixels before the image, so that the image with its margins has s + 2·(mask − stride) pixels. Every pixel
+of the image is then covered (mask / stride)² times, and there are ((s + mask) / stride − 1)² masks.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from unseen.errors import UserError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Masks of `mask` × `mask` pixels, `stride` pixels apart; the stride divides the mask."""
+
+    mask: int
+    stride: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.stride <= self.mask or self.mask % self.stride:
+            raise UserError(
+                f"a grid of {self.mask}/{self.stride}: the stride must divide the mask, so that every pixel is "
+                "covered equally often"
+            )
+
+    def __str__(self) -> str:
+        return f"{self.mask}/{self.stride}"
+
+    @property
+    def cover(self) -> int:
+        """Masks that cover a pixel along one side; its square in all."""
+        return self.mask // self.stride
+
+    def padded(self, size: int) -> int:
+        """Side of an image with its margins, of `size` pixels without."""
+        return size + 2 * (self.mask - self.stride)
+
+    def side(self, size: int) -> int:
+        """Masks along one side of an image."""
+        return (size - 1) // self.stride + self.cover
+
+    def passes(self, size: int) -> int:
+        """Masks in all."""
+        return self.side(size) ** 2
+
+    def start(self, place: "int | Tensor") -> "int | Tensor":
+        """Where along a side the mask of some place begins; negative where it hangs over the edge."""
+        return place * self.stride - (self.mask - self.stride)
+
+    def check(self, size: int, what: str) -> None:
+        """Refuse images that a mask hides as a whole."""
+        if size < self.mask:
+            raise UserError(
+                f"{what} sees images of {size} × {size} pixels, smaller than the mask of {self.mask} × {self.mask}; "
+                "choose a smaller mask (--grid) or larger images (--size)"
+            )
+
+
+EXACT = Grid(10, 1)
+GRIDS = {str(grid): grid for grid in (EXACT, Grid(10, 2), Grid(8, 4), Grid(16, 8))}
+"""The paper's grid, and cheaper ones: 54,289, 13,456, 3,249 and 841 passes for an image of 224 × 224 pixels."""
+
+
+def parse_grid(text: str) -> Grid:
+    """`10/2` as a grid of masks of 10 pixels, 2 apart."""
+    found = re.fullmatch(r"\s*(\d{1,4})\s*/\s*(\d{1,4})\s*", text)
+    if not found:
+        raise UserError(f"a grid is mask/stride in pixels, as {', '.join(GRIDS)}, not '{text}'")
+    return Grid(int(found[1]), int(found[2]))

@@ -1,0 +1,36 @@
+"""Jobs on the nodes of a Ray cluster, which share the folder of the run."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from unseen.device import on_gpu
+from unseen.runs.execute import Compute, J
+from unseen.runs.means import Means
+from unseen.runs.pool import run_pool, spread
+from unseen.runs.ray_cluster import check_nodes, connect, useful_nodes
+from unseen.runs.ray_team import RayTeam
+
+
+@dataclass(frozen=True)
+class OnRay:
+    """Runs jobs in as many actors as the cluster has room for: one for each GPU, or for so many threads of a CPU.
+
+    Jobs are for GPUs where this machine has one: what a job computes with is part of what it is.
+    """
+
+    means: Means
+
+    def __call__(self, groups: Sequence[Sequence[J]], compute: Compute[J], cost: Callable[[J], float]) -> Iterator[J]:
+        gpu, threads = on_gpu(), self.means.threads
+        connect(self.means.ray_address, max(self.means.workers, threads))
+        nodes = useful_nodes(gpu=gpu, threads=threads)
+        check_nodes(nodes, compute.folder)
+        actors = sum(node.gpus if gpu else node.cpus // threads for node in nodes)
+        together = gpu and self.means.gpu
+        pieces = spread(groups, cost, actors, together=together)
+        team = RayTeam(compute, min(actors, len(pieces)), gpu=gpu, threads=threads, together=together)
+        yield from run_pool(pieces, team)
+
+
+def executor(means: Means) -> OnRay:
+    return OnRay(means)

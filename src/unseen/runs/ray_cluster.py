@@ -1,0 +1,209 @@
+"""A Ray cluster: connecting to it, and proving before any work that its nodes can do it.
+
+Jobs read features from shared storage and write results to it themselves: Ray carries descriptions of jobs and what
+became of them, no data. So every node must see the folder of the run, and must have the same version of this package.
+"""
+
+import hashlib
+import os
+import socket
+import uuid
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from unseen.errors import UserError
+from unseen.runs.results import versions
+
+SECONDS_TO_ANSWER = 120.0
+"""How long a node may take to start a process and look for the folder."""
+STORE = 100 * 2**20
+"""Bytes of the object store of a local cluster, which holds descriptions of jobs only."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of the cluster that can do work."""
+
+    id: str
+    address: str
+    cpus: int
+    gpus: int
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What a node says of itself.
+
+    Attributes:
+        versions: as `identity`; empty where this package is missing.
+        reads, writes: whether it sees the folder of the run, and what it writes there is seen here.
+        answered: whether it said anything at all.
+    """
+
+    node: Node
+    versions: dict[str, str] = field(default_factory=dict)
+    reads: bool = False
+    writes: bool = False
+    answered: bool = True
+
+
+def identity() -> dict[str, str]:
+    """Versions of this package and of those that numbers depend on, and a hash of this package's source."""
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(f"{path.relative_to(package).as_posix()}\n".encode())
+        digest.update(path.read_bytes())
+    return versions() | {"source": digest.hexdigest()[:16]}
+
+
+def connect(address: str, cpus: int) -> None:
+    """Connect this process to a cluster for the rest of its life, unless it is connected to one already.
+
+    Args:
+        address: of the cluster; empty for the one of RAY_ADDRESS or the one that runs on this machine, and for a new
+            local one of so many `cpus` where there is none.
+    """
+    import ray
+
+    if ray.is_initialized():
+        return
+    given = address or os.environ.get("RAY_ADDRESS", "")
+    if given.startswith("ray://"):
+        raise UserError(f"{given}: Ray's client is not supported; run the command on a node of the cluster")
+    if given and given != "auto":
+        _refuse_unreachable(given)
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Ray's own, on changes to come
+        try:
+            ray.init(address=given or "auto", **options)
+        except ConnectionError as error:
+            if given:
+                raise UserError(_unreachable(given, str(error).partition("\n")[0])) from None
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+            ray.init(address="local", num_cpus=cpus, object_store_memory=STORE, include_dashboard=False, **options)
+        except (RuntimeError, ValueError) as error:  # another version of Ray or Python, an address that is none
+            raise UserError(f"Ray cluster {given}: {' '.join(str(error).split())}") from None
+
+
+def _refuse_unreachable(address: str) -> None:
+    """Say at once that nobody is there, which takes Ray a minute."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isascii() or not port.isdigit() or int(port) > 65_535:
+        raise UserError(f"--ray-address is host:port, for instance 10.0.0.1:6379, not '{address}'")
+    try:
+        socket.create_connection((host, int(port)), timeout=10).close()
+    except OSError as error:
+        raise UserError(_unreachable(address, error.strerror or str(error))) from None
+
+
+def _unreachable(address: str, reason: str) -> str:
+    return f"{address}: no Ray cluster answers there ({reason}); start it (ray start --head), or give another address"
+
+
+def useful_nodes(*, gpu: bool, threads: int) -> list[Node]:
+    """The nodes that can do jobs of so many threads, or on a GPU; that there are none is an error."""
+    import ray
+
+    alive = [node for node in ray.nodes() if node["Alive"]]
+    nodes = [
+        Node(
+            node["NodeID"],
+            node["NodeManagerAddress"],
+            int(node["Resources"].get("CPU", 0)),
+            int(node["Resources"].get("GPU", 0)),
+        )
+        for node in alive
+    ]
+    if gpu and not any(node.gpus for node in nodes):
+        raise UserError(
+            "the jobs are planned for a GPU, which this machine has, but no node of the Ray cluster offers one; start "
+            "nodes that do, or hide the GPU (CUDA_VISIBLE_DEVICES=)"
+        )
+    useful = [node for node in nodes if (node.gpus if gpu else node.cpus >= threads)]
+    if not useful:
+        raise UserError(f"no node of the Ray cluster has {threads} free CPUs for a job; ask for fewer (--workers)")
+    return useful
+
+
+def check_nodes(nodes: Sequence[Node], folder: Path) -> None:
+    """Refuse a cluster with a node that lacks this package, has another version of it, or does not see the folder."""
+    place = folder.resolve()
+    place.mkdir(parents=True, exist_ok=True)
+    nonce = f".ray-{uuid.uuid4().hex}"
+    (place / nonce).write_text(nonce)
+    try:
+        reports = _examine(nodes, place, nonce)
+    finally:
+        for path in place.glob(f"{nonce}*"):
+            path.unlink(missing_ok=True)
+    if wrong := refusal(reports, identity(), place):
+        raise UserError(wrong)
+
+
+def refusal(reports: Iterable[Examined], own: dict[str, str], folder: Path) -> str:
+    """What is wrong with the first node that cannot do work for this machine, in a sentence; empty where none is."""
+    for report in reports:
+        where = f"node {report.node.address} of the Ray cluster"
+        if not report.answered:
+            return f"{where} does not answer; look at it (ray status), or take it out of the cluster"
+        if not report.versions:
+            return f"{where} does not have unseen; install the same version on every node (pip install 'unseen[ray]')"
+        for name, version in own.items():
+            if (there := report.versions.get(name, "none")) != version:
+                what = "other source files of unseen than" if name == "source" else f"{name} {there}, not {version} as"
+                return f"{where} has {what} this machine; install the same version on every node"
+        if not (report.reads and report.writes):
+            return f"{where} does not see the folder {folder} of this machine; give one on storage that all nodes share"
+    return ""
+
+
+def _examine(nodes: Sequence[Node], folder: Path, nonce: str) -> list[Examined]:
+    import ray
+    from ray.exceptions import RayError
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    task = ray.remote(_examination())
+    asked = {
+        node: task.options(
+            num_cpus=0, max_retries=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node.id, soft=False)
+        ).remote(str(folder), nonce, node.id)
+        for node in nodes
+    }
+    ray.wait(list(asked.values()), num_returns=len(asked), timeout=SECONDS_TO_ANSWER)
+    reports = []
+    for node, answer in asked.items():
+        try:
+            found, reads = ray.get(answer, timeout=0)
+        except RayError:  # a timeout is one
+            reports.append(Examined(node, answered=False))
+            continue
+        reports.append(Examined(node, found, reads, (folder / f"{nonce}-{node.id}").is_file()))
+    return reports
+
+
+def _examination() -> Callable[[str, str, str], tuple[dict[str, str], bool]]:
+    """What a node does to be examined. A function within one is sent as code, so it runs where this package is not."""
+
+    def examine(folder: str, nonce: str, name: str) -> tuple[dict[str, str], bool]:
+        from importlib import import_module
+        from pathlib import Path
+
+        try:
+            found = import_module("unseen.runs.ray_cluster").identity()
+        except ImportError:
+            found = {}
+        place = Path(folder)
+        try:
+            reads = (place / nonce).read_text() == nonce
+            if reads:
+                (place / f"{nonce}-{name}").write_text(nonce)
+        except OSError:
+            reads = False
+        return found, reads
+
+    return examine

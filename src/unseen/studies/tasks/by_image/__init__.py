@@ -1,0 +1,1 @@
+"""Analyses of a backbone image by image, as parts of the task study: saliency, inversion."""

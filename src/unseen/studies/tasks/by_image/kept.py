@@ -1,0 +1,51 @@
+"""What is kept of every image beside the result of its job: its pixels, and arrays such as attention maps.
+
+    by-image/KEY/00000.npz, 00001.npz …     by the key of the job and the place of the image in its set
+
+Each file has the `image`, the arrays of its analysis, and `values`, its numbers by metric as JSON. It is written as
+soon as its image is done, so that a job that was stopped goes on with the next one.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.files import atomic_write
+from unseen.studies.tasks.by_image.analysis import Measured, Pixels
+
+BY_IMAGE = "by-image"
+"""The folder, beside results."""
+
+
+def keep(folder: Path, place: int, image: Pixels, found: Measured) -> None:
+    """Write what was found out about an image."""
+    folder.mkdir(parents=True, exist_ok=True)
+    arrays: dict[str, Any] = {"image": image, "values": np.array(json.dumps(dict(found.values))), **found.arrays}
+    with atomic_write(_file(folder, place)) as file:
+        np.savez_compressed(file, **arrays)
+
+
+def read_kept(folder: Path, place: int) -> dict[str, NDArray[Any]] | None:
+    """All arrays of an image; None where there are none, or they are damaged."""
+    try:
+        with _file(folder, place).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+        return None
+
+
+def kept_values(folder: Path, place: int) -> dict[str, float] | None:
+    """The numbers of an image by metric; None where it is still to be done."""
+    found = read_kept(folder, place)
+    if found is None or "values" not in found:
+        return None
+    values: dict[str, float] = json.loads(str(found["values"]))
+    return values
+
+
+def _file(folder: Path, place: int) -> Path:
+    return folder / f"{place:05d}.npz"

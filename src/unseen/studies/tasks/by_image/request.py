@@ -1,0 +1,179 @@
+"""An analysis of backbones image by image as a study: what is asked, planned, run and recorded."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from unseen.backbones.backbone import Backbone
+from unseen.errors import UserError
+from unseen.features.about import BackboneAbout
+from unseen.features.settings import Settings, checked_device
+from unseen.probes.image_job import ImageJob, image_values
+from unseen.runs.data import Backbone as RunBackbone
+from unseen.runs.data import Domain, RunData
+from unseen.runs.execute import OneByOne, execute
+from unseen.runs.executors.grouped import run_groups
+from unseen.runs.job import job_key
+from unseen.runs.means import Means
+from unseen.runs.record import refuse_other_run
+from unseen.runs.results import RESULTS, missing
+from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed
+from unseen.studies.concepts.study import training_data
+from unseen.studies.study import Cell, Plan, Prepared, Watch
+from unseen.studies.tasks.by_image.analysis import Analysis
+from unseen.studies.tasks.by_image.kept import BY_IMAGE, keep, kept_values
+from unseen.studies.tasks.by_image.sets import ImageSet, ImageSets
+from unseen.studies.tasks.features import STUDY
+from unseen.studies.tasks.study import TITLE
+
+SCRATCH = "unfinished"
+
+
+@dataclass(frozen=True, eq=False)
+class ImageRequest:
+    """Every backbone looked at with every set of images: a job each.
+
+    Attributes:
+        settings: device, precision, and whether images are turned as EXIF says; images are few, and decoded here.
+        top1: accuracy on ImageNet of backbones whose it is known, as shares.
+    """
+
+    analysis: Analysis
+    images: ImageSets
+    backbones: Sequence[Backbone]
+    settings: Settings
+    top1: Mapping[str, float] = field(default_factory=dict)
+
+    @cached_property
+    def jobs(self) -> list[ImageJob]:
+        """By backbone, then by set of images."""
+        precision = self.settings.precision
+        return [
+            self.analysis.job(backbone, each.name, each.digest, precision)
+            for backbone in self.backbones
+            for each in self.images.sets
+        ]
+
+    def plan(self, out: Path, means: Means) -> Plan:
+        """What is to be done; see `unseen.studies.study.Request`."""
+        checked_device(self.settings)
+        if not self.backbones:
+            raise UserError("say which backbone: --backbone")
+        for backbone in self.backbones:
+            self.analysis.check(backbone)
+        refuse_other_run(out, self._run().setup)
+        parts: list[dict[str, Cell]] = []
+        for job in self.jobs:
+            backbone, images, left = self._backbone(job), self._set(job), len(self._left(job, out))
+            named: dict[str, Cell] = {"images of": images.title, "backbone": job.backbone, "images": len(images)}
+            parts.append({**named, **self.analysis.columns(backbone, len(images)), "images left": left})
+        todo = missing(self.jobs, out / RESULTS)
+        seconds = self._seconds(todo, out)
+        notices = [*self.analysis.notices(), *self.images.absent]
+        return Plan(TITLE, parts, len(self.jobs), len(todo), probing=seconds, notices=notices)
+
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[ImageJob]:
+        """The jobs; see `unseen.studies.study.Request`."""
+        return Prepared(
+            self._run(),
+            self.jobs,
+            lambda jobs, results, _: self._work(jobs, results, watch),
+            lambda jobs, results, _: self._seconds(missing(jobs, results), results.parent),
+        )
+
+    def _work(self, jobs: Sequence[ImageJob], results: Path, watch: Watch) -> Iterator[ImageJob]:
+        def values(job: ImageJob) -> dict[str, Any]:
+            return self._values(job, results.parent, watch) | {"device": self.settings.device}
+
+        for job in execute(jobs, results, OneByOne(values), run_groups):
+            shutil.rmtree(_scratch(job, results.parent), ignore_errors=True)
+            yield job
+
+    def _values(self, job: ImageJob, out: Path, watch: Watch) -> dict[str, Any]:
+        """What is measured on the images of a job, those that were done before among them."""
+        images, backbone, folder = self._set(job), self._backbone(job), _folder(job, out)
+        if images.digest != job.pictures:
+            raise UserError(f"{images.title}: changed since this run was planned; run it again")
+        left = self._left(job, out)
+        transform = self.analysis.transform(backbone.spec.transform)
+        pixels = [images.pixels(place, transform, exif=self.settings.exif) for place in left]
+        step = watch.stepping(f"{images.title}, {job.backbone}", self.analysis.steps(backbone, len(left)))
+        try:
+            found = self.analysis.measure(backbone, pixels, self.settings, _scratch(job, out), step) if left else ()
+            for place, image, measured in zip(left, pixels, found, strict=True):
+                keep(folder, place, image, measured)
+        except UserError as error:
+            raise UserError(f"{job.backbone} on {images.title}: {error}") from None
+        kept = [kept_values(folder, place) for place in range(len(images))]
+        done = [values for values in kept if values is not None]
+        return image_values(images.ids, {metric: [values[metric] for values in done] for metric in done[0]})
+
+    def _left(self, job: ImageJob, out: Path) -> list[int]:
+        """Places of the images that are still to be done."""
+        if not missing([job], out / RESULTS):
+            return []
+        folder = _folder(job, out)
+        return [place for place in range(len(self._set(job))) if kept_values(folder, place) is None]
+
+    def _seconds(self, jobs: Sequence[ImageJob], out: Path) -> float:
+        images = {job.backbone: 0 for job in jobs}
+        for job in jobs:
+            images[job.backbone] += len(self._left(job, out))
+        by_name = {backbone.label: backbone for backbone in self.backbones}
+        return sum(
+            self.analysis.seconds(by_name[name], count, self.settings) for name, count in images.items() if count
+        )
+
+    def _backbone(self, job: ImageJob) -> Backbone:
+        return next(each for each in self.backbones if each.label == job.backbone)
+
+    def _set(self, job: ImageJob) -> ImageSet:
+        return next(each for each in self.images.sets if each.name == job.domain)
+
+    def _run(self) -> RunData:
+        return RunData(
+            title=TITLE,
+            scores=(),
+            domains=[Domain(each.name, each.title, licence=each.licence) for each in self.images.sets],
+            backbones=[
+                RunBackbone(
+                    each.label,
+                    "yours",
+                    f"{each.spec.parameters:,} parameters",
+                    imagenet_top1=self.top1.get(each.label),
+                    training_data=training_data(each.spec.id, BackboneAbout.of(each.spec)),
+                    features=Extraction(_weights(each)),
+                )
+                for each in self.backbones
+            ],
+            baseline=self.backbones[0].label,
+            told=[*self.analysis.notices(), *self.images.absent],
+            protocols=[ProtocolUsed.of(self.analysis.name, self.analysis.protocol)],
+            features=[FeatureKey(job.backbone, job.domain, {self.analysis.name: _key(job)}) for job in self.jobs],
+            study=STUDY,
+        )
+
+
+def _weights(backbone: Backbone) -> BackboneAbout:
+    """What all parts of a run have to agree in; layers and sizes of images differ from one analysis to another."""
+    about = BackboneAbout.of(backbone.spec)
+    return replace(about, layer=None, pool=None, dimension=None, transform=None)
+
+
+def _key(job: ImageJob) -> str:
+    """Of what decides the features that are looked at, so that another backbone of that name is refused."""
+    decides = {"spec": asdict(job.spec), "pictures": job.pictures, "precision": job.precision}
+    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
+
+
+def _folder(job: ImageJob, out: Path) -> Path:
+    return out / BY_IMAGE / job_key(job)
+
+
+def _scratch(job: ImageJob, out: Path) -> Path:
+    return _folder(job, out) / SCRATCH

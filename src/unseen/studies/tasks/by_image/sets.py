@@ -1,0 +1,131 @@
+"""The images that a backbone is looked at with: a folder of the user's, some of each data set, or drawings."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+from unseen.images.datasets.open_dataset import OpenDataset
+from unseen.images.decode import Damaged, read_pixels
+from unseen.images.entries import EntryTable
+from unseen.images.folder import FileImages
+from unseen.images.listing import list_folder
+from unseen.images.open_source import open_images
+from unseen.images.source import ImageSource
+from unseen.images.tars import is_image
+from unseen.images.transform import Transform
+from unseen.runs.notices import Notice
+from unseen.studies.tasks.opened import open_datasets
+from unseen.words import counted
+
+DRAWINGS = "drawings"
+DEFAULT_DRAWINGS = 8
+DEFAULT_EXAMPLES = 1
+"""Images of each data set: the paper's Figs. 8 and 9 show one of each; the text does not say how many were measured."""
+
+
+@dataclass(frozen=True, eq=False)
+class ImageSet:
+    """Some images of a source, in order.
+
+    Attributes:
+        name: of the domain in scores; no data set has it, as it says how many images there are.
+        numbers: of the images in their source.
+    """
+
+    name: str
+    title: str
+    source: ImageSource
+    numbers: Sequence[int]
+    licence: str = ""
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @cached_property
+    def ids(self) -> list[str]:
+        return [self.source.entries[number].id for number in self.numbers]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the ids and the contents of the images, as the source gives them."""
+        digest = hashlib.sha256()
+        for number, name in zip(self.numbers, self.ids, strict=True):
+            image = self.source.read(number)
+            content = image if isinstance(image, bytes) else image.tobytes()
+            kind = "file" if isinstance(image, bytes) else f"{image.dtype} {image.shape}"
+            digest.update(f"{name}\n{kind} {len(content)}\n".encode() + content)
+        return digest.hexdigest()
+
+    def pixels(self, place: int, transform: Transform, *, exif: bool = False) -> NDArray[np.uint8]:
+        """(size, size, 3) of the image at a place of the set, as a backbone gets it."""
+        found = read_pixels(self.source, self.numbers[place], transform, exif=exif)
+        assert not isinstance(found, Damaged)  # those are errors
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class ImageSets:
+    """What is looked at, and notices on data sets that were asked for and are not there."""
+
+    sets: Sequence[ImageSet]
+    absent: Sequence[Notice] = ()
+
+
+def open_image_sets(names: Sequence[str], place: Path | None, examples: int | None) -> ImageSets:
+    """The images that were asked for.
+
+    Args:
+        names: of data sets, of which some images are taken, always the same.
+        place: the folder that data sets are below; without names, a folder of images, or any place of images.
+        examples: how many of each; by default one of each data set, eight drawings, and all of a folder.
+    """
+    if examples is not None and examples < 1:
+        raise UserError(f"--examples is at least 1, not {examples}")
+    if not names and place is not None:
+        return ImageSets([_of_place(place, examples)])
+    number = examples or (DEFAULT_EXAMPLES if names else DEFAULT_DRAWINGS)
+    opened = open_datasets(names or [DRAWINGS], place)
+    return ImageSets([_of_dataset(each, number) for each in opened.datasets], opened.missed)
+
+
+def _of_dataset(opened: OpenDataset, examples: int) -> ImageSet:
+    splits = opened.manifest.splits
+    part = "test" if "test" in splits else "all"
+    numbers = [number for number, split in enumerate(splits) if split == part]
+    chosen = _drawn(opened.source, numbers, examples)
+    title = f"{opened.dataset.title}, {counted(len(chosen), 'image')}"
+    return ImageSet(_name(opened.dataset.name, len(chosen)), title, opened.source, chosen, opened.dataset.licence)
+
+
+def _of_place(place: Path, examples: int | None) -> ImageSet:
+    source = _flat_folder(place) or open_images(place)
+    numbers = list(range(len(source.entries)))
+    chosen = numbers if examples is None else _drawn(source, numbers, examples)
+    called = place.resolve().name
+    return ImageSet(_name(called, len(chosen)), f"{called}, {counted(len(chosen), 'image')}", source, chosen)
+
+
+def _flat_folder(place: Path) -> FileImages | None:
+    """The images of a folder that has no classes; None for any other place."""
+    if not place.is_dir():
+        return None
+    names = [entry.name for entry in list_folder(place) if is_image(entry.name) and entry.is_file()]
+    if not names:
+        return None
+    return FileImages(place, EntryTable.of([(name, "") for name in names], str(place)), {"kind": "folder of images"})
+
+
+def _drawn(source: ImageSource, numbers: Sequence[int], examples: int) -> list[int]:
+    """Some of the images, in order: those whose ids have the lowest SHA-256, the same on every machine."""
+    order = sorted(numbers, key=lambda number: hashlib.sha256(source.entries[number].id.encode()).digest())
+    return sorted(order[:examples])
+
+
+def _name(of: str, images: int) -> str:
+    return f"{of} ({counted(images, 'image')})"

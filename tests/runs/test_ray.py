@@ -1,0 +1,170 @@
+"""Jobs on a Ray cluster: a head and two nodes on this machine, one of which is killed."""
+
+import gc
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unseen.errors import UserError
+from unseen.extras import MissingExtraError, naming_extras
+from unseen.features.readers import read_features
+from unseen.probes.protocol import LogisticProtocol
+from unseen.runs import ray_cluster
+from unseen.runs.execute import OneByOne, execute
+from unseen.runs.executors import choose_executor
+from unseen.runs.means import Means
+from unseen.runs.ray_cluster import Examined, Node, connect, refusal
+from unseen.runs.results import RESULTS, missing
+from unseen.studies.probing import pair_from_features, plan, run
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own, on changes to come and on sockets
+RAY = Means(2, executor="ray")
+STORE = 80 * 2**20
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A head that does no work and two nodes of one CPU each; everything they write is below one short path."""
+    place = Path(tempfile.mkdtemp(prefix="r", dir="/tmp"))
+    before = dict(os.environ)
+    os.environ |= {"RAY_TMPDIR": str(place), "RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0"}
+    import ray
+    from ray import cloudpickle
+    from ray.cluster_utils import Cluster
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # which nodes cannot import
+
+    options = {"object_store_memory": STORE, "include_dashboard": False}
+    found = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **options})
+    try:
+        found.nodes = [found.add_node(num_cpus=1, object_store_memory=STORE) for _ in range(2)]
+        os.environ["RAY_ADDRESS"] = found.address
+        yield found
+    finally:
+        ray.shutdown()
+        found.shutdown()
+        os.environ.clear()
+        os.environ |= before
+        shutil.rmtree(place, ignore_errors=True)
+        gc.collect()  # warnings of sockets that Ray leaves open belong here
+
+
+@dataclass(frozen=True)
+class Square:
+    number: int
+
+
+def fail_at_three(job: Square) -> dict[str, Any]:
+    if job.number == 3:
+        raise UserError("three is too many")
+    return {"value": job.number**2}
+
+
+JOBS = [Square(number) for number in range(6)]
+OWN = {"unseen": "1", "torch": "2", "source": "abc"}
+NODE = Node("id", "10.0.0.7", 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("127.0.0.1:1", "no Ray cluster answers"),
+        ("nowhere", "host:port"),
+        ("a:b", "host:port"),
+        ("ray://a:1", "client"),
+    ],
+)
+def test_a_cluster_that_cannot_be_reached(address: str, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        connect(address, 1)
+
+
+def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtraError, match=r"unseen\[ray\]"), naming_extras():
+        connect("", 1)
+
+
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        (Examined(NODE, answered=False), "does not answer"),
+        (Examined(NODE), "does not have unseen"),
+        (Examined(NODE, OWN | {"unseen": "0"}, True, True), "unseen 0, not 1"),
+        (Examined(NODE, OWN | {"source": "b"}, True, True), "other source files"),
+        (Examined(NODE, {"unseen": "1"}, True, True), "torch none, not 2"),
+        (Examined(NODE, OWN), "does not see"),
+        (Examined(NODE, OWN, reads=True), "does not see"),
+        (Examined(NODE, OWN, True, True), ""),
+    ],
+)
+def test_a_node_that_cannot_work_is_named(report: Examined, said: str) -> None:
+    sentence = refusal([report], OWN, Path("/run"))
+    assert said in sentence
+    assert bool(sentence) == bool(said)
+    assert not said or "10.0.0.7" in sentence
+
+
+def test_an_error_is_reported_and_the_rest_goes_on(cluster: Any, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="three is too many"):
+        list(execute(JOBS, tmp_path, OneByOne(fail_at_three), choose_executor(RAY)))
+    assert missing(JOBS, tmp_path) == [JOBS[3]]
+    assert {path.suffix for path in tmp_path.iterdir()} == {".json"}  # what nodes wrote to be seen is gone
+
+
+def blind(folder: str, nonce: str, name: str) -> tuple[dict[str, str], bool]:
+    return ray_cluster.identity(), False
+
+
+@pytest.mark.usefixtures("cluster")
+def test_clusters_that_cannot_do_the_work_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(said: str) -> None:
+        with pytest.raises(UserError, match=said):
+            list(execute(JOBS, tmp_path, OneByOne(fail_at_three), choose_executor(RAY)))
+        assert missing(JOBS, tmp_path) == JOBS
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ray_cluster, "_examination", lambda: blind)
+        refused("does not see the folder")
+    with monkeypatch.context() as patch:
+        patch.setattr(ray_cluster, "versions", lambda: {"unseen": "0.0"})
+        refused("not 0.0 as this machine")
+    with monkeypatch.context() as patch:
+        patch.setattr("unseen.runs.executors.ray.on_gpu", lambda: True)
+        refused("no node of the Ray cluster offers one")
+    with pytest.raises(UserError, match="9 free CPUs"):
+        list(execute(JOBS, tmp_path, OneByOne(fail_at_three), choose_executor(Means(9, threads=9, executor="ray"))))
+
+
+def values(folder: Path, jobs: list[Any]) -> list[Any]:
+    from unseen.runs.job import job_key
+    from unseen.runs.results import read_all
+
+    return [(result.key, result.values) for result in read_all(folder / RESULTS, [job_key(job) for job in jobs])]
+
+
+def test_a_lost_node_loses_no_job_and_changes_no_score(cluster: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for name, each in (("train", 20), ("test", 10)):
+        y = np.arange(5).repeat(each)
+        np.savez(tmp_path / f"{name}.npz", X=np.eye(5, 40)[y] + rng.standard_normal((len(y), 40)), y=y)
+    places = (tmp_path / "train.npz", tmp_path / "test.npz")
+    pair = pair_from_features("b", "d", *map(read_features, places), places)
+    protocol = LogisticProtocol(name="quick", epochs=4, trials=4, round_size=2, batch=64)
+    jobs = plan("probe", [pair], protocol, [1, 2, None], range(6))
+    done = 0
+    for _ in run(jobs, [pair], tmp_path / "ray" / RESULTS, RAY):
+        done += 1
+        if done == 2:
+            cluster.remove_node(cluster.nodes.pop(), allow_graceful=False)
+    list(run(jobs, [pair], tmp_path / "here" / RESULTS, Means()))
+    assert values(tmp_path / "ray", jobs) == values(tmp_path / "here", jobs)
+    assert len(values(tmp_path / "ray", jobs)) == 18 >= done
