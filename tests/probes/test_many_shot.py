@@ -25,6 +25,7 @@ from unseen.probes.many_shot import (
     Metric,
     equal_folds,
     many_shot,
+    task_protocol,
 )
 from unseen.probes.newton.search import Converge, Stage
 from unseen.probes.newton.walk import Solved
@@ -83,6 +84,11 @@ def test_grid_is_the_papers() -> None:
     np.testing.assert_allclose(grid, np.logspace(-6, 5, 45), rtol=1e-12)
     assert set(PROTOCOLS) == {"ericsson-2021", "ericsson-2021-exact"}
     assert (ERICSSON_2021_EXACT.max_iterations, ERICSSON_2021_EXACT.temperature) == (100, "test-folds")
+    assert (ERICSSON_2021.converge, ERICSSON_2021_EXACT.converge) == ("chosen", "all")
+    assert task_protocol("ericsson-2021") == ERICSSON_2021
+    assert task_protocol("ericsson-2021", "all") == replace(ERICSSON_2021, converge="all")
+    with pytest.raises(UserError, match="no value of converge 'some'"):
+        task_protocol("ericsson-2021", "some")
 
 
 @pytest.mark.parametrize("metric", ["top1", "mean-per-class"])

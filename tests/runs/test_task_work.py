@@ -129,6 +129,7 @@ def test_everything_that_changes_a_number_changes_the_key() -> None:
         many(["1", "2", "4"]),
         many(["1", "2", "3"], "mean-per-class"),
         many(["1", "2", "3"], protocol=ERICSSON_2021),
+        many(["1", "2", "3"], protocol=replace(ERICSSON_2021, converge="all")),
         *(FewShotJob("tasks", "e", "b", "pets", hashes, shots) for shots in (5, 20) for hashes in (("1",), ("2",))),
     ]
     assert len({job_key(job) for job in jobs}) == len(jobs)
@@ -152,6 +153,9 @@ def test_changed_features_and_damaged_results(tmp_path: Path) -> None:
 
 def test_a_larger_job_costs_more() -> None:
     few = FewShotJob("tasks", "e", "b", "pets", ("1",), 5)
+    rows = {"train": 1000}
+    quick, exact = (many(["1", "2", "3"], protocol=replace(ERICSSON_2021, converge=way)) for way in ("chosen", "all"))
+    assert 5 * quick.flops(rows, 64, 10) < exact.flops(rows, 64, 10)
     for job in (many(["1", "2", "3"]), few):
         assert (
             job.flops({"train": 1000}, 64, 10)

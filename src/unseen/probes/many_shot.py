@@ -6,7 +6,7 @@ again to training and validation data together and scored on test data by the da
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log10
 from types import MappingProxyType
 from typing import Literal
@@ -14,7 +14,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from unseen.errors import UserError
+from unseen.errors import UserError, look_up
 from unseen.metrics.accuracy import mean_per_class_accuracy, top_k_accuracy
 from unseen.metrics.average_precision import average_precision_11_point
 from unseen.metrics.calibration import ReliabilityBins, fit_temperature, reliability_bins
@@ -65,6 +65,18 @@ Those 100 are of our optimiser, which needs fewer than scikit-learn's; at weak p
 and `converged` says so. Where theirs stops short of the optimum, that is not imitated.
 """
 PROTOCOLS = {protocol.name: protocol for protocol in (ERICSSON_2021, ERICSSON_2021_EXACT)}
+
+
+def task_protocol(name: str, converge: str | None = None) -> ManyShotProtocol:
+    """A protocol by its name; `converge`, "chosen" or "all", instead of its own."""
+    protocol = look_up(PROTOCOLS, name, "protocol", " of the task study")
+    if converge is None:
+        return protocol
+    known: dict[str, Converge] = {"chosen": "chosen", "all": "all"}
+    fits = look_up(known, converge, "value of converge")
+    if name == ERICSSON_2021_EXACT.name and fits != "all":
+        raise UserError(f"{name} fits all constants alike; leave out converge, or take {ERICSSON_2021.name}")
+    return replace(protocol, converge=fits)
 
 
 @dataclass(frozen=True)

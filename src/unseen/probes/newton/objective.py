@@ -17,6 +17,11 @@ from torch.nn.functional import binary_cross_entropy_with_logits, linear, log_so
 ROUNDING = 1e-14
 """Features that differ by less than this share of their size are taken to be constant."""
 
+ROWS_FOR_SINGLE = 16
+"""Samples for each dimension from which on the eigenbasis of many features is that of products in float32."""
+LARGE = 10_000_000
+"""What many are, in numbers."""
+
 
 @dataclass(frozen=True)
 class Eigenbasis:
@@ -78,16 +83,25 @@ def centred_eigenbasis(X: Tensor) -> Eigenbasis:
     if rows.shape[0] < rows.shape[1]:
         span, triangle = torch.linalg.qr(rows.T)
         rows = triangle.T
-    values, vectors = torch.linalg.eigh(rows.T @ rows)
+    products = _products(rows)
+    values, vectors = torch.linalg.eigh(products)
     ones = rows.new_ones(len(rows), 1)
     return Eigenbasis(
         features=torch.cat([rows @ vectors, ones], dim=1),
         curvature=torch.cat([values.clamp(min=0), ones.sum(0)]),
-        variance=float(rows.square().sum() / len(rows)) or 1.0,
+        variance=float(products.trace() / len(rows)) or 1.0,
         directions=vectors if span is None else span @ vectors,
         mean=mean * size,
         scale=size * spread,
     )
+
+
+def _products(rows: Tensor) -> Tensor:
+    """XᵀX, (d, d) in float64; where it takes seconds, from products in float32, in half the time."""
+    if len(rows) < ROWS_FOR_SINGLE * rows.shape[1] or rows.numel() < LARGE:
+        return rows.T @ rows
+    single = rows.float()
+    return (single.T @ single).double()
 
 
 def _largest(rows: Tensor) -> float:
