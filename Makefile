@@ -18,7 +18,7 @@ types:
 
 # Files marked long start first, so that no core is left alone with one of them.
 tests:
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 demo: .venv/ready
 	$(BIN)/unseen demo --out $(OUT)

@@ -1,5 +1,6 @@
 """What several tests use."""
 
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import pytest
 SHARED = Path(__file__).parents[2] / "shared"
 COUNTS = SHARED / "data/imagenet21k_fall11_image_counts.csv"
 
+gc.disable()  # until the tests are collected: what is imported and collected stays for good
 os.environ.pop("COLUMNS", None)  # pytest-xdist says 80 in its workers, and commands would believe it
 
 
@@ -22,6 +24,12 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files marked `long` first, so that no worker is left alone with one of them at the end."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+def pytest_collection_finish() -> None:
+    """Keep all that is there from being looked through again and again."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

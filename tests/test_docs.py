@@ -22,11 +22,15 @@ pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # Training takes minutes on a GPU and hours without: the same command is run on a thousandth of it.
-SHORTENED = {"unseen.demo.train": "--device cpu --epochs-scale 0.001 --drawings 1"}
+SHORTENED = {
+    "unseen.demo.train": "--device cpu --epochs-scale 0.001 --drawings 1",
+    "unseen probe train.npz test.npz --shots 1,8,all --out my-run": "--seeds 1",
+}
 ELSEWHERE = {
     "make demo": "test_demo",
     "make test": "this is it",
     "unseen demo --out demo-run": "test_demo",
+    "unseen demo --look": "test_demo_look",
     "unseen demo --backbone registry:efficientnet_lite0": "test_drawings_levels",
 }
 
@@ -82,14 +86,14 @@ def test_commands_and_examples(
 
 def run_command(command: str, place: Path, call: Callable[..., Any]) -> None:
     """Run a line of a page: one of ours in this process, which has loaded PyTorch once; others in a shell."""
+    extra = next((options for name, options in SHORTENED.items() if name in command), "")
     if re.fullmatch(r"unseen [^|<>&;$`*]*", command):
         with warnings.catch_warnings():
             warnings.simplefilter("default")  # a user sees them, and the command goes on
-            found = call(*shlex.split(command)[1:])
+            found = call(*shlex.split(f"{command} {extra}")[1:])
         assert found.code == 0, f"{command}\n{found.out}{found.err}"
         return
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    extra = next((options for name, options in SHORTENED.items() if name in command), "")
     environment = os.environ | {"PATH": path}
     answer = subprocess.run(
         f"{command} {extra}", shell=True, cwd=place, env=environment, capture_output=True, text=True, check=False

@@ -1,10 +1,6 @@
 """Backbones trained on ImageNet through concept generalization on the drawings: its levels, its path, its command."""
 
-import os
 import re
-import signal
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from importlib.util import find_spec
@@ -15,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from alone import start_alone
 from PIL import Image
 from typer.testing import CliRunner, Result
 
@@ -151,6 +148,10 @@ def plain_features(own: str, images: np.ndarray) -> np.ndarray:
     return torch.stack(rows).numpy()
 
 
+def extract_all(folder: Path, parts: list[tuple[str, str, str]]) -> None:
+    list(extract_missing(folder, parts, workers=1))
+
+
 def test_killed_it_goes_on_at_the_shard_where_it_was(own: str) -> None:
     part = (own, "l2", "train")
     specs = [find_backbone(own).spec]
@@ -161,16 +162,12 @@ def test_killed_it_goes_on_at_the_shard_where_it_was(own: str) -> None:
     whole = {path.name: path.read_bytes() for path in store.iterdir()}
     assert sum(name.endswith(".npy") and name.startswith("X") for name in whole) == 8
 
-    code = (
-        "from pathlib import Path\nfrom unseen.demo.imagenet_study import extract_missing\n"
-        f"list(extract_missing(Path('b'), [{part!r}], workers=1))"
-    )
-    process = subprocess.Popen([sys.executable, "-c", code])
+    process = start_alone(extract_all, Path("b"), [part])
     while not list(Path("b").glob("l2/*/X-00001.json")):
-        assert process.poll() is None
+        assert process.is_alive()
         time.sleep(0.002)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    process.kill()
+    process.join()
     [broken] = Path("b/l2").iterdir()
     done = {path: path.stat().st_mtime_ns for path in broken.glob("X-0000[01].*")}
     if not (broken / "manifest.json").exists():  # it may have been faster than the kill

@@ -29,23 +29,29 @@ sys.meta_path.insert(0, Absent())
 """
 RUN = f"""{WITHOUT}
 from unseen.cli.main import run
-codes = []
-for arguments in json.loads(sys.argv[1]):
+codes, found = [], []
+commands, calls = sys.argv[1:]
+for arguments in json.loads(commands):
     sys.argv = ["unseen", *arguments]
     try:
         run()
     except SystemExit as stop:
         codes.append(stop.code)
-print(json.dumps(codes))
+exec(calls)
+print(json.dumps([codes, found]))
 """
 
 
-def run_without_torch(folder: Path, *commands: str) -> tuple[list[int], str]:
-    """The exit code of each command and all that is said on standard error, in one process that has no PyTorch."""
-    arguments = [sys.executable, "-c", RUN, json.dumps([command.split() for command in commands])]
+def run_without_torch(folder: Path, *commands: str, calls: str = "") -> tuple[list[int], str, list[int]]:
+    """What is done in one process that has no PyTorch: commands, then calls in Python.
+
+    The exit code of each command, all that is said on standard error, and the list `found` that the calls fill.
+    """
+    arguments = [sys.executable, "-c", RUN, json.dumps([command.split() for command in commands]), calls]
     answer = subprocess.run(arguments, cwd=folder, check=False, capture_output=True, text=True)
     assert answer.returncode == 0, answer.stderr
-    return json.loads(answer.stdout.splitlines()[-1]), answer.stderr
+    codes, found = json.loads(answer.stdout.splitlines()[-1])
+    return codes, answer.stderr, found
 
 
 def test_what_needs_no_torch_works_without(tmp_path: Path) -> None:
@@ -84,7 +90,7 @@ def test_what_needs_no_torch_works_without(tmp_path: Path) -> None:
         "ls datasets",
         "doctor",
     )
-    codes, said = run_without_torch(tmp_path, *commands)
+    codes, said, _ = run_without_torch(tmp_path, *commands)
     assert dict(zip(commands, codes, strict=True)) == dict.fromkeys(commands, 0), said
 
 
@@ -99,7 +105,7 @@ def test_what_needs_torch_says_so_in_one_sentence(tmp_path: Path) -> None:
         "extract --images images --backbone timm:resnet50 --out features",
         "shifts interpolate a.safetensors b.safetensors --out wise",
     )
-    codes, said = run_without_torch(tmp_path, *commands)
+    codes, said, _ = run_without_torch(tmp_path, *commands)
     assert codes == [2] * len(commands), said
     lines = said.splitlines()
     assert len(lines) == len(commands), said
@@ -110,25 +116,22 @@ def test_folders_of_runs_are_read_without_torch(tmp_path: Path) -> None:
     write_runs(tmp_path)
     commands = (
         "report concepts --out concepts.html --table scores.csv",
-        "report tasks --out tasks.html",
         "report concepts tasks --out axes.html",
         "report concepts --compare a b",
         "leaderboard concepts --out leaderboard.html",
     )
-    codes, said = run_without_torch(tmp_path, *commands)
-    assert dict(zip(commands, codes, strict=True)) == dict.fromkeys(commands, 0), said
-    calls = f"""{WITHOUT}
+    calls = """
 import unseen
 from pathlib import Path
 from unseen.api.run import Run
 run = Run(Path("concepts"))
-pages = [run.report("a.html"), unseen.report("tasks", "b.html"), unseen.report(["concepts", "tasks"], "c.html")]
-print(json.dumps([len(run.scores()), len(run.compare("a", "b")), len(unseen.leaderboard("concepts").entries),
-                  sum(page.is_file() for page in pages)]))
+pages = [run.report("a.html"), unseen.report("tasks", "b.html")]
+found += [len(run.scores()), len(run.compare("a", "b")), len(unseen.leaderboard("concepts").entries),
+          sum(page.is_file() for page in pages)]
 """
-    answer = subprocess.run([sys.executable, "-c", calls], cwd=tmp_path, check=False, capture_output=True, text=True)
-    assert answer.returncode == 0, answer.stderr
-    assert json.loads(answer.stdout) == [2 * 6 * 2, 6, 31 + 2, 3]
+    codes, said, found = run_without_torch(tmp_path, *commands, calls=calls)
+    assert dict(zip(commands, codes, strict=True)) == dict.fromkeys(commands, 0), said
+    assert found == [2 * 6 * 2, 6, 31 + 2, 2]
 
 
 def write_runs(folder: Path) -> None:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unseen import files
 from unseen.errors import UserError
-from unseen.files import atomic_write, read_table, write_table
+from unseen.files import atomic_write, read_table, read_text, write_table
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=12).map(str.strip)
 
@@ -86,3 +87,9 @@ def test_a_repeated_column_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,a\n1,2\n")
     with pytest.raises(UserError, match="occurs twice"):
         list(read_table(tmp_path / "t.csv", ["a"]))
+
+
+def test_a_text_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MOST_CHARACTERS", 1000)
+    with pytest.raises(UserError, match="/dev/zero: of more than 1.0 kB"):
+        read_text(Path("/dev/zero"))

@@ -76,14 +76,14 @@ def test_a_program_is_refused_and_does_not_run(tmp_path: Path) -> None:
 )
 def test_other_names_and_damage_are_refused(tmp_path: Path, code: bytes) -> None:
     (tmp_path / "bad.pkl").write_bytes(code)
-    with pytest.raises(UserError, match="refused"):
+    with pytest.raises(UserError, match="not a pickle of plain data"):
         read_plain_pickle(tmp_path / "bad.pkl")
 
 
 def test_a_truncated_array_is_refused(tmp_path: Path) -> None:
     data = pickle.dumps(np.array(["abc", "de"]), 4)
     (tmp_path / "cut.pkl").write_bytes(data.replace(np.array(["abc", "de"]).tobytes(), b"abc"))
-    with pytest.raises(UserError, match="refused"):
+    with pytest.raises(UserError, match="not a pickle of plain data"):
         read_plain_pickle(tmp_path / "cut.pkl")
 
 
@@ -100,3 +100,24 @@ def test_arbitrary_bytes_never_crash(tmp_path_factory: pytest.TempPathFactory, d
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"none\.pkl: no such file"):
         read_plain_pickle(tmp_path / "none.pkl")
+
+
+@pytest.mark.parametrize("holder", ["dict", "set", "frozenset", "ordered"])
+def test_keys_that_take_for_ever_to_hash_are_refused(tmp_path: Path, holder: str) -> None:
+    """Of nested tuples that share their parts: 2 to the 60 steps."""
+    nested = b"N" + b"2\x86" * 60  # None, then 60 times: duplicate the top, make a pair of both
+    content = {
+        "dict": b"}" + nested + b"K\x01s.",
+        "set": b"\x8f(" + nested + b"\x90.",
+        "frozenset": b"(" + nested + b"\x91.",
+        "ordered": b"ccollections\nOrderedDict\n((" + nested + b"K\x01\x86l\x85R.",
+    }[holder]
+    (tmp_path / "slow.pkl").write_bytes(b"\x80\x04" + content)
+    with pytest.raises(UserError, match=r"slow\.pkl: refused|slow\.pkl: damaged"):
+        read_plain_pickle(tmp_path / "slow.pkl")
+
+
+def test_what_is_not_data_is_not_changed(tmp_path: Path) -> None:
+    (tmp_path / "build.pkl").write_bytes(b"\x80\x04cnumpy\ndtype\nN}\x8c\x04codeK\x07s\x86b.")
+    with pytest.raises(UserError, match="it changes what is not data"):
+        read_plain_pickle(tmp_path / "build.pkl")

@@ -12,6 +12,7 @@ from typing import IO
 
 from unseen.errors import UserError, did_you_mean
 
+MOST_CHARACTERS = 1 << 31
 SEPARATORS = (",", ";", "\t")
 QUOTED = re.compile(r'"[^"]*"')
 WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
@@ -19,9 +20,10 @@ WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 
 
 def read_text(path: Path) -> str:
-    """The whole of a UTF-8 text file (a leading byte-order mark is dropped)."""
+    """The whole of a UTF-8 text file (a leading byte-order mark is dropped); one without end is refused."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        with path.open(encoding="utf-8-sig") as file:
+            text = file.read(MOST_CHARACTERS + 1)
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except UnicodeDecodeError as error:
@@ -30,6 +32,9 @@ def read_text(path: Path) -> str:
         raise UserError(f"{path}: not UTF-8 text (byte {error.start}){hint}") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+    if len(text) > MOST_CHARACTERS:
+        raise UserError(f"{path}: of more than {byte_size(MOST_CHARACTERS)}, which no text that is read here has")
+    return text
 
 
 def read_table(
@@ -119,6 +124,11 @@ def byte_size(count: int) -> str:
         if count >= number / 10:
             return f"{count / number:,.1f} {unit}"
     return f"{count / 1e3:,.1f} kB"
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a name that a file gives is of something beside it, not elsewhere."""
+    return name not in {"", ".", ".."} and not set(name) & {"/", "\\", "\0"}
 
 
 def check_writable(folder: Path) -> None:

@@ -6,15 +6,18 @@ ImageNet-CoG authors keep file names, of bytes, in which CIFAR keeps pixels, and
 weights. Anything else is refused by name.
 """
 
+import io
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import prod
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from unseen.errors import UserError
+from unseen.reading.arrays import memory
+from unseen.reading.guard import read_bounded, reading
 
 
 class _Dtype:
@@ -75,6 +78,20 @@ def _empty_bytes() -> bytes:
     return b""
 
 
+def check_key(key: object) -> None:
+    if not isinstance(key, str | bytes | int | float | None):
+        raise pickle.UnpicklingError(f"a key that is no text or number but {type(key).__name__}")
+
+
+def _dictionary(items: Iterable[tuple[Any, Any]] = ()) -> dict[Any, Any]:
+    found = {}
+    for key, value in items:
+        check_key(key)
+        found[key] = value
+    return found
+
+
+PurePython: Any = pickle._Unpickler
 _ADMITTED: dict[tuple[str, str], Callable[..., Any]] = {
     ("numpy", "dtype"): _Dtype,
     ("numpy", "ndarray"): PickledArray,
@@ -84,15 +101,51 @@ _ADMITTED: dict[tuple[str, str], Callable[..., Any]] = {
     ("numpy._core.numeric", "_frombuffer"): _array_from_buffer,
     ("_codecs", "encode"): _bytes,
     ("__builtin__", "bytes"): _empty_bytes,
-    ("collections", "OrderedDict"): dict,
+    ("collections", "OrderedDict"): _dictionary,
 }
 
 
-class _Reader(pickle.Unpickler):
+class _Reader(PurePython):  # type: ignore[misc]
+    """Python's own reader of pickles that is written in Python, whose steps can be looked at.
+
+    The keys of dictionaries and sets are texts and numbers here: to hash tuples in tuples takes for ever.
+    """
+
+    dispatch: ClassVar[dict[int, Callable[[Any], None]]] = dict(PurePython.dispatch)
+    stack: list[Any]
+
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ADMITTED:
             raise pickle.UnpicklingError(f"it names {module}.{name}, which is not data")
         return _ADMITTED[module, name]
+
+
+def _checking(opcode: bytes, keys: Callable[[list[Any]], Iterable[object]]) -> None:
+    """Have the keys that a step takes from the reader's stack looked at before they are hashed."""
+    step = _Reader.dispatch[opcode[0]]
+
+    def checked(reader: _Reader) -> None:
+        for key in keys(reader.stack):
+            check_key(key)
+        step(reader)
+
+    _Reader.dispatch[opcode[0]] = checked
+
+
+def _build(reader: _Reader) -> None:
+    """Only what stands in for NumPy's objects has a state of its own."""
+    if not isinstance(reader.stack[-2], _Dtype | PickledArray):
+        raise pickle.UnpicklingError("it changes what is not data")
+    _BUILD(reader)
+
+
+_BUILD = _Reader.dispatch[pickle.BUILD[0]]
+_Reader.dispatch[pickle.BUILD[0]] = _build
+_checking(pickle.SETITEM, lambda stack: stack[-2:-1])
+for _opcode in (pickle.SETITEMS, pickle.DICT):
+    _checking(_opcode, lambda stack: stack[::2])
+for _opcode in (pickle.ADDITEMS, pickle.FROZENSET):
+    _checking(_opcode, lambda stack: stack)
 
 
 def read_plain_pickle(path: Path, *, encoding: Literal["ASCII", "bytes"] = "ASCII") -> Any:
@@ -101,15 +154,10 @@ def read_plain_pickle(path: Path, *, encoding: Literal["ASCII", "bytes"] = "ASCI
     Args:
         encoding: of strings that Python 2 wrote; "bytes" leaves them bytes.
     """
-    try:
-        with path.open("rb") as file:
-            return _Reader(file, encoding=encoding).load()
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file") from None
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
-    except MemoryError:
-        raise UserError(f"{path}: does not fit in memory") from None
-    except Exception as error:  # a damaged pickle can raise anything at all
-        reason = str(error).rstrip(".") or type(error).__name__
-        raise UserError(f"{path}: refused, not a pickle of plain data ({reason})") from None
+    with reading(path, "a pickle of plain data"):
+        content = io.BytesIO(read_bounded(path, memory()))
+        try:
+            return _Reader(content, encoding=encoding).load()
+        except pickle.UnpicklingError as error:
+            reason = str(error).rstrip(".")
+            raise UserError(f"{path}: refused, not a pickle of plain data ({reason})") from None

@@ -1,4 +1,6 @@
-"""Seconds, rates, counts and differences as they are written for a reader, on pages and in the terminal."""
+"""Seconds, rates, counts and differences as they are written for a reader; and numbers as a reader writes them."""
+
+MOST_DIGITS = 18
 
 
 def duration(seconds: float) -> str:
@@ -27,3 +29,11 @@ def signed(value: float, digits: int = 1) -> str:
     """A difference with its sign: a minus that is no hyphen, and no sign before a zero."""
     text = f"{value:+.{digits}f}"
     return text.replace("-", "−") if float(text) else text[1:]
+
+
+def whole_number(text: str) -> int | None:
+    """The number that some digits say; None of any other text, and of one that no count is as long as.
+
+    Digits of other scripts and superscripts (`²`) are no digits here, and Python itself refuses to read thousands.
+    """
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else None

@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from axis_folders import write_task_run
+from PIL import Image
 from run_folders import write_concept_run
 
 import unseen
@@ -116,6 +118,26 @@ def test_features_of_a_data_set(tmp_path: Path) -> None:
     again = unseen.extract(net, data, tmp_path / "features", device="cpu", workers=0)
     assert np.array_equal(again["test"].X[:], first["test"].X[:])
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "features").rglob("*.npy")} == stores
+
+
+def test_features_of_patches_are_those_of_a_backbone_that_was_loaded_with_them(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for number in range(3):
+        (tmp_path / f"images/{number % 2}").mkdir(parents=True, exist_ok=True)
+        pixels = rng.integers(0, 255, (40, 60, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(tmp_path / f"images/{number % 2}/{number}.png")
+    load = partial(unseen.load_backbone, "timm:test_vit", size=64, weights="random", device="cpu")
+    extract = partial(unseen.extract, data=tmp_path / "images", device="cpu", workers=0, progress=False)
+    for patches, positions in ((True, 16), (5, 5)):
+        found = extract(load(), out=tmp_path / "one", patches=patches)["all"]
+        expected = extract(load(patches=patches), out=tmp_path / "other")["all"]
+        assert (found.grid, found.positions, found.X.dtype) == ((4, 4), positions, np.float16)
+        assert found.drawn == expected.drawn
+        assert found.content_hash == expected.content_hash
+        assert np.array_equal(found.image(1), expected.image(1))
+        assert found.place.name == expected.place.name
+    with pytest.raises(UserError, match="17 patches"):
+        extract(load(), out=tmp_path / "one", patches=17)
 
 
 def test_published_numbers_and_the_leaderboard(tmp_path: Path) -> None:

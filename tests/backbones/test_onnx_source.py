@@ -1,6 +1,7 @@
 """ONNX files, built node by node."""
 
 import hashlib
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from unseen.backbones.load import load_backbone
+from unseen.backbones.patches import PatchSpec
 from unseen.errors import UserError
 
 onnx = pytest.importorskip("onnx", reason="ONNX files")
@@ -108,10 +110,10 @@ def test_other_inputs_are_refused(tmp_path: Path, shape: tuple[int, ...], elemen
 def test_damaged_and_missing_files(tmp_path: Path) -> None:
     path = write(tmp_path / "m.onnx")
     path.write_bytes(path.read_bytes()[:200])
-    with pytest.raises(UserError, match="m.onnx: not a sound ONNX file"):
+    with pytest.raises(UserError, match="m.onnx: damaged, or not a sound ONNX file"):
         load_backbone(f"onnx:{path}")
     (tmp_path / "empty.onnx").touch()
-    with pytest.raises(UserError, match="empty.onnx: not a sound ONNX file"):
+    with pytest.raises(UserError, match="empty.onnx: damaged, or not a sound ONNX file"):
         load_backbone(f"onnx:{tmp_path / 'empty.onnx'}")
     with pytest.raises(UserError, match="no such ONNX file"):
         load_backbone(f"onnx:{tmp_path / 'none.onnx'}")
@@ -130,11 +132,78 @@ def test_weights_in_a_file_beside_it(tmp_path: Path) -> None:
     data[:4] = np.float32(7).tobytes()
     (tmp_path / "m.data").write_bytes(data)
     assert load_backbone(f"onnx:{path}").spec.weights != beside.spec.weights
-    (tmp_path / "m.data").unlink()
-    with pytest.raises(UserError, match="not a sound ONNX file"):
+    (tmp_path / "m.data").write_bytes(data[:-4])
+    with pytest.raises(UserError, match="m.data: ends before the values of"):
         load_backbone(f"onnx:{path}")
+    (tmp_path / "m.data").unlink()
+    with pytest.raises(UserError, match="m.onnx: m.data, where the values of .* are, is not beside it"):
+        load_backbone(f"onnx:{path}")
+
+
+def external(values: Any, name: str, location: str) -> Any:
+    """A tensor whose values are in another file."""
+    tensor = onnx.numpy_helper.from_array(values, name)
+    onnx.external_data_helper.set_external_data(tensor, location, length=len(tensor.raw_data))
+    tensor.ClearField("raw_data")
+    return tensor
+
+
+def write_scaled(path: Path, location: str, nested: bool) -> Path:
+    """Means of channels times a constant in another file, in a node of the graph or of the branches of an If."""
+    helper = onnx.helper
+    values = external(np.zeros(3, np.float32), "factor", location)
+    shape = helper.make_tensor_value_info("scale", 1, (3,))
+    if nested:
+        branch = helper.make_graph([helper.make_node("Constant", [], ["scale"], value=values)], "branch", [], [shape])
+        truth = helper.make_node("Constant", [], ["yes"], value=helper.make_tensor("yes", 9, (), [True]))
+        nodes = [truth, helper.make_node("If", ["yes"], ["scale"], then_branch=branch, else_branch=branch)]
+    else:
+        nodes = [helper.make_node("Constant", [], ["scale"], value=values)]
+    nodes += [
+        helper.make_node("GlobalAveragePool", ["images"], ["mean"]),
+        helper.make_node("Flatten", ["mean"], ["flat"]),
+        helper.make_node("Mul", ["flat", "scale"], ["features"]),
+    ]
+    ends = [helper.make_tensor_value_info(n, 1, s) for n, s in (("images", ("b", 3, 8, 8)), ("features", ("b", 3)))]
+    graph = helper.make_graph(nodes, "scaled", ends[:1], ends[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_constants_in_a_file_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nested: bool) -> None:
+    """They are of the model's folder, not of the current one, and in what identifies the weights."""
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere/c.data").write_bytes(np.full(3, 9, np.float32).tobytes())
+    path = write_scaled(tmp_path / "m.onnx", "c.data", nested)
+    found = []
+    for factor in (2, 3):
+        (tmp_path / "c.data").write_bytes(np.full(3, factor, np.float32).tobytes())
+        found.append(load_backbone(f"onnx:{path}"))
+        torch.testing.assert_close(found[-1](images(2, 8)), factor * images(2, 8).mean((2, 3)))
+    assert found[0].spec.weights != found[1].spec.weights
+
+
+@pytest.mark.parametrize("location", ["../c.data", "/etc/hostname", "link/c.data", ""])
+def test_values_outside_of_the_folder_are_refused(tmp_path: Path, location: str) -> None:
+    (tmp_path / "c.data").write_bytes(bytes(12))
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/link").symlink_to(tmp_path)
+    with pytest.raises(UserError, match="m.onnx: refused, factor has its values outside of the folder"):
+        load_backbone(f"onnx:{write_scaled(tmp_path / 'model/m.onnx', location, nested=False)}")
 
 
 def test_the_file_is_what_identifies_it(tmp_path: Path) -> None:
     path = write(tmp_path / "m.onnx")
     assert load_backbone(f"onnx:{path}").spec.weights == f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+
+
+def test_patches_of_a_map_inside_the_file(tmp_path: Path) -> None:
+    backbone = load_backbone(f"onnx:{write(tmp_path / 'm.onnx')}", layer="map", patches=True)
+    assert isinstance(backbone.spec, PatchSpec)
+    assert (backbone.spec.grid, backbone.spec.channels) == ((4, 4), 5)
+    expected = reference()[:2](images(2)).detach().flatten(2).transpose(1, 2).flatten(1)
+    torch.testing.assert_close(backbone(images(2)), expected)
+    torch.testing.assert_close(deepcopy(backbone.module)(images(2)), expected)  # what a training does to it

@@ -367,3 +367,15 @@ def test_extract_goes_from_images_to_a_store_and_stops_there(unseen: Unseen, tmp
     nowhere = unseen("extract", "--backbone", f"{tmp_path / 'mine.py'}:make", *options[:-1], "gpu")
     assert nowhere.code == 2
     assert "there is no device called gpu" in nowhere.err
+
+
+def test_an_empty_file_is_not_told_as_an_interruption(unseen: Unseen, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Libraries raise EOFError of it, which the command line's library takes for Ctrl-D."""
+
+    def empty(*_: object) -> None:
+        raise EOFError
+
+    monkeypatch.setattr("unseen.cli.checks.all_checks", empty)
+    answer = unseen("doctor")
+    assert answer.code == 2
+    assert answer.err.strip() == "unseen: a file is empty or cut off; get it again"

@@ -2,15 +2,13 @@
 
 import json
 import shutil
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from alone import start_command
 
 from tiny_imagenet import TEST, TinyImageNet, make_tiny_imagenet
 from unseen.cli.main import app
@@ -96,14 +94,12 @@ def test_killed_it_goes_on_to_the_same_scores(tiny: TinyImageNet, run: Path, tmp
     whole = Path(shutil.copytree(run, tmp_path / "whole"))
     options = (*place(tiny), *QUICK, "--epochs", 10, "--domains", "l1,l2")
     probed = results(run)
-    code = "from unseen.cli.main import run; run()"
-    command = [sys.executable, "-c", code, *map(str, (*FINETUNE, run, *options))]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = start_command(*FINETUNE, run, *options)
     deadline = time.monotonic() + 60
-    while "not finished" not in read_run(run).notice and process.poll() is None and time.monotonic() < deadline:
+    while "not finished" not in read_run(run).notice and process.is_alive() and time.monotonic() < deadline:
         time.sleep(0.002)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.kill()
+    process.join()
     done = results(run)
     assert len(done) == len(probed) + 1, "one of the two was to be done when it was killed"
     assert "not finished" in read_run(run).notice

@@ -5,9 +5,6 @@ import io
 import json
 import re
 import shutil
-import signal
-import subprocess
-import sys
 import tarfile
 import time
 from collections.abc import Callable, Mapping
@@ -15,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from alone import start_command
 
 from tiny_imagenet import LEVELS, TRAIN, TinyImageNet, make_tiny_imagenet, write_tar_of_tars
 from unseen.backbones.load import load_backbone
@@ -90,13 +88,6 @@ def packed(files: Mapping[str, bytes]) -> bytes:
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
     return buffer.getvalue()
-
-
-def run_alone(*words: object) -> subprocess.Popen[bytes]:
-    """The command in a process of its own."""
-    code = "from unseen.cli.main import run; run()"
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen([sys.executable, "-c", code, *map(str, words)], **quiet)  # type: ignore[call-overload]
 
 
 def scores(run: Path) -> dict[tuple[object, ...], float]:
@@ -180,12 +171,12 @@ def test_killed_it_goes_on_to_the_same_scores(tiny: TinyImageNet, tmp_path: Path
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     words = ("concepts", *options(tiny), "--domains", "l1,l2", "--shots", "1,2,all")
     for moment in ("features/l1/*-train-*/manifest.json", "results/*.json"):
-        process = run_alone(*words, "--out", killed)
+        process = start_command(*words, "--out", killed)
         deadline = time.monotonic() + 60
-        while not list(killed.glob(moment)) and process.poll() is None and time.monotonic() < deadline:
+        while not list(killed.glob(moment)) and process.is_alive() and time.monotonic() < deadline:
             time.sleep(0.005)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.kill()
+        process.join()
     done = files(killed)
     finished = len(list(killed.glob("results/*.json")))
     assert 0 < finished < 12, "the kill came too late to show anything"

@@ -1,15 +1,12 @@
 """`unseen tasks --finetune`, from images to the page, on the digits of scikit-learn; killed, and with mistakes."""
 
-import os
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from alone import start_command
 
 Unseen = Callable[..., tuple[int, str, str]]
 CODE = """
@@ -27,7 +24,6 @@ def pixels():
     return nn.Flatten(), Transform(size=8, resize=8)
 """
 FINETUNE = ("tasks", "--finetune")
-COMMAND = "from unseen.cli.main import run; run()"
 
 
 @pytest.fixture
@@ -55,13 +51,12 @@ def test_killed_and_run_again(unseen: Unseen, tmp_path: Path, backbone: str) -> 
         "1",
     ]
     options += ["--trials", "2", "--steps", "60"]
-    command = [sys.executable, "-c", COMMAND, *options]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        deadline = time.monotonic() + 120
-        while time.monotonic() < deadline and process.poll() is None and not [*out.glob("checkpoints/*.pt")]:
-            time.sleep(0.005)
-        process.send_signal(signal.SIGKILL)
+    process = start_command(*options)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.is_alive() and not [*out.glob("checkpoints/*.pt")]:
+        time.sleep(0.005)
+    process.kill()
+    process.join()
     assert [*out.glob("checkpoints/*.pt")]
     before = results(out)
     assert len(before) < 3

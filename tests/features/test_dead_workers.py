@@ -3,15 +3,15 @@
 import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from alone import start_telling
 from test_extract import SETTINGS, means, plain_features, write_images
 
 from unseen.errors import UserError
@@ -44,33 +44,20 @@ class Deadly:
         return self.source.read(number)
 
 
-DYING = """
-import sys
-from pathlib import Path
-sys.path[:0] = sys.argv[3:]
-from dataclasses import replace
-from test_dead_workers import Deadly
-from test_extract import SETTINGS, means
-from unseen.errors import UserError
-from unseen.features.batches import dead_workers_named
-from unseen.features.extract import extract
-from unseen.images.folder import folder_images
-from unseen.images.manifest import whole
-source = Deadly(folder_images(Path(sys.argv[1])), 9)
-try:
-    with dead_workers_named():
-        extract(source, whole(source, "train"), "train", [means()], Path(sys.argv[2]), replace(SETTINGS, workers=1))
-except UserError as error:
-    print(error, flush=True)
-"""
+def extract_deadly(source: Deadly, out: Path, tell: Connection) -> None:
+    try:
+        with dead_workers_named():
+            extract(source, whole(source, "train"), "train", [means()], out, replace(SETTINGS, workers=1))
+    except UserError as error:
+        tell.send(str(error))
 
 
 def test_a_decoding_process_that_dies(tmp_path: Path) -> None:
     """In a process of its own: PyTorch's signal of the death may come at any time, even when that process ends."""
     ten, out = write_images(tmp_path / "images", 10), tmp_path / "out"
-    command = [sys.executable, "-c", DYING, ten.root, out, Path(__file__).parent]
-    died = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert re.search(r"decodes images died.* --shm-size=8g .*run the same command again.* --workers", died.stdout)
+    process, told = start_telling(extract_deadly, Deadly(ten, 9), out)
+    assert re.search(r"decodes images died.* --shm-size=8g .*run the same command again.* --workers", told.recv())
+    process.join()
     (store,) = extract(ten, whole(ten, "train"), "train", [means()], out, SETTINGS)
     assert np.allclose(np.asarray(read_store(store).X), plain_features(ten, range(10), means()), rtol=1e-5, atol=1e-6)
 

@@ -2,19 +2,19 @@
 
 import io
 import json
-import os
 import pickle
 import signal
-import subprocess
-import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from alone import start_telling
 from torch import Tensor, nn
 
 from unseen.backbones.backbone import Backbone, Spec
@@ -344,36 +344,24 @@ def test_a_shard_that_was_begun_is_gone_on_with(tmp_path: Path, monkeypatch: pyt
         extract(*arguments, [means()], tmp_path / "third", replace(settings, on_error="fail"))
 
 
-KILLED = """
-import sys, time
-from pathlib import Path
-sys.path[:0] = sys.argv[3:]
-import torch
-from test_extract import SETTINGS, means
-from unseen.features.extract import extract
-from unseen.images.folder import folder_images
-from unseen.images.manifest import whole
-torch.set_num_threads(1)
-source = folder_images(Path(sys.argv[1]))
-def watch(progress):
-    print(progress.done, flush=True)
-    time.sleep(0.2)
-extract(source, whole(source, "train"), "train", [means()], Path(sys.argv[2]), SETTINGS, watch=watch)
-"""
+def extract_slowly(source: FileImages, out: Path, tell: Connection) -> None:
+    def watch(progress: Progress) -> None:
+        tell.send(progress.done)
+        time.sleep(0.2)
+
+    extract(source, whole(source, "train"), "train", [means()], out, SETTINGS, watch=watch)
 
 
 def test_killed_and_resumed_is_byte_for_byte_the_same(tmp_path: Path) -> None:
     source = write_images(tmp_path / "images", 20)
     arguments = source, whole(source, "train"), "train", [means()]
     (undisturbed,) = extract(*arguments, tmp_path / "undisturbed", SETTINGS)
-    command = [sys.executable, "-c", KILLED, tmp_path / "images", tmp_path / "killed", Path(__file__).parent]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout
-    while int(process.stdout.readline()) < 11:  # within the third shard of five
+    process, told = start_telling(extract_slowly, source, tmp_path / "killed")
+    while told.recv() < 11:  # within the third shard of five
         pass
-    os.kill(process.pid, signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    process.stdout.close()
+    process.kill()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
     (killed,) = (tmp_path / "killed").iterdir()
     records = {name for name in contents(killed) if name.endswith(".json")}
     assert "X-00000.json" in records

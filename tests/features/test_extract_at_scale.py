@@ -42,13 +42,14 @@ class Simulated(Sequence[Entry]):
         raise AssertionError(number)
 
 
-def test_planning_a_million_images_is_quick() -> None:
-    source, manifest = Simulated(1_000_000), Manifest(Simulated(500_000), ["train", "test"] * 250_000)
+def test_planning_is_quick() -> None:
+    """A million images in 20 seconds; here there is a fifth of them."""
+    source, manifest = Simulated(200_000), Manifest(Simulated(100_000), ["train", "test"] * 50_000)
     started = time.process_time()
-    found = plan(source, manifest, "train", 10_000)
-    assert time.process_time() - started < 20
+    found = plan(source, manifest, "train", 2_000)
+    assert time.process_time() - started < 4
     assert found.shards == 25
-    assert np.array_equal(found.numbers, np.arange(0, 500_000, 2))
+    assert np.array_equal(found.numbers, np.arange(0, 100_000, 2))
     assert np.array_equal(found.labels, found.numbers % 1000)
 
 

@@ -97,7 +97,7 @@ def test_damage_is_found(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="X-00001.npy: does not match the manifest"):
         read_store(tmp_path, verify=True)
     shard.write_bytes(whole[:-8])
-    with pytest.raises(UserError, match="damaged feature store|do not match"):
+    with pytest.raises(UserError, match="not a feature store|do not match"):
         read_store(tmp_path)
     shard.write_bytes(whole)
     labels = (tmp_path / "y.npy").read_bytes()
@@ -105,7 +105,7 @@ def test_damage_is_found(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"y\.npy: does not match the manifest"):
         read_store(tmp_path)
     (tmp_path / MANIFEST).write_text("{")
-    with pytest.raises(UserError, match="damaged feature store"):
+    with pytest.raises(UserError, match="manifest.json: damaged"):
         read_store(tmp_path)
 
 
@@ -116,3 +116,13 @@ def test_nothing_and_other_types_are_refused(tmp_path: Path) -> None:
         write(tmp_path, dtype="int8")
     with pytest.raises(UserError, match="2 rows but 3 labels"):
         write_store(tmp_path, [(np.zeros((2, 2)), np.zeros(3, dtype=int))], CLASSES, provenance={})
+
+
+@pytest.mark.parametrize("name", ["../X-00000.npy", "/etc/passwd", "a/X-00000.npy", "", ".."])
+def test_a_manifest_names_no_files_outside_of_its_folder(tmp_path: Path, name: str) -> None:
+    write_store(tmp_path / "store", [(np.ones((2, 2)), np.arange(2))], ["a", "b"], provenance={})
+    manifest = json.loads((tmp_path / "store" / MANIFEST).read_text())
+    manifest["shards"][0]["file"] = name
+    (tmp_path / "store" / MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(UserError, match="outside of its folder"):
+        read_store(tmp_path / "store")

@@ -210,11 +210,11 @@ def test_numbers_as_ids_and_missing_texts_of_parquet(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.parquet", b"not parquet", "cannot be read"),
+        ("a.parquet", b"not parquet", "not captions"),
         ("a.tsv", b"key\tcaptoin\n1\tcat\n", "no column 'caption'; did you mean captoin"),
-        ("a.tsv", b"", "cannot be read"),
+        ("a.tsv", b"", "not captions"),
         ("a.tsv", b"key\tcaption\n1\t\xff\xfe\n", "no captions in it that could be read"),
-        ("a.tsv.gz", b"not gzip", "cannot be read"),
+        ("a.tsv.gz", b"not gzip", "not captions"),
         ("a.tsv", b"key\tcaption\n", "no captions"),
     ],
 )
@@ -239,3 +239,12 @@ def test_places_without_captions_are_named(tmp_path: Path) -> None:
 def test_more_cannot_be_held_out_than_there_must_be() -> None:
     with pytest.raises(UserError, match="at least 5 images 6"):
         CaptionRule(least=5, held_out=6)
+
+
+def test_a_text_that_is_repeated_without_end_is_refused(tmp_path: Path) -> None:
+    """Kept once in the file and 20,000 times in memory."""
+    text = pa.DictionaryArray.from_arrays(pa.array([0] * 20_000), ["x" * 100_000])
+    pq.write_table(pa.table({"id": pa.array(range(20_000)), "caption": text}), tmp_path / "bomb.parquet")
+    assert (tmp_path / "bomb.parquet").stat().st_size < 1_000_000
+    with pytest.raises(UserError, match=r"bomb\.parquet: the column 'caption' has 2.0 GB in 20,000 rows"):
+        list(read_captions(tmp_path / "bomb.parquet", Columns("id", "caption")))

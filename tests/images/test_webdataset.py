@@ -65,6 +65,8 @@ def test_a_missing_shard_is_named(shards: Path) -> None:
         open_images(shards / "shard-{5..2}.tar")
     with pytest.raises(UserError, match="not a range of shards"):
         open_images(shards / "shard-{0..99999999999}.tar")
+    with pytest.raises(UserError, match="not a range of shards"):
+        open_images(shards / "{0..999999}{0..999999}.tar")
 
 
 @pytest.mark.parametrize(
@@ -77,6 +79,9 @@ def test_a_missing_shard_is_named(shards: Path) -> None:
         ({"a.jpg": b"", "a.json": b"[1]"}, "a.json is not a JSON object"),
         ({"a.jpg": b"", "a.json": b'{"label": null}'}, "a: found no class .* but None"),
         ({"a.jpg": b"", "a.json": b'{"label": true}'}, "a: found no class .* but True"),
+        ({"a.jpg": b"", "a.json": b"[" * 200_000}, "a.json is not a JSON object"),
+        ({"a.jpg": b"", "a.json": b'{"label": ' + b"9" * 5000 + b"}"}, "a.json is not a JSON object"),
+        ({"a.jpg": b"", "a.cls": b"9" * 5000}, "a: found no class"),
         ({"a.jpg": b"", "a.cls": b"1", "b.jpg": b"", "b.cls": b"1", "a.png": b"", "a.CLS": b"1"}, "a is there twice"),
         ({"a.jpg": b"", "a.cls": b"1", "a.JPG": b""}, "a.JPG is there twice"),
         ({"a.jpg": b"", "a.cls": b"1" * 2_000_000}, "too large for a label"),

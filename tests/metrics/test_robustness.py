@@ -212,5 +212,5 @@ def test_refuses_collinear_sets_wrong_names_and_shapes() -> None:
         fit_logits(x, y, ["a", "b"])
     with pytest.raises(UserError, match="models × 1 test sets"):
         fit_logits(x, y).predict(twin)
-    with pytest.raises(UserError, match="at least one resample, not 0"):
+    with pytest.raises(UserError, match="from one to 1,000,000 resamples, not 0"):
         bootstrap_fits(x, y, resamples=0)

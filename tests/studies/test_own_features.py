@@ -130,7 +130,7 @@ def test_stores_that_changed_are_not_mistaken_for_what_they_were(unseen: Unseen,
 def test_what_python_callers_get_wrong(files: tuple[Path, Path]) -> None:
     data = load(files)
     for options, message in (
-        ({"seeds": 0}, "at least 1"),
+        ({"seeds": 0}, "from 1 to 999"),
         ({"seeds": True}, "how many"),
         ({"seeds": "0,1"}, "how many"),
         ({"shots": [0]}, "shots are whole numbers"),
@@ -222,7 +222,7 @@ def test_classes_with_fewer_samples_than_shots_are_said(
         (["--shots", "0"], "--shots takes numbers from 1 and 'all', with commas between, not '0'"),
         (["--shots", "one"], "not 'one'"),
         (["--shots", ","], "--shots is empty"),
-        (["--seeds", "0"], "--seeds is at least 1"),
+        (["--seeds", "0"], "seeds is from 1 to 999, not 0"),
         (["--workers", "0"], "--workers is at least 1"),
         (["--protocol", "cog-v3"], "no protocol 'cog-v3'; did you mean cog-v2"),
     ],

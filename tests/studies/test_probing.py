@@ -1,19 +1,17 @@
 """All kinds of jobs on the same features: planned, run mixed, killed, read back, against independent references."""
 
-import os
-import signal
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from itertools import combinations
 from math import exp, log
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from alone import start_telling
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score, normalized_mutual_info_score
@@ -346,39 +344,18 @@ def test_a_rate_is_flops_over_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (torch.get_num_threads(), torch.get_float32_matmul_precision()) == (threads, precision)
 
 
-STUDY = """
-import sys
-from pathlib import Path
-from unseen.features.readers import read_features
-from unseen.probes.probe import FeatureJob
-from unseen.probes.protocol import LogisticProtocol
-from unseen.runs.means import Means
-from unseen.studies.probing import pair_from_features, plan, plan_extended, run
-features, results = Path(sys.argv[1]), Path(sys.argv[2])
-places = (features / "train.npz", features / "test.npz")
-pair = pair_from_features("b", "l1", *map(read_features, places), places)
-protocol = LogisticProtocol(name="quick", epochs=3, trials=2, round_size=2, batch=64, rates=(1.0, 10.0))
-jobs = [*plan("concepts", [pair], protocol, [2, None], [0, 1]),
-        *plan_extended("concepts", [pair], seeds=[0], protocol=protocol)]
-for _ in run(jobs, [pair], results, Means(1)):
-    print("done", flush=True)
-"""
+def run_and_tell(pair: FeaturePair, folder: Path, tell: Connection) -> None:
+    for _ in run(all_jobs(pair), [pair], folder, Means(1)):
+        tell.send("done")
 
 
-def test_killed_between_any_two_jobs_it_goes_on(
-    results: Path, pair: FeaturePair, features: Path, tmp_path: Path
-) -> None:
-    script = tmp_path / "study.py"
-    script.write_text(STUDY)
+def test_killed_between_any_two_jobs_it_goes_on(results: Path, pair: FeaturePair, tmp_path: Path) -> None:
     folder = tmp_path / "results"
-    process = subprocess.Popen(
-        [sys.executable, str(script), str(features), str(folder)], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
+    process, told = start_telling(run_and_tell, pair, folder)
     for _ in range(5):
-        assert process.stdout.readline() == "done\n"
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
+        told.recv()
+    process.kill()
+    process.join()
     assert 0 < len(missing(all_jobs(pair), folder)) <= len(all_jobs(pair)) - 5
     list(run(all_jobs(pair), [pair], folder, Means()))
     for key in map(job_key, all_jobs(pair)):

@@ -1,18 +1,17 @@
 """What stores of features say of themselves."""
 
-import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from unseen.errors import UserError
-from unseen.features.store import MANIFEST
+from unseen.features.store import MANIFEST, write_store
 from unseen.studies.features import about_finished, damaged_images, read_about
 
 
 def store(folder: Path, damaged: list[dict[str, str]]) -> Path:
-    folder.mkdir()
-    (folder / MANIFEST).write_text(json.dumps({"provenance": {"damaged": damaged}}))
+    write_store(folder, [(np.ones((1, 2)), np.zeros(1))], ["a"], provenance={"damaged": damaged})
     return folder
 
 

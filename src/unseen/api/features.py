@@ -1,7 +1,7 @@
 """`unseen.load_backbone`, `unseen.open_dataset` and `unseen.extract`: from images to features."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, overload
 
 from unseen.api.progress import bars
 from unseen.extras import naming_extras
@@ -9,6 +9,7 @@ from unseen.extras import naming_extras
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone, Pool
     from unseen.features.features import Features
+    from unseen.features.patches import PatchFeatures
     from unseen.features.settings import Precision
     from unseen.images.datasets.open_dataset import OpenDataset
 
@@ -83,12 +84,13 @@ def open_dataset(name: str, root: str | Path | None = None, *, seed: int = 0, pa
     return find(get_dataset(name), None if root is None else Path(root), seed=seed, partial=partial)
 
 
-@naming_extras()
-def extract(
+@overload
+def extract(  # type: ignore[overload-overlap]  # False is a bool, and a bool an int
     net: "Backbone",
     data: "OpenDataset | str | Path",
     out: str | Path,
     *,
+    patches: Literal[False] = False,
     device: str | None = None,
     precision: "Precision | None" = None,
     batch: int = 128,
@@ -97,7 +99,43 @@ def extract(
     fast: bool = False,
     exif: bool = False,
     progress: bool = True,
-) -> "dict[str, Features]":
+) -> "dict[str, Features]": ...
+
+
+@overload
+def extract(
+    net: "Backbone",
+    data: "OpenDataset | str | Path",
+    out: str | Path,
+    *,
+    patches: bool | int,
+    device: str | None = None,
+    precision: "Precision | None" = None,
+    batch: int = 128,
+    workers: int = 2,
+    on_error: Literal["fail", "report"] = "fail",
+    fast: bool = False,
+    exif: bool = False,
+    progress: bool = True,
+) -> "dict[str, PatchFeatures]": ...
+
+
+@naming_extras()
+def extract(
+    net: "Backbone",
+    data: "OpenDataset | str | Path",
+    out: str | Path,
+    *,
+    patches: bool | int = False,
+    device: str | None = None,
+    precision: "Precision | None" = None,
+    batch: int = 128,
+    workers: int = 2,
+    on_error: Literal["fail", "report"] = "fail",
+    fast: bool = False,
+    exif: bool = False,
+    progress: bool = True,
+) -> "dict[str, Features] | dict[str, PatchFeatures]":
     """Extract the features of images; what is in `out` already is read and not extracted again.
 
     Args:
@@ -105,6 +143,9 @@ def extract(
         data: by `unseen.open_dataset`, or a place of images as `unseen extract --images` takes it, such as a folder
             with one folder per class; all its images are then one split, "all".
         out: folder that features are written to.
+        patches: features of all positions of the last layer instead of one vector per image, in 16 bits, of the whole
+            image squashed to a square; a number keeps so many positions, the same of every image. A backbone that was
+            loaded with patches gives them without being told.
         device: "cpu" or "cuda"; by default a GPU where there is one.
         precision: "half", "bfloat" or "single"; by default half on a GPU and otherwise single.
         batch: images per batch.
@@ -115,13 +156,17 @@ def extract(
         progress: whether to show a bar in a terminal or a notebook.
 
     Returns:
-        Split → its features: `X`, `y` (indices into `classes`), `classes`, `ids` and `provenance`.
+        Split → its features: `X`, `y` (indices into `classes`), `classes`, `ids` and `provenance`. Of patches: `X` with
+        one row per image, `ids`, `grid`, `drawn`, and `image(number)`, the (positions, channels) of an image.
 
     Example:
         >>> features = unseen.extract(net, data, out="features/")
         >>> features["train"].X.shape
     """
+    from unseen.backbones.load import with_patches
+    from unseen.backbones.patches import PatchSpec
     from unseen.features.extract import extract as extract_split
+    from unseen.features.patches import patch_settings, read_patches
     from unseen.features.settings import extraction_settings
     from unseen.features.store import read_store
     from unseen.images.datasets.open_dataset import OpenDataset
@@ -129,15 +174,19 @@ def extract(
     from unseen.images.open_source import open_images
 
     settings = extraction_settings(device, precision, batch, workers, on_error, fast=fast, exif=exif)
+    net = with_patches(net, patches) if patches else net
+    spatial = isinstance(net.spec, PatchSpec)
+    settings = patch_settings(settings, [net]) if spatial else settings
     if isinstance(data, OpenDataset):
         source, manifest, name = data.source, data.manifest, data.dataset.name
     else:
         source = open_images(data)
         manifest, name = whole(source, "all"), Path(data).name
-    features = {}
+    stores = dict[str, Path]()
     with bars(show=progress) as watch:
         for split in dict.fromkeys(manifest.splits):
             shown = watch.extracting(name, split)
-            [store] = extract_split(source, manifest, split, [net], Path(out), settings, watch=shown)
-            features[split] = read_store(store)
-    return features
+            [stores[split]] = extract_split(source, manifest, split, [net], Path(out), settings, watch=shown)
+    if spatial:
+        return {split: read_patches(store) for split, store in stores.items()}
+    return {split: read_store(store) for split, store in stores.items()}

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from unseen.features.one_pass import Progress as Extraction
-    from unseen.studies.study import Plan
+    from unseen.studies.study import Plan, Stepping
 
 T = TypeVar("T")
 
@@ -49,9 +49,9 @@ class Bars:
         advance = self._bar(f"{domain}, {split}: images")
         return lambda progress: advance(progress.done, progress.total)
 
-    def stepping(self, what: str, total: int) -> Callable[[int], None]:
+    def stepping(self, what: str, total: int) -> "Stepping":
         advance = self._bar(f"{what}: steps")
-        return lambda step: advance(step, total)
+        return lambda step, detail="": advance(step, total, detail)
 
     def started(self, left: int, jobs: int, seconds: float) -> None:
         """Nothing: the bar says it."""
@@ -62,15 +62,16 @@ class Bars:
             advance(done, total)
             yield item
 
-    def _bar(self, what: str) -> Callable[[int, int | None], None]:
+    def _bar(self, what: str) -> Callable[..., None]:
         """A bar from the first call to the one that says that all is done."""
         if self._progress is None:
-            return lambda done, total: None
+            return lambda *_: None
         progress, task = self._progress, None
 
-        def show(done: int, total: int | None) -> None:
+        def show(done: int, total: int | None, detail: str = "") -> None:
             nonlocal task
             task = progress.add_task(what, total=total) if task is None else task
-            progress.update(task, completed=done, total=total, visible=done != total)
+            shown = f"{what}, {detail}" if detail else what
+            progress.update(task, completed=done, total=total, visible=done != total, description=shown)
 
         return show

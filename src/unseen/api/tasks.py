@@ -40,8 +40,11 @@ def tasks(
     probes: Sequence[str] = (),
     scale: float = 1.0,
     saliency: bool = False,
-    grid: str = "8/4",
+    grid: str = "10/2",
     examples: int | None = None,
+    invert: bool = False,
+    sigmoid: bool = False,
+    lpips_weights: str | PathLike[str] | None = None,
     device: str | None = None,
     precision: "Precision | None" = None,
     batch: int | None = None,
@@ -79,9 +82,9 @@ def tasks(
         finetune: train the whole backbone on each data set, instead of probing its features: the best of some settings
             on validation images is trained again and scored on test images.
         trials, steps: in fine-tuning, how many of the protocol's 40 settings are tried, and the steps of each training;
-            by default the protocol's.
+            by default the protocol's. In inversion, the steps of each reconstruction, by default 3000.
         seed: in fine-tuning, of the new layer, the order of images and their augmentation; it takes the place of an
-            earlier seed.
+            earlier seed. In inversion, of the noise and the first weights.
         dense: tasks with maps (segmentation, surface normals, depth) by probes on the features of patches; with
             `finetune`, detection too, by training detectors and heads for maps. `datasets` may then be folders of your
             own, and backbones that are given loaded need `patches=True`, but for fine-tuning.
@@ -90,7 +93,13 @@ def tasks(
         saliency: look at single images instead: attention maps by occlusion, and how diffuse they are. `datasets` are
             those to take images of, `images` alone is a folder of images; by default drawings.
         grid: of saliency, mask and stride in pixels: "10/1" is the paper's, "10/2", "8/4" and "16/8" are cheaper.
-        examples: of saliency, how many images of each data set or folder; by default 1, 8 drawings, all of a folder.
+        examples: of saliency and inversion, how many images of each data set or folder; by default 1, 8 drawings, all
+            of a folder.
+        invert: reconstruct single images, chosen as for saliency, from their last spatial map by a deep image prior,
+            and compare them with the originals. Backbones that are given loaded need `patches=True`.
+        sigmoid: of inversion, end in a sigmoid instead of clamping.
+        lpips_weights: of inversion, a folder with the weights of AlexNet, VGG-16 or SqueezeNet for perceptual
+            distances; by default PyTorch's downloads.
         device, precision, batch, on_error, fast, exif: how features are extracted, as in `unseen.extract`.
         ignore_disk: start although the disk has too little space for the features.
         workers: processes that decode images and run probes. Scripts that ask for several need the usual
@@ -115,7 +124,7 @@ def tasks(
     from unseen.runs.machine import chosen_means
     from unseen.runs.parts import checked_part
     from unseen.studies.study import plan_study, run_study
-    from unseen.studies.tasks.by_image.requested import AskedImages, saliency_request
+    from unseen.studies.tasks.by_image.requested import AskedImages, inversion_request, saliency_request
 
     means = chosen_means(workers, devices=devices, executor=executor, ray_address=ray_address)
     share = checked_part(part)
@@ -131,10 +140,19 @@ def tasks(
     extracting = partial(extraction_settings, device, precision, batch or BATCH)
     request: Request[Any]
     if saliency:
-        _refuse("saliency is of images alone", dense=dense, finetune=finetune, features=features, limit=limit)
+        wrong = {"dense": dense, "finetune": finetune, "invert": invert}
+        _refuse("saliency is of images alone", **wrong, features=features, limit=limit)
         settings = extracting(0, "fail", exif=exif)
         looked_at = AskedImages(names, place, examples, partial(load, settings.device), percents)
         request = saliency_request(looked_at, settings, grid=grid, batch=batch)
+    elif invert:
+        _refuse("inversion is of images alone", dense=dense, finetune=finetune, features=features, limit=limit)
+        settings = extraction_settings(device, precision or "single", batch or BATCH, 0, "fail", exif=exif)
+        looked_at = AskedImages(names, place, examples, partial(load, settings.device, patches=True), percents)
+        weights = None if lpips_weights is None else Path(lpips_weights)
+        request = inversion_request(
+            looked_at, settings, steps=steps, sigmoid=sigmoid, seed=seed, batch=batch, lpips_weights=weights
+        )
     elif dense:
         _refuse("dense tasks take images of whole data sets", features=features, limit=limit, imagenet_top1=percents)
         settings = extracting(workers, on_error, fast=fast, exif=exif)

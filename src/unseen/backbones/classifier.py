@@ -20,6 +20,8 @@ from unseen.backbones.checkpoint import file_sha256, load_checkpoint
 from unseen.backbones.load import tensor_digest
 from unseen.errors import UserError
 from unseen.files import atomic_write
+from unseen.reading.arrays import read_npz
+from unseen.reading.guard import reading
 
 LAYER = "logits"
 
@@ -92,14 +94,10 @@ def fine_tuned(backbone: Backbone, classes: Sequence[str], checkpoint: Path) -> 
 
 def with_probe(backbone: Backbone, file: Path) -> Backbone:
     """A backbone and the linear probe in a file that `write_probe` wrote, or anything that has the same arrays."""
-    try:
-        with file.open("rb") as handle, np.load(handle, allow_pickle=False) as arrays:
-            weight, bias = (torch.from_numpy(arrays[name].astype(np.float32)) for name in ("weights", "bias"))
-            classes, normalise = arrays["classes"].tolist(), bool(arrays["normalised"])
-    except FileNotFoundError:
-        raise UserError(f"{file}: no such file") from None
-    except Exception as error:  # zip and array damage, missing arrays and pickles all end here
-        raise UserError(f"{file}: expected the arrays weights, bias, classes and normalised ({error})") from None
+    with reading(file, "a probe with the arrays weights, bias, classes and normalised"):
+        arrays = read_npz(file, ("weights", "bias", "classes", "normalised"))
+        weight, bias = (torch.from_numpy(arrays[name].astype(np.float32)) for name in ("weights", "bias"))
+        classes, normalise = list(arrays["classes"]), bool(arrays["normalised"])
     dimension = backbone.spec.dimension
     if weight.shape != (len(classes), dimension) or bias.shape != (len(classes),):
         raise UserError(

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +18,7 @@ from unseen.backbones.hub_source import hub_network
 from unseen.backbones.network import Network, Request, Step, call
 from unseen.backbones.onnx_source import onnx_network
 from unseen.backbones.openclip_source import openclip_network
-from unseen.backbones.patches import PatchSpec, SpatialStep, map_step, spatial_step
+from unseen.backbones.patches import PatchSpec, PatchStep, map_step, patch_step
 from unseen.backbones.pooling import Layout, default_pool, layout_at, pool_positions, pooled, probed, whole
 from unseen.backbones.python_source import python_network
 from unseen.backbones.registry import registry_network
@@ -106,12 +106,15 @@ def load_backbone(
         return _whole_backbone(found, request, pool, patches=bool(patches))
     if normalise is not None:
         found = _normalised(found, normalise)
-    spatial: SpatialStep | None = None
+    spatial: PatchStep | None = None
     kept: Kept = "patches"
     try:
+        maps = map_step(found, request)
         if patches:
-            spatial = spatial_step(found, request, pool, 0 if patches is True else int(patches))
-            found, step, layer = spatial.network, spatial.step, spatial.layer
+            _refuse_pool(pool)
+            spatial = patch_step(module, maps, found.transform, patches)
+            found, step = replace(found, transform=spatial.transform), spatial.step
+            layer = layer or found.layer
         else:
             step, layer, kept = _choose_step(found, request, pool)
         dimension = probed(module, step, found.transform).shape[1]
@@ -129,7 +132,28 @@ def load_backbone(
     )
     if spatial is not None:
         spec = PatchSpec(**vars(spec), grid=spatial.grid, drawn=spatial.drawn)
-    return Backbone(spec, Extractor(module, step, map_step(found, request)).eval(), found.notes, default_label(name))
+    return Backbone(spec, Extractor(module, step, maps).eval(), found.notes, default_label(name))
+
+
+def _refuse_pool(pool: Pool | None) -> None:
+    if pool is not None:
+        raise UserError(f"features of patches are not pooled; leave out --pool {pool}")
+
+
+def with_patches(backbone: Backbone, patches: bool | int) -> Backbone:
+    """A loaded backbone as `load_backbone` gives it with `patches`; it shares the network."""
+    spec, extractor = backbone.spec, backbone.module
+    if not isinstance(extractor, Extractor):
+        raise UserError(f"{spec.id}: is made whole, and gives one vector per image")
+    try:
+        found = patch_step(extractor.network, extractor.map_step, spec.transform, patches)
+        dimension = probed(extractor.network, found.step, found.transform).shape[1]
+    except UserError as error:
+        raise UserError(f"{spec.id}: {error}") from None
+    known = {each.name: getattr(spec, each.name) for each in fields(Spec)}
+    changed = known | {"pool": "patches", "dimension": dimension, "transform": found.transform}
+    module = Extractor(extractor.network, found.step, extractor.map_step).eval()
+    return replace(backbone, spec=PatchSpec(**changed, grid=found.grid, drawn=found.drawn), module=module)
 
 
 def default_label(name: str) -> str:

@@ -4,7 +4,6 @@ Features are the file's first output, or any tensor of its graph named with `lay
 (224 where it leaves that open); mean and deviation are not: ImageNet's are taken, and bicubic interpolation.
 """
 
-import hashlib
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from unseen.backbones.checkpoint import file_sha256
 from unseen.backbones.network import Network, Request, refuse_checkpoint
+from unseen.backbones.onnx_files import read_onnx
 from unseen.errors import UserError, did_you_mean
 from unseen.images.transform import Transform
 
@@ -35,6 +34,10 @@ class OnnxNetwork(nn.Module):
         on_cpu = _session(graph, None)
         self.sessions: dict[int | None, Any] = {None: on_cpu}
         self.input = on_cpu.get_inputs()[0].name
+
+    def __deepcopy__(self, _: dict[int, Any]) -> "OnnxNetwork":
+        """Itself: sessions cannot be copied, and nothing in it changes."""
+        return self
 
     def forward(self, images: Tensor) -> Tensor:
         parts = torch.split(images, self.batch) if self.batch else (images,)
@@ -73,7 +76,7 @@ def onnx_network(request: Request) -> Network:
     path = Path(request.name)
     if request.random:
         raise UserError(f"{request.id}: an ONNX file has the weights it has; random ones cannot be asked for")
-    model, sha256 = _read(path)
+    model, sha256 = read_onnx(path)
     graph = model.graph
     constants = {tensor.name: prod(tensor.dims) for tensor in graph.initializer}
     inputs = [value for value in graph.input if value.name not in constants]
@@ -102,22 +105,6 @@ def onnx_network(request: Request) -> Network:
         parameters=sum(constants[name] for name in _needed(graph, output) if name in constants),
         notes=tuple(notes),
     )
-
-
-def _read(path: Path) -> tuple[Any, str]:
-    """The model, and the SHA-256 of its file; of model and weights together where they are in files beside it."""
-    import onnx
-
-    if not path.is_file():
-        raise UserError(f"{path}: no such ONNX file")
-    try:
-        bare = onnx.load(str(path), load_external_data=False)
-        beside = any(onnx.external_data_helper.uses_external_data(tensor) for tensor in bare.graph.initializer)
-        model = onnx.load(str(path)) if beside else bare
-        onnx.checker.check_model(model)
-        return model, hashlib.sha256(model.SerializeToString()).hexdigest() if beside else file_sha256(path)
-    except Exception as error:  # protobuf's and the checker's errors, and a lack of memory
-        raise UserError(f"{path}: not a sound ONNX file ({' '.join(str(error).split())[:200]})") from None
 
 
 def _input(value: Any, path: Path, wanted: int | None) -> tuple[int | None, int, torch.dtype]:

@@ -6,10 +6,11 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from unseen.backbones.backbone import Pool, Spec
+from unseen.backbones.backbone import Spec
 from unseen.backbones.network import Network, Request, Step
 from unseen.backbones.pooling import PLAIN, Layout, layout_at, patch_grid, probed, whole
 from unseen.errors import UserError
+from unseen.images.transform import Transform
 
 
 @dataclass(frozen=True)
@@ -37,38 +38,32 @@ class PatchSpec(Spec):
 
 
 @dataclass(frozen=True, eq=False)
-class SpatialStep:
+class PatchStep:
     """How images become the features of their positions.
 
     Attributes:
-        network: with a transform that squashes the whole image, so that positions are those of the labels.
+        transform: squashes the whole image, so that positions are those of the labels.
         step: images → (b, positions · channels).
     """
 
-    network: Network
+    transform: Transform
     step: Step
-    layer: str
     grid: tuple[int, int]
     drawn: int
 
 
-def spatial_step(network: Network, request: Request, pool: Pool | None, drawn: int) -> SpatialStep:
-    """The step to the patch tokens or the spatial map of the last layer, or of the layer that was asked for.
+def patch_step(module: nn.Module, maps: Step, transform: Transform, patches: bool | int) -> PatchStep:
+    """The step to the features of positions, from the one to a map of them.
 
     Args:
-        drawn: how many positions to keep; 0 for all.
+        patches: how many positions to keep; True for all.
     """
-    if pool is not None:
-        raise UserError(f"features of patches are not pooled; leave out --pool {pool}")
-    side = network.transform.size
-    network = replace(network, transform=replace(network.transform, resize=side, squash=True))
-    layer = request.layer or network.layer
-    step, layout = _positions(network, layer)
-    found, grid = patch_grid(probed(network.module, step, network.transform), layout)
-    if not 0 <= drawn <= found.shape[1]:
-        raise UserError(f"{drawn} patches cannot be drawn of {found.shape[1]}")
-    kept = tuple(drawn_positions(found.shape[1], drawn)) if drawn else ()
-    return SpatialStep(network, partial(_patches, step=step, layout=layout, kept=kept), layer, grid, drawn)
+    transform, drawn = replace(transform, resize=transform.size, squash=True), 0 if patches is True else int(patches)
+    rows, columns = probed(module, maps, transform).shape[2:]
+    if not 0 <= drawn <= rows * columns:
+        raise UserError(f"{drawn} patches cannot be drawn of {rows * columns}")
+    kept = tuple(drawn_positions(rows * columns, drawn)) if drawn else ()
+    return PatchStep(transform, partial(_patches, maps=maps, kept=kept), (rows, columns), drawn)
 
 
 def map_step(network: Network, request: Request) -> Step:
@@ -93,8 +88,8 @@ def drawn_positions(positions: int, drawn: int) -> list[int]:
     return found
 
 
-def _patches(network: nn.Module, images: Tensor, *, step: Step, layout: Layout, kept: tuple[int, ...]) -> Tensor:
-    tokens = patch_grid(step(network, images), layout)[0]
+def _patches(network: nn.Module, images: Tensor, *, maps: Step, kept: tuple[int, ...]) -> Tensor:
+    tokens = maps(network, images).flatten(2).transpose(1, 2)
     return (tokens[:, list(kept)] if kept else tokens).flatten(1)
 
 

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli.running import WorkersOption, finish, processes
+from unseen.cli.running import REPORT, WorkersOption, finish, processes
 from unseen.cli.watching import CommandWatch
+from unseen.errors import UserError
 from unseen.runs.means import Means
 
 
@@ -19,13 +20,21 @@ def demo(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the run: unseen-demo, or unseen-drawings with --backbone.")
+        Path | None,
+        typer.Option(
+            help="Folder of the run: unseen-demo, or unseen-drawings with --backbone, unseen-look with --look."
+        ),
     ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
     full: Annotated[bool, typer.Option("--full", help="The whole protocol instead of a short form of it.")] = False,
+    look: Annotated[
+        bool, typer.Option("--look", help="Single drawings instead: where the demo's networks look. About a minute.")
+    ] = False,
     workers: WorkersOption = None,
 ) -> None:
     """The whole story on embedded data: five backbones, a seen domain and five levels of unseen concepts, a report."""
+    if look:
+        return _look(out or Path("unseen-look"), open_, backbone, full)
     from unseen.demo.form import FULL, SHORT
     from unseen.demo.prepare import prepare_demo, prepare_given
     from unseen.studies.study import run_prepared
@@ -34,4 +43,20 @@ def demo(
     folder, watch = out or Path("unseen-drawings" if backbone else "unseen-demo"), CommandWatch(Means(count))
     prepare = partial(prepare_given, backbone) if backbone else prepare_demo
     data = run_prepared(prepare(folder, form, count, watch), folder, means=Means(count), watch=watch)
-    finish(folder, data, open_)
+    return finish(folder, data, open_)
+
+
+def _look(folder: Path, open_: bool, backbone: list[str] | None, full: bool) -> None:
+    from unseen.cli.task_results import carry_out
+    from unseen.demo.look import look_requests
+    from unseen.studies.study import run_study
+
+    if backbone or full:
+        raise UserError("--look is of the demo's own networks, in short; for others see unseen tasks --saliency")
+    means = Means(1)
+    *others, last = look_requests()
+    for request in others:
+        run_study(request, folder, means=means, watch=CommandWatch(means))
+    carry_out(last, folder, means)  # which writes the page of all
+    if open_:
+        typer.launch(str((folder / REPORT).resolve()))

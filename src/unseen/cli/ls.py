@@ -25,6 +25,7 @@ PROTOCOLS = (
     ("ericsson-2021", "tasks", "Ericsson et al.: 45 penalties, few-shot episodes; fine-tuning with 40 settings"),
     ("ericsson-2021-exact", "tasks", "the same with the iterations and the temperature of the authors' code"),
     ("ericsson-2021-short", "tasks", "fine-tuning with fewer settings or steps"),
+    ("ericsson-2021-saliency", "tasks", "attention maps with the paper's grid of masks; saliency-10-2 with another"),
     ("shi-2023", "shifts", "effective robustness on several in-distribution test sets"),
 )
 

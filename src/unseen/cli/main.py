@@ -3,6 +3,8 @@
 import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from inspect import cleandoc
 from typing import Annotated, Any
 
@@ -98,7 +100,7 @@ def run() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        with naming_extras():
+        with naming_extras(), _naming_empty_files():
             code = _tree()(standalone_mode=False)
         sys.stdout.flush()
     except UserError as error:
@@ -129,6 +131,17 @@ def run() -> None:
     if code == INTERRUPTED:
         typer.echo("unseen: interrupted; the same command goes on from what is done", err=True)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+@contextmanager
+def _naming_empty_files() -> Iterator[None]:
+    """Tell an empty file from an interruption: readers raise EOFError of it, which Typer takes for Ctrl-D."""
+    try:
+        yield
+    except typer.Abort as error:
+        if isinstance(error.__cause__, EOFError):
+            raise UserError("a file is empty or cut off; get it again") from None
+        raise
 
 
 def _want_of_memory(error: RuntimeError) -> str | None:

@@ -10,14 +10,13 @@ import typer
 
 from unseen.cli.choices import choose, one_of, split_commas, split_names
 from unseen.errors import UserError
+from unseen.words import whole_number
 
 if TYPE_CHECKING:
     from unseen.metrics.robustness import Method
     from unseen.studies.shifts.table import ShiftTable
     from unseen.studies.shifts.units import Unit
 
-MOST_DIGITS = 12
-"""Of a number of images."""
 TableArgument = Annotated[
     Path, typer.Argument(help="CSV: one row per model, one column per test set, in percent or fractions.")
 ]
@@ -120,6 +119,7 @@ def _pairs(option: str, text: str) -> list[tuple[str, str]]:
 
 
 def _whole(name: str, text: str) -> int:
-    if not text.isdecimal() or len(text) > MOST_DIGITS or int(text) < 1:
+    number = whole_number(text)
+    if not number:
         raise UserError(f"--sizes: '{text[:20]}' is not a number of images for '{name}'")
-    return int(text)
+    return number

@@ -53,6 +53,7 @@ def print_task_results(page: "TaskPage", table: Path | None) -> None:
     import pandas as pd
 
     from unseen.report.tasks.dense_tables import dense_tables
+    from unseen.report.tasks.image_parts import image_tables
     from unseen.report.tasks.page import findings
     from unseen.report.tasks.sections.many_shot import fit_sentences
     from unseen.report.tasks.tables import score_rows, score_tables, text_of
@@ -60,7 +61,7 @@ def print_task_results(page: "TaskPage", table: Path | None) -> None:
 
     if table:
         write_table(pd.DataFrame(score_rows(page)).astype({"limit": "Int64"}), table)
-    for each in [*score_tables(page), *dense_tables(page)]:
+    for each in [*score_tables(page), *dense_tables(page), *image_tables(page)]:
         titles = [column.title for column in each.columns[1:]]
         rows = [[text_of(cell) for cell in row.cells] for row in each.rows if row.style != "published"]
         print_table(each.caption, ("backbone", *titles), rows, titles)

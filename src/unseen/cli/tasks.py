@@ -1,5 +1,6 @@
 """`unseen tasks`: the study of transfer to other tasks."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from unseen.probes.many_shot import ManyShotProtocol
     from unseen.studies.study import Request
 
-FINETUNING, DENSE, BY_IMAGE = "With --finetune", "With --dense", "With --saliency"
+FINETUNING, DENSE, BY_IMAGE = "With --finetune", "With --dense", "With --saliency and --invert"
 PROTOCOLS = ("ericsson-2021", "ericsson-2021-exact")
 CONVERGE = ("chosen", "all")
 BOTH = (
@@ -43,6 +44,10 @@ MODES = {
         *BOTH, "dense", "probes", "precision", "batch", "on_error", "fast", "exif", "ignore_disk",
     ),
     "--dense --finetune": (*BOTH, "dense", "finetune", "steps", "scale", "seed", "part"),
+    "--invert": (
+        *BOTH, "invert", "examples", "imagenet_top1", "precision", "batch", "exif", "steps", "seed", "sigmoid",
+        "lpips_weights",
+    ),
     "--saliency": (*BOTH, "saliency", "grid", "examples", "imagenet_top1", "precision", "batch", "exif"),
 }  # fmt: skip
 """What the command does, and the options that go with it."""
@@ -67,6 +72,10 @@ def tasks(
         bool,
         typer.Option("--saliency", help="Where a backbone looks in single images, by hiding parts of them."),
     ] = False,
+    invert: Annotated[
+        bool,
+        typer.Option("--invert", help="What features keep of single images, by reconstructing images from them."),
+    ] = False,
     workers: WorkersOption = None,
     only_plan: DryRunOption = False,
     machine: MachineOptions,
@@ -75,7 +84,7 @@ def tasks(
         str | None,
         typer.Option(
             help="Some of them, with commas; all that are there unless given. With --dense, also folders of your own; "
-            "with --saliency, drawings unless --images is a folder of images.",
+            "with --saliency and --invert, drawings unless --images is a folder of images.",
             rich_help_panel=STUDY,
         ),
     ] = None,
@@ -111,8 +120,8 @@ def tasks(
     images: Annotated[
         Path | None,
         typer.Option(
-            help="Folder that all data sets are below; see unseen doctor. With --saliency and without --datasets, a "
-            "folder of images.",
+            help="Folder that all data sets are below; see unseen doctor. With --saliency or --invert and without "
+            "--datasets, a folder of images.",
             rich_help_panel=IMAGES,
         ),
     ] = None,
@@ -132,7 +141,9 @@ def tasks(
     steps: Annotated[
         int | None,
         typer.Option(
-            help="Steps of each training; by default the protocol's, 5000 without --dense.", rich_help_panel=FINETUNING
+            help="Steps of each training; by default the protocol's, 5000 without --dense. With --invert, of each "
+            "reconstruction, by default 3000.",
+            rich_help_panel=FINETUNING,
         ),
     ] = None,
     seed: Annotated[
@@ -140,7 +151,8 @@ def tasks(
         typer.Option(
             min=0,
             max=2**31 - 1,
-            help="Of the new layer, the order of images and their augmentation; it takes the place of an earlier seed.",
+            help="Of the new layer, the order of images and their augmentation; it takes the place of an earlier seed. "
+            "With --invert, of the noise and the first weights.",
             rich_help_panel=FINETUNING,
         ),
     ] = 0,
@@ -154,7 +166,7 @@ def tasks(
         str | None,
         typer.Option(
             help="Mask and stride in pixels: 10/1 is the paper's (54,289 passes per image of 224 × 224 pixels), 10/2, "
-            "8/4 and 16/8 are cheaper (13,456, 3,249, 841); by default 8/4.",
+            "8/4 and 16/8 are cheaper (13,456, 3,249, 841); by default 10/2.",
             rich_help_panel=BY_IMAGE,
         ),
     ] = None,
@@ -162,6 +174,22 @@ def tasks(
         int | None,
         typer.Option(
             help="Images of each data set or folder; by default 1 of each data set, 8 drawings, all of a folder.",
+            rich_help_panel=BY_IMAGE,
+        ),
+    ] = None,
+    sigmoid: Annotated[
+        bool,
+        typer.Option(
+            "--sigmoid",
+            help="With --invert, reconstructions end in a sigmoid instead of being clamped.",
+            rich_help_panel=BY_IMAGE,
+        ),
+    ] = False,
+    lpips_weights: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --invert, a folder with the weights of AlexNet, VGG-16 or SqueezeNet for perceptual distances; "
+            "by default PyTorch's downloads.",
             rich_help_panel=BY_IMAGE,
         ),
     ] = None,
@@ -179,10 +207,13 @@ def tasks(
     With --dense, tasks are segmentation, surface normals and depth, from the features of patches; with --dense
     --finetune also detection, by the trainings of Ericsson et al. (fewer steps make a short form of the protocol).
 
-    With --saliency, single images are looked at: attention maps by occlusion, and how diffuse they are.
+    With --saliency, single images are looked at: attention maps by occlusion, and how diffuse they are. With --invert,
+    images are reconstructed from the last spatial map, and compared with the originals. If it is stopped, the same
+    command continues from the last checkpoint.
     """
-    asked = {"--finetune": finetune, "--dense": dense, "--saliency": saliency}
-    mode = "--dense --finetune" if dense and finetune and not saliency else chosen_mode(asked)
+    asked = {"--finetune": finetune, "--dense": dense, "--saliency": saliency, "--invert": invert}
+    both = dense and finetune and not (saliency or invert)
+    mode = "--dense --finetune" if both else chosen_mode(asked)
     refuse_options(context, MODES, mode)
     from unseen.runs.parts import parse_part
 
@@ -200,6 +231,9 @@ def tasks(
         load = partial(loading.load, ids, "published", one_process.device)
         looked_at = AskedImages(dataset_names(datasets), images, examples, load, imagenet_top1 or [])
         request = saliency_request(looked_at, one_process, grid=grid, batch=extraction.batch)
+    elif invert:
+        percents, how = imagenet_top1 or [], (steps, seed, sigmoid, lpips_weights)
+        request = _inversion(datasets, images, examples, ids, loading, extraction, percents, *how)
     elif finetune:
         from unseen.studies.tasks.finetune_request import FinetuneRequest
 
@@ -217,6 +251,29 @@ def tasks(
     if only_plan:
         return dry_run(request, out, means)
     return carry_out(request, out, means, share, ignore_disk=extraction.ignore_disk)
+
+
+def _inversion(
+    datasets: str | None,
+    images: Path | None,
+    examples: int | None,
+    ids: "Sequence[str]",
+    loading: BackboneOptions,
+    extraction: ExtractionOptions,
+    percents: "Sequence[float]",
+    steps: int | None,
+    seed: int,
+    sigmoid: bool,
+    lpips_weights: Path | None,
+) -> "Request[Any]":
+    from unseen.studies.tasks.by_image.requested import AskedImages, inversion_request
+
+    settings = replace(extraction, precision=extraction.precision or "single").settings(0)
+    load = partial(loading.load, ids, "published", settings.device, patches=True)
+    asked = AskedImages(dataset_names(datasets), images, examples, load, percents)
+    return inversion_request(
+        asked, settings, steps=steps, sigmoid=sigmoid, seed=seed, batch=extraction.batch, lpips_weights=lpips_weights
+    )
 
 
 def _dense(

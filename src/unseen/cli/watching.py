@@ -12,7 +12,7 @@ from unseen.runs.means import ALONE, Means
 
 if TYPE_CHECKING:
     from unseen.features.one_pass import Progress
-    from unseen.studies.study import Cell, Plan, Request, Unit
+    from unseen.studies.study import Cell, Plan, Request, Stepping, Unit
 
 J = TypeVar("J")
 T = TypeVar("T")
@@ -37,7 +37,7 @@ class CommandWatch:
     def extracting(self, domain: str, split: str) -> "Callable[[Progress], None]":
         return extraction_lines(f"{domain}, {split}: ")
 
-    def stepping(self, what: str, total: int) -> Callable[[int], None]:
+    def stepping(self, what: str, total: int) -> "Stepping":
         return _step_lines(what, total)
 
     def started(self, left: int, jobs: int, seconds: float) -> None:
@@ -126,19 +126,19 @@ def extraction_lines(what: str = "") -> "Callable[[Progress], None]":
     return show
 
 
-def _step_lines(what: str, total: int) -> Callable[[int], None]:
+def _step_lines(what: str, total: int) -> "Stepping":
     """Prints the step that a training is at, every few seconds."""
     begun = last = time.monotonic()
     first: int | None = None
 
-    def show(step: int) -> None:
+    def show(step: int, detail: str = "") -> None:
         nonlocal last, first
         now = time.monotonic()
         if first is None:  # a training that was stopped begins at its checkpoint
             first = step
         elif now - last > SECONDS_BETWEEN_LINES and step > first:
             left = duration((total - step) * (now - begun) / (step - first))
-            note(f"{what}: step {step:,} of {total:,}, {left} left")
+            note(f"{what}: step {step:,} of {total:,}{detail and f', {detail}'}, {left} left")
             last = now
 
     return show

@@ -12,9 +12,10 @@ from unseen.demo.backbones import BACKBONES, BATCH, DemoBackbone, extract
 from unseen.demo.drawings import CLASSES, data_hash, demo_levels, domains, drawings
 from unseen.demo.form import Form
 from unseen.demo.page_data import remarks, shown_domains, shown_steps
+from unseen.errors import UserError
 from unseen.features.about import StoreAbout
 from unseen.features.readers import read_features
-from unseen.features.store import MANIFEST, write_store
+from unseen.features.store import read_manifest, write_store
 from unseen.images.drawings import seen_concepts
 from unseen.probes.by_name.logistic import LogisticJob
 from unseen.runs.data import Backbone, RunData
@@ -55,10 +56,9 @@ def _provenance(backbone: DemoBackbone, domain: str, split: str) -> dict[str, ob
 
 def _is_current(place: Path, backbone: DemoBackbone, domain: str, split: str) -> bool:
     try:
-        manifest = json.loads((place / MANIFEST).read_text())
-    except (OSError, ValueError):
+        return bool(read_manifest(place).provenance == json.loads(json.dumps(_provenance(backbone, domain, split))))
+    except UserError:
         return False
-    return bool(manifest.get("provenance") == _provenance(backbone, domain, split))
 
 
 def _extract_one(folder: Path, which: tuple[str, str, str]) -> None:

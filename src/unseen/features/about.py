@@ -6,9 +6,11 @@ a store does not have is None here, and whoever reads it says so or leaves it ou
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
+from unseen.errors import UserError
 from unseen.images.transform import Transform
+from unseen.reading.json_records import typed
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Spec
@@ -72,39 +74,38 @@ class StoreAbout:
     @staticmethod
     def of(provenance: Mapping[str, Any]) -> "StoreAbout":
         """From the provenance in a store's manifest."""
+        where = "what a feature store says of itself"
         backbone, source = provenance.get("backbone"), provenance.get("source")
         split = provenance.get("split") or (source.get("split") if isinstance(source, Mapping) else None)
+        known = {name: provenance.get(name) for name in ("name", "precision", "fast", "exif", "key")}
         return StoreAbout(
-            backbone=_backbone(backbone) if isinstance(backbone, Mapping) else None,
-            split=split,
-            damaged=tuple(
-                DamagedImage(image["id"], image["reason"], image.get("label"))
-                for image in provenance.get("damaged", ())
-            ),
-            **{name: provenance.get(name) for name in ("name", "precision", "fast", "exif", "key")},
+            backbone=_backbone(backbone, where) if isinstance(backbone, Mapping) else None,
+            **typed_known(known | {"split": split, "damaged": provenance.get("damaged") or []}, StoreAbout, where),
         )
 
 
-def _backbone(record: Mapping[str, Any]) -> BackboneAbout:
-    known = {field.name: record.get(field.name) for field in fields(BackboneAbout)}
-    return BackboneAbout(
-        **known
-        | {
-            "id": record.get("id") or record.get("name"),
-            "transform": _transform(record.get("transform")),
-            "digest": record.get("digest", record.get("weights_sha256")),
-        }
-    )
+def typed_known(record: Mapping[str, Any], cls: type, where: str) -> dict[str, Any]:
+    """The values of some fields of a dataclass, each of the type that it must have."""
+    hints = get_type_hints(cls)
+    return {name: typed(value, hints[name], f"{where}, {name}", defaults=True) for name, value in record.items()}
+
+
+def _backbone(record: Mapping[str, Any], where: str) -> BackboneAbout:
+    known = {field.name: record.get(field.name) for field in fields(BackboneAbout) if field.name != "transform"}
+    known |= {
+        "id": record.get("id") or record.get("name"),
+        "digest": record.get("digest", record.get("weights_sha256")),
+    }
+    about = typed_known(known, BackboneAbout, f"{where}, backbone")
+    return BackboneAbout(**about, transform=_transform(record.get("transform")))
 
 
 def _transform(record: object) -> Transform | None:
     """A transform, if it is told field by field and not in words."""
     if not (isinstance(record, Mapping) and {"size", "resize"} <= record.keys()):
         return None
-    values: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in record.items()
-    }
     try:
-        return Transform(**values)
-    except TypeError:
+        found: Transform = typed(dict(record), Transform, "a transform", defaults=True)
+    except UserError:
         return None
+    return found

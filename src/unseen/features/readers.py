@@ -18,8 +18,10 @@ from unseen.features.features import Features, check_ids, check_labels, refuse_n
 from unseen.features.go_through import go_through
 from unseen.features.mapped import check_stored, map_safetensors, map_stored, unpack
 from unseen.features.store import read_store
+from unseen.reading.guard import reading
 
 SUFFIXES = (".npz", ".safetensors", ".pth", ".pt", ".npy")
+LARGEST_LABEL = 1 << 53
 NAMES = ("x", "y", "classes", "ids")
 """Of the arrays that are read, in letters of any case; others are left alone."""
 
@@ -72,15 +74,9 @@ def read_features(path: Path, *, again: bool = False, tell: Tell | None = None) 
         raise UserError(f"{path}: no such file or folder")
     if path.suffix not in readers:
         raise UserError(f"{path}: features are read from a folder, {', '.join(readers)}")
-    try:
+    with reading(path, f"features as {path.suffix}"):
         own = readers[path.suffix](path, tell)
-    except UserError:
-        raise
-    except Exception as error:  # every reader fails in its own way on a damaged file
-        reason = "it holds pickled objects, or is no such file" if "allow_pickle" in str(error) else str(error)
-        reason = next(iter(reason.splitlines()), type(error).__name__)
-        raise UserError(f"{path}: cannot be read as {path.suffix} ({reason})") from None
-    features = check_labels(_features(own, path), str(path))
+        features = check_labels(_features(own, path), str(path))
     found = checked_once(path, own.files, lambda: _check(features, own, path), again=again, tell=tell)
     provenance = {"source": path.name, "content_hash": found.content_hash}
     return replace(features, provenance=provenance, zero_rows=found.zero_rows)
@@ -92,10 +88,14 @@ def _features(own: OwnArrays, path: Path) -> Features:
         if name not in lower:
             raise UserError(f"{path}: no array '{name.upper() if name == 'x' else name}' among {', '.join(own.names)}")
     X, labels = np.asanyarray(lower["x"]), np.asarray(lower["y"])
+    if not X.dtype.isnative and X.dtype.kind in "fiu":
+        X = X.astype(X.dtype.newbyteorder("="))  # of another machine; PyTorch reads the bytes of this one only
+    if X.dtype.kind == "f" and X.dtype.itemsize > 8:
+        raise UserError(f"{path}: X is of type {X.dtype}; write it as float32 or float64")
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     classes, y = _classes(labels, lower.get("classes"), path)
-    ids = tuple(map(str, lower["ids"].tolist())) if "ids" in lower else ()
+    ids = _texts(lower["ids"], "ids", path) if "ids" in lower else ()
     return Features(X, y, classes, ids=ids)
 
 
@@ -116,17 +116,26 @@ def _check(features: Features, own: OwnArrays, path: Path) -> Checked:
 def _classes(labels: NDArray[Any], names: NDArray[Any] | None, path: Path) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """Names of the classes and the index of each label's: labels are indices into `names`, or names themselves."""
     words = labels.dtype.kind in "US"
-    if labels.dtype.kind not in "USiubf" or (labels.dtype.kind == "f" and not (labels == np.round(labels)).all()):
+    if labels.dtype.kind not in "USiubf" or (not words and not (np.abs(labels) < LARGEST_LABEL).all()):
         raise UserError(f"{path}: labels must be integers or strings, found {labels.dtype}")
     values = labels if words else labels.astype(np.int64)
-    if names is not None and not words:
-        return tuple(map(str, names.tolist())), values
+    if (values != labels).any():
+        raise UserError(f"{path}: labels must be integers or strings, found numbers between integers")
+    known = None if names is None else _texts(names, "classes", path)
+    if known is not None and not words:
+        return known, values
     distinct, indices = np.unique(values, return_inverse=True)
     classes, y = tuple(map(str, distinct.tolist())), indices.reshape(labels.shape).astype(np.int64)
-    unknown = sorted(set(classes) - set(map(str, names.tolist()))) if names is not None else []
+    unknown = sorted(set(classes) - set(known)) if known is not None else []
     if unknown:
         raise UserError(f"{path}: the label {unknown[0]} is not among its classes")
     return classes, y
+
+
+def _texts(array: NDArray[Any], name: str, path: Path) -> tuple[str, ...]:
+    if array.ndim != 1:
+        raise UserError(f"{path}: '{name}' is a list of names, not an array of shape {array.shape}")
+    return tuple(map(str, array.tolist()))
 
 
 def _read_npz(path: Path, tell: Tell | None) -> OwnArrays:

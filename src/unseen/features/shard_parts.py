@@ -13,12 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.errors import UserError
 from unseen.files import atomic_write
+from unseen.reading.arrays import read_npz
+from unseen.reading.guard import reading
+from unseen.reading.json_records import typed
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +39,14 @@ class ShardPart:
             return self
         damaged = {place: reason for place, reason in self.damaged.items() if place < stop}
         return replace(self, stop=stop, X=self.X[: stop - self.start - len(damaged)], damaged=damaged)
+
+
+@dataclass(frozen=True)
+class _About:
+    """What the file of a part says beside the rows."""
+
+    stop: int
+    damaged: dict[str, str]
 
 
 def write_part(folder: Path, shard: int, part: ShardPart) -> None:
@@ -62,9 +73,10 @@ def remove_parts(folder: Path, shard: int) -> None:
 
 def _read_part(path: Path, start: int) -> ShardPart | None:
     try:
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            X, about = file["X"], json.loads(str(file["about"]))
-        part = ShardPart(start, about["stop"], X, {int(place): why for place, why in about["damaged"].items()})
-    except (OSError, ValueError, KeyError, TypeError, BadZipFile):
+        with reading(path, "rows of a shard"):
+            file = read_npz(path)
+            about = typed(json.loads(str(file["about"])), _About, str(path))
+            part = ShardPart(start, about.stop, file["X"], {int(place): why for place, why in about.damaged.items()})
+            return part if part.stop > start and len(part.X) + len(part.damaged) == part.stop - start else None
+    except UserError:
         return None
-    return part if part.stop > start and len(X) + len(part.damaged) == part.stop - start else None

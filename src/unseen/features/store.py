@@ -14,7 +14,7 @@ import hashlib
 import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,40 @@ from unseen.errors import UserError, row_numbers
 from unseen.features.checked import Checked, Tell, checked_once
 from unseen.features.features import Features, check_features, check_ids, flawed_rows, refuse_not_finite
 from unseen.features.go_through import go_through_parts
-from unseen.files import atomic_write
+from unseen.files import atomic_write, is_plain_name, read_text
+from unseen.reading.arrays import read_npy
+from unseen.reading.guard import reading
+from unseen.reading.json_records import read_json, typed
 
 FORMAT = 1
 MANIFEST = "manifest.json"
 DTYPES = ("float16", "float32")
 SHARD_ROWS = 100_000
+
+
+@dataclass(frozen=True)
+class ShardFile:
+    """A shard in a manifest: a file beside it."""
+
+    file: str
+    rows: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What `manifest.json` says; the module's docstring explains it."""
+
+    format: int
+    rows: int
+    dimension: int
+    dtype: str
+    classes: tuple[str, ...]
+    shards: tuple[ShardFile, ...]
+    labels_sha256: str
+    has_ids: bool
+    provenance: dict[str, Any]
+    content_hash: str
 
 
 class Shards:
@@ -98,6 +126,11 @@ def write_store(
     return finish_store(folder, shards, y_all, classes, provenance=provenance, ids=ids, dtype=dtype)
 
 
+def shard_name(number: int) -> str:
+    """The file of a shard."""
+    return f"X-{number:05d}.npy"
+
+
 def write_shard(folder: Path, number: int, X: NDArray[Any], *, dtype: str, where: str) -> dict[str, Any]:
     """Write some rows as a file of their own and return what the manifest says of it.
 
@@ -113,7 +146,7 @@ def write_shard(folder: Path, number: int, X: NDArray[Any], *, dtype: str, where
     bad, _ = flawed_rows(rows)
     if len(bad):
         raise UserError(f"{where}: values that are not finite in {row_numbers(bad.tolist())}; extract them again")
-    name = f"X-{number:05d}.npy"
+    name = shard_name(number)
     _save(folder / name, rows)
     return {
         "file": name,
@@ -195,6 +228,23 @@ def _content_hash(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
+def read_manifest(folder: Path) -> Manifest:
+    """What a finished store says of itself, in fields of the right types that go together."""
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise UserError(f"{folder}: no {MANIFEST}, so its extraction was not finished; run it again")
+    record = read_json(path, "extract these features again")
+    if record.get("format") != FORMAT:
+        raise UserError(f"{path}: format {str(record.get('format'))[:20]}, this version reads {FORMAT}")
+    manifest: Manifest = typed(record, Manifest, str(path))
+    outside = next((shard.file for shard in manifest.shards if not is_plain_name(shard.file)), None)
+    if outside is not None:
+        raise UserError(f"{path}: refused, it names a file outside of its folder ({outside})")
+    if not manifest.shards or manifest.content_hash != _content_hash(record):
+        raise UserError(f"{folder}: its files do not match its manifest; extract these features again")
+    return manifest
+
+
 def read_store(folder: Path, *, verify: bool = False, again: bool = False, tell: Tell | None = None) -> Features:
     """Open a store; its rows stay on disk until they are used.
 
@@ -206,28 +256,20 @@ def read_store(folder: Path, *, verify: bool = False, again: bool = False, tell:
         again: do so whatever was noted.
         tell: told in a sentence if that took time.
     """
-    path = folder / MANIFEST
-    if not path.is_file():
-        raise UserError(f"{folder}: no {MANIFEST}, so its extraction was not finished; run it again")
-    try:
-        manifest = json.loads(path.read_text())
-        if manifest["format"] != FORMAT:
-            raise UserError(f"{path}: format {manifest['format']}, this version reads {FORMAT}")
-        files = [folder / shard["file"] for shard in manifest["shards"]]
+    manifest = read_manifest(folder)
+    files = [folder / shard.file for shard in manifest.shards]
+    with reading(folder, "a feature store", "extract these features again"):
         parts = [np.load(file, mmap_mode="r", allow_pickle=False) for file in files]
-        y = np.load(folder / "y.npy", allow_pickle=False)
-        ids = (folder / "ids.txt").read_text().split("\n") if manifest["has_ids"] else ()
-        expected = [(shard["rows"], manifest["dimension"]) for shard in manifest["shards"]]
-        hashes = [shard["sha256"] for shard in manifest["shards"]]
-        content_hash, recorded = _content_hash(manifest), manifest["content_hash"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{folder}: damaged feature store ({error})") from None
-    if [part.shape for part in parts] != expected or len(y) != manifest["rows"] or content_hash != recorded:
+        y = read_npy(folder / "y.npy")
+        ids = read_text(folder / "ids.txt").split("\n") if manifest.has_ids else ()
+    expected = [((shard.rows, manifest.dimension), manifest.dtype) for shard in manifest.shards]
+    if [(part.shape, str(part.dtype)) for part in parts] != expected or y.shape != (manifest.rows,):
         raise UserError(f"{folder}: its files do not match its manifest; extract these features again")
-    if hashlib.sha256(y.tobytes()).hexdigest() != manifest["labels_sha256"]:
+    if hashlib.sha256(y.tobytes()).hexdigest() != manifest.labels_sha256 or y.dtype != np.int64:
         raise UserError(f"{folder / 'y.npy'}: does not match the manifest; extract these features again")
-    provenance = manifest["provenance"] | {"content_hash": recorded}
-    features = Features(Shards(parts), y, tuple(manifest["classes"]), provenance, ids)
+    recorded, hashes = manifest.content_hash, [shard.sha256 for shard in manifest.shards]
+    provenance = manifest.provenance | {"content_hash": recorded}
+    features = Features(Shards(parts), y, manifest.classes, provenance, ids)
     if not verify:
         return features
 

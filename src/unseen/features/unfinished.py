@@ -11,7 +11,7 @@ may be parts (`shard_parts`).
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,32 @@ from numpy.typing import NDArray
 from unseen.errors import ImageError, UserError
 from unseen.features.plan import Plan
 from unseen.features.shard_parts import ShardPart, read_parts, remove_parts
-from unseen.features.store import MANIFEST, finish_store, write_shard
+from unseen.features.store import MANIFEST, finish_store, read_manifest, shard_name, write_shard
 from unseen.files import atomic_write
 from unseen.images.source import ImageSource
+from unseen.reading.guard import reading
+from unseen.reading.json_records import read_json, typed
+
+
+@dataclass(frozen=True)
+class LostImage:
+    """A damaged image of a shard, at a place of the plan."""
+
+    place: int
+    id: str
+    reason: str
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class ShardRecord:
+    """What is noted of a shard that is complete; of one without rows, only the damaged images."""
+
+    rows: int
+    damaged: tuple[LostImage, ...]
+    file: str = ""
+    dimension: int = 0
+    sha256: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,23 +63,17 @@ class Unfinished:
     dtype: str
     provenance: Mapping[str, Any]
 
-    def manifest(self) -> dict[str, Any] | None:
-        """The manifest, if the store is finished; one of other features is an error."""
-        path = self.folder / MANIFEST
-        if not path.exists():
-            return None
-        try:
-            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            key = found["provenance"]["key"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise UserError(f"{path}: damaged ({error}); delete the folder and extract it again") from None
-        if key != self.provenance["key"]:
+    def is_finished(self) -> bool:
+        """Whether the store has its manifest; one of other features is an error."""
+        if not (self.folder / MANIFEST).exists():
+            return False
+        if read_manifest(self.folder).provenance.get("key") != self.provenance["key"]:
             raise UserError(f"{self.folder}: holds the features of another extraction; give another folder")
-        return found
+        return True
 
     def missing(self) -> set[int]:
         """Shards that are still to be extracted."""
-        if self.manifest() is not None:
+        if self.is_finished():
             return set()
         return {shard for shard in range(self.plan.shards) if self._record(shard) is None}
 
@@ -79,8 +96,8 @@ class Unfinished:
                 found = {place: why for part in self.parts(shard) for place, why in part.damaged.items()}
                 if found:
                     return self.id(min(found)), found[min(found)]
-            elif record["damaged"]:
-                return record["damaged"][0]["id"], record["damaged"][0]["reason"]
+            elif record.damaged:
+                return record.damaged[0].id, record.damaged[0].reason
         return None
 
     def save(self, shard: int, X: NDArray[Any], damaged: Mapping[int, str]) -> None:
@@ -100,18 +117,20 @@ class Unfinished:
 
     def finish(self) -> bool:
         """Write the manifest if all shards are there; whether the store is finished."""
-        if self.manifest() is not None:
+        if self.is_finished():
             return True
         records = [self._record(shard) for shard in range(self.plan.shards)]
         there = [record for record in records if record is not None]
         if len(there) < len(records):
             return False
-        shards = [record for record in there if record["rows"]]
-        damaged = [image for record in there for image in record["damaged"]]
+        shards = [asdict(record) for record in there if record.rows]
+        damaged = [image for record in there for image in record.damaged]
         if not shards:
-            raise ImageError(f"all {len(damaged):,} images are damaged; the first is {_sentence(damaged[0])}")
-        kept = np.delete(np.arange(len(self.plan.numbers)), [image["place"] for image in damaged])
-        losses = [{name: value for name, value in image.items() if name != "place"} for image in damaged]
+            raise ImageError(
+                f"all {len(damaged):,} images are damaged; the first is {damaged[0].id}: {damaged[0].reason}"
+            )
+        kept = np.delete(np.arange(len(self.plan.numbers)), [image.place for image in damaged])
+        losses = [{"id": image.id, "reason": image.reason, "label": image.label} for image in damaged]
         finish_store(
             self.folder,
             shards,
@@ -136,17 +155,18 @@ class Unfinished:
     def _record_path(self, shard: int) -> Path:
         return self.folder / f"X-{shard:05d}.json"
 
-    def _record(self, shard: int) -> dict[str, Any] | None:
+    def _record(self, shard: int) -> ShardRecord | None:
         """What was noted of a finished shard; None where it is not finished, or what was noted cannot be relied on."""
+        path = self._record_path(shard)
         try:
-            record: dict[str, Any] = json.loads(self._record_path(shard).read_text(encoding="utf-8"))
-            complete = record["rows"] + len(record["damaged"]) == len(self.plan.images(shard))
-            if record["rows"]:
-                complete = complete and (self.folder / record["file"]).is_file()
-        except (OSError, ValueError, KeyError, TypeError):
+            with reading(path, "the record of a shard"):
+                record: ShardRecord = typed(read_json(path), ShardRecord, str(path), defaults=True)
+        except UserError:
             return None
+        images = self.plan.images(shard)
+        complete = record.rows + len(record.damaged) == len(images) and record.rows >= 0
+        complete = complete and all(image.place in images for image in record.damaged)
+        if record.rows:
+            file = self.folder / shard_name(shard)
+            complete = complete and record.file == file.name and record.dimension > 0 and file.is_file()
         return record if complete else None
-
-
-def _sentence(image: Mapping[str, str]) -> str:
-    return f"{image['id']}: {image['reason']}"

@@ -103,7 +103,10 @@ def _holds_images(kind: Any) -> bool:
     import pyarrow as pa
 
     if pa.types.is_struct(kind):
-        return all(_holds_images(field.type) or pa.types.is_string(field.type) for field in kind)
+        return all(
+            _holds_images(field.type) or pa.types.is_string(field.type) or pa.types.is_null(field.type)
+            for field in kind
+        )
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 

@@ -6,10 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from unseen.errors import UserError, did_you_mean
+from unseen.files import byte_size
+from unseen.reading.guard import reading
+from unseen.words import whole_number
 
 BATCH = 20_000
 """Rows of Parquet in a batch; text files come in blocks of bytes."""
 BLOCK = 4 << 20
+MOST_TEXT = 1 << 28
 READ = 1 << 20
 """Bytes of a column that are read at a time: row groups may be as large as their file."""
 SUFFIXES = {".parquet": "parquet", ".tsv": "\t", ".txt": "\t", ".csv": ","}
@@ -32,7 +36,7 @@ class Columns:
 
     @property
     def numbered(self) -> bool:
-        return self.id.isdecimal() and self.text.isdecimal()
+        return whole_number(self.id) is not None and whole_number(self.text) is not None
 
 
 @dataclass(frozen=True)
@@ -64,13 +68,8 @@ def caption_files(places: Sequence[Path]) -> list[Path]:
 
 def read_captions(path: Path, columns: Columns) -> Iterator[Batch]:
     """All rows of a file; an empty text stands for one that is missing. Memory is that of a batch."""
-    import pyarrow as pa
-
-    try:
-        reader = _parquet if _kind(path) == "parquet" else _text
-        yield from reader(path, columns)
-    except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as error:
-        raise UserError(f"{path}: cannot be read ({str(error).splitlines()[0]})") from None
+    with reading(path, "captions that can be read"):
+        yield from (_parquet if _kind(path) == "parquet" else _text)(path, columns)
 
 
 def _kind(path: Path) -> str | None:
@@ -81,10 +80,27 @@ def _kind(path: Path) -> str | None:
 def _parquet(path: Path, columns: Columns) -> Iterator[Batch]:
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path, buffer_size=READ, pre_buffer=False) as file:
+    names = [columns.id, columns.text]
+    # A text that a column repeats is kept once: as a dictionary it stays so until it is known how much all take.
+    with pq.ParquetFile(path, buffer_size=READ, pre_buffer=False, read_dictionary=names) as file:
         _check(path, columns, file.schema_arrow.names)
-        for batch in file.iter_batches(BATCH, columns=[columns.id, columns.text]):
-            yield _batch(batch[columns.id], batch[columns.text])
+        for batch in file.iter_batches(BATCH, columns=names):
+            yield _batch(*(_unpacked(batch[name], f"{path}: the column '{name}'") for name in names))
+
+
+def _unpacked(column: Any, where: str) -> Any:
+    """A column of Parquet without a dictionary, if its texts are not larger than captions are."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_dictionary(column.type):
+        if pa.types.is_nested(column.type):
+            raise UserError(f"{where} has values of the type {column.type}, not texts")
+        return column
+    size = pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
+    if size > MOST_TEXT:
+        raise UserError(f"{where} has {byte_size(size)} in {len(column):,} rows, more than captions have")
+    return column.dictionary_decode()
 
 
 def _text(path: Path, columns: Columns) -> Iterator[Batch]:

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UserError
 from unseen.files import read_table
+from unseen.reading.arrays import read_npz
+from unseen.reading.guard import reading
 
 DATA = Path(__file__).parents[1] / "demo/data"
 TRAINING_DRAWINGS = 80
@@ -40,8 +41,6 @@ def seen_concepts() -> list[str]:
 def category_drawings() -> dict[str, NDArray[np.uint8]]:
     """Category → (100, 28, 28) drawings, ink 255 on 0."""
     path = DATA / "drawings.npz"
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return dict(zip(file["categories"].tolist(), file["drawings"], strict=True))
-    except (OSError, ValueError, KeyError) as error:
-        raise UserError(f"{path}: cannot be read ({error})") from None
+    with reading(path, "the drawings of this package"):
+        file = read_npz(path)
+        return dict(zip(file["categories"].tolist(), file["drawings"], strict=True))

@@ -20,6 +20,7 @@ from unseen.images.source import Entry, ImageSource
 from unseen.images.tar_images import TarImages
 from unseen.images.tar_index import Group, Groups, Watch, index_tars, open_index
 from unseen.images.tars import images_in, is_image, open_plain_tar
+from unseen.words import whole_number
 
 VALIDATION_NAME = re.compile(r"ILSVRC2012_val_(?P<number>[0-9]{8})\.[A-Za-z]+")
 SPLITS = {"train": ("train",), "val": ("val", "validation")}
@@ -66,10 +67,8 @@ def is_flat_validation(place: Path) -> bool:
     if place.is_dir():
         return any(VALIDATION_NAME.fullmatch(entry.name) for entry in list_folder(place))
     with open_plain_tar(place) as archive:
-        first = archive.next()
-        while first is not None and first.isdir():
-            first = archive.next()
-    return first is not None and VALIDATION_NAME.fullmatch(first.name.rpartition("/")[2]) is not None
+        first = next(archive.members(), None)
+    return first is not None and VALIDATION_NAME.fullmatch(first.name) is not None
 
 
 def flat_validation(
@@ -101,7 +100,7 @@ def flat_validation(
 
 def _groups(place: Path, truths: Mapping[str, str], file: Path) -> Groups:
     with open_plain_tar(place) as archive:
-        found = images_in(archive, str(place))
+        found = images_in(archive)
     images = sorted((_label(truths, image.name, file), image.name, image) for image in found)
     entries = [Entry(f"{label}/{name}", label) for label, name, _ in images]
     yield Group(place.name, 0, entries, [(image.offset, image.size) for _, _, image in images])
@@ -119,7 +118,7 @@ def read_truth(file: Path) -> dict[str, str]:
         table = read_table(file, ("ImageId", "PredictionString"))
         return {row["ImageId"]: row["PredictionString"].split(" ")[0] for _, row in table}
     lines = read_text(file).split()
-    if lines and all(line.isdecimal() for line in lines):
+    if lines and all(whole_number(line) is not None for line in lines):
         order = _devkit_order(file)
         lines = [order.get(int(line), line) for line in lines]
     return {f"ILSVRC2012_val_{number:08d}": line for number, line in enumerate(lines, start=1)}
@@ -139,7 +138,7 @@ def _devkit_order(file: Path) -> Mapping[int, str]:
     order: dict[int, str] = {}
     for line in read_text(path).splitlines() if path else ():
         fields = line.split()
-        if len(fields) >= 2 and WNID.fullmatch(fields[0]) and fields[1].isdecimal():
+        if len(fields) >= 2 and WNID.fullmatch(fields[0]) and whole_number(fields[1]) is not None:
             order[int(fields[1])] = fields[0]
     if not order:
         needed = "map_clsloc.txt, with lines like 'n02119789 1 kit_fox', beside it"

@@ -34,14 +34,14 @@ def _groups(place: Path, tars: Sequence[Path]) -> Groups:
     seen = set[str]()
     if tars == [place]:
         with open_plain_tar(place) as outer:
-            for name, images in tars_in(outer, str(place)):
+            for name, images in tars_in(outer):
                 yield _group(place, name, 0, images, seen)
         if not seen:
             raise UserError(f"{place}: expected a tar file per class in it (n01440764.tar)")
         return
     for number, tar in enumerate(tars):
         with open_plain_tar(tar) as archive:
-            yield _group(place, tar.stem, number, images_in(archive, str(tar)), seen)
+            yield _group(place, tar.stem, number, images_in(archive), seen)
 
 
 def _group(place: Path, name: str, tar: int, images: Sequence[Member], seen: set[str]) -> Group:

@@ -58,10 +58,10 @@ def _in_folder(root: Path) -> Iterator[tuple[str, list[str]]]:
             yield entry.name, [file.name for file in files if is_image(file.name) and file.is_file()]
         elif tar and entry.is_file():
             with open_tar(Path(entry.path)) as archive:
-                yield tar["id"], [image.name for image in images_in(archive, entry.path)]
+                yield tar["id"], [image.name for image in images_in(archive)]
 
 
 def _in_outer_tar(path: Path) -> Iterator[tuple[str, list[str]]]:
     with open_tar(path) as outer:
-        for name, images in tars_in(outer, str(path)):
+        for name, images in tars_in(outer):
             yield name, [image.name for image in images]

@@ -16,6 +16,8 @@ import numpy as np
 from unseen.errors import UserError
 from unseen.files import atomic_write
 from unseen.images.name_codec import pack_names, unpack_names
+from unseen.reading.arrays import read_npz
+from unseen.reading.guard import reading
 
 FORMAT = 1
 
@@ -84,9 +86,8 @@ class Splits:
     @classmethod
     def read(cls, path: Path) -> Self:
         """Read a manifest; one whose content does not match its hash is refused."""
-        try:
-            with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
-                arrays = dict(file.items())
+        with reading(path, "a splits manifest"):
+            arrays = read_npz(path)
             about: dict[str, Any] = json.loads(arrays["about"].tobytes())
             if about["format"] != FORMAT:
                 raise UserError(f"{path}: manifest format {about['format']}, this version reads {FORMAT}")
@@ -100,12 +101,6 @@ class Splits:
             }
             rule = SplitRule(**about["rule"]) if about["rule"] else None
             splits, recorded = cls(classes, about["source"], rule, about["seed"]), about["content_hash"]
-        except FileNotFoundError:
-            raise UserError(f"{path}: no such file") from None
-        except UserError:
-            raise
-        except Exception as error:  # zip, JSON and array damage all end here
-            raise UserError(f"{path}: not a splits manifest ({type(error).__name__})") from None
         if splits.content_hash != recorded:
             raise UserError(f"{path}: its content does not match its hash; build or download it again")
         return splits

@@ -8,7 +8,6 @@ is out of date is known.
 import hashlib
 import json
 import os
-import tarfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from functools import lru_cache
@@ -20,6 +19,7 @@ from unseen.files import atomic_write
 from unseen.images.entries import EntryTable
 from unseen.images.open_files import FileState, open_file
 from unseen.images.source import Entry
+from unseen.images.tar_headers import BLOCK, DamageError, read_header
 from unseen.reading.arrow_tables import read_arrow
 from unseen.reading.guard import reading
 from unseen.reading.json_records import typed
@@ -199,12 +199,11 @@ def _is_sound(file: Path, key: str, tars: Sequence[Path]) -> bool:
             _is_there(index, number, tars[0].parent)
             for number in {i * (rows - 1) // (SPOT_CHECKS - 1) for i in range(SPOT_CHECKS)}
         )
-    except (UserError, tarfile.TarError):
+    except (UserError, DamageError):
         return False
 
 
 def _is_there(index: Index, number: int, folder: Path) -> bool:
     """Whether an image is where an index says: in a tar file, what describes a member comes right before its bytes."""
     tar, offset, size = index.place(number)
-    header = open_file(folder / tar.name, tar).read(offset - tarfile.BLOCKSIZE, tarfile.BLOCKSIZE)
-    return tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape").size == size
+    return read_header(open_file(folder / tar.name, tar).read(offset - BLOCK, BLOCK)).size == size

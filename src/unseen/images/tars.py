@@ -1,19 +1,33 @@
 """Walking tar files in place: what is in them and where. Nothing is unpacked, and no link is followed."""
 
+import bz2
+import gzip
 import lzma
+import os
 import re
-import tarfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any, Self
 
 from unseen.errors import UserError
+from unseen.images.tar_headers import (
+    BLOCK,
+    EXTENSIONS,
+    FILE,
+    FOLDER,
+    LINKS,
+    DamageError,
+    Extended,
+    read_extension,
+    read_header,
+)
+from unseen.reading.guard import reading
 
 IMAGE_SUFFIXES = (".jpeg", ".jpg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 TAR_NAME = re.compile(r"(?P<id>[^/]+)\.tar")
 COMPRESSED = {b"\x1f\x8b": "gunzip", b"BZ": "bunzip2", b"\xfd7zXZ": "unxz", b"\x28\xb5\x2f\xfd": "unzstd"}
-DAMAGE = (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError)
+OPENERS: dict[str, Any] = {"gunzip": gzip.open, "bunzip2": bz2.open, "unxz": lzma.open}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,70 +43,128 @@ class Member:
         return self.path.rpartition("/")[2]
 
 
+@dataclass(frozen=True)
+class Archive:
+    """A tar file, or one inside of another, which is read from front to back.
+
+    Attributes:
+        where: what it is called in errors.
+        end: where it ends in the outermost file; None if that is compressed.
+        start: where it begins there.
+    """
+
+    file: IO[bytes]
+    where: str
+    end: int | None
+    start: int = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def members(self) -> Iterator[Member]:
+        """The plain files, in their order.
+
+        Paths that lead outside, links, devices and files with holes are refused: an honest archive of images has none,
+        and the bytes of a link or of a file with holes are elsewhere than they seem.
+        """
+        with reading(Path(self.where), "a tar file"):
+            try:
+                yield from self._walk()
+            except DamageError as error:
+                raise UserError(f"{self.where}: damaged tar file ({error})") from None
+
+    def read(self, member: Member) -> bytes:
+        """The bytes of a member."""
+        return self._bytes(member.offset, member.size)
+
+    def inside(self, member: Member) -> "Archive":
+        """The tar file that a member of this one is."""
+        return Archive(self.file, f"{self.where}: {member.path}", member.offset + member.size, member.offset)
+
+    def _walk(self) -> Iterator[Member]:
+        position, extended = self.start, Extended()
+        while (block := self._bytes(position, BLOCK)) and block.count(0) < BLOCK:
+            header = read_header(block)
+            extends = header.kind in EXTENSIONS
+            size = header.size if extends or extended.size is None else extended.size
+            data = position + BLOCK
+            position = data + -(-size // BLOCK) * BLOCK
+            if self.end is not None and position > self.end:
+                raise DamageError(f"it ends within {header.name}")
+            if extends:
+                if size > EXTENSIONS[header.kind]:
+                    raise DamageError(f"a name or an extended header of {size:,} bytes")
+                read_extension(header, self._bytes(data, size), extended)
+                continue
+            name = header.name if extended.name is None else extended.name
+            self._check(name, header.kind, sparse=extended.sparse)
+            if header.kind in FILE:
+                yield Member(name, data, size)
+            extended = Extended()
+        if position == self.start and not block:
+            raise DamageError("it is empty")
+
+    def _check(self, name: str, kind: bytes, *, sparse: bool) -> None:
+        if name.startswith("/") or (".." in name and ".." in name.split("/")):
+            raise UserError(f"{self.where}: refused, a member's path leads outside the archive ({name})")
+        if sparse or (kind not in FILE and kind != FOLDER):
+            what = "a link" if kind in LINKS else "not a plain file"
+            raise UserError(f"{self.where}: refused, its member {name} is {what}")
+
+    def _bytes(self, position: int, size: int) -> bytes:
+        if self.end is not None:
+            size = max(0, min(size, self.end - position))
+        if self.file.seek(position) < position:  # where a compressed file ends
+            raise DamageError("it ends within a member")
+        return self.file.read(size)
+
+
 def is_image(name: str) -> bool:
     """Whether a file's name is that of an image and not hidden."""
     return name.lower().endswith(IMAGE_SUFFIXES) and not name.rpartition("/")[2].startswith(".")
 
 
-def open_tar(path: Path) -> tarfile.TarFile:
+def open_tar(path: Path) -> Archive:
     """A tar file, also a compressed one, to be read from front to back."""
-    try:
-        return tarfile.open(path)
-    except (tarfile.TarError, OSError) as error:
-        raise UserError(f"{path}: not a readable tar file ({error})") from None
+    program = _compression(path)
+    if program is None:
+        return open_plain_tar(path)
+    if program not in OPENERS:
+        raise UserError(f"{path}: compressed in a way that is not read here; decompress it ({program})")
+    return Archive(OPENERS[program](path), str(path), None)
 
 
-def open_plain_tar(path: Path) -> tarfile.TarFile:
+def open_plain_tar(path: Path) -> Archive:
     """A tar file whose members can be read by offset; a compressed one is refused."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(8)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
-    for magic, program in COMPRESSED.items():
-        if start.startswith(magic):
-            raise UserError(f"{path}: compressed, so its images cannot be read in place; decompress it ({program})")
-    return open_tar(path)
+    program = _compression(path)
+    if program is not None:
+        raise UserError(f"{path}: compressed, so its images cannot be read in place; decompress it ({program})")
+    with reading(path, "a tar file"):
+        file = path.open("rb")
+        return Archive(file, str(path), os.fstat(file.fileno()).st_size)
 
 
-def files_in(archive: tarfile.TarFile, where: str) -> Iterator[tarfile.TarInfo]:
-    """The plain files of an archive, in its order.
-
-    Paths that lead outside, links, devices and files with holes are refused: an honest archive of images has none, and
-    the bytes of a link or of a file with holes are elsewhere than they seem.
-    """
-    try:
-        for member in archive:
-            if member.name.startswith("/") or (".." in member.name and ".." in member.name.split("/")):
-                raise UserError(f"{where}: refused, a member's path leads outside the archive ({member.name})")
-            if not (member.isdir() or member.isfile()) or member.issparse():
-                kind = "a link" if member.issym() or member.islnk() else "not a plain file"
-                raise UserError(f"{where}: refused, its member {member.name} is {kind}")
-            if member.isfile():
-                yield member
-            archive.members = []  # type: ignore[attr-defined]  # or 14 million of them stay in memory
-    except DAMAGE as error:
-        raise UserError(f"{where}: damaged tar file ({error})") from None
+def _compression(path: Path) -> str | None:
+    """The program that decompresses a file, if it is compressed."""
+    with reading(path, "a tar file"), path.open("rb") as file:
+        start = file.read(8)
+    return next((program for magic, program in COMPRESSED.items() if start.startswith(magic)), None)
 
 
-def images_in(archive: tarfile.TarFile, where: str, start: int = 0) -> list[Member]:
-    """The images of one class, in the archive's order; `start` is where the archive begins in the outermost file."""
-    found = [Member(m.name, start + m.offset_data, m.size) for m in files_in(archive, where) if is_image(m.name)]
+def images_in(archive: Archive) -> list[Member]:
+    """The images of one class, in the archive's order."""
+    found = [member for member in archive.members() if is_image(member.path)]
     if len({member.name for member in found}) < len(found):
-        raise UserError(f"{where}: two images have the same name")
+        raise UserError(f"{archive.where}: two images have the same name")
     return found
 
 
-def tars_in(outer: tarfile.TarFile, where: str) -> Iterator[tuple[str, list[Member]]]:
+def tars_in(outer: Archive) -> Iterator[tuple[str, list[Member]]]:
     """(class id, its images) for every tar file in a tar file."""
-    for member in files_in(outer, where):
-        tar = TAR_NAME.fullmatch(member.name.rpartition("/")[2])
-        if not tar:
-            continue
-        inside = f"{where}: {member.name}"
-        try:
-            # Plain tar only: trying compressions would rewind a compressed outer file for every class.
-            with tarfile.open(fileobj=outer.extractfile(member), mode="r:") as inner:
-                yield tar["id"], images_in(inner, inside, member.offset_data)
-        except DAMAGE as error:
-            raise UserError(f"{inside}: damaged tar file ({error})") from None
+    for member in outer.members():
+        tar = TAR_NAME.fullmatch(member.name)
+        if tar:
+            yield tar["id"], images_in(outer.inside(member))

@@ -2,9 +2,9 @@
 
 import json
 import re
-import tarfile
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from math import prod
 from pathlib import Path
 
 from unseen.errors import UserError
@@ -13,11 +13,12 @@ from unseen.images.releases import provenance
 from unseen.images.source import Entry
 from unseen.images.tar_images import TarImages
 from unseen.images.tar_index import Group, Groups, Watch, index_tars, open_index
-from unseen.images.tars import IMAGE_SUFFIXES, files_in, open_plain_tar
+from unseen.images.tars import IMAGE_SUFFIXES, Archive, Member, open_plain_tar
 
-RANGE = re.compile(r"\{(?P<first>[0-9]+)\.\.(?P<last>[0-9]+)\}")
+RANGE = re.compile(r"\{(?P<first>[0-9]{1,18})\.\.(?P<last>[0-9]{1,18})\}")
 LABEL_LIMIT = 1 << 20
 MOST_SHARDS = 1_000_000
+LONGEST_CLASS = 1000
 
 
 def webdataset_images(
@@ -56,31 +57,36 @@ def find_shards(place: Path) -> list[Path]:
 
 
 def _expanded(pattern: str) -> list[str]:
-    match = RANGE.search(pattern)
-    if not match:
-        return [pattern]
-    first, last, width = int(match["first"]), int(match["last"]), len(match["first"])
-    if last < first or last - first >= MOST_SHARDS:
-        raise UserError(f"{pattern}: {match[0]} is not a range of shards")
-    before, after = pattern[: match.start()], pattern[match.end() :]
-    return [name for i in range(first, last + 1) for name in _expanded(f"{before}{i:0{width}d}{after}")]
+    """All names that a pattern with ranges stands for, the last range changing fastest."""
+    ranges = [(match, int(match["first"]), int(match["last"]) + 1) for match in RANGE.finditer(pattern)]
+    if (
+        not all(first < stop for _, first, stop in ranges)
+        or prod(stop - first for _, first, stop in ranges) > MOST_SHARDS
+    ):
+        raise UserError(f"{pattern}: {', '.join(match[0] for match, *_ in ranges)} is not a range of shards")
+    names, end = [""], 0
+    for match, first, stop in ranges:
+        before, width = pattern[end : match.start()], len(match["first"])
+        names = [f"{name}{before}{number:0{width}d}" for name in names for number in range(first, stop)]
+        end = match.end()
+    return [name + pattern[end:] for name in names]
 
 
 def is_shard(path: Path) -> bool:
     """Whether a tar file's first sample has an image and, with the same key, something else."""
     with open_plain_tar(path) as archive:
-        _, parts = next(_samples(archive, str(path)), ("", {}))
+        _, parts = next(_samples(archive), ("", {}))
     return len(parts) > 1 and any(f".{part}".endswith(IMAGE_SUFFIXES) for part in parts)
 
 
-def _samples(archive: tarfile.TarFile, where: str) -> Iterator[tuple[str, dict[str, tarfile.TarInfo]]]:
+def _samples(archive: Archive) -> Iterator[tuple[str, dict[str, Member]]]:
     """(key, parts by what follows the key's first point), sample by sample."""
-    for key, members in groupby(files_in(archive, where), lambda member: _key_and_part(member.name)[0]):
-        parts: dict[str, tarfile.TarInfo] = {}
+    for key, members in groupby(archive.members(), lambda member: _key_and_part(member.path)[0]):
+        parts: dict[str, Member] = {}
         for member in members:
-            part = _key_and_part(member.name)[1].lower()
+            part = _key_and_part(member.path)[1].lower()
             if part in parts:
-                raise UserError(f"{where}: {member.name} is there twice")
+                raise UserError(f"{archive.where}: {member.path} is there twice")
             parts[part] = member
         if not key.rpartition("/")[2]:  # hidden files
             continue
@@ -99,7 +105,7 @@ def _groups(shards: Sequence[Path], label: str | None) -> Groups:
         places: list[tuple[int, int]] = []
         seen = set[str]()
         with open_plain_tar(shard) as archive:
-            for key, parts in _samples(archive, str(shard)):
+            for key, parts in _samples(archive):
                 where = f"{shard}: {key}"
                 image = next((parts[part] for part in parts if f".{part}".endswith(IMAGE_SUFFIXES)), None)
                 if image is None:
@@ -108,33 +114,37 @@ def _groups(shards: Sequence[Path], label: str | None) -> Groups:
                     raise UserError(f"{where} is there twice, or its name is not plain text")
                 seen.add(key)
                 entries.append(Entry(f"{shard.stem}/{key}", _label(archive, parts, label, where)))
-                places.append((image.offset_data, image.size))
+                places.append((image.offset, image.size))
         yield Group(f"{number:07d}", number, entries, places)
 
 
-def _label(archive: tarfile.TarFile, parts: dict[str, tarfile.TarInfo], label: str | None, where: str) -> str:
+def _label(archive: Archive, parts: dict[str, Member], label: str | None, where: str) -> str:
     if label in (None, "cls") and "cls" in parts:
         text = _text(archive, parts["cls"], where).strip()
-        found: object = int(text) if text.isdecimal() else text
+        found: object = text.lstrip("0") or "0" if text.isascii() and text.isdigit() else text
     elif label != "cls" and "json" in parts:
         try:
             found = json.loads(_text(archive, parts["json"], where)).get(label or "label")
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError):
             raise UserError(f"{where}.json is not a JSON object") from None
     else:
         lacking = "cls or json" if label is None else label
         raise UserError(f"{where} has no {lacking}, only {', '.join(parts)}; say with --label where its class is")
-    if isinstance(found, bool) or not isinstance(found, str | int) or found == "" or not str(found).isprintable():
-        place = label or "cls, or label in its json"
-        raise UserError(f"{where}: found no class in '{place}', but {found!r}; name the field to take with --label")
+    if isinstance(found, bool) or not isinstance(found, str | int) or not _is_name(str(found)):
+        place, shown = label or "cls, or label in its json", repr(found)[:80]
+        raise UserError(f"{where}: found no class in '{place}', but {shown}; name the field to take with --label")
     return str(found)
 
 
-def _text(archive: tarfile.TarFile, member: tarfile.TarInfo, where: str) -> str:
-    file = archive.extractfile(member)
-    if file is None or member.size > LABEL_LIMIT:
-        raise UserError(f"{where}: {member.name} is too large for a label")
+def _is_name(text: str) -> bool:
+    """Whether a text can be the name of a class."""
+    return 0 < len(text) <= LONGEST_CLASS and text.isprintable()
+
+
+def _text(archive: Archive, member: Member, where: str) -> str:
+    if member.size > LABEL_LIMIT:
+        raise UserError(f"{where}: {member.path} is too large for a label")
     try:
-        return file.read().decode()
+        return archive.read(member).decode()
     except UnicodeDecodeError:
-        raise UserError(f"{where}: {member.name} is not UTF-8 text") from None
+        raise UserError(f"{where}: {member.path} is not UTF-8 text") from None

@@ -5,6 +5,7 @@ anything from 0.1 to 0.9.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import atanh, inf, sqrt, tanh
 
 import numpy as np
@@ -51,8 +52,14 @@ def correlation(x: ArrayLike, y: ArrayLike, *, resamples: int = RESAMPLES, seed:
         raise UserError(f"a correlation with an interval needs at least {LEAST} models, not {len(a)}")
     if np.ptp(a) == 0 or np.ptp(b) == 0:
         raise UserError("numbers that are all the same have no correlation with others")
+    return _correlation(tuple(a.tolist()), tuple(b.tolist()), resamples, seed)
+
+
+@lru_cache(4096)  # those of published models are on every page
+def _correlation(x: tuple[float, ...], y: tuple[float, ...], resamples: int, seed: int) -> Correlation:
     from scipy.stats import rankdata
 
+    a, b = np.array(x), np.array(y)
     n, r = len(a), _pearson(a, b)
     return Correlation(
         n=n,

@@ -25,6 +25,8 @@ LAYERS: dict[TrunkName, tuple[int, ...]] = {
     "squeeze": (1, 4, 7, 9, 10, 11, 12),
 }
 """Places in the trunk whose outputs are compared, counted from 0."""
+LEAST_SIDE: dict[TrunkName, int] = {"alex": 31, "vgg": 16, "squeeze": 17}
+"""Pixels that an image has at the least, for its maps to have any after the last pooling."""
 SHIFT, SCALE = (-0.030, -0.088, -0.188), (0.458, 0.448, 0.450)
 """ImageNet's mean and deviation, for pixels between −1 and 1."""
 TINY = 1e-10

@@ -22,6 +22,7 @@ from unseen.metrics.planes import DEGENERATE, determined, huber, least_squares, 
 
 Array = NDArray[np.float64]
 
+MOST_RESAMPLES = 1_000_000
 DRAWS_OF_A_RESAMPLE = 100
 MODELS_OF_AN_ID_SET = 10
 """The usual rule of thumb for regressions; with fewer, R² by chance alone is above about 0.1."""
@@ -153,8 +154,8 @@ def bootstrap_fits(
     A draw with too few different models for a fit is drawn again. Arguments as in `fit_accuracies`.
     """
     columns, target = checked_design(id_columns(id_accuracy), ood_column(ood_accuracy), method)
-    if resamples < 1:
-        raise UserError(f"a bootstrap needs at least one resample, not {resamples}")
+    if not 1 <= resamples <= MOST_RESAMPLES:
+        raise UserError(f"a bootstrap has from one to {MOST_RESAMPLES:,} resamples, not {resamples:,}")
     n = len(target)
     generator = np.random.default_rng(seed)
     kept: list[Array] = []

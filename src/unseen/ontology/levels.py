@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Self
 
@@ -136,12 +136,17 @@ PAIRS_AT_ONCE = 10_000_000
 def load_levels(name: str | Path) -> Levels:
     """Levels that ship with the package (`cog-v2`, `cog-v1`), or those in a CSV file."""
     if str(name) in SHIPPED:
-        return Levels.read(DATA / f"{name}.csv", str(name))
+        return _shipped(str(name))
     path = Path(name)
     if not path.suffix and not path.exists():
         hint = did_you_mean(str(name), SHIPPED) or f"; there are {', '.join(SHIPPED)}, or give a CSV file"
         raise UserError(f"no levels '{name}'{hint}")
     return Levels.read(path)
+
+
+@cache
+def _shipped(name: str) -> Levels:
+    return Levels.read(DATA / f"{name}.csv", name)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ Every reader of a file parses inside `reading`, so that no damage can show as a 
 `EOFError`, which an empty file raises in many libraries and which the command line would take for Ctrl-C.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from unseen.errors import UserError
 from unseen.files import byte_size
 
 LONGEST_REASON = 200
+BLOCK = 1 << 24
 
 
 @contextmanager
@@ -45,14 +47,19 @@ def cause(error: Exception) -> str:
         return "it is empty or cut off"
     if isinstance(error, KeyError):
         return f"it lacks {str(error)[:LONGEST_REASON]}"
+    if "allow_pickle" in str(error) or "weights_only" in str(error):  # NumPy and PyTorch advise to run them
+        return "it holds pickled objects, or is no such file"
     first = next(iter(str(error).splitlines()), "").rstrip(".")
     return first[:LONGEST_REASON] or type(error).__name__
 
 
 def read_bounded(path: Path, most: int) -> bytes:
     """The bytes of a file; one of more than `most` is refused before they are all read, also a device without end."""
+    content = bytearray()
     with path.open("rb") as file:
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise UserError(f"{path}: larger than {byte_size(most)}, which no such file is")
-    return content
+        if os.fstat(file.fileno()).st_size <= most:  # that of a device is 0
+            while len(content) <= most and (block := file.read(min(BLOCK, most + 1))):
+                content += block
+            if len(content) <= most:
+                return bytes(content)
+    raise UserError(f"{path}: larger than {byte_size(most)}, which no such file is")

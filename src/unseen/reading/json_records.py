@@ -129,7 +129,7 @@ def _one_of(value: Any, hints: Sequence[Any], where: str, *, defaults: bool) -> 
 
 
 def _items(value: Any, origin: type[Any], hints: Sequence[Any], where: str, *, defaults: bool) -> Any:
-    if not isinstance(value, list):
+    if not isinstance(value, list | tuple):
         raise _wrong(value, "a list", where)
     if origin is tuple and hints[-1] is not ...:
         if len(value) != len(hints):

@@ -20,6 +20,7 @@ from unseen.runs.cautions import caution
 from unseen.runs.notices import SENTENCES, Argument, Notice, notice, told
 from unseen.runs.results import RESULTS, read_result
 from unseen.runs.setup import Extraction, FeatureKey, ImagesUsed, LevelsUsed, ProtocolUsed, SplitsUsed
+from unseen.words import whole_number
 
 TOP1 = "ImageNet top-1 of "
 LOGISTIC = re.compile(r"(?P<name>[\w-]+): (?P<trials>\d+) trials of (?P<epochs>\d+) epochs(?P<rest>.*)")
@@ -99,7 +100,8 @@ def _notice(sentence: str) -> Notice:
 
 
 def _argument(text: str) -> Argument:
-    return int(text) if text.isdecimal() else text
+    number = whole_number(text)
+    return text if number is None else number
 
 
 def _study(folder: Path, keys: object) -> str:

@@ -11,15 +11,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
-from zipfile import BadZipFile
 
 import numpy as np
 import torch
 
+from unseen.errors import UserError
 from unseen.files import atomic_write
 from unseen.probes.newton.lbfgs import Minimum
 from unseen.probes.newton.search import Stage
 from unseen.probes.newton.walk import Solved
+from unseen.reading.arrays import read_npz
+from unseen.reading.guard import reading
 from unseen.runs.fit_progress import FitProgress
 
 SECONDS_BETWEEN_FILES = 30.0
@@ -81,14 +83,19 @@ def _read(folder: Path | None, stage: Stage) -> list[Solved]:
     found: list[Solved] = []
     start = 0
     while folder is not None:
+        path = _file(folder, stage, start)
         try:
-            with _file(folder, stage, start).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            with reading(path, "a stretch of a path"):
+                file = read_npz(path)
                 tensors = {name: torch.from_numpy(file[name]) for name in TENSORS}
                 penalties, basis = torch.from_numpy(file["penalties"]), str(file["basis"])
-                found.append(Solved(start, penalties, Minimum(**tensors, hard=bool(file["hard"])), basis))
-        except (OSError, ValueError, KeyError, TypeError, BadZipFile):
+                stretch = Solved(start, penalties, Minimum(**tensors, hard=bool(file["hard"])), basis)
+        except UserError:
             break
-        start = found[-1].stop
+        if stretch.stop <= start:
+            break
+        found.append(stretch)
+        start = stretch.stop
     return found
 
 

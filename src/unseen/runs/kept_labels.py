@@ -17,6 +17,8 @@ from unseen.errors import UserError
 from unseen.features.by_hash import Load, load_unchanged
 from unseen.features.features import Features
 from unseen.files import atomic_write
+from unseen.reading.arrays import read_npz
+from unseen.reading.guard import reading
 from unseen.runs.results import Result
 
 TESTS = "tests"
@@ -88,16 +90,14 @@ def labelled(results: Path, result: Result) -> tuple[KeptLabels, NDArray[np.bool
 
 def read_labels(path: Path) -> KeptLabels:
     """The labels of a test set."""
-    try:
-        with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
-            classes, y = tuple(map(str, file["classes"].tolist())), file["y"].astype(np.int64)
-            ids = str(file["ids"]) if "ids" in file else ""  # files from before this was kept
+    if not path.exists():
+        raise UserError(f"{path}: the labels of this test set were not kept; run again with its features")
+    with reading(path, "labels of a test set", "delete it and run again with the features"):
+        file = read_npz(path, ("classes", "y", "ids"))
+        classes, y = tuple(map(str, file["classes"].tolist())), file["y"].astype(np.int64)
+        ids = str(file["ids"]) if "ids" in file else ""  # files from before this was kept
         if y.ndim != 1 or len(y) == 0 or not np.isin(np.arange(len(classes)), y).all() or y.max() >= len(classes):
             raise ValueError("labels and classes do not go together")
-    except FileNotFoundError:
-        raise UserError(f"{path}: the labels of this test set were not kept; run again with its features") from None
-    except Exception as error:  # a damaged archive fails in many ways
-        raise UserError(f"{path}: damaged ({error}); delete it and run again with the features") from None
     return KeptLabels(classes, y, ids)
 
 

@@ -37,8 +37,19 @@ SENTENCES = {
         "Beyond the paper, which has ResNets only: {backbone} is dilated to stride 8 as the paper's ResNets are."
     ),
     "coarse-grid": (
-        "A coarser grid of masks than the paper's ({mask}/{stride} pixels instead of 10/1): its diffusion is near, but "
-        "not that of the whole protocol."
+        "Saliency with masks of {mask} × {mask} pixels, {stride} apart, not the paper's 10 × 10, 1 apart: diffusion "
+        "differs a little from that of the whole protocol."
+    ),
+    "short-inversion": (
+        "Images are reconstructed in {steps} steps instead of the paper's 3000: errors are higher than those of the "
+        "whole protocol."
+    ),
+    "no-lpips": (
+        "Perceptual distances by {network} are left out: its weights are neither in the folder of --lpips-weights nor "
+        "among PyTorch's downloads. {advice}"
+    ),
+    "small-for-lpips": (
+        "Perceptual distances by {network} are left out for images of {size} pixels: it takes {least} or more."
     ),
     "few-samples": "A class has {samples} training samples: with {shots} shots it takes part with as many as it can.",
     "blurred-faces": (

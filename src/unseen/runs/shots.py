@@ -4,7 +4,9 @@ from collections.abc import Iterable, Sequence
 from numbers import Integral
 
 from unseen.errors import UserError
+from unseen.words import whole_number
 
+MOST_SEEDS = 999
 Shots = int | str | None | Sequence[int | str | None]
 """As callers in Python give them: 8, "all", None for all, or a list of such."""
 
@@ -17,9 +19,10 @@ def parse_shots(text: str, option: str = "--shots") -> tuple[int | None, ...]:
     """
     shots: list[int | None] = []
     for word in filter(None, (part.strip() for part in text.split(","))):
-        if word != "all" and not (word.isdecimal() and int(word) > 0):
+        number = whole_number(word)
+        if word != "all" and not number:
             raise UserError(f"{option} takes numbers from 1 and 'all', with commas between, not '{word}'")
-        shots.append(None if word == "all" else int(word))
+        shots.append(number)
     if not shots:
         raise UserError(f"{option} is empty; say for instance 1,8,all")
     return tuple(dict.fromkeys(shots))
@@ -44,12 +47,18 @@ def shots_in_python(shots: Shots) -> tuple[int | None, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def seed_count(seeds: object) -> int:
+    """How many seeds, from 0 on; a number that no study is repeated as often as is refused before jobs are made."""
+    number = int(seeds) if isinstance(seeds, Integral) and not isinstance(seeds, bool) else 0
+    if not 1 <= number <= MOST_SEEDS:
+        raise UserError(f"the number of seeds is from 1 to {MOST_SEEDS}, not {seeds}")
+    return number
+
+
 def seeds_in_python(seeds: int | Iterable[int]) -> tuple[int, ...]:
     """The seeds themselves, or as many as a number says, from 0 on, as `--seeds` means it."""
     if isinstance(seeds, Integral) and not isinstance(seeds, bool):
-        if seeds < 1:
-            raise UserError(f"seeds is how many there are, at least 1, or a list of them, not {seeds}")
-        return tuple(range(int(seeds)))
+        return tuple(range(seed_count(seeds)))
     numbers = list(seeds) if isinstance(seeds, Iterable) and not isinstance(seeds, str) else [seeds]
     if not numbers or not all(isinstance(n, Integral) and not isinstance(n, bool) and n >= 0 for n in numbers):
         raise UserError(f"seeds are how many there are, or a list of whole numbers of at least 0, not {seeds!r}")

@@ -1,12 +1,11 @@
 """Stores of features, as all studies look at them: what they say of themselves."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from unseen.errors import UserError
 from unseen.features.about import StoreAbout
-from unseen.features.store import MANIFEST
+from unseen.features.store import MANIFEST, read_manifest
 
 FEATURES = "features"
 """The folder of a run that its features are in."""
@@ -22,13 +21,7 @@ def read_about(store: Path) -> dict[str, Any]:
 
 def about_finished(store: Path) -> dict[str, Any] | None:
     """What a finished store says of itself; None for one that is not finished."""
-    try:
-        about: dict[str, Any] = json.loads((store / MANIFEST).read_text(encoding="utf-8"))["provenance"]
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{store / MANIFEST}: damaged ({error}); extract these features again") from None
-    return about
+    return read_manifest(store).provenance if (store / MANIFEST).is_file() else None
 
 
 def damaged_images(what: str, store: Path) -> str:

@@ -9,6 +9,7 @@ from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.notices import notice
 from unseen.runs.setup import FeatureKey, ProtocolUsed
+from unseen.runs.shots import seed_count
 from unseen.studies.prepared import prepared_probes
 from unseen.studies.probing import FeaturePair, plan, possible_shots
 from unseen.studies.study import Prepared
@@ -22,8 +23,6 @@ def plan_own(
     seeds: int,
 ) -> Prepared[LogisticJob]:
     """A run over one pair of features, which takes the place of one that its folder has."""
-    if seeds < 1:
-        raise UserError(f"--seeds is at least 1, not {seeds}")
     if pair.classes < 2:
         raise UserError("the features are of a single class: a classifier needs at least two")
     if pair.train == pair.test:
@@ -36,7 +35,7 @@ def plan_own(
     if protocol.name != COG_V2.name:
         trials, epochs, starts = protocol.trials, protocol.epochs, protocol.starts
         said.insert(0, notice("short-search", protocol=protocol.name, trials=trials, epochs=epochs, starts=starts))
-    jobs = plan("probe", [pair], protocol, shots, range(seeds))
+    jobs = plan("probe", [pair], protocol, shots, range(seed_count(seeds)))
     data = RunData(
         title=f"{pair.backbone} on {pair.domain}",
         scores=(),

@@ -78,6 +78,12 @@ class Plan:
         return table_html(repr(self), self.to_frame())
 
 
+class Stepping(Protocol):
+    """Told the number of every step of a long piece of work, and how it stands, such as its loss."""
+
+    def __call__(self, step: int, detail: str = "") -> None: ...
+
+
 class Watch(Protocol):
     """Told how a study goes on: commands print it, notebooks show bars.
 
@@ -93,7 +99,7 @@ class Watch(Protocol):
     def extracting(self, domain: str, split: str) -> "Callable[[Progress], None]":
         """Called as the features of a split are extracted."""
 
-    def stepping(self, what: str, total: int) -> Callable[[int], None]:
+    def stepping(self, what: str, total: int) -> Stepping:
         """Called with the number of every step of a long piece of work, such as a training."""
 
     def started(self, left: int, jobs: int, seconds: float) -> None:
@@ -115,8 +121,8 @@ class Silent:
     def extracting(self, domain: str, split: str) -> "Callable[[Progress], None]":
         return lambda progress: None
 
-    def stepping(self, what: str, total: int) -> Callable[[int], None]:
-        return lambda step: None
+    def stepping(self, what: str, total: int) -> Stepping:
+        return lambda step, detail="": None
 
     def started(self, left: int, jobs: int, seconds: float) -> None:
         pass

@@ -162,7 +162,7 @@ class _Runs:
         (np.zeros((4, 32, 32, 3), np.uint8), np.array([0, 1, 2, 10]), "labels from 0 to 9"),
         (np.zeros((4, 32, 32, 3), np.uint8), np.zeros(5, int), "expected 4 labels"),
         (np.zeros((4, 32, 32, 3), np.uint8), np.array([0.5] * 4), "expected 4 labels"),
-        (np.zeros((4, 32, 32, 3), np.uint8), np.array([_Runs()] * 4), "allow_pickle=False"),
+        (np.zeros((4, 32, 32, 3), np.uint8), np.array([_Runs()] * 4), "pickled objects"),
     ],
 )
 def test_other_arrays_are_refused(images: np.ndarray, labels: np.ndarray, message: str, tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_other_arrays_are_refused(images: np.ndarray, labels: np.ndarray, messag
 def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
     (tmp_path / "cifar-10.2").mkdir()
     (tmp_path / "cifar-10.2/cifar102_test.npz").write_bytes(b"PK\x03\x04 and then nothing")
-    with pytest.raises(UserError, match="cifar102_test.npz: not the arrays"):
+    with pytest.raises(UserError, match="cifar102_test.npz: damaged, or not the arrays"):
         opened("cifar-10.2", tmp_path)
 
 

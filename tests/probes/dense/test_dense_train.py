@@ -17,6 +17,7 @@ from unseen.images.dense.dense_dataset import OpenDenseDataset
 from unseen.images.dense.labels import Objects
 from unseen.images.dense.own_data import open_mask_folders
 from unseen.images.transform import Transform
+from unseen.probes.dense import train
 from unseen.probes.dense.batches import TrainingImages, ahead, flipped, map_batches
 from unseen.probes.dense.predictors import map_loss, map_predictor, predicted_map
 from unseen.probes.dense.protocols import SEGMENTATION, DenseProtocol
@@ -72,7 +73,10 @@ def trained(
 
 
 @pytest.mark.parametrize("name", ["timm:resnet10t", "timm:test_vit"])
-def test_a_killed_training_ends_with_the_same_weights(name: str, squares: OpenDenseDataset, tmp_path: Path) -> None:
+def test_a_killed_training_ends_with_the_same_weights(
+    name: str, squares: OpenDenseDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(train, "SAVE_SECONDS", 0.0)
     whole, expected = trained(squares, TINY, name=name)
     with pytest.raises(KeyboardInterrupt):
         trained(squares, TINY, tmp_path / "c.pt", stop=4, name=name)
@@ -89,7 +93,7 @@ def test_a_few_images_are_learned_by_heart(squares: OpenDenseDataset) -> None:
     model, found = trained(squares, protocol)
     assert found.finished
     assert found.losses[-1] < 0.3 * found.losses[0]
-    scorer = MapScorer(ClassCodes(2), (1, 1))
+    scorer = MapScorer(ClassCodes(2))
     for number in squares.numbers("train"):
         pixels = np.array(Image.open(Path(squares.reader.place(number).replace("masks", "images"))))
         probabilities = predicted_map(model, pixels, Transform(size=64, resize=64), protocol, CPU)

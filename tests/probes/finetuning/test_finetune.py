@@ -2,17 +2,16 @@
 
 import os
 import pickle
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from math import isfinite
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 import torch
+from alone import start_telling
 from torch import Tensor, nn
 
 from unseen.errors import UserError
@@ -116,30 +115,24 @@ def test_the_callers_random_numbers_are_left_alone() -> None:
 
 
 LONG = replace(PROTOCOL, steps=200)
-SCRIPT = """
-import sys, time
-from pathlib import Path
-sys.path.insert(0, sys.argv[1])
-import torch
-torch.set_num_threads(1)
-from test_finetune import CPU, LONG, batches, network, finetune
-def watch(step):
-    print(step, flush=True)
-    time.sleep(0.05)
-finetune(network(), batches, LONG, device=CPU, every=10, checkpoint=Path(sys.argv[2]), watch=watch)
-"""
+
+
+def finetune_slowly(path: Path, tell: Connection) -> None:
+    def watch(step: int) -> None:
+        tell.send(step)
+        time.sleep(0.05)
+
+    finetune(network(), batches, LONG, device=CPU, every=10, checkpoint=path, watch=watch)
 
 
 def test_killed_at_any_moment_it_ends_with_the_same_weights(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.pt"
-    command = [sys.executable, "-c", SCRIPT, str(Path(__file__).parent), str(path)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "10\n"
+    process, told = start_telling(finetune_slowly, path)
+    assert told.recv() == 10
     time.sleep(0.33)
-    assert process.poll() is None
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
+    assert process.is_alive()
+    process.kill()
+    process.join()
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

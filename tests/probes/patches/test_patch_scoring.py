@@ -6,13 +6,14 @@ import torch
 
 from unseen.metrics.catalogue import METRICS
 from unseen.probes.patches.codes import ClassCodes, DepthCodes, NormalCodes, patch_histograms
-from unseen.probes.patches.scoring import MapScorer, upsampled
+from unseen.probes.patches.scoring import MapScorer, best_and_worst, image_score, upsampled
 
 
 def test_true_shares_of_even_patches_give_the_map_back() -> None:
     labels = np.kron(np.array([[0, 1], [2, 0]], dtype=np.uint8), np.ones((8, 8), dtype=np.uint8))
-    scorer = MapScorer(ClassCodes(3), (2, 2))
-    predicted = scorer.add(torch.tensor(patch_histograms(labels.astype(np.int16), (2, 2), 3)), labels)
+    scorer = MapScorer(ClassCodes(3))
+    shares = torch.tensor(patch_histograms(labels.astype(np.int16), (2, 2), 3))
+    predicted = scorer.add_map(upsampled(shares, (2, 2), labels.shape), labels)
     assert predicted[0, 0] == 0
     assert predicted[-1, 0] == 2
     assert dict(scorer.scores())["pixel-accuracy"] > 0.8
@@ -32,7 +33,23 @@ def test_upsampling_is_that_of_centres() -> None:
     ],
 )
 def test_metrics_are_in_the_catalogue(codes: ClassCodes | NormalCodes | DepthCodes, labels: np.ndarray) -> None:
-    scorer = MapScorer(codes, (2, 2))
-    scorer.add(torch.tensor(patch_histograms(codes.encode(labels), (2, 2), codes.count)) / 9, labels)
+    scorer = MapScorer(codes)
+    shares = torch.tensor(patch_histograms(codes.encode(labels), (2, 2), codes.count)) / 9
+    scorer.add_map(upsampled(shares, (2, 2), labels.shape[:2]), labels)
     for name, value in scorer.scores():
         assert METRICS[name].lower <= value <= METRICS[name].upper
+
+
+def test_the_best_images_come_first_and_the_worst_last() -> None:
+    scored = [(0.1 * place, place) for place in (3, 0, 7, 1, 5, 2, 6)]
+    assert best_and_worst(scored) == [7, 6, 5, 2, 1, 0]
+    assert best_and_worst(scored[:4]) == [7, 3, 1, 0]
+    assert best_and_worst([]) == []
+
+
+def test_an_image_is_scored_by_itself() -> None:
+    labels = np.array([[0, 1], [1, 255]], dtype=np.uint8)
+    shares = torch.zeros(2, 2, 2)
+    shares[0] = 1  # all pixels are predicted as class 0
+    assert image_score(ClassCodes(2), shares, labels) == pytest.approx(1 / 3)
+    assert image_score(ClassCodes(2), shares, np.full((2, 2), 255, dtype=np.uint8)) is None

@@ -31,27 +31,32 @@ def a_page() -> Page:
     return Page("Title", [section], backbones=[Backbone("a <b>")])
 
 
-def test_every_table_and_figure_is_written(tmp_path: Path) -> None:
-    written = export_page(a_page(), tmp_path)
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return export_page(a_page(), tmp_path_factory.mktemp("page"))
+
+
+def test_every_table_and_figure_is_written(written: list[Path]) -> None:
+    folder = written[0].parent
     names = ["part-first", "part-first-2", "part-round", "part-turned"]
     assert {path.name for path in written} == {
         "part-ends.csv",
         *(f"{n}.{kind}" for n in names for kind in ("svg", "png")),
     }
-    with (tmp_path / "part-ends.csv").open() as file:
+    with (folder / "part-ends.csv").open() as file:
         assert list(csv.reader(file)) == [["Name", "low", "high"], ["a, b", "0.25", "1"], ["c", "", ""]]
     for name in names:
-        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-        assert "<svg" in (tmp_path / f"{name}.svg").read_text()
-    svg = (tmp_path / "part-first.svg").read_text()
+        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (folder / f"{name}.svg").read_text()
+    svg = (folder / "part-first.svg").read_text()
     assert "$L_3$" in svg  # names are text, not formulas
     assert "a &lt;b&gt;" in svg
     assert "#0072b2" in svg  # the look of the first backbone
 
 
-def test_the_same_page_gives_the_same_files(tmp_path: Path) -> None:
-    files = [export_page(a_page(), tmp_path / name) for name in ("one", "two")]
-    assert [path.read_bytes() for path in files[0]] == [path.read_bytes() for path in files[1]]
+def test_the_same_page_gives_the_same_files(written: list[Path], tmp_path: Path) -> None:
+    again = export_page(a_page(), tmp_path)
+    assert [path.read_bytes() for path in written] == [path.read_bytes() for path in again]
 
 
 @pytest.mark.parametrize(("places", "single"), [([0.0], True), ([0.0, 1.0], False)])

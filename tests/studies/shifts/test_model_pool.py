@@ -1,17 +1,16 @@
 """Pools: which images a model gets, what is counted, and that a pool that was killed goes on."""
 
 import csv
-import os
-import signal
-import subprocess
-import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from alone import start_alone
 
 from unseen.errors import UserError
 from unseen.runs.job import job_key
@@ -178,40 +177,29 @@ def test_two_models_of_one_name_are_refused() -> None:
         pool_jobs([*MODELS, MODELS[0]], make_folds())
 
 
-SLOW = """
-import sys, time
-from pathlib import Path
-from test_model_pool import MODELS, make_folds, nearest_centroid
-from unseen.studies.shifts.model_pool import run_pool, write_pool
-
-def slowly(data, job):
-    time.sleep(float(sys.argv[2]))
+def slowly(data: Any, job: Any) -> Any:
+    time.sleep(0.1)
     return nearest_centroid(data, job)
 
-out = Path(sys.argv[1])
-for job in run_pool(MODELS, make_folds(), out / "results", slowly):
-    pass
-write_pool(MODELS, make_folds(), out / "results", out / "pool.csv")
-"""
 
-
-def start(out: Path, wait: float) -> "subprocess.Popen[bytes]":
-    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
-    return subprocess.Popen([sys.executable, "-c", SLOW, str(out), str(wait)], env=os.environ | {"PYTHONPATH": path})
+def make_pool(out: Path, fit: Callable[..., Any]) -> None:
+    for _ in run_pool(MODELS, make_folds(), out / "results", fit):
+        pass
+    write_pool(MODELS, make_folds(), out / "results", out / "pool.csv")
 
 
 def test_a_pool_that_was_killed_goes_on(tmp_path: Path) -> None:
-    killed = start(tmp_path, 0.3)
+    process = start_alone(make_pool, tmp_path, slowly)
     deadline = time.monotonic() + 60
     while len(list(tmp_path.glob("results/*.json"))) < 3 and time.monotonic() < deadline:
         time.sleep(0.02)
-    killed.send_signal(signal.SIGKILL)
-    killed.wait()
+    process.kill()
+    process.join()
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("results/*.json")}
     assert 3 <= len(kept) < 12
     assert not (tmp_path / "pool.csv").exists()
 
-    assert start(tmp_path, 0).wait(timeout=60) == 0
+    make_pool(tmp_path, nearest_centroid)
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     list(run_pool(MODELS, make_folds(), tmp_path / "whole", nearest_centroid))
     write_pool(MODELS, make_folds(), tmp_path / "whole", tmp_path / "whole.csv")

@@ -55,6 +55,19 @@ def test_a_run_is_planned_done_once_and_extended(tmp_path: Path) -> None:
     assert len(pictures) >= 6
 
 
+def test_data_sets_of_the_same_images_share_their_features(tmp_path: Path) -> None:
+    asked = replace(request("scenes-seen"), probes=("patch-context",))
+    scenes = asked.datasets[0]
+    other = replace(scenes, dataset=replace(scenes.dataset, name="other-labels"))
+    both = replace(asked, datasets=[scenes, other])
+    assert plan_study(both, tmp_path / "both").disk == plan_study(asked, tmp_path / "both").disk
+    data = run_study(both, tmp_path / "both")
+    assert len(list((tmp_path / "both/features").rglob("manifest.json"))) == len(("train", "test"))
+    values = {name: [s.value for s in data.scores if s.domain == name] for name in ("scenes-seen", "other-labels")}
+    assert values["scenes-seen"] == values["other-labels"]
+    assert [each.domain for each in data.features] == ["scenes-seen", "other-labels"]
+
+
 def test_what_cannot_be_probed_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="--finetune"):
         plan_study(request("scenes-seen-boxes"), tmp_path)

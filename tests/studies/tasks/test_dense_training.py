@@ -11,6 +11,7 @@ from unseen.errors import UserError
 from unseen.images.dense.dense_dataset import OpenDenseDataset, open_dense_dataset
 from unseen.images.dense.sets import get_dense_dataset
 from unseen.images.manifest import Manifest
+from unseen.probes.dense import train
 from unseen.probes.dense.protocols import DETECTION_FROZEN, DenseProtocol, shortened
 from unseen.studies.study import Silent, plan_study, run_study
 from unseen.studies.tasks import dense_training
@@ -46,7 +47,8 @@ class Killed(Silent):
         return step
 
 
-def test_a_killed_training_is_resumed_and_scored_alike(tmp_path: Path) -> None:
+def test_a_killed_training_is_resumed_and_scored_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(train, "SAVE_SECONDS", 0.0)
     asked = request("scenes-seen")
     plan = plan_study(asked, tmp_path / "a")
     assert (plan.jobs, plan.jobs_left) == (1, 1)

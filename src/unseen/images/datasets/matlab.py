@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from unseen.errors import UserError
+from unseen.reading.guard import read_bounded, reading
 
 HEADER = 128
 MAX_BYTES = 1 << 28
@@ -68,14 +68,8 @@ def read_mat(path: Path) -> dict[str, Any]:
     Numbers are arrays of their shape, text of one line is a string, cells are lists, and structures are lists of
     dictionaries (in MATLAB's order, where there are several dimensions).
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
-    try:
-        return dict(_variables(content))
-    except (_MalformedError, UnicodeDecodeError, ValueError, struct.error, zlib.error) as error:
-        raise UserError(f"{path}: not a MATLAB file of versions 5 to 7 that can be read ({error})") from None
+    with reading(path, "a MATLAB file of versions 5 to 7 that can be read"):
+        return dict(_variables(read_bounded(path, MAX_BYTES)))
 
 
 def whole_numbers(value: Any) -> list[int] | None:
@@ -151,6 +145,8 @@ def _structures(data: _Bytes, parts: list[tuple[int, memoryview]], count: int, d
     if width < 1:
         raise _MalformedError("a structure's names have no length")
     names = [joined[i : i + width].split(b"\0")[0].decode("latin-1") for i in range(0, len(joined), width)]
+    if not names and count > 1:  # each structure without fields takes no bytes, so that there may be any number
+        raise _MalformedError("structures without fields")
     values = [_matrix(data.inside(value), depth + 1)[1] for _, value in _exactly(parts[2:], count * len(names))]
     return [dict(zip(names, values[i * len(names) : (i + 1) * len(names)], strict=True)) for i in range(count)]
 

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from unseen.errors import UserError
 from unseen.images.datasets.listing import ALL, Listing, numbered, pixels_listing
 from unseen.images.shift_sets.labels import CIFAR_10
+from unseen.reading.arrays import read_npy, read_npz
+from unseen.reading.guard import reading
 
 SHAPE = (32, 32, 3)
 
@@ -26,17 +28,8 @@ def npz_arrays(place: Path, file: str) -> Listing:
 
 def _load(path: Path, name: str | None = None) -> NDArray[Any]:
     """The array in an `.npy` file, or that of a name in an `.npz`."""
-    try:
-        with path.open("rb") as file:
-            content = np.load(file, allow_pickle=False)
-            array = content if name is None else content[name]
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror or error})") from None
-    except Exception as error:  # a damaged or pickled file can raise anything at all
-        raise UserError(f"{path}: not the arrays that were expected ({str(error).splitlines()[0]})") from None
-    if not isinstance(array, np.ndarray):
-        raise UserError(f"{path}: expected one array in it")
-    return array
+    with reading(path, "the arrays that were expected"):
+        return read_npy(path) if name is None else read_npz(path, (name,))[name]
 
 
 def _listing(images: NDArray[Any], labels: NDArray[Any], path: Path) -> Listing:

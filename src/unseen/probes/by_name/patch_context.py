@@ -5,13 +5,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.probes.job import Fit
-from unseen.probes.patches.job import PatchJob, Predictor, read_maps
+from unseen.probes.patches.job import PatchJob, PatchSize, Predictor, Sample, read_maps
 from unseen.probes.probe import Input, Probe
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
 
     from unseen.probes.patches.task import PatchTask
+
+SAMPLED_KEYS, SAMPLED_QUERIES = 65_536, 1_024
+"""Of a look-up that is timed."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +48,23 @@ class PatchContextJob(PatchJob):
         scored = task.scored(codes, predict)
         return {**scored.kept(), "memory": len(memory.keys)}, Predictor(codes, predict, scored.shown)
 
-    def flops(self, images: int, tested: int, positions: int, channels: int, codes: int) -> float:
-        """Of the similarities of test patches to the memory."""
-        memory: int = min(images * positions, self.protocol.memory)
-        return 2.0 * tested * positions * memory * channels
+    def samples(self, size: PatchSize, device: "torch.device") -> Iterator[Sample]:
+        """A look-up of some patches of an image in a part of the memory: similarities and the sorting of them."""
+        import torch
+
+        from unseen.probes.patches.context import Memory, look_up
+        from unseen.probes.patches.scoring import SHOWN
+
+        memory: int = min(size.images * size.positions, self.protocol.memory)
+        keys, queries = min(memory, SAMPLED_KEYS), min(size.positions, SAMPLED_QUERIES)
+        dtype = torch.float16 if device.type == "cuda" else torch.float32
+        part = Memory(*(torch.rand(keys, width, device=device, dtype=dtype) for width in (size.channels, size.codes)))
+        patches = torch.rand(queries, size.channels, device=device, dtype=dtype)
+        looked_up = size.tested + min(size.tested, 2 * SHOWN)  # those that are shown are predicted again
+        yield (
+            lambda: look_up(part, patches, self.protocol),
+            looked_up * size.positions / queries * memory / keys,
+        )
 
     @classmethod
     def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:

@@ -1,17 +1,22 @@
 """The probe `patch-linear`: batch norm and a linear layer on the features of patches."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.probes.job import Fit
-from unseen.probes.patches.job import PatchJob, Predictor, read_maps
+from unseen.probes.patches.job import PatchJob, PatchSize, Predictor, Sample, read_maps
 from unseen.probes.probe import Input, Probe
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
 
     from unseen.probes.patches.task import PatchTask
+
+SAMPLED_STEPS = 4
+"""Of a training that is timed."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +55,27 @@ class PatchLinearJob(PatchJob):
         details = {"rate": rate, "decay": decay, "validation": list(found.validation), "edge": found.edge}
         return {**scored.kept(), **details}, Predictor(codes, predict, scored.shown)
 
-    def flops(self, images: int, tested: int, positions: int, channels: int, codes: int) -> float:
-        """Of all settings, and of the one that is trained again."""
-        patches = images * positions
-        visited: int = self.protocol.steps(patches) * min(self.protocol.batch, patches)
-        return 4.0 * visited * channels * codes * (len(self.protocol.settings) + 1)
+    def samples(self, size: PatchSize, device: "torch.device") -> Iterator[Sample]:
+        """A few steps of all settings, and of the one that is trained again.
+
+        Their number cannot be told from products alone: where there are few classes, reading and normalising the
+        patches of a batch takes longer.
+        """
+        import torch
+
+        from unseen.probes.patches.linear import fit_patches
+
+        patches = size.images * size.positions
+        kept = round((1 - self.protocol.validation) * patches)
+        rows = min(self.protocol.batch, patches)
+        few = replace(self.protocol, epochs=0, least_steps=SAMPLED_STEPS)
+        dtype = torch.float16 if device.type == "cuda" else torch.float32
+        X, Y = (torch.rand(rows, width, device=device, dtype=dtype) for width in (size.channels, size.codes))
+        for settings, trained in ((self.protocol.settings, kept), (self.protocol.settings[:1], patches)):
+            yield (
+                partial(fit_patches, X, Y, settings, few, torch.Generator().manual_seed(0)),
+                self.protocol.steps(trained) / SAMPLED_STEPS,
+            )
 
     @classmethod
     def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:

@@ -6,6 +6,7 @@ thread the weights are then equal to the bit; a GPU adds some sums in an order o
 """
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from math import isfinite
@@ -23,6 +24,8 @@ Batches = Callable[[int], Iterator[Any]]
 """The batches from a step on, in order."""
 Loss = Callable[[nn.Module, Any, torch.device], Tensor]
 """Of a batch."""
+SAVE_SECONDS = 30.0
+"""Between checkpoints at least: one of a detector is 200 MB, which can take a disk longer than the steps before it."""
 NORMS = (nn.modules.batchnorm._BatchNorm, nn.LayerNorm, nn.GroupNorm)
 
 
@@ -60,7 +63,8 @@ def train_dense(
 
     Args:
         model: changed in place, and left on the device in evaluation mode.
-        every: steps between checks: the loss is looked at, and all that decides the rest is saved to `checkpoint`.
+        every: steps between checks: the loss is looked at, and all that decides the rest is saved to `checkpoint`, if
+            it was not saved a moment ago.
         identity: what is trained and on what, beyond the protocol and the seed; a checkpoint of another is refused.
         watch: called with the number of steps done, at every check.
     """
@@ -71,7 +75,7 @@ def train_dense(
     what = {"protocol": asdict(protocol), "seed": seed, "every": every, "identity": identity}
     state = TrainingState(model, optimizer, scaler, json.dumps(what, sort_keys=True))
     step, losses, skipped = state.load(checkpoint, device) if checkpoint else (0, [], 0)
-    coming, finished = batches(step), True
+    coming, finished, saved = batches(step), True, time.monotonic()
     with torch.random.fork_rng(devices=[device] if on_gpu else []):
         while finished and step < protocol.steps:
             stretch = range(step, min(step + every, protocol.steps))
@@ -82,8 +86,9 @@ def train_dense(
             skipped += len(values) - len(sound)
             step, finished = stretch.stop, isfinite(float(values[-1]))
             watch(step)
-            if checkpoint and finished:
+            if checkpoint and finished and time.monotonic() - saved >= SAVE_SECONDS:
                 state.save(checkpoint, step, losses, skipped)
+                saved = time.monotonic()
     optimizer.zero_grad(set_to_none=True)
     model.eval()
     return Trained(tuple(losses), finished, skipped)

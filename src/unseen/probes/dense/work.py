@@ -24,11 +24,10 @@ from unseen.probes.dense.bodies import body_with_maps
 from unseen.probes.dense.predictors import detector_loss, map_loss, map_predictor, predicted_map
 from unseen.probes.dense.train import Trained, train_dense
 from unseen.probes.patches.codes import ClassCodes, Codes, normal_codes
-from unseen.probes.patches.scoring import MapScorer
+from unseen.probes.patches.scoring import MapScorer, best_and_worst, image_score
 
 CHECKS = 20
 """How often a training looks at its loss and saves where it is."""
-PICTURED = 6
 CONFIDENT = 0.5
 """Detections of a lower score are not drawn."""
 CODED_NORMALS = 200_000
@@ -154,12 +153,16 @@ def _score_boxes(model: nn.Module, data: OpenDenseDataset, device: torch.device,
         kept.append(number)
     classes = len(data.dataset.classes)
     paper, coco = voc_scores(truth, found, classes), coco_scores(truth, found, classes)
-    for place, number in enumerate(kept[:PICTURED] if folder else ()):
-        seen = found[place]
-        sure = seen.scores >= CONFIDENT
-        drawn = Objects.of(seen.boxes[sure], seen.classes[sure])
-        assert folder is not None
-        label_picture("boxes", _pixels(data, number), truth[place], drawn, folder / f"{place}.png")
+    if folder is not None:
+        own = [
+            (voc_scores([true], [seen], classes).ap, place)
+            for place, (true, seen) in enumerate(zip(truth, found, strict=True))
+            if not true.ignored.all()
+        ]
+        for picture, place in enumerate(best_and_worst(own)):
+            sure = found[place].scores >= CONFIDENT
+            drawn = Objects.of(found[place].boxes[sure], found[place].classes[sure])
+            label_picture("boxes", _pixels(data, kept[place]), truth[place], drawn, folder / f"{picture}.png")
     return {
         **{name: getattr(paper, name) for name in ("ap", "ap50", "ap75")},
         **{f"coco-{name}": getattr(coco, name) for name in ("ap", "ap50", "ap75")},
@@ -176,14 +179,20 @@ def _score_maps(
     device: torch.device,
     folder: Path | None,
 ) -> dict[str, Any]:
-    scorer = MapScorer(codes)
-    for place, (number, labels) in enumerate(_labelled(data, "test")):
+    scorer, own = MapScorer(codes), list[tuple[float, int]]()
+    predict = partial(predicted_map, model, transform=backbone.spec.transform, protocol=job.protocol, device=device)
+    for number, labels in _labelled(data, "test"):
         assert not isinstance(labels, Objects)
-        pixels = _pixels(data, number)
-        predicted = scorer.add_map(predicted_map(model, pixels, backbone.spec.transform, job.protocol, device), labels)
-        if folder is not None and place < PICTURED:
-            shown: Map = predicted.cpu().numpy()
-            label_picture(job.kind, pixels, labels, shown, folder / f"{place}.png")
+        probabilities = predict(_pixels(data, number))
+        scorer.add_map(probabilities, labels)
+        score = image_score(codes, probabilities, labels)
+        if score is not None:
+            own.append((score, number))
+    for picture, number in enumerate(best_and_worst(own) if folder else ()):
+        labels, pixels = data.labels(number), _pixels(data, number)
+        shown: Map = codes.decode(predict(pixels)).cpu().numpy()
+        assert folder is not None
+        label_picture(job.kind, pixels, labels, shown, folder / f"{picture}.png")
     by_class = [None if np.isnan(value) else value for value in scorer.class_iou]
     return {**dict(scorer.scores()), "by_class": by_class}
 

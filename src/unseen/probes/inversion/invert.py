@@ -8,7 +8,8 @@ checkpoint ends where an unbroken one does: to the bit on one CPU thread; a GPU 
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unseen.backbones.backbone import Backbone
+from unseen.backbones.backbone import Backbone, device_of
 from unseen.errors import UserError
 from unseen.features.forward import AUTOCAST, normalised, products
 from unseen.images.transform import Transform
@@ -37,6 +38,14 @@ Precision = Literal["single", "bfloat"]
 """32 exact bits; or bfloat16 in the backbone where that is safe, and in the prior 32 as PyTorch multiplies them."""
 Watch = Callable[[int, float], None]
 """Told how many steps are done, and the mean loss of the images."""
+
+
+class DivergedError(UserError):
+    """Numbers of one of the images, by its place among those given, are not finite."""
+
+    def __init__(self, place: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.place = place
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +68,6 @@ def invert(
     pixels: NDArray[np.uint8],
     protocol: InversionProtocol,
     *,
-    names: Sequence[str] = (),
     seed: int = 0,
     precision: Precision = "single",
     checkpoint: Path | None = None,
@@ -70,57 +78,81 @@ def invert(
     """Reconstruct images from their features, from the checkpoint on where there is one.
 
     Args:
-        backbone: normalised images → (n, d) features of positions, as `load_backbone(…, patches=True)` gives; its
-            parameters need no gradients.
+        backbone: normalised images → (n, d) features of positions, as `load_backbone(…, patches=True)` gives.
         pixels: (n, size, size, 3) bytes, as the backbone's transform makes them.
-        names: of the images, for messages.
         watch: called at every look at the loss.
     """
-    device = next(iter(backbone.module.parameters())).device
-    transform = backbone.spec.transform
-    protocol = protocol.at_size(transform.size)
-    exact = precision == "single"
-    with products(precision), torch.backends.cudnn.flags(enabled=True, benchmark=True, allow_tf32=not exact):
-        targets = _targets(backbone, torch.from_numpy(pixels).to(device), precision, names)
-        work = _Stack(backbone, targets, protocol, precision, seed)
-        digest = hashlib.sha256(pixels.tobytes()).hexdigest()
-        identity = json.dumps([asdict(protocol), seed, precision, every, asdict(backbone.spec), digest])
-        state = TrainingState(work.networks, work.optimizer, torch.amp.GradScaler("cpu", enabled=False), identity)
-        step, flat, _ = state.load(checkpoint, device) if checkpoint else (0, [], 0)
-        losses = [list(flat[start : start + len(pixels)]) for start in range(0, len(flat), len(pixels))]
-        saved = time.monotonic()
-        while step < protocol.steps:
-            for _ in range(min(every, protocol.steps - step)):
-                latest = work.step()
+    stack = InversionStack(backbone, pixels, protocol, precision, seed)
+    decides = [asdict(stack.protocol), seed, precision, every, asdict(backbone.spec)]
+    identity = json.dumps([*decides, hashlib.sha256(pixels.tobytes()).hexdigest()])
+    state = TrainingState(stack.networks, stack.optimizer, torch.amp.GradScaler("cpu", enabled=False), identity)
+    step, flat, _ = state.load(checkpoint, stack.noise.device) if checkpoint else (0, [], 0)
+    losses = [list(flat[start : start + len(pixels)]) for start in range(0, len(flat), len(pixels))]
+    saved, steps = time.monotonic(), stack.protocol.steps
+    with stack.arithmetic():
+        while step < steps:
+            for _ in range(min(every, steps - step)):
+                latest = stack.step()
                 step += 1
             losses.append(latest.tolist())
-            _refuse_divergence(losses[-1], names, backbone)
+            for place, value in enumerate(losses[-1]):
+                if not np.isfinite(value):
+                    raise DivergedError(place, f"its reconstruction diverged before step {step}")
             watch(step, float(np.mean(losses[-1])))
-            if checkpoint and time.monotonic() - saved >= saved_every and step < protocol.steps:
+            if checkpoint and time.monotonic() - saved >= saved_every and step < steps:
                 state.save(checkpoint, step, [value for row in losses for value in row], 0)
                 saved = time.monotonic()
         with torch.no_grad():
-            found = as_pixels(work.images(), transform)
-    return Inverted(found.cpu().numpy(), np.array(losses, np.float32).T, targets.square().mean(1).cpu().numpy())
+            found = as_pixels(stack.images(), backbone.spec.transform)
+    scales = stack.targets.square().mean(dim=1)
+    return Inverted(found.cpu().numpy(), np.array(losses, np.float32).T, scales.cpu().numpy())
 
 
-class _Stack:
-    """Networks that are optimised together, and one step of theirs, which a GPU replays from a record."""
+class InversionStack:
+    """Networks that are optimised together, and one step of theirs, which a GPU replays from a record.
+
+    Attributes:
+        protocol: at the size of the images.
+        targets: (n, d) features that are to be met.
+        noise: (1, channels, side, side), the input of all networks.
+        step: one update of all; returns the (n,) losses before it.
+    """
 
     def __init__(
-        self, backbone: Backbone, targets: Tensor, protocol: InversionProtocol, precision: Precision, seed: int
+        self,
+        backbone: Backbone,
+        pixels: NDArray[np.uint8],
+        protocol: InversionProtocol,
+        precision: Precision = "single",
+        seed: int = 0,
     ) -> None:
-        self.backbone, self.targets, self.protocol, self.precision = backbone, targets, protocol, precision
-        device = targets.device
-        size = backbone.spec.transform.size
-        self.networks = SkipNetworks(protocol, len(targets), seed=seed).to(device)
-        side, generator = protocol.noise_side(size), torch.Generator().manual_seed(seed)
-        self.noise = (protocol.amplitude * torch.rand(1, protocol.noise, side, side, generator=generator)).to(device)
+        device, size = device_of(backbone.module), backbone.spec.transform.size
         on_gpu = device.type == "cuda"
+        self.backbone, self.precision, self.protocol = backbone, precision, protocol.at_size(size)
+        with self.arithmetic(), torch.no_grad():
+            self.targets = self._features(normalised(torch.from_numpy(pixels).to(device), backbone.spec.transform))
+        for place in (~self.targets.isfinite().all(dim=1)).nonzero().flatten().tolist():
+            raise DivergedError(place, "its features are not all finite numbers")
+        self.networks = SkipNetworks(self.protocol, len(pixels), seed=seed).to(device)
+        side, generator = self.protocol.noise_side(size), torch.Generator().manual_seed(seed)
+        noise = torch.rand(1, protocol.noise, side, side, generator=generator)
+        self.noise = (protocol.amplitude * noise).to(device)
         self.optimizer = torch.optim.Adam(
             self.networks.parameters(), protocol.rate, capturable=on_gpu, fused=on_gpu or None
         )
         self.step: Callable[[], Tensor] = Replay(self._step, self.networks, device) if on_gpu else self._step
+
+    @contextmanager
+    def arithmetic(self) -> Iterator[None]:
+        """How products are computed meanwhile."""
+        exact = self.precision == "single"
+        with products(self.precision), torch.backends.cudnn.flags(True, benchmark=True, allow_tf32=not exact):
+            yield
+
+    def wait(self) -> None:
+        """Until the device is done."""
+        if self.noise.is_cuda:
+            torch.cuda.synchronize(self.noise.device)
 
     def images(self) -> Tensor:
         """(n, 3, size, size): what the backbone is given."""
@@ -132,36 +164,17 @@ class _Stack:
         return (output.sigmoid() - mean) / std
 
     def _step(self) -> Tensor:
-        """One update; returns the (n,) losses before it."""
         self.optimizer.zero_grad(set_to_none=True)
-        losses = (_features(self.backbone, self.images(), self.precision) - self.targets).square().mean(dim=1)
+        losses = (self._features(self.images()) - self.targets).square().mean(dim=1)
         losses.sum().backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
         return losses.detach()
 
-
-def _features(backbone: Backbone, images: Tensor, precision: Precision) -> Tensor:
-    with torch.autocast(images.device.type, dtype=AUTOCAST.get(precision), enabled=precision in AUTOCAST):
-        features = backbone(images.contiguous(memory_format=torch.channels_last))
-    return features.float()
-
-
-@torch.no_grad()
-def _targets(backbone: Backbone, pixels: Tensor, precision: Precision, names: Sequence[str]) -> Tensor:
-    targets = _features(backbone, normalised(pixels, backbone.spec.transform), precision)
-    for row in (~targets.isfinite().all(dim=1)).nonzero():
-        raise UserError(f"{backbone.label}: its features of {_name(names, int(row))} are not all finite numbers")
-    return targets
-
-
-def _refuse_divergence(losses: Sequence[float], names: Sequence[str], backbone: Backbone) -> None:
-    for place, value in enumerate(losses):
-        if not np.isfinite(value):
-            raise UserError(f"{backbone.label}: the reconstruction of {_name(names, place)} diverged")
-
-
-def _name(names: Sequence[str], place: int) -> str:
-    return names[place] if names else f"image {place + 1}"
+    def _features(self, images: Tensor) -> Tensor:
+        kind = AUTOCAST.get(self.precision)
+        with torch.autocast(images.device.type, dtype=kind, enabled=kind is not None):
+            features = self.backbone(images.contiguous(memory_format=torch.channels_last))
+        return features.float()
 
 
 def as_pixels(images: Tensor, transform: Transform) -> Tensor:

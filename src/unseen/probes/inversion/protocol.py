@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from unseen.errors import UserError
 
+PAPER = "ericsson-2021-inversion"
 SMALLEST_MAP = 4
 """Rows of the deepest maps of the prior; those of the paper's 224 pixels (256 of noise, halved six times) have four."""
 
@@ -22,7 +23,7 @@ class InversionProtocol:
             normalised image of any values, clamped when all steps are done.
     """
 
-    name: str
+    name: str = PAPER
     steps: int = 3000
     rate: float = 1e-3
     widths: tuple[int, ...] = (16, 32, 64, 128, 128, 128)
@@ -31,6 +32,16 @@ class InversionProtocol:
     noise: int = 32
     amplitude: float = 0.1
     sigmoid: bool = False
+
+    @classmethod
+    def of(cls, steps: int | None = None, *, sigmoid: bool = False) -> "InversionProtocol":
+        """The paper's, or with other settings and another name."""
+        paper = cls()
+        steps = paper.steps if steps is None else steps
+        if steps < 1:
+            raise UserError(f"a reconstruction takes at least one step, not {steps}")
+        name = PAPER if steps == paper.steps else f"inversion-{steps}"
+        return replace(paper, name=f"{name}-sigmoid" if sigmoid else name, steps=steps, sigmoid=sigmoid)
 
     def at_size(self, size: int) -> "InversionProtocol":
         """The protocol for images of some pixels: with as many of its scales as leave maps of 4 × 4 or more."""
@@ -47,5 +58,5 @@ class InversionProtocol:
         return -(-size // step) * step
 
 
-DEEP_IMAGE_PRIOR = InversionProtocol("deep-image-prior")
+DEEP_IMAGE_PRIOR = InversionProtocol()
 """Ericsson et al. 2021, A.8, after the public code of Zhao et al. 2021."""

@@ -1,6 +1,6 @@
 """What the jobs of probes on patch features share."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +8,7 @@ from unseen.images.dense.labels import Kind
 from unseen.probes.job import Fit, Job
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
 
     from unseen.probes.patches.codes import Codes
@@ -37,6 +38,27 @@ class Predictor:
 
 
 @dataclass(frozen=True)
+class PatchSize:
+    """How much a job on patch features has to do.
+
+    Attributes:
+        images, tested: to train and to test on.
+        positions: patches of each, with features of `channels` dimensions.
+        codes: of a map's values.
+    """
+
+    images: int
+    tested: int
+    positions: int
+    channels: int
+    codes: int
+
+
+Sample = tuple[Callable[[], object], float]
+"""A piece of work, and how often a job does as much."""
+
+
+@dataclass(frozen=True)
 class PatchJob(Job):
     """Everything that decides the scores of a probe on a data set with maps, but for the probe's protocol.
 
@@ -59,8 +81,8 @@ class PatchJob(Job):
         """What is measured, as JSON, and the fitted probe."""
         raise NotImplementedError
 
-    def flops(self, images: int, tested: int, positions: int, channels: int, codes: int) -> float:
-        """Multiplications and additions on so many images to train and to test on."""
+    def samples(self, size: PatchSize, device: "torch.device") -> Iterator[Sample]:
+        """Small pieces of the job's work, by which its time is estimated."""
         raise NotImplementedError
 
 

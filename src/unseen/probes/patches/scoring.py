@@ -1,11 +1,12 @@
 """From predictions for patches to scores of maps at the size of the labels."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
+from unseen.errors import UserError
 from unseen.images.dense.labels import IGNORED, Map
 from unseen.metrics.depth import depth_errors, depth_scores
 from unseen.metrics.segmentation import confusion, segmentation_scores
@@ -13,6 +14,14 @@ from unseen.metrics.surface_normals import angular_errors, normal_scores
 from unseen.probes.patches.codes import Codes
 
 Pairs = tuple[tuple[str, float], ...]
+SHOWN = 3
+"""Best and worst images whose predictions are kept."""
+
+
+def best_and_worst(scored: Sequence[tuple[float, int]]) -> list[int]:
+    """Of (score, image), the images to show: the best first, then the worst, the worst of all last."""
+    ranked = [image for _, image in sorted(scored, reverse=True)]
+    return [*dict.fromkeys([*ranked[:SHOWN], *ranked[-SHOWN:]])]
 
 
 def upsampled(patches: Tensor, grid: tuple[int, int], size: tuple[int, int]) -> Tensor:
@@ -24,20 +33,12 @@ def upsampled(patches: Tensor, grid: tuple[int, int], size: tuple[int, int]) -> 
 
 @dataclass(eq=False)
 class MapScorer:
-    """Collects predictions for images one by one, and gives the scores of their kind.
-
-    `add` takes probabilities or shares (h·w, count) of an image's patches.
-    """
+    """Collects predictions for images one by one, and gives the scores of their kind."""
 
     codes: Codes
-    grid: tuple[int, int] = (1, 1)
     _counts: Tensor | None = None
     _errors: list[Tensor] = field(default_factory=list)
     _depths: list[tuple[float, float]] = field(default_factory=list)
-
-    def add(self, patches: Tensor, labels: Map) -> Tensor:
-        """Score an image; the prediction at the size of its labels is returned."""
-        return self.add_map(upsampled(patches, self.grid, (labels.shape[0], labels.shape[1])), labels)
 
     def add_map(self, probabilities: Tensor, labels: Map) -> Tensor:
         """Score an image by probabilities (count, H, W) at the size of its labels; the prediction is returned."""
@@ -74,3 +75,19 @@ class MapScorer:
         else:
             depths = depth_scores(self._depths)
             yield from (("depth-rmse", depths.rmse), ("delta1", depths.delta1))
+
+
+def image_score(codes: Codes, probabilities: Tensor, labels: Map) -> float | None:
+    """How well one image is predicted, greater for better; None for an image without a labelled pixel.
+
+    It is the share of pixels whose class is right, or minus the mean angle, or minus the error of depth.
+    """
+    alone = MapScorer(codes)
+    alone.add_map(probabilities, labels)
+    try:
+        scores = dict(alone.scores())
+    except UserError:
+        return None
+    if "pixel-accuracy" in scores:
+        return scores["pixel-accuracy"]
+    return -scores.get("angle-mean", scores.get("depth-rmse", 0.0))

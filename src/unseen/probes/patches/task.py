@@ -17,12 +17,10 @@ from unseen.images.decode import Damaged
 from unseen.images.dense.dense_dataset import OpenDenseDataset
 from unseen.images.dense.labels import Map, Objects
 from unseen.probes.patches.codes import ClassCodes, Codes, DepthCodes, normal_codes, patch_histograms
-from unseen.probes.patches.scoring import MapScorer
+from unseen.probes.patches.scoring import MapScorer, best_and_worst, image_score, upsampled
 
 CODED_NORMALS = 200_000
 """True normals of training pixels at most, evenly spread, that directions are fitted to."""
-SHOWN = 3
-"""Best and worst images whose predictions are kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,17 +93,15 @@ class PatchTask:
         """
         if self.test.drawn:
             raise UserError(f"{self.test.place}: test images need the features of all their patches")
-        scorer, singles = MapScorer(codes, self.test.grid), list[tuple[float, int]]()
-        for row, values in self.labelled(self.test):
+        scorer, singles = MapScorer(codes), list[tuple[float, int]]()
+        for row, labels in self.labelled(self.test):
             shares = predict(torch.from_numpy(self.test.image(row)).to(self.device))
-            scorer.add(shares, values)
-            alone = MapScorer(codes, self.test.grid)
-            alone.add(shares, values)
-            try:
-                singles.append((_goodness(dict(alone.scores())), row))
-            except UserError:  # an image without a labelled pixel has no score of its own
-                continue
-        return Scored(scorer.scores(), scorer.class_iou, [row for _, row in sorted(singles, reverse=True)])
+            values = upsampled(shares, self.test.grid, (labels.shape[0], labels.shape[1]))
+            scorer.add_map(values, labels)
+            own = image_score(codes, values, labels)
+            if own is not None:
+                singles.append((own, row))
+        return Scored(scorer.scores(), scorer.class_iou, best_and_worst(singles))
 
 
 @dataclass(frozen=True)
@@ -114,25 +110,13 @@ class Scored:
 
     Attributes:
         by_class: IoU of each class; empty where there are none.
-        ranked: rows of the test features, from the best predicted image to the worst.
+        shown: rows of the test features whose predictions are kept: of the best images and the worst.
     """
 
     values: tuple[tuple[str, float], ...]
     by_class: tuple[float, ...]
-    ranked: Sequence[int]
-
-    @property
-    def shown(self) -> list[int]:
-        """Those whose predictions are kept: the best and the worst."""
-        return [*dict.fromkeys([*self.ranked[:SHOWN], *self.ranked[-SHOWN:]])]
+    shown: Sequence[int]
 
     def kept(self) -> dict[str, Any]:
         """As values of a result."""
         return {**dict(self.values), "by_class": [None if isnan(each) else each for each in self.by_class]}
-
-
-def _goodness(scores: dict[str, float]) -> float:
-    """Greater for better images."""
-    if "pixel-accuracy" in scores:
-        return scores["pixel-accuracy"]
-    return -scores.get("angle-mean", scores.get("depth-rmse", 0.0))

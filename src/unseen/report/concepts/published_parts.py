@@ -53,11 +53,13 @@ def published_lines(
         scale: what means are multiplied with: 100 for percent.
         what: of a model the line is, for its texts.
     """
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    for model, category, place, mean in table[["model", "category", column, "mean"]].itertuples(index=False):
+        found.setdefault((model, category), {})[place] = mean
     lines = []
-    for (model, category), part in table.groupby(["model", "category"], sort=False):
-        means = part.set_index(column)["mean"]
-        known = [place for place in places if place in means.index]
-        values = [scale * float(means[place]) for place in known]
+    for (model, category), means in found.items():
+        known = [place for place in places if place in means]
+        values = [scale * means[place] for place in known]
         name = f"{model}, {what}" if what else model
         hover = [
             f"{name}, {place}: {value:.1f}" if scale == 100 else f"{name}, {place}: {value:.3f}"

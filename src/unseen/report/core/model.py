@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-Mode = Literal["lines", "markers", "lines+markers", "bars"]
+Mode = Literal["lines", "markers", "lines+markers", "bars", "box"]
+"""What is drawn at each point; a box is of all points at one place."""
 Ticks = tuple[tuple[float, str], ...]
 Value = float | str | None
 
@@ -95,7 +96,8 @@ class Figure:
     def is_single_points(self) -> bool:
         """Whether all there is to see are values at one place, which a table says better."""
         places = {x for series in self.series for x, y in zip(series.x, series.y, strict=True) if y is not None}
-        return bool(self.x_ticks) and not self.polar and len(places) == 1
+        boxes = any(series.mode == "box" for series in self.series)
+        return bool(self.x_ticks) and not self.polar and not boxes and len(places) == 1
 
     def save(self, path: str | Path) -> None:
         """Write the figure in the form its file name asks for: .png, .svg, .pdf or .html."""

@@ -3,8 +3,9 @@
 import base64
 import hashlib
 from dataclasses import fields, replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -14,6 +15,9 @@ from unseen.report.core.looks import dressed, page_looks
 from unseen.report.core.model import Page, Picture
 from unseen.report.core.single_points import without_single_points
 from unseen.version import __version__
+
+if TYPE_CHECKING:
+    import jinja2
 
 TEMPLATES = Path(__file__).parent / "templates"
 BEFORE, AFTER = ("look.js", "figures.js", "tables.js"), ("start.js",)
@@ -28,20 +32,25 @@ def write_page(page: Page, path: Path) -> None:
 
 def page_html(page: Page) -> str:
     """The page. Whatever is in it is escaped."""
-    import jinja2
-
     page = dressed(replace(page, sections=[without_single_points(section) for section in page.sections]))
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
     script = "(() => {\n" + "\n".join(_source(name) for name in (*BEFORE, *page.scripts, *AFTER)) + "})();\n"
     scripts = [_plotly(), script] if any(section.figures for section in page.sections) else [script]
     # The scripts and the sheet are the package's own; the policy lets the browser run and load nothing else.
-    return environment.get_template("page.html.j2").render(
+    return _environment().get_template("page.html.j2").render(
         page=page, looks=page_looks(page), payload=_payload(page), css=Markup(_source("page.css")),  # noqa: S704
         scripts=[Markup(text) for text in scripts], hashes=[_hash(text) for text in scripts],  # noqa: S704
         version=__version__, picture=_picture, csv_header=csv_header,
+    )  # fmt: skip
+
+
+@cache
+def _environment() -> "jinja2.Environment":
+    """Which keeps its templates: to compile them takes longer than to fill them in."""
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
 
 

@@ -90,6 +90,16 @@ def _draw(axes: Any, series: Series, figure: Figure, deep: bool) -> None:
         width, place = BARS / len(beside), next(n for n, each in enumerate(beside) if each is series)
         axes.bar(x + (place - (len(beside) - 1) / 2) * width, y, width, color=colour, label=named)
         return
+    if series.mode == "box":
+        known = y[np.isfinite(y)]
+        lines = {"color": colour, "linewidth": 1.4}
+        axes.boxplot(
+            known, positions=x[:1], widths=0.5, manage_ticks=False, showfliers=False, boxprops=lines,
+            whiskerprops=lines, capprops=lines, medianprops=lines,
+        )  # fmt: skip
+        spread = np.linspace(-0.12, 0.12, len(known)) if len(known) > 1 else 0
+        axes.plot(x[: len(known)] + spread, known, "o", color=colour, ms=3, alpha=0.7, label=named)
+        return
     axes.plot(
         x, y, color=colour, label=named, lw=2.2 if series.strong else 1.1, alpha=1 if series.strong else 0.6,
         ls=DASHES[series.dash] if "lines" in series.mode else "none",

@@ -12,6 +12,7 @@ from unseen.papers.transfer import LINEAR, task_setting
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Backbone, Page
 from unseen.report.core.render import write_page
+from unseen.report.tasks.image_parts import image_findings
 from unseen.studies.tasks.dense_page import DenseTask
 from unseen.studies.tasks.page_data import OTHER, TaskPage
 from unseen.words import counted
@@ -33,7 +34,8 @@ def task_page(page: TaskPage) -> Page:
         facts=[
             page.protocol,
             counted(len(page.backbones), "backbone"),
-            counted(len(page.datasets) + len(page.dense), "data set"),
+            *([counted(sets, "data set")] if (sets := len(page.datasets) + len(page.dense)) else []),
+            *([counted(pictures, "image")] if (pictures := _pictures(page)) else []),
         ],
         notices=page.notices,
         findings=findings(page),
@@ -77,7 +79,13 @@ def findings(page: TaskPage) -> list[str]:
             places.append(f"{'; '.join(found)} ({_named(datasets, titles)})")
         if places:
             sentences.append(f"Among the paper's models, {name} ranks {'; '.join(places)}.")
-    return sentences + [sentence for task in page.dense for sentence in _dense_findings(task)]
+    sentences += [sentence for task in page.dense for sentence in _dense_findings(task)]
+    return [*sentences, *image_findings(page)]
+
+
+def _pictures(page: TaskPage) -> int:
+    """How many images were looked at one by one."""
+    return len({(result.domain, name) for result in page.by_image for name in result.images})
 
 
 def _average(scores: Mapping[str, float], titles: Mapping[str, str], over: str) -> str:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from pathlib import Path
 
 from unseen.errors import UserError, did_you_mean
@@ -17,13 +16,12 @@ from unseen.probes.by_name import feature_probes
 from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.protocol import protocol_named
 from unseen.runs.random_draws import DRAW, RANDOM
-from unseen.runs.shots import Shots, shots_in_python
+from unseen.runs.shots import Shots, seed_count, shots_in_python
 from unseen.studies.concepts.plan import Asked, levels_hash
 from unseen.studies.concepts.variants import PLAIN, random_sets
 from unseen.studies.probing import SHOTS
 
 NAME = re.compile(r"[\w-][\w.-]*")
-MOST_SEEDS = 999
 Names = str | Sequence[str] | None
 """Names with commas between, or a sequence of them; None for what is usual."""
 
@@ -116,13 +114,6 @@ def _some(names: str | Sequence[str], known: Sequence[str], what: str) -> tuple[
     if not words:
         raise UserError(f"{what} are some of {', '.join(known)}; name at least one")
     return tuple(name for name in known if name.lower() in words)
-
-
-def seed_count(seeds: int) -> int:
-    """How many seeds, from 0 on."""
-    if not isinstance(seeds, Integral) or isinstance(seeds, bool) or not 1 <= seeds <= MOST_SEEDS:
-        raise UserError(f"the number of seeds is from 1 to {MOST_SEEDS}, not {seeds}")
-    return int(seeds)
 
 
 def asked_of(

@@ -26,7 +26,8 @@ from unseen.runs.means import Means
 from unseen.runs.record import LEVELS, read_record, refuse_other_run, with_protocols
 from unseen.runs.results import RESULTS, missing
 from unseen.runs.setup import ProtocolUsed, Setting, Setup
-from unseen.studies.concepts.chosen import ChosenLevels, Names, choose_levels, chosen_domains, seed_count
+from unseen.runs.shots import seed_count
+from unseen.studies.concepts.chosen import ChosenLevels, Names, choose_levels, chosen_domains
 from unseen.studies.concepts.features import SIDES, stores_in
 from unseen.studies.concepts.finetune import plan_reference, reference_protocol, run_reference
 from unseen.studies.concepts.images import ImagePlaces, open_domains

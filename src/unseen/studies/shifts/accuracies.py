@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from unseen.errors import UserError
 from unseen.files import read_table, write_table
 from unseen.runs.lock import folder_lock
+from unseen.words import whole_number
 
 if TYPE_CHECKING:
     from unseen.runs.data import RunData
@@ -167,9 +168,10 @@ def _read(folder: Path) -> _Table:
 
 
 def _count(path: Path, line: int, text: str) -> int:
-    if not text.isdecimal() or len(text) > 12:
+    number = whole_number(text)
+    if number is None:
         raise UserError(f"{path}, line {line}: '{text[:20]}' is not a number of images or classes; {REMEDY}")
-    return int(text)
+    return number
 
 
 def _write(folder: Path, table: _Table) -> None:

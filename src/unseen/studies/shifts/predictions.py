@@ -6,13 +6,15 @@ The arrays are (images,) predicted classes, as indices, under the names of the m
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.files import atomic_write
+from unseen.reading.arrays import read_npz
+from unseen.reading.guard import reading
 from unseen.runs.lock import folder_lock
 from unseen.studies.shifts.accuracies import REMEDY
 from unseen.studies.shifts.plans import RESERVED
@@ -79,13 +81,8 @@ def write_predictions(path: Path, arrays: Mapping[str, Classes]) -> None:
 
 def read_predictions(path: Path) -> Mapping[str, Classes]:
     """Arrays of class indices by model, all of one length; nothing is unpickled."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file") from None
-    except (OSError, ValueError, BadZipFile, AttributeError, TypeError):
-        raise UserError(f"{path}: not an .npz file of plain arrays, one a model") from None
+    with reading(path, "an .npz file of plain arrays, one a model"):
+        arrays = read_npz(path)
     for name, values in arrays.items():
         if values.ndim != 1 or not np.issubdtype(values.dtype, np.integer):
             raise UserError(f"{path}: '{name}' must be one class index an image, not {values.dtype} {values.shape}")

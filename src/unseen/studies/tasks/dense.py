@@ -31,16 +31,14 @@ from unseen.runs.results import RESULTS, missing
 from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed, Setup
 from unseen.studies.concepts.study import training_data
 from unseen.studies.features import FEATURES, damaged_images
-from unseen.studies.probing import product_rate
 from unseen.studies.study import Cell, Plan, Prepared, Watch
+from unseen.studies.tasks.dense_estimate import job_seconds, size_of
 from unseen.studies.tasks.dense_work import DenseData, damaged_label_flaws, run_dense
 from unseen.studies.tasks.features import STUDY
 from unseen.studies.tasks.study import TITLE
 
 SPLITS = ("train", "test")
 PROBES = ("patch-linear", "patch-context")
-OTHER_WORK = 3.0
-"""What a fit takes beside its products."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,19 +74,19 @@ class DenseRequest:
         self._refuse_nonsense()
         refuse_other_run(out, self._setup())
         parts, seconds, disk = list[dict[str, Cell]](), 0.0, 0
-        flops = list[float]()
+        planned = set[Path]()
         for data in self.datasets:
-            left = self._missing_images(data, out)
+            left, folder = self._missing_images(data, out), features_folder(data, out)
             counts = Counter(data.manifest.splits)
-            if max(left):
+            if max(left) and folder not in planned:
                 decode, compute = seconds_per_image(data.source, self.backbones, self._extraction)
                 reading = decode * max(left) / max(self._extraction.workers, 1)
                 computing = sum(each * rows for each, rows in zip(compute, left, strict=True))
                 seconds += reading + computing if self._extraction.device == "cpu" else max(reading, computing)
             for backbone, rows in zip(self.backbones, left, strict=True):
-                disk += feature_bytes(rows, backbone.spec.dimension, self._extraction)
+                disk += 0 if folder in planned else feature_bytes(rows, backbone.spec.dimension, self._extraction)
                 parts.append(_part(data, _patch_spec(backbone), counts, rows, backbone.label))
-                flops += [self._flops(data, backbone, probe) for probe in self.probes]
+            planned.add(folder)
         jobs = len(self.datasets) * len(self.backbones) * len(self.probes)
         done = [job for job in self._planned_jobs(out) if job.train]
         todo = jobs - len(done) + len(missing(done, out / RESULTS))
@@ -99,7 +97,7 @@ class DenseRequest:
             todo,
             units={"extracted": "share"},
             extraction=seconds,
-            probing=_seconds(sum(flops) * todo / max(jobs, 1)),
+            probing=self._all_seconds() * todo / max(jobs, 1) if todo else 0.0,
             disk=disk,
             free=free_disk(out),
         )
@@ -113,8 +111,7 @@ class DenseRequest:
             return run_dense(jobs, data, results, default_device())
 
         def seconds(jobs: Sequence[PatchJob], results: Path, _: Means) -> float:
-            todo = missing(jobs, results)
-            return _seconds(sum(_job_flops(job, data[job.domain]) for job in todo))
+            return sum(_job_seconds(job, data[job.domain]) for job in missing(jobs, results))
 
         return Prepared(self._run(data), jobs, work, seconds)
 
@@ -136,7 +133,7 @@ class DenseRequest:
         return Extraction(BackboneAbout.of(backbone.spec), settings.precision, settings.fast, settings.exif)
 
     def _missing_images(self, data: OpenDenseDataset, out: Path) -> list[int]:
-        specs, folder = [backbone.spec for backbone in self.backbones], out / FEATURES / data.dataset.name
+        specs, folder = [backbone.spec for backbone in self.backbones], features_folder(data, out)
         parts = [remaining_rows(data.source, data.manifest, split, specs, folder, self._extraction) for split in SPLITS]
         return [sum(of) for of in zip(*parts, strict=True)]
 
@@ -150,7 +147,7 @@ class DenseRequest:
 
     def _extracted(self, data: OpenDenseDataset, out: Path, watch: Watch | None) -> DenseData:
         """The features of a data set, one pass over its images for all backbones."""
-        folder, name = out / FEATURES / data.dataset.name, data.dataset.name
+        folder, name = features_folder(data, out), data.dataset.name
         features: dict[str, dict[str, PatchFeatures]] = {backbone.label: {} for backbone in self.backbones}
         for split in SPLITS:
             told = watch.extracting(name, split) if watch else (lambda progress: None)
@@ -170,13 +167,18 @@ class DenseRequest:
             if "patch-context" in self.probes:
                 yield PatchContextJob(STUDY, self.context, *shared, data.digest)
 
-    def _flops(self, data: OpenDenseDataset, backbone: Backbone, probe: str) -> float:
-        spec, counts = _patch_spec(backbone), Counter(data.manifest.splits)
-        empty = ("", "", data.dataset.kind, "", "", "")
-        job: PatchJob = PatchContextJob(STUDY, self.context, *empty)
-        if probe == "patch-linear":
-            job = PatchLinearJob(STUDY, self.linear, *empty)
-        return job.flops(counts["train"], counts["test"], spec.positions, spec.channels, _codes(data))
+    def _all_seconds(self) -> float:
+        """Of all jobs, done or not."""
+        known: dict[str, PatchJob] = {
+            "patch-linear": PatchLinearJob(STUDY, self.linear, "", "", "classes", "", "", ""),
+            "patch-context": PatchContextJob(STUDY, self.context, "", "", "classes", "", "", ""),
+        }
+        return sum(
+            job_seconds(known[probe], data, size_of(data, spec.positions, spec.channels), spec.grid, _device())
+            for data in self.datasets
+            for spec in map(_patch_spec, self.backbones)
+            for probe in self.probes
+        )
 
     def _run(self, data: Mapping[str, DenseData]) -> RunData:
         return RunData(
@@ -221,6 +223,11 @@ class DenseRequest:
         )
 
 
+def features_folder(data: OpenDenseDataset, out: Path) -> Path:
+    """Where the features of a data set's images are: data sets of the same images and splits share them."""
+    return out / FEATURES / f"images-{data.manifest.content_hash[:12]}"
+
+
 def _part(data: OpenDenseDataset, spec: PatchSpec, counts: Mapping[str, int], left: int, name: str) -> dict[str, Cell]:
     images = sum(counts[split] for split in SPLITS)
     return {
@@ -241,16 +248,10 @@ def _patch_spec(backbone: Backbone) -> PatchSpec:
     return backbone.spec
 
 
-def _codes(data: OpenDenseDataset) -> int:
-    """Codes of a map: classes, directions of normals, or bins of depths."""
-    return {"normals": 40, "depth": 256}.get(data.dataset.kind, len(data.dataset.classes))
+def _job_seconds(job: PatchJob, data: DenseData) -> float:
+    train = data.features[job.backbone]["train"]
+    return job_seconds(job, data.opened, size_of(data.opened, train.positions, train.channels), train.grid, _device())
 
 
-def _job_flops(job: PatchJob, data: DenseData) -> float:
-    sides = data.features[job.backbone]
-    train = sides["train"]
-    return job.flops(len(train), len(sides["test"]), train.positions, train.channels, _codes(data.opened))
-
-
-def _seconds(flops: float) -> float:
-    return flops * OTHER_WORK / product_rate((16_384, 768, 1_024)) if flops else 0.0
+def _device() -> str:
+    return default_device().type

@@ -51,6 +51,12 @@ function seriesTrace(series, look) {
     hovertemplate: hover.length ? `%{${labels ? "hovertext" : "text"}}<extra></extra>` : undefined,
   };
   if (mode === "bars") return { ...shared, type: "bar", marker: { color: colour }, textposition: "none" };
+  if (mode === "box") {
+    return {
+      ...shared, type: "box", boxpoints: "all", jitter: 0.35, pointpos: 0, width: 0.5, hoveron: "points",
+      line: { color: colour, width: 1.6 }, marker: { color: colour, size: 5, opacity: 0.7 }, fillcolor: "rgba(0,0,0,0)",
+    };
+  }
   const size = series.x.length > 60 ? 4 : strong ? (mode === "markers" ? 11 : 8) : 5;
   return {
     ...shared, type: "scatter", mode: labels ? `${mode}+text` : mode,

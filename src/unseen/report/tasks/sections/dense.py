@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from unseen.papers.dense_settings import PATCH_PROBES
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Gallery, Picture, Section, Series
 from unseen.report.tasks.dense_tables import class_metric, class_table, probe_table, slug
@@ -23,7 +22,7 @@ QUALITY = 85
 MOST_BARS = 40
 """Classes that a figure shows; of more, the best and the worst."""
 SHOWN_BEST = 3
-"""Pictures of a probe on patches: as many of the best test images, then as many of the worst."""
+"""Pictures of a result: as many of the best test images, then as many of the worst."""
 NAMED = 3
 """Classes that a sentence names."""
 PANELS = {
@@ -108,8 +107,7 @@ def _galleries(probe: DenseProbe, kept: dict[Path, Picture]) -> Iterator[Gallery
 
 def _kept_pictures(page: TaskPage) -> dict[Path, Picture]:
     """As many pictures as a page may have: the first of every result, then the second of every result, and so on."""
-    results = [(probe, result) for task in page.dense for probe in task.probes for result in probe.results]
-    told = [_captions(probe, result.pictures) for probe, result in results]
+    told = [_captions(result.pictures) for task in page.dense for probe in task.probes for result in probe.results]
     kept: dict[Path, Picture] = {}
     size = 0
     for turn in zip_longest(*(_ends_first(each) for each in told)):
@@ -128,10 +126,8 @@ def _ends_first(items: Sequence[tuple[Path, str]]) -> list[tuple[Path, str]]:
     return [items[place] for place in dict.fromkeys(order)]
 
 
-def _captions(probe: DenseProbe, pictures: Sequence[Path]) -> list[tuple[Path, str]]:
-    """What each picture is of: for probes on patches the best test images, then the worst, the worst last."""
-    if probe.probe not in PATCH_PROBES:
-        return [(path, f"test image {place}") for place, path in enumerate(pictures, 1)]
+def _captions(pictures: Sequence[Path]) -> list[tuple[Path, str]]:
+    """What each picture is of: the best test images, then the worst, the worst last."""
     best, worst = pictures[:SHOWN_BEST], pictures[SHOWN_BEST:]
     return [
         *((path, f"best test image {place}") for place, path in enumerate(best, 1)),

@@ -3,7 +3,7 @@
 Everything else is the same for all: where images come from, planning, resuming, what is kept, the record of the run.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.backbones.backbone import Backbone
+from unseen.errors import UserError
 from unseen.features.settings import Settings
 from unseen.images.transform import Transform
 from unseen.probes.image_job import ImageJob
 from unseen.runs.notices import Notice
-from unseen.studies.study import Cell
+from unseen.studies.study import Cell, Stepping
 
 Pixels = NDArray[np.uint8]
 """(size, size, 3), an image as a backbone gets it."""
@@ -28,6 +29,14 @@ class Measured:
 
     values: Mapping[str, float]
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+
+class ImageError(UserError):
+    """What is wrong with one of the images that were given, by its place among them."""
+
+    def __init__(self, place: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.place = place
 
 
 class Analysis(Protocol):
@@ -68,11 +77,12 @@ class Analysis(Protocol):
         images: Sequence[Pixels],
         settings: Settings,
         scratch: Path,
-        step: Callable[[int], None],
+        step: Stepping,
     ) -> Iterator[Measured]:
         """What is found out about each image, in order, each passed on as it is done.
 
         Args:
-            scratch: a folder for what is needed to go on after a kill; it is removed when the job is done.
+            images: all that are left for the backbone, of all sets.
+            scratch: a folder for what is needed to go on after a kill; it is removed when all is done.
             step: told how many of these images' steps are done.
         """

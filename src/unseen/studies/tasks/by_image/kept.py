@@ -7,6 +7,8 @@ soon as its image is done, so that a job that was stopped goes on with the next 
 """
 
 import json
+import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -29,19 +31,19 @@ def keep(folder: Path, place: int, image: Pixels, found: Measured) -> None:
         np.savez_compressed(file, **arrays)
 
 
-def read_kept(folder: Path, place: int) -> dict[str, NDArray[Any]] | None:
-    """All arrays of an image; None where there are none, or they are damaged."""
+def read_kept(folder: Path, place: int, names: Sequence[str] = ()) -> dict[str, NDArray[Any]] | None:
+    """Arrays of an image by name, all where none are named; None where they are not there, or are damaged."""
     try:
         with _file(folder, place).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+            return {name: file[name] for name in names or file.files}
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error):
         return None
 
 
 def kept_values(folder: Path, place: int) -> dict[str, float] | None:
     """The numbers of an image by metric; None where it is still to be done."""
-    found = read_kept(folder, place)
-    if found is None or "values" not in found:
+    found = read_kept(folder, place, ["values"])
+    if found is None:
         return None
     values: dict[str, float] = json.loads(str(found["values"]))
     return values

@@ -4,8 +4,10 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from unseen.features.settings import Settings, checked_device
 from unseen.probes.image_job import ImageJob, image_values
 from unseen.runs.data import Backbone as RunBackbone
 from unseen.runs.data import Domain, RunData
-from unseen.runs.execute import OneByOne, execute
+from unseen.runs.execute import execute
 from unseen.runs.executors.grouped import run_groups
 from unseen.runs.job import job_key
 from unseen.runs.means import Means
@@ -25,11 +27,12 @@ from unseen.runs.results import RESULTS, missing
 from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed
 from unseen.studies.concepts.study import training_data
 from unseen.studies.study import Cell, Plan, Prepared, Watch
-from unseen.studies.tasks.by_image.analysis import Analysis
+from unseen.studies.tasks.by_image.analysis import Analysis, ImageError
 from unseen.studies.tasks.by_image.kept import BY_IMAGE, keep, kept_values
 from unseen.studies.tasks.by_image.sets import ImageSet, ImageSets
 from unseen.studies.tasks.features import STUDY
 from unseen.studies.tasks.study import TITLE
+from unseen.words import counted
 
 SCRATCH = "unfinished"
 
@@ -87,29 +90,40 @@ class ImageRequest:
         )
 
     def _work(self, jobs: Sequence[ImageJob], results: Path, watch: Watch) -> Iterator[ImageJob]:
-        def values(job: ImageJob) -> dict[str, Any]:
-            return self._values(job, results.parent, watch) | {"device": self.settings.device}
+        together = partial(self._together, results.parent, watch)
+        return execute(jobs, results, together, run_groups, grouped=_by_backbone)
 
-        for job in execute(jobs, results, OneByOne(values), run_groups):
-            shutil.rmtree(_scratch(job, results.parent), ignore_errors=True)
-            yield job
+    def _together(self, out: Path, watch: Watch, jobs: Sequence[ImageJob]) -> Iterator[tuple[ImageJob, dict[str, Any]]]:
+        """The values of jobs of one backbone; all their images but for done ones are given to the analysis at once."""
+        for job in jobs:
+            if self._set(job).digest != job.pictures:
+                raise UserError(f"{self._set(job).title}: changed since this run was planned; run it again")
+        backbone, scratch = self._backbone(jobs[0]), out / BY_IMAGE / SCRATCH / _stage(jobs[0])
+        left = [(job, place) for job in jobs for place in self._left(job, out)]
+        transform, exif = self.analysis.transform(backbone.spec.transform), self.settings.exif
+        pixels = [self._set(job).pixels(place, transform, exif=exif) for job, place in left]
+        what = f"{jobs[0].backbone}, {counted(len(left), 'image')}"
+        step = watch.stepping(what, self.analysis.steps(backbone, len(left)))
+        found = self.analysis.measure(backbone, pixels, self.settings, scratch, step) if left else iter(())
+        done = 0
+        for job in jobs:
+            for _, place in [each for each in left if each[0] is job]:
+                try:
+                    keep(_folder(job, out), place, pixels[done], next(found))
+                except UserError as error:
+                    wrong, number = left[error.place if isinstance(error, ImageError) else done]
+                    name = self._set(wrong).ids[number]
+                    raise UserError(f"{job.backbone} on {self._set(wrong).title}, {name}: {error}") from None
+                done += 1
+            yield job, self._result(job, out) | {"device": self.settings.device}
+        shutil.rmtree(scratch, ignore_errors=True)
+        with suppress(OSError):  # another process may be at work on another backbone
+            scratch.parent.rmdir()
 
-    def _values(self, job: ImageJob, out: Path, watch: Watch) -> dict[str, Any]:
-        """What is measured on the images of a job, those that were done before among them."""
-        images, backbone, folder = self._set(job), self._backbone(job), _folder(job, out)
-        if images.digest != job.pictures:
-            raise UserError(f"{images.title}: changed since this run was planned; run it again")
-        left = self._left(job, out)
-        transform = self.analysis.transform(backbone.spec.transform)
-        pixels = [images.pixels(place, transform, exif=self.settings.exif) for place in left]
-        step = watch.stepping(f"{images.title}, {job.backbone}", self.analysis.steps(backbone, len(left)))
-        try:
-            found = self.analysis.measure(backbone, pixels, self.settings, _scratch(job, out), step) if left else ()
-            for place, image, measured in zip(left, pixels, found, strict=True):
-                keep(folder, place, image, measured)
-        except UserError as error:
-            raise UserError(f"{job.backbone} on {images.title}: {error}") from None
-        kept = [kept_values(folder, place) for place in range(len(images))]
+    def _result(self, job: ImageJob, out: Path) -> dict[str, Any]:
+        """What was measured on the images of a job, all of which are done."""
+        images = self._set(job)
+        kept = [kept_values(_folder(job, out), place) for place in range(len(images))]
         done = [values for values in kept if values is not None]
         return image_values(images.ids, {metric: [values[metric] for values in done] for metric in done[0]})
 
@@ -175,5 +189,11 @@ def _folder(job: ImageJob, out: Path) -> Path:
     return out / BY_IMAGE / job_key(job)
 
 
-def _scratch(job: ImageJob, out: Path) -> Path:
-    return _folder(job, out) / SCRATCH
+def _stage(job: ImageJob) -> str:
+    """A name for what is unfinished of a backbone."""
+    decides = {"job": type(job).__name__, "protocol": asdict(job.protocol), "spec": asdict(job.spec)}
+    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _by_backbone(jobs: Sequence[ImageJob]) -> list[list[ImageJob]]:
+    return [list(group) for _, group in groupby(jobs, key=lambda job: job.backbone)]

@@ -21,7 +21,7 @@ from unseen.probes.saliency.attention import attention_map, diffusion
 from unseen.probes.saliency.occlusion import occluded, occlusion_errors
 from unseen.probes.saliency.protocol import SaliencyProtocol
 from unseen.runs.notices import Notice, notice
-from unseen.studies.study import Cell
+from unseen.studies.study import Cell, Stepping
 from unseen.studies.tasks.by_image.analysis import Measured, Pixels
 from unseen.studies.tasks.features import STUDY
 
@@ -78,7 +78,7 @@ class SaliencyAnalysis:
         images: Sequence[Pixels],
         settings: Settings,
         scratch: Path,
-        step: Callable[[int], None],
+        step: Stepping,
     ) -> Iterator[Measured]:
         batch, features = self._batch(backbone, settings), _features(backbone, settings)
         each = self.steps(backbone, 1)
@@ -103,7 +103,7 @@ class SaliencyAnalysis:
         return images_at_once(run, size, device)
 
 
-def _advanced(step: Callable[[int], None], before: int, done: int) -> None:
+def _advanced(step: Stepping, before: int, done: int) -> None:
     step(before + done)
 
 

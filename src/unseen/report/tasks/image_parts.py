@@ -1,0 +1,276 @@
+"""What the sections on single images share: box plots, tables, pictures with panels, and a few words."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.metrics.catalogue import METRICS
+from unseen.metrics.correlation import Correlation
+from unseen.papers.image_settings import PRINTED, TITLES
+from unseen.papers.transfer import IMAGENET
+from unseen.report.core.model import Cell, Column, Figure, Gallery, Picture, Series, Table
+from unseen.report.tasks.section_parts import PUBLISHED, SELF_SUPERVISED, percent_ticks
+from unseen.report.tasks.tables import backbone_row, minus
+from unseen.studies.tasks.analysis import scaled
+from unseen.studies.tasks.by_image.page import ImageResult
+from unseen.studies.tasks.page_data import TaskPage
+from unseen.words import counted
+
+if TYPE_CHECKING:
+    from unseen.runs.score import Score
+
+PAPER = "the paper's 14 models"
+MOST_BYTES = 3_000_000
+"""Of the pictures of a section together."""
+PANEL = 224
+"""Pixels of a panel's side at least: smaller images are enlarged without smoothing."""
+MOST_PANELS = 6
+QUALITY = 85
+Panels = Callable[[ImageResult, Mapping[str, NDArray[Any]]], Sequence[NDArray[np.uint8]]]
+"""The panels of a backbone on an image, (h, w, 3) each, from what is kept of it."""
+
+
+def results_of(page: TaskPage, probe: str) -> list[ImageResult]:
+    """The results of an analysis, by the order of the page's backbones."""
+    found = [result for result in page.by_image if result.probe == probe]
+    return sorted(found, key=lambda result: page.backbones.index(result.backbone))
+
+
+def value_text(metric: str, value: float, *, unit: bool = True) -> str:
+    """A value as pages print it: shares in percent, squared errors of colours as whole numbers."""
+    if METRICS[metric].unit == "share":
+        return f"{100 * value:.2f}{'%' if unit else ''}"
+    return f"{value:,.0f}" if metric.startswith("colour") else f"{value:.3f}"
+
+
+def over_images(results: Sequence[ImageResult], metric: str) -> dict[str, list[float]]:
+    """Backbone → the numbers of all its images."""
+    found: dict[str, list[float]] = {}
+    for result in results:
+        found.setdefault(result.backbone, []).extend(result.values.get(metric, ()))
+    return {name: values for name, values in found.items() if values}
+
+
+def image_findings(page: TaskPage) -> Iterator[str]:
+    """The first number of each analysis for every backbone, the best or the widest first."""
+    for probe in dict.fromkeys(result.probe for result in page.by_image):
+        results = results_of(page, probe)
+        metric = next(iter(results[0].values))
+        means = {name: float(np.mean(of)) for name, of in over_images(results, metric).items()}
+        order = sorted(means, key=lambda name: means[name], reverse=METRICS[metric].higher_is_better)
+        found = ", ".join(f"{name} {value_text(metric, means[name])}" for name in order)
+        yield f"{TITLES[metric]}, mean over {images_text(results)}: {found}."
+
+
+def images_text(results: Sequence[ImageResult]) -> str:
+    """Which images results are of."""
+    titles = list(dict.fromkeys(result.title for result in results))
+    if len(titles) <= 2:
+        return " and ".join(titles)
+    images = len({(result.domain, name) for result in results for name in result.images})
+    return f"{counted(images, 'image')} of {len(titles)} data sets"
+
+
+def box_figure(page: TaskPage, results: Sequence[ImageResult], metric: str) -> Figure:
+    """A box for each backbone over its images, and the means of the published models beside them."""
+    factor = 100 if METRICS[metric].unit == "share" else 1
+    series, ticks = list[Series](), list[tuple[float, str]]()
+    for place, (name, values) in enumerate(over_images(results, metric).items()):
+        ids = [image for result in results if result.backbone == name for image in result.images]
+        series.append(
+            Series(
+                name, [float(place)] * len(values), [factor * value for value in values], strong=True, mode="box",
+                backbone=name,
+                hover=[f"{name}, {image}: {value_text(metric, v)}" for image, v in zip(ids, values, strict=True)],
+            )
+        )  # fmt: skip
+        ticks.append((float(place), name))
+    at = float(len(ticks))
+    series += [
+        Series(
+            group, [at] * len(of), [factor * s.value for s in of], colour, group, mode="markers",
+            symbol="diamond", hover=[f"{s.backbone} (paper): {value_text(metric, s.value)}" for s in of],
+        )
+        for (group, colour), of in _published_groups(page, metric)
+    ]  # fmt: skip
+    unit = " (%)" if factor == 100 else ""
+    return Figure(
+        f"{TITLES[metric]} by image", "", f"{TITLES[metric]}{unit}", series, (*ticks, (at, PAPER)),
+        caption="A point is an image; marks of the paper's models are their means over the paper's own images.",
+    )  # fmt: skip
+
+
+def imagenet_figure(page: TaskPage, results: Sequence[ImageResult], metric: str) -> Figure | None:
+    """Means over images beside accuracy on ImageNet; None where no backbone of the run has a known accuracy."""
+    top1 = {(s.backbone, s.published): s for s in page.scores if s.domain == IMAGENET}
+    factor = 100 if METRICS[metric].unit == "share" else 1
+    means = {name: float(np.mean(of)) for name, of in over_images(results, metric).items()}
+    own = {name: mean for name, mean in means.items() if (name, False) in top1}
+    if not own:
+        return None
+    series = [
+        Series(
+            group, [scaled(top1[s.backbone, True]) for s in of], [factor * s.value for s in of], colour, group,
+            mode="markers",
+            hover=[f"{s.backbone} (paper): {value_text(metric, s.value)}" for s in of],
+        )
+        for (group, colour), of in _published_groups(page, metric)
+    ]  # fmt: skip
+    series += [
+        Series(
+            name, [scaled(top1[name, False])], [factor * mean], strong=True, mode="markers", backbone=name,
+            hover=[f"{name}: {value_text(metric, mean)}"],
+        )
+        for name, mean in own.items()
+    ]  # fmt: skip
+    places = [x for each in series for x in each.x]
+    unit = " (%)" if factor == 100 else ""
+    return Figure(
+        "Beside accuracy on ImageNet", "ImageNet (%)", f"{TITLES[metric]}{unit}", series, percent_ticks(places)
+    )
+
+
+def correlation_sentence(page: TaskPage, probe: str, metric: str) -> str:
+    """How a number goes with accuracy on ImageNet, over the paper's models and over the run's where they suffice."""
+    setting = f"{probe}-{metric}"
+    found: dict[str, Correlation] = {
+        table.title: pair.correlation
+        for table in page.correlations
+        for pair in table.pairs
+        if pair.first == IMAGENET and pair.second.partition(" ")[0] == setting
+    }
+    words = [
+        f"{title[:1].lower()}{title[1:]} {minus(each.pearson.value)} "
+        f"({minus(each.pearson.low)} to {minus(each.pearson.high)})"
+        for title, each in found.items()
+    ]
+    return f"Pearson's correlation with accuracy on ImageNet (95% interval): {'; '.join(words)}." if words else ""
+
+
+def image_table(page: TaskPage, results: Sequence[ImageResult], metrics: Sequence[str], name: str, said: str) -> Table:
+    """One row per backbone: means over images with the lowest and the highest; then the paper's models."""
+    own = {metric: over_images(results, metric) for metric in metrics}
+    names = list(dict.fromkeys(result.backbone for result in results))
+    printed: dict[str, dict[str, Score]] = {}
+    for metric in metrics:
+        for score in _published(page, metric):
+            printed.setdefault(score.backbone, {})[metric] = score
+    columns = [Column(number=False, names=("backbone",)), Column("images")]
+    for metric in metrics:
+        unit = " (%)" if METRICS[metric].unit == "share" else ""
+        columns.append(Column(f"{TITLES[metric]}{unit}", names=(metric,)))
+        columns.append(Column("lowest to highest", names=(f"{metric} lowest", f"{metric} highest")))
+    rows = [
+        backbone_row(
+            each,
+            [
+                Cell(str(max(len(own[metric].get(each, ())) for metric in metrics))),
+                *(cell for metric in metrics for cell in _cells(metric, own[metric].get(each, ()))),
+            ],
+        )
+        for each in names
+    ]
+    rows += [
+        backbone_row(each, [Cell(), *(cell for m in metrics for cell in _printed_cells(m, of.get(m)))], published=True)
+        for each, of in printed.items()
+    ]
+    return Table(name, columns, rows, said, head=True)
+
+
+def image_tables(page: TaskPage) -> list[Table]:
+    """The tables of all analyses of a page, for the terminal."""
+    probes = dict.fromkeys(result.probe for result in page.by_image)
+    by_probe = {probe: results_of(page, probe) for probe in probes}
+    return [
+        image_table(page, results, list(results[0].values), probe, f"{probe.capitalize()}, {images_text(results)}")
+        for probe, results in by_probe.items()
+    ]
+
+
+def _cells(metric: str, values: Sequence[float]) -> list[Cell]:
+    if not values:
+        return [Cell(), Cell()]
+    mean, low, high = float(np.mean(values)), min(values), max(values)
+    spread = f"{value_text(metric, low, unit=False)} to {value_text(metric, high, unit=False)}"
+    return [Cell(value_text(metric, mean, unit=False), (mean,)), Cell(spread, (low, high))]
+
+
+def _printed_cells(metric: str, score: "Score | None") -> list[Cell]:
+    if score is None:
+        return [Cell(), Cell()]
+    return [Cell(value_text(metric, score.value, unit=False), (score.value,)), Cell()]
+
+
+def galleries(results: Sequence[ImageResult], metric: str, panels: Panels, what: str) -> list[Gallery]:
+    """For each set of images, pictures with a row of panels: the image, then those of every backbone.
+
+    Args:
+        what: the panels of a backbone are, in words.
+    """
+    found, size = list[Gallery](), 0
+    for title in dict.fromkeys(result.title for result in results):
+        of_set = [result for result in results if result.title == title]
+        for some in (of_set[at : at + MOST_PANELS] for at in range(0, len(of_set), MOST_PANELS)):
+            pictures, left = list[Picture](), 0
+            for image, rows in _together(some):
+                shown = [rows[0][1]["image"], *(p for result, arrays in rows for p in panels(result, arrays))]
+                picture = side_by_side(shown)
+                if size + len(picture) > MOST_BYTES:
+                    left += 1
+                    continue
+                size += len(picture)
+                place = [list(result.images).index(image) for result, _ in rows]
+                numbers = [
+                    f"{result.backbone} {value_text(metric, result.values[metric][at])}"
+                    for (result, _), at in zip(rows, place, strict=True)
+                ]
+                pictures.append(Picture(picture, [image, ", ".join(numbers)], "jpeg"))
+            order = ", ".join(result.backbone for result in some)
+            more = f"; {left} more in {_folder(some)}" if left else ""
+            if pictures:
+                found.append(Gallery(f"{title}: the image, then {what} {order}{more}", pictures, wide=True))
+    return found
+
+
+def _folder(results: Sequence[ImageResult]) -> str:
+    return ", ".join(str(result.folder) for result in results)
+
+
+def _together(
+    results: Sequence[ImageResult],
+) -> Iterator[tuple[str, list[tuple[ImageResult, dict[str, NDArray[Any]]]]]]:
+    """Image by image, what is kept of it by every backbone."""
+    kept = {result.backbone: dict(result.arrays()) for result in results}
+    for image in dict.fromkeys(name for result in results for name in result.images):
+        rows = [(result, kept[result.backbone][image]) for result in results if image in kept[result.backbone]]
+        if rows:
+            yield image, rows
+
+
+def side_by_side(panels: Sequence[NDArray[np.uint8]]) -> bytes:
+    """A JPEG of panels in a row, all of one height."""
+    from PIL import Image
+
+    side = max(PANEL, *(panel.shape[0] for panel in panels))
+    row = Image.new("RGB", (side * len(panels) + 4 * (len(panels) - 1), side), "white")
+    for place, panel in enumerate(panels):
+        smooth = Image.Resampling.BICUBIC if 2 * panel.shape[0] > side else Image.Resampling.NEAREST
+        row.paste(Image.fromarray(panel).resize((side, side), smooth), (place * (side + 4), 0))
+    content = BytesIO()
+    row.save(content, format="JPEG", quality=QUALITY)
+    return content.getvalue()
+
+
+def _published(page: TaskPage, metric: str) -> "list[Score]":
+    probe = next(probe for probe, printed in PRINTED.values() if printed == metric)
+    return [s for s in page.scores if s.published and (s.probe, s.metric, s.domain) == (probe, metric, "")]
+
+
+def _published_groups(page: TaskPage, metric: str) -> "list[tuple[tuple[str, int], list[Score]]]":
+    groups: dict[tuple[str, int], list[Score]] = {}
+    for score in _published(page, metric):
+        groups.setdefault(PUBLISHED.get(score.backbone, SELF_SUPERVISED), []).append(score)
+    return list(groups.items())

@@ -1,0 +1,100 @@
+"""Saliency: attention maps over images, how diffuse they are, beside the paper's models."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.papers.image_settings import TITLES
+from unseen.probes.saliency.grid import EXACT, Grid
+from unseen.report.core.discover import PageSection
+from unseen.report.core.model import Section
+from unseen.report.tasks.image_parts import (
+    box_figure,
+    correlation_sentence,
+    galleries,
+    image_table,
+    imagenet_figure,
+    images_text,
+    over_images,
+    results_of,
+    value_text,
+)
+from unseen.studies.tasks.by_image.page import ImageResult
+from unseen.studies.tasks.page_data import TaskPage
+
+METRIC, PROBE = "diffusion", "saliency"
+COLOURS = "inferno"
+HEAT = 0.6
+"""Share of the colours of a map over its image in grey."""
+NOTE = (
+    "A square mask slides over the image. The attention of a pixel is the root relative squared error of the features "
+    "behind a mask, averaged over all masks that cover the pixel. Diffusion is the share of pixels above the mean of "
+    "the map: a higher value means wider attention, which is neither better nor worse. Both sides of an image are "
+    "resized to 242/224 of what the network sees, which is the middle. Pixels under a mask are 0 after normalisation, "
+    "features are pooled, errors are relative to the spread of the clean features about their mean. In each map, dark "
+    "is its lowest and bright its highest attention."
+)
+
+
+def build(page: TaskPage) -> Section | None:
+    """The section, where a run has attention maps."""
+    results = results_of(page, PROBE)
+    if not results:
+        return None
+    beside = imagenet_figure(page, results, METRIC)
+    return Section(
+        PROBE,
+        "Where the backbones look",
+        [*_finding(results), correlation_sentence(page, PROBE, METRIC)],
+        [box_figure(page, results, METRIC), *([beside] if beside else [])],
+        NOTE,
+        [image_table(page, results, [METRIC], PROBE, _caption(results))],
+        galleries=galleries(results, METRIC, _panels, "attention of"),
+        menu="Saliency",
+    )
+
+
+def _finding(results: Sequence[ImageResult]) -> list[str]:
+    means = {name: float(np.mean(of)) for name, of in over_images(results, METRIC).items()}
+    order = sorted(means, key=lambda name: -means[name])
+    of = f"on average over {images_text(results)}"
+    if len(order) == 1:
+        return [f"{value_text(METRIC, means[order[0]])} of pixels are above the mean attention of {order[0]}, {of}."]
+    widest, narrowest = order[0], order[-1]
+    return [
+        f"The attention of {widest} is the widest, with {value_text(METRIC, means[widest])} of pixels above the mean "
+        f"of the map, that of {narrowest} the narrowest, with {value_text(METRIC, means[narrowest])}, {of}."
+    ]
+
+
+def _caption(results: Sequence[ImageResult]) -> str:
+    grids = {Grid(result.protocol["mask"], result.protocol["stride"]) for result in results}
+    bits = " and ".join(dict.fromkeys(result.precision for result in results))
+    grid = " and ".join(map(str, grids))
+    other = "" if grids == {EXACT} else ", and its grid of 10/1"
+    return (
+        f"{TITLES[METRIC]} over {images_text(results)}; masks of {grid} pixels (side/stride), {bits} precision. Grey "
+        f"rows are Table 9's: means over the paper's own images{other}, which are not these."
+    )
+
+
+def _panels(result: ImageResult, arrays: Mapping[str, NDArray[Any]]) -> list[NDArray[np.uint8]]:
+    """The map of a backbone over the image in grey."""
+    return [overlay(arrays["image"], arrays["map"])]
+
+
+def overlay(image: NDArray[np.uint8], attention: NDArray[Any]) -> NDArray[np.uint8]:
+    """(h, w, 3): a map (h, w) in colours, from its lowest value to its highest, over an image (h, w, 3) in grey."""
+    import matplotlib as mpl
+
+    values = attention.astype(np.float64)
+    spread = float(np.ptp(values))
+    heat = mpl.colormaps[COLOURS]((values - values.min()) / spread if spread else np.zeros_like(values))[..., :3]
+    grey = image.mean(axis=2, keepdims=True) / 255
+    mixed: NDArray[np.uint8] = (255 * (HEAT * heat + (1 - HEAT) * grey)).round().astype(np.uint8)
+    return mixed
+
+
+SECTION = PageSection("tasks", 60, build)

@@ -1,0 +1,143 @@
+"""Feature inversion as an analysis of single images."""
+
+import hashlib
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from unseen.backbones.backbone import Backbone
+from unseen.backbones.patches import PatchSpec
+from unseen.errors import UserError
+from unseen.features.device_memory import images_at_once
+from unseen.features.settings import Settings
+from unseen.images.transform import Transform
+from unseen.metrics.colour import colour_errors
+from unseen.probes.by_name.inversion import COLOURS, Inversion, InversionJob
+from unseen.probes.inversion.invert import DivergedError, InversionStack, Precision, invert
+from unseen.probes.inversion.protocol import InversionProtocol
+from unseen.runs.notices import Notice, notice
+from unseen.studies.study import Cell, Stepping
+from unseen.studies.tasks.by_image.analysis import ImageError, Measured, Pixels
+from unseen.studies.tasks.features import STUDY
+
+MOST_STACKED = 16
+"""Images side by side; more make no GPU faster (`benchmarks/inversion.py`), and results come later."""
+CPU_STACKED = 4 * 224 * 224
+"""Pixels of a stack on a CPU."""
+TIMED = {"cuda": (5, 10), "cpu": (1, 2)}
+"""Steps before those that are timed for an estimate, in which a GPU sets itself up, and those."""
+
+
+@dataclass(frozen=True)
+class InversionAnalysis:
+    """Reconstructions of images from the last spatial map, and their errors of colours.
+
+    Attributes:
+        batch: images side by side; None for as many as the device is fast with.
+    """
+
+    protocol: InversionProtocol
+    seed: int = 0
+    batch: int | None = None
+    name: str = Inversion.name
+
+    def transform(self, own: Transform) -> Transform:
+        """As `Analysis` says, like all that follows."""
+        return own
+
+    def check(self, backbone: Backbone) -> None:
+        if not isinstance(backbone.spec, PatchSpec) or backbone.spec.drawn or backbone.spec.positions < 2:
+            raise UserError(
+                f"{backbone.label}: its features are one vector per image; images are reconstructed from a spatial map "
+                "(load_backbone(…, patches=True))"
+            )
+        try:
+            self.protocol.at_size(backbone.spec.transform.size)
+        except UserError as error:
+            raise UserError(f"{backbone.label}: {error}") from None
+
+    def job(self, backbone: Backbone, domain: str, pictures: str, precision: str) -> InversionJob:
+        return InversionJob(
+            STUDY, self.protocol, backbone.label, backbone.spec, domain, pictures, precision, seed=self.seed
+        )
+
+    def columns(self, backbone: Backbone, images: int) -> Mapping[str, Cell]:
+        spec = backbone.spec
+        assert isinstance(spec, PatchSpec)
+        return {"map": f"{spec.channels} × {spec.grid[0]} × {spec.grid[1]}", "steps": self.protocol.steps}
+
+    def notices(self) -> Sequence[Notice]:
+        short = self.protocol.steps < InversionProtocol().steps
+        return [notice("short-inversion", steps=self.protocol.steps)] if short else []
+
+    def steps(self, backbone: Backbone, images: int) -> int:
+        return images * self.protocol.steps
+
+    def seconds(self, backbone: Backbone, images: int, settings: Settings) -> float:
+        device, size = torch.device(settings.device), backbone.spec.transform.size
+        stacked = min(self._stacked(backbone, settings), images)
+        pixels = np.random.default_rng(0).integers(0, 256, (stacked, size, size, 3), dtype=np.uint8)
+        before, timed = TIMED.get(device.type, TIMED["cpu"])
+        stack = InversionStack(backbone, pixels, self.protocol, _precision(settings))
+        with stack.arithmetic():
+            for number in range(before + timed):
+                if number == before:
+                    stack.wait()
+                    start = time.perf_counter()
+                stack.step()
+            stack.wait()
+        return (time.perf_counter() - start) / timed / stacked * self.steps(backbone, images)
+
+    def measure(
+        self, backbone: Backbone, images: Sequence[Pixels], settings: Settings, scratch: Path, step: Stepping
+    ) -> Iterator[Measured]:
+        scratch.mkdir(parents=True, exist_ok=True)
+        stacked, steps = self._stacked(backbone, settings), self.protocol.steps
+        for first in range(0, len(images), stacked):
+            pixels = np.stack(images[first : first + stacked])
+
+            def told(done: int, loss: float, before: int = first * steps, number: int = len(pixels)) -> None:
+                step(before + done * number, f"loss {loss:.3g}")
+
+            checkpoint = scratch / f"{hashlib.sha256(pixels.tobytes()).hexdigest()[:32]}.pt"
+            try:
+                found = invert(
+                    backbone, pixels, self.protocol, seed=self.seed, precision=_precision(settings),
+                    checkpoint=checkpoint, watch=told,
+                )  # fmt: skip
+            except DivergedError as error:
+                raise ImageError(first + error.place, str(error)) from None
+            for place, errors in enumerate(colour_errors(pixels, found.images)):
+                yield Measured(
+                    dict(zip(COLOURS, map(float, errors), strict=True)),
+                    {
+                        "reconstruction": found.images[place],
+                        "losses": found.losses[place],
+                        "scale": found.scales[place],
+                    },
+                )
+            checkpoint.unlink(missing_ok=True)  # now that all its images are kept
+
+    def _stacked(self, backbone: Backbone, settings: Settings) -> int:
+        if self.batch is not None:
+            return self.batch
+        size, device = backbone.spec.transform.size, torch.device(settings.device)
+        if device.type != "cuda":
+            return max(1, min(MOST_STACKED, CPU_STACKED // size**2))
+
+        def run(count: int) -> None:
+            stack = InversionStack(
+                backbone, np.zeros((count, size, size, 3), np.uint8), self.protocol, _precision(settings)
+            )
+            with stack.arithmetic():
+                stack.step()
+
+        return min(MOST_STACKED, images_at_once(run, size, device))
+
+
+def _precision(settings: Settings) -> Precision:
+    return "single" if settings.precision == "single" else "bfloat"

@@ -1,0 +1,103 @@
+"""Reconstructions and, by jobs of their own, their perceptual distances to the originals."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unseen.errors import UserError
+from unseen.metrics.lpips import LEAST_SIDE, Trunk, lpips
+from unseen.metrics.lpips_trunks import TITLES
+from unseen.probes.by_name.inversion import InversionJob, LpipsJob
+from unseen.probes.image_job import ImageJob, image_values
+from unseen.runs.execute import OneByOne, execute
+from unseen.runs.executors.grouped import run_groups
+from unseen.runs.job import job_key
+from unseen.runs.means import Means
+from unseen.runs.notices import Notice, notice
+from unseen.runs.results import RESULTS, missing
+from unseen.studies.study import Plan, Prepared, Watch
+from unseen.studies.tasks.by_image.kept import BY_IMAGE, read_kept
+from unseen.studies.tasks.by_image.request import ImageRequest
+
+BATCH = 8
+
+
+@dataclass(frozen=True, eq=False)
+class InversionRequest:
+    """Images reconstructed, and compared with the originals by every network whose weights are there.
+
+    Attributes:
+        reconstructions: the study of reconstructions.
+        trunks: of perceptual distances, by metric.
+        absent: what is to be said of networks whose weights are not there.
+    """
+
+    reconstructions: ImageRequest
+    trunks: Mapping[str, Trunk]
+    absent: Sequence[Notice] = ()
+
+    @cached_property
+    def distances(self) -> list[LpipsJob]:
+        """By reconstruction, then by network, but for images that are too small for a network."""
+        return [
+            LpipsJob(
+                **{field.name: getattr(job, field.name) for field in fields(job)},
+                trunk=metric,
+                weights=trunk.digest,
+                inversion=job_key(job),
+            )
+            for job in self.reconstructions.jobs
+            for metric, trunk in self.trunks.items()
+            if job.spec.transform.size >= LEAST_SIDE[trunk.name]
+        ]
+
+    def plan(self, out: Path, means: Means) -> Plan:
+        """What is to be done; see `unseen.studies.study.Request`."""
+        plan = self.reconstructions.plan(out, means)
+        left = len(missing(self.distances, out / RESULTS))
+        return replace(
+            plan,
+            jobs=plan.jobs + len(self.distances),
+            jobs_left=plan.jobs_left + left,
+            notices=[*plan.notices, *self.absent, *self._too_small()],
+        )
+
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[ImageJob]:
+        """All jobs; see `unseen.studies.study.Request`."""
+        first = self.reconstructions.prepare(out, means, watch)
+
+        def work(jobs: Sequence[ImageJob], results: Path, means: Means) -> Iterator[ImageJob]:
+            later = [job for job in jobs if isinstance(job, LpipsJob)]
+            yield from first.work([job for job in jobs if isinstance(job, InversionJob)], results, means)
+            yield from execute(later, results, OneByOne(partial(self._values, results.parent)), run_groups)
+
+        def seconds(jobs: Sequence[ImageJob], results: Path, means: Means) -> float:
+            return first.seconds([job for job in jobs if isinstance(job, InversionJob)], results, means)
+
+        return replace(first, jobs=[*first.jobs, *self.distances], work=work, seconds=seconds)
+
+    def _values(self, out: Path, job: LpipsJob) -> dict[str, Any]:
+        """One distance for each image, from what is kept of it."""
+        images = next(each for each in self.reconstructions.images.sets if each.name == job.domain)
+        folder, found = out / BY_IMAGE / job.inversion, list[float]()
+        for start in range(0, len(images), BATCH):
+            kept = [read_kept(folder, place) for place in range(start, min(start + BATCH, len(images)))]
+            there = [each for each in kept if each is not None]
+            if len(there) < len(kept):
+                raise UserError(f"{folder}: images are missing or damaged; delete {job.inversion}.json of results")
+            pairs = (np.stack([each[name] for each in there]) for name in ("image", "reconstruction"))
+            found += map(float, lpips(self.trunks[job.trunk], *pairs))
+        return image_values(images.ids, {job.trunk: found})
+
+    def _too_small(self) -> list[Notice]:
+        sizes = {backbone.spec.transform.size for backbone in self.reconstructions.backbones}
+        return [
+            notice("small-for-lpips", network=TITLES[trunk.name], size=size, least=LEAST_SIDE[trunk.name])
+            for trunk in self.trunks.values()
+            for size in sorted(sizes)
+            if size < LEAST_SIDE[trunk.name]
+        ]
