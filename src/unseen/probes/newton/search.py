@@ -45,6 +45,10 @@ MOST_ITERATIONS = 30
 """Of a fit that is not to reach its optimum."""
 HOPELESS = 8
 """Penalties in a row, worse than the best, after which no weaker one is tried: two decades of the paper's grid."""
+DIRECT = 300
+"""Iterations to an optimum from a fit nearby, after which it is taken to be too far."""
+STRIDE = 4
+"""Penalties from one step to the next, where an optimum has to be come down to: a decade of the paper's grid."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,8 @@ def choose_penalty(
         _finish(held, path, fits, solved.get("chosen", ()), lambda each: watch("chosen", each, each.stop))
     place = _best(fits)
     both = prepare(basis, labels, float(path[0]), tol, max_iterations, torch.float64)
-    refit = _optimum(both, 0, path[place], fits[place], solved.get("refit", ()), lambda each: watch("refit", each, 1))
+    way = path[: place + 1]
+    refit = _optimum(both, 0, way, fits[place], solved.get("refit", ()), lambda each: watch("refit", each, 1))
     untried = len(path) - len(fits)
     return Choice(
         place=len(path) - 1 - place,
@@ -237,7 +242,7 @@ def _finish(
     """Solve the best of the fits to its optimum, in its place, and again until the best is one that was."""
     count = 0
     while fits[place := _best(fits)].converged is None:
-        found = _optimum(held.task, count, path[place], fits[place], solved, watch)
+        found = _optimum(held.task, count, path[: place + 1], fits[place], solved, watch)
         fits[place] = replace(
             *held.fits(found, 1, optimal=True), iterations=fits[place].iterations + int(found.iterations.max())
         )
@@ -245,14 +250,21 @@ def _finish(
 
 
 def _optimum(
-    task: Task, number: int, penalty: Tensor, fit: _Fit, solved: Sequence[Solved], watch: Callable[[Solved], None]
+    task: Task, number: int, path: Tensor, fit: _Fit, solved: Sequence[Solved], watch: Callable[[Solved], None]
 ) -> Minimum:
-    """The optimum of a penalty, from a fit nearby; or what was kept of it, as the given number of its stage."""
-    one = penalty[None]
+    """The optimum of the last penalty of a path, from a fit nearby; or what was kept of it, by its number in its stage.
+
+    Where classes can nearly be separated and the penalty is weak, a fit nearby may be no good start: then the path is
+    walked down to it, in steps of about a decade, each from the optimum before.
+    """
+    one = path[-1:]
     kept = usable([replace(each, start=0) for each in solved if each.start == number], one, task)
     if kept:
         return kept[0].found
-    found = solve(task, one, fit.coefs, hard=fit.hard)
+    found = solve(replace(task, max_iterations=min(DIRECT, task.max_iterations)), one, fit.coefs, hard=fit.hard)
+    if not task.reached(found).all():
+        *_, last = walk(task, path[(len(path) - 1) % STRIDE :: STRIDE], 1)
+        found = replace(last.found, iterations=found.iterations + last.found.iterations)
     watch(Solved(number, one, found, task.basis_name))
     return found
 
