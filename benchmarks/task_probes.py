@@ -83,7 +83,7 @@ def run_peer(parts: list[Part], fits: int) -> tuple[float, int, list[float], flo
             stopped += int(model.n_iter_[0] >= model.max_iter)
             scores.append(model.score(*val))
         model.set_params(C=1 / float(ERICSSON_2021.penalties[int(np.argmax(scores))]))
-        model.fit(*(np.concatenate(pair) for pair in zip(train, val, strict=True)))
+        model.fit(np.concatenate([train[0], val[0]]), np.concatenate([train[1], val[1]]))
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # counted instead
