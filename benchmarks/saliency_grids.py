@@ -83,15 +83,16 @@ def main() -> None:
         for backbone in backbones:
             for place in range(len(images)):
                 found.run(images, place, backbone, CHEAP[0], "single")
-    places = list[int]()
+    places, last = list[int](), 0.0
     for place in range(len(images)):
-        spent = time.perf_counter() - begun
-        if spent + (spent / (len(places) + 1) if places else 0) > asked.seconds:
+        start = time.perf_counter()
+        if places and start - begun + last > asked.seconds:
             break
         for backbone in backbones:
             for grid in (Grid(10, 2), EXACT):
                 found.run(images, place, backbone, grid, fast)
         places.append(place)
+        last = time.perf_counter() - start
     show(found, [backbone.label for backbone in backbones], len(images), places)
     if asked.out:
         write(found, asked.out, describe(device), images.ids, places)

@@ -93,3 +93,17 @@ def test_a_text_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MOST_CHARACTERS", 1000)
     with pytest.raises(UserError, match="/dev/zero: of more than 1.0 kB"):
         read_text(Path("/dev/zero"))
+
+
+@pytest.mark.parametrize("text", ["=1+2", "+cmd|' /C calc'!A0", "-x", "@SUM(A1)", "'=1", "''-x", "-", "it's", "'s"])
+def test_formulas_are_neutral_in_a_spreadsheet_and_the_same_when_read(tmp_path: Path, text: str) -> None:
+    write_table(tmp_path / "t.csv", ["a", text], iter([[text, -0.5]]))
+    written = (tmp_path / "t.csv").read_text().splitlines()
+    assert not written[1].lstrip('"').startswith(("=", "+", "-", "@"))
+    assert list(read_table(tmp_path / "t.csv", ["a"])) == [(2, {"a": text, text: "-0.5"})]
+
+
+@pytest.mark.parametrize("number", ["-1", "+0.5", "-1e-05", "-inf"])
+def test_numbers_stay_numbers(tmp_path: Path, number: str) -> None:
+    write_table(tmp_path / "t.csv", ["a"], iter([[number]]))
+    assert (tmp_path / "t.csv").read_text() == f"a\n{number}\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from unseen.words import counted, duration, rate, signed
+from unseen.words import counted, duration, printable, rate, signed, whole_number
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,14 @@ def test_a_duration_has_the_digits_that_matter() -> None:
 def test_a_difference_has_its_sign_but_for_zero() -> None:
     assert [signed(value) for value in (1.25, -0.5, 0.04, -0.04)] == ["+1.2", "−0.5", "0.0", "0.0"]
     assert signed(-0.04, 2) == "−0.04"
+
+
+def test_escape_sequences_are_replaced_where_we_print() -> None:
+    assert printable("\x1b]0;title\x07 \x9b31m \u202e name\nsecond line") == "�]0;title� �31m � name\nsecond line"
+    assert printable("größe 日本 🦊") == "größe 日本 🦊"
+
+
+@pytest.mark.parametrize(("text", "number"), [("12", 12), ("0", 0), ("²", None), ("٣", None), ("-1", None), ("", None)])
+def test_whole_numbers_are_plain_digits(text: str, number: int | None) -> None:
+    assert whole_number(text) == number
+    assert whole_number("9" * 5000) is None

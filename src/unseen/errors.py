@@ -16,6 +16,10 @@ class ImageError(UserError):
     """Images that cannot be used; whoever has other images may go on with those."""
 
 
+class OtherPartsError(UserError):
+    """A part of a job array has done its share, and cannot go on before others have done theirs: no mistake at all."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A clause to append to an error about an unknown name, empty when nothing is close."""
     close = get_close_matches(name, list(known), n=3)

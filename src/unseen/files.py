@@ -14,6 +14,7 @@ from unseen.errors import UserError, did_you_mean
 
 MOST_CHARACTERS = 1 << 31
 SEPARATORS = (",", ";", "\t")
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
 QUOTED = re.compile(r'"[^"]*"')
 WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 """How files of Excel and LibreOffice begin: a zip archive, and the older compound file."""
@@ -53,7 +54,7 @@ def read_table(
         header = next(reader, None)
         if not header:
             raise UserError(f"{path}: the file is empty; expected the header {','.join(columns)}")
-        header = [name.strip() for name in header]
+        header = [_from_cell(name.strip()) for name in header]
         for name in columns:
             if name not in header:
                 hint = did_you_mean(name, header)
@@ -65,7 +66,7 @@ def read_table(
                 continue
             if len(row) != len(header):
                 raise UserError(f"{path}, line {reader.line_num}: {len(row)} fields where the header has {len(header)}")
-            record = dict(zip(header, (field.strip() for field in row), strict=True))
+            record = dict(zip(header, (_from_cell(field.strip()) for field in row), strict=True))
             yield reader.line_num, dict.fromkeys(optional, "") | record
     except csv.Error as error:
         raise UserError(f"{path}, line {reader.line_num}: malformed CSV ({error})") from None
@@ -108,12 +109,33 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
         raise UserError(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
+def csv_cell(value: object) -> object:
+    """A value as a cell of a CSV file: an apostrophe comes before a text that a spreadsheet would run as a formula.
+
+    Those are texts that begin with =, +, -, @, a tab or a line end, but for numbers. Apostrophes before these signs
+    count as part of the text, so that reading takes away exactly the one that writing added.
+    """
+    return f"'{value}" if isinstance(value, str) and FORMULA.match(value) and not _is_number(value) else value
+
+
+def _from_cell(text: str) -> str:
+    return text[1:] if text.startswith("'") and FORMULA.match(text) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def write_table(path: Path, header: Sequence[str], rows: Iterator[Sequence[object]]) -> None:
-    """Write a CSV file atomically, with Unix line ends."""
+    """Write a CSV file atomically, with Unix line ends; `read_table` gives back the same texts (see `csv_cell`)."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
+    writer.writerow([csv_cell(name) for name in header])
+    writer.writerows([csv_cell(value) for value in row] for row in rows)
     with atomic_write(path) as file:
         file.write(text.getvalue().encode())
 

@@ -1,6 +1,7 @@
 """Seconds, rates, counts and differences as they are written for a reader; and numbers as a reader writes them."""
 
 MOST_DIGITS = 18
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def duration(seconds: float) -> str:
@@ -37,3 +38,14 @@ def whole_number(text: str) -> int | None:
     Digits of other scripts and superscripts (`²`) are no digits here, and Python itself refuses to read thousands.
     """
     return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else None
+
+
+def printable(text: str) -> str:
+    """A text for a terminal.
+
+    What no reader sees is replaced by a sign that all see: escape sequences in a name, marks that turn the direction
+    of writing.
+    """
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() or letter in "\n\t" else REPLACEMENT for letter in text)

@@ -546,3 +546,42 @@ def test_check_loads_the_published_backbone_from_its_file(tmp_path: Path, capsys
     # Not torchvision's own 256, bilinear: ImageNet-CoG resizes the shortest side to the crop's size, bicubic.
     assert (transform.resize, transform.size, transform.interpolation) == (224, 224, "bicubic")
     assert loaded.spec.dimension == 2048
+
+
+def test_parts_of_a_job_array_make_the_run_that_one_command_makes(
+    tiny: TinyImageNet, features: Path, tmp_path: Path, unseen: Unseen
+) -> None:
+    """In one folder or in several, which the report puts together; each job is done by one part."""
+    words = ("concepts", "--features", features, "--levels", tiny.levels, *QUICK, "--shots", "1", "--out")
+    assert unseen(*words, tmp_path / "whole").code == 0
+    counts = []
+    for part in ("1/2", "2/2"):
+        for folder in (tmp_path / "shared", tmp_path / part[0]):
+            found = unseen(*words, folder, "--part", part)
+            assert found.code == 0, found.err
+        counts.append(len(scores(folder)))
+    assert scores(tmp_path / "shared") == scores(tmp_path / "whole")
+    assert sum(counts) == len(scores(tmp_path / "whole"))
+    assert min(counts) > 0
+    assert read_run(tmp_path / "1").notices != read_run(tmp_path / "shared").notices  # unfinished by itself
+    merged = unseen(
+        "report", tmp_path / "1", tmp_path / "2", "--out", tmp_path / "page.html", "--table", tmp_path / "t.csv"
+    )
+    assert merged.code == 0, merged.err
+    assert (tmp_path / "t.csv").read_text() == (tmp_path / "whole" / "scores.csv").read_text()
+    assert "not finished" not in merged.out
+    for wrong in ("0/4", "5/4", "²/2"):
+        assert unseen(*words, tmp_path / "no", "--part", wrong).code == 2
+    assert not (tmp_path / "no").exists()
+
+
+def test_a_part_waits_for_the_features_that_others_extract(tiny: TinyImageNet, tmp_path: Path, unseen: Unseen) -> None:
+    """All images are one shard, which the first part extracts; a part with nothing to wait for is no mistake."""
+    words = ("concepts", *options(tiny), "--shots", "1", "--domains", "l1", "--out", tmp_path / "run", "--part")
+    waiting = unseen(*words, "2/2")
+    assert waiting.code == 0
+    assert "part 2 of 2" in waiting.err
+    assert not (tmp_path / "run" / "run.json").exists()
+    assert unseen(*words, "1/2").code == 0
+    assert unseen(*words, "2/2").code == 0
+    assert len(scores(tmp_path / "run")) == 2 * 2

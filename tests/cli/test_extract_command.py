@@ -131,7 +131,7 @@ def test_columns_are_named_by_options(unseen: Unseen, backbone: str, tmp_path: P
 def test_a_core_each_decodes_unless_said_otherwise(
     unseen: Unseen, backbone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import unseen.features.extract as extraction
+    from unseen.runs import extraction
 
     if not hasattr(os, "sched_getaffinity"):
         pytest.skip("cores are counted otherwise here")

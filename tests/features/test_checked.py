@@ -11,7 +11,9 @@ from safetensors.numpy import save_file
 
 from unseen.errors import UserError
 from unseen.features import checked, go_through, mapped, readers, store
+from unseen.features import read_ahead as read_ahead_module
 from unseen.features.features import Features, flawed_rows
+from unseen.features.read_ahead import read_ahead
 from unseen.features.readers import read_features
 from unseen.features.store import read_store, write_store
 
@@ -243,6 +245,19 @@ def test_where_no_note_can_be_kept_that_is_said(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "cache").write_text("a file")
     read_features(place, tell=said.append)
     assert "every run" in said[-1]
+
+
+def test_reading_ahead_goes_through_what_nobody_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    places = [save(tmp_path / "store"), save(tmp_path / "f.npz"), tmp_path / "gone.npz"]
+    assert read_ahead(places) is None  # what is missing is said by whoever opens it
+    thread = read_ahead(places[:2])
+    assert thread is not None
+    thread.join()
+    read_nothing(monkeypatch)
+    for place in places[:2]:
+        read_features(place)
+    monkeypatch.setattr(read_ahead_module, "SHARE", 0.0)
+    assert read_ahead(places[:2]) is None
 
 
 def test_small_features_get_no_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

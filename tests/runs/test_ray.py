@@ -2,10 +2,11 @@
 
 import gc
 import os
+import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unseen.backbones.load import load_backbone
 from unseen.errors import UserError
 from unseen.extras import MissingExtraError, naming_extras
+from unseen.features.extract import extract
 from unseen.features.readers import read_features
+from unseen.features.settings import Settings
+from unseen.images.folder import folder_images
+from unseen.images.manifest import whole
 from unseen.probes.protocol import LogisticProtocol
 from unseen.runs import ray_cluster
 from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors import choose_executor
+from unseen.runs.extraction import extract_with
 from unseen.runs.means import Means
 from unseen.runs.ray_cluster import Examined, Node, connect, refusal
 from unseen.runs.results import RESULTS, missing
@@ -28,6 +35,7 @@ from unseen.studies.probing import pair_from_features, plan, run
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own, on changes to come and on sockets
 RAY = Means(2, executor="ray")
 STORE = 80 * 2**20
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +128,20 @@ def test_an_error_is_reported_and_the_rest_goes_on(cluster: Any, tmp_path: Path)
     assert {path.suffix for path in tmp_path.iterdir()} == {".json"}  # what nodes wrote to be seen is gone
 
 
+def test_shards_are_extracted_by_the_cluster(cluster: Any, tmp_path: Path) -> None:
+    from PIL import Image
+
+    (tmp_path / "images" / "class").mkdir(parents=True)
+    for number in range(4):
+        Image.effect_noise((28, 28), 99).convert("RGB").save(tmp_path / "images" / "class" / f"{number}.png")
+    source, nets = folder_images(tmp_path / "images"), [load_backbone("demo:supervised")]
+    arguments, settings = (source, whole(source, "all"), "all", nets), Settings(workers=0, shard_rows=2)
+    [found] = extract_with(RAY, *arguments, tmp_path / "ray", settings)
+    [expected] = extract(*arguments, tmp_path / "here", settings)
+    assert sorted(path.name for path in found.iterdir()) == sorted(path.name for path in expected.iterdir())
+    assert all(path.read_bytes() == (expected / path.name).read_bytes() for path in found.iterdir())
+
+
 def blind(folder: str, nonce: str, name: str) -> tuple[dict[str, str], bool]:
     return ray_cluster.identity(), False
 
@@ -168,3 +190,21 @@ def test_a_lost_node_loses_no_job_and_changes_no_score(cluster: Any, tmp_path: P
     list(run(jobs, [pair], tmp_path / "here" / RESULTS, Means()))
     assert values(tmp_path / "ray", jobs) == values(tmp_path / "here", jobs)
     assert len(values(tmp_path / "ray", jobs)) == 18 >= done
+
+
+def test_the_documented_command_gives_the_scores_of_one_process(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unseen: Callable[..., Any]
+) -> None:
+    line = next(line for line in (DOCS / "clusters.md").read_text().splitlines() if line.endswith("--executor ray"))
+    words = shlex.split(line.rpartition("unseen ")[2])
+    rng = np.random.default_rng(0)
+    (tmp_path / "own" / "pets").mkdir(parents=True)
+    for name in ("train", "val", "test"):
+        y = np.arange(5).repeat(10)
+        np.savez(tmp_path / "own" / "pets" / f"{name}.npz", X=np.eye(5, 8)[y] + rng.standard_normal((50, 8)), y=y)
+    monkeypatch.chdir(tmp_path)
+    found = unseen(*words)
+    assert found.code == 0, found.err
+    assert "the Ray cluster" in found.err
+    assert unseen(*words[: words.index("--out")], "--out", "one", "--workers", 1).code == 0
+    assert Path("ray-run/scores.csv").read_text() == Path("one/scores.csv").read_text()

@@ -1,5 +1,6 @@
 """`unseen.load_backbone`, `unseen.open_dataset` and `unseen.extract`: from images to features."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, overload
 
@@ -98,6 +99,9 @@ def extract(  # type: ignore[overload-overlap]  # False is a bool, and a bool an
     on_error: Literal["fail", "report"] = "fail",
     fast: bool = False,
     exif: bool = False,
+    devices: str | Sequence[int | str] | None = None,
+    executor: str | None = None,
+    ray_address: str | None = None,
     progress: bool = True,
 ) -> "dict[str, Features]": ...
 
@@ -116,6 +120,9 @@ def extract(
     on_error: Literal["fail", "report"] = "fail",
     fast: bool = False,
     exif: bool = False,
+    devices: str | Sequence[int | str] | None = None,
+    executor: str | None = None,
+    ray_address: str | None = None,
     progress: bool = True,
 ) -> "dict[str, PatchFeatures]": ...
 
@@ -134,6 +141,9 @@ def extract(
     on_error: Literal["fail", "report"] = "fail",
     fast: bool = False,
     exif: bool = False,
+    devices: str | Sequence[int | str] | None = None,
+    executor: str | None = None,
+    ray_address: str | None = None,
     progress: bool = True,
 ) -> "dict[str, Features] | dict[str, PatchFeatures]":
     """Extract the features of images; what is in `out` already is read and not extracted again.
@@ -153,6 +163,8 @@ def extract(
         on_error: "report" leaves out damaged images and lists them in the features' provenance.
         fast: resize by PyTorch: about twice as fast, and pixels differ by a grey level or two.
         exif: turn images as their EXIF orientation says.
+        devices, executor, ray_address: spread shards over GPUs of this machine or a Ray cluster, as `unseen.concepts`
+            does with jobs.
         progress: whether to show a bar in a terminal or a notebook.
 
     Returns:
@@ -165,14 +177,16 @@ def extract(
     """
     from unseen.backbones.load import with_patches
     from unseen.backbones.patches import PatchSpec
-    from unseen.features.extract import extract as extract_split
     from unseen.features.patches import patch_settings, read_patches
     from unseen.features.settings import extraction_settings
     from unseen.features.store import read_store
     from unseen.images.datasets.open_dataset import OpenDataset
     from unseen.images.manifest import whole
     from unseen.images.open_source import open_images
+    from unseen.runs.extraction import extract_with
+    from unseen.runs.machine import chosen_means
 
+    means = chosen_means(max(workers, 1), devices=devices, executor=executor, ray_address=ray_address)
     settings = extraction_settings(device, precision, batch, workers, on_error, fast=fast, exif=exif)
     net = with_patches(net, patches) if patches else net
     spatial = isinstance(net.spec, PatchSpec)
@@ -186,7 +200,7 @@ def extract(
     with bars(show=progress) as watch:
         for split in dict.fromkeys(manifest.splits):
             shown = watch.extracting(name, split)
-            [stores[split]] = extract_split(source, manifest, split, [net], Path(out), settings, watch=shown)
+            [stores[split]] = extract_with(means, source, manifest, split, [net], Path(out), settings, watch=shown)
     if spatial:
         return {split: read_patches(store) for split, store in stores.items()}
     return {split: read_store(store) for split, store in stores.items()}

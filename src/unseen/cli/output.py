@@ -12,6 +12,7 @@ import typer
 
 from unseen.words import counted as counted  # noqa: PLC0414 - commands take these from here
 from unseen.words import duration as duration  # noqa: PLC0414
+from unseen.words import printable
 from unseen.words import rate as rate  # noqa: PLC0414
 
 if TYPE_CHECKING:
@@ -23,12 +24,16 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 def console() -> "Console":
-    """A console on standard output; names and file paths are never read as markup."""
+    """A console on standard output; names and file paths are never read as markup, nor obeyed by the terminal."""
     from rich.console import Console
+
+    class Printer(Console):
+        def print(self, *objects: Any, **options: Any) -> None:
+            super().print(*(printable(each) if isinstance(each, str) else each for each in objects), **options)
 
     # In a pipe or a file lines are as long as they need to be: folded ids could not be searched for.
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 1000
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
+    return Printer(highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
 
 
 def print_table(
@@ -39,12 +44,17 @@ def print_table(
     from rich.text import Text
 
     table = Table(
-        title=Text(title), title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False
+        title=Text(printable(title)),
+        title_justify="left",
+        title_style="bold",
+        header_style="bold",
+        box=None,
+        pad_edge=False,
     )
     for column in columns:
-        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+        table.add_column(printable(column), justify="right" if column in right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(str(cell)) for cell in row))
+        table.add_row(*(Text(printable(str(cell))) for cell in row))
     out = console()
     out.soft_wrap = False
     out.print(table)
@@ -52,7 +62,8 @@ def print_table(
 
 def print_json(value: Any) -> None:
     """Print JSON; numbers that JSON does not have (infinity, not a number) are null."""
-    typer.echo(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    typer.echo("".join(each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text))
 
 
 def _plain(value: Any) -> Any:
@@ -73,7 +84,7 @@ def print_rows(columns: Sequence[str], rows: Sequence[Sequence[str]], *, as_json
 
 def note(text: str) -> None:
     """A remark on standard error, out of the way of what a script reads."""
-    typer.echo(text, err=True)
+    typer.echo(printable(text), err=True)
 
 
 def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:

@@ -40,6 +40,9 @@ def evaluate(
     models: Annotated[
         Path | None, typer.Option(help="CSV: model,backbone[,group,head,checkpoint,classes,templates,weights].")
     ] = None,
+    allow_code: Annotated[
+        bool, typer.Option("--allow-code", help="Run the Python files and hub folders that --models names.")
+    ] = False,
     only: Annotated[str | None, typer.Option(help="Some test sets, with commas; * stands for anything.")] = None,
     classes: Annotated[
         str, typer.Option(help="To score on, with commas: own, shared, or a test set whose classes to take.")
@@ -72,7 +75,7 @@ def evaluate(
     share, settings = parse_part(part), settings_of_options(device, precision, batch, decoders(workers), on_error)
     common = ModelPlan("", "", head=head, checkpoint=checkpoint, classes=outputs, templates=templates, weights=weights)
     request = ShiftRequest(
-        chosen_models(backbone or [], models, common),
+        chosen_models(backbone or [], models, common, allow_code=allow_code),
         open_sets(sets, split_names("--only", only) if only else (), partial=partial),
         settings,
         split_names("--classes", classes),

@@ -8,7 +8,20 @@ from unseen.features.settings import Settings
 from unseen.images.source import ImageSource
 
 SAMPLE = 32
-"""Images that are timed."""
+"""Images that are timed; on a GPU as many as a batch has, as fewer do not keep it busy."""
+
+
+def extraction_seconds(speed: tuple[float, Sequence[float]], left: Sequence[int], settings: Settings) -> float:
+    """Seconds that the images that are left should take.
+
+    Args:
+        speed: as `seconds_per_image` measures it.
+        left: images of each backbone; one pass over them serves all.
+    """
+    reading = speed[0] * max(left) / max(settings.workers, 1)
+    computing = sum(each * images for each, images in zip(speed[1], left, strict=True))
+    # A CPU decodes and computes with the same cores, a GPU computes while the CPU decodes.
+    return reading + computing if settings.device == "cpu" else max(reading, computing)
 
 
 def seconds_per_image(
@@ -31,7 +44,8 @@ def seconds_per_image(
     device, compute = torch.device(settings.device), []
     for backbone in backbones:
         side = backbone.spec.transform.size
-        pixels = torch.zeros(min(settings.batch, SAMPLE), side, side, 3, dtype=torch.uint8, device=device)
+        images = settings.batch if device.type == "cuda" else min(settings.batch, SAMPLE)
+        pixels = torch.zeros(images, side, side, 3, dtype=torch.uint8, device=device)
         backbone.module.eval().to(device)
         with torch.inference_mode():
             for _ in range(2):  # the first time a device sets itself up

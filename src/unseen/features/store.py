@@ -78,14 +78,15 @@ class Shards:
         start, stop, step = rows.indices(len(self))
         if step != 1:
             return np.asarray(self)[rows]
-        pieces = list(self._pieces(start, stop))
+        pieces = list(self.pieces(start, stop))
         return np.concatenate(pieces) if pieces else np.empty((0, self.shape[1]), dtype=self.dtype)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         whole = self[:]
         return whole if dtype is None else whole.astype(dtype)
 
-    def _pieces(self, start: int, stop: int) -> Iterator[NDArray[Any]]:
+    def pieces(self, start: int, stop: int) -> Iterator[NDArray[Any]]:
+        """The rows from `start` to `stop`, as the arrays that they are in."""
         while start < stop:
             part = bisect_right(self._ends, start)
             first = self._ends[part] - len(self.parts[part])

@@ -99,9 +99,9 @@ def report_on(
         shown = page_of_shift_runs(folders, id_sets, ood_sets)
         return Reported(shift_page(shown), shown)
     from unseen.runs.merge import merge_runs
-    from unseen.runs.record import read_run
+    from unseen.runs.record import read_runs
 
-    named = [(folder.resolve().name, read_run(folder)) for folder in folders]
+    named = [(folder.resolve().name, data) for folder, data in zip(folders, read_runs(folders), strict=True)]
     pair = _pair(folders, compare, shots) if compare else None
     data = merge_runs(named)
     if data.study == "tasks":

@@ -1,6 +1,6 @@
 """How well each concept is told from the others of its domain, from the results of a study."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,9 +10,9 @@ from unseen.errors import UserError
 from unseen.ontology.levels import Levels
 from unseen.probes.by_name.logistic import LogisticJob
 from unseen.runs.data import ConceptAccuracy, ConceptHits
-from unseen.runs.kept_labels import correct_of, labels_place, read_labels
+from unseen.runs.kept_labels import KeptLabels, correct_of, labels_place, read_labels
 from unseen.runs.random_draws import DRAW, RANDOM, SEEDS_A_DRAW
-from unseen.runs.results import Result
+from unseen.runs.results import Result, reading_result
 from unseen.runs.score import shots_name
 
 
@@ -28,28 +28,32 @@ def concept_hits(folder: Path, results: Iterable[Result]) -> list[ConceptHits]:
     read = lru_cache(maxsize=8)(read_labels)  # the probes of a domain share a test set
     found = []
     for result in results:
-        job = result.job
         if not result.is_of(LogisticJob) or "correct" not in result.values:
             continue
-        place = labels_place(folder, job["test"])
-        if not place.is_file():
-            continue
-        labels, hits = read(place), correct_of(result)
-        if len(labels.y) != len(hits):
-            raise UserError(f"{place}: labels of {len(labels.y)} images, but {result.key}.json is about {len(hits)}")
-        draw = DRAW.fullmatch(job["domain"])
-        found.append(
-            ConceptHits(
-                backbone=job["backbone"],
-                domain=RANDOM if draw else job["domain"],
-                shots=shots_name(job["shots"]),
-                seed=job["seed"] + (SEEDS_A_DRAW * int(draw["number"]) if draw else 0),
-                concepts=labels.classes,
-                correct=tuple(np.bincount(labels.y[hits], minlength=len(labels.classes)).tolist()),
-                images=tuple(np.bincount(labels.y).tolist()),
-            )
-        )
+        with reading_result(result):
+            hits = _hits_of(result, folder, read)
+        found += [hits] if hits else []
     return found
+
+
+def _hits_of(result: Result, folder: Path, read: Callable[[Path], KeptLabels]) -> ConceptHits | None:
+    job, right = result.job, correct_of(result)
+    place = labels_place(folder, job["test"])
+    if not place.is_file():
+        return None
+    labels = read(place)
+    if len(labels.y) != len(right):
+        raise UserError(f"{place}: labels of {len(labels.y)} images, but {result.key}.json is about {len(right)}")
+    draw = DRAW.fullmatch(job["domain"])
+    return ConceptHits(
+        backbone=job["backbone"],
+        domain=RANDOM if draw else job["domain"],
+        shots=shots_name(job["shots"]),
+        seed=job["seed"] + (SEEDS_A_DRAW * int(draw["number"]) if draw else 0),
+        concepts=labels.classes,
+        correct=tuple(np.bincount(labels.y[right], minlength=len(labels.classes)).tolist()),
+        images=tuple(np.bincount(labels.y).tolist()),
+    )
 
 
 def concept_accuracy(found: Sequence[ConceptHits], levels: Levels) -> list[ConceptAccuracy]:

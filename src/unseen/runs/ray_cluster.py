@@ -7,6 +7,7 @@ became of them, no data. So every node must see the folder of the run, and must 
 import hashlib
 import os
 import socket
+import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -19,6 +20,8 @@ from unseen.runs.results import versions
 
 SECONDS_TO_ANSWER = 120.0
 """How long a node may take to start a process and look for the folder."""
+SECONDS_TO_NOTICE = 60.0
+"""How long the head of a cluster may take to notice that a node has died."""
 STORE = 100 * 2**20
 """Bytes of the object store of a local cluster, which holds descriptions of jobs only."""
 
@@ -130,8 +133,11 @@ def useful_nodes(*, gpu: bool, threads: int) -> list[Node]:
     return useful
 
 
-def check_nodes(nodes: Sequence[Node], folder: Path) -> None:
-    """Refuse a cluster with a node that lacks this package, has another version of it, or does not see the folder."""
+def checked_nodes(nodes: Sequence[Node], folder: Path) -> list[Node]:
+    """Refuse a cluster with a node that lacks this package, has another version of it, or does not see the folder.
+
+    Nodes that have died meanwhile are left out.
+    """
     place = folder.resolve()
     place.mkdir(parents=True, exist_ok=True)
     nonce = f".ray-{uuid.uuid4().hex}"
@@ -141,8 +147,26 @@ def check_nodes(nodes: Sequence[Node], folder: Path) -> None:
     finally:
         for path in place.glob(f"{nonce}*"):
             path.unlink(missing_ok=True)
-    if wrong := refusal(reports, identity(), place):
+    died = _died([report.node for report in reports if not report.answered])
+    alive = [report for report in reports if report.node not in died]
+    if wrong := refusal(alive, identity(), place):
         raise UserError(wrong)
+    return [report.node for report in alive]
+
+
+def _died(silent: Sequence[Node]) -> list[Node]:
+    """Those of some nodes without an answer that the cluster holds for dead, which it may take a while to notice."""
+    import ray
+
+    died: list[Node] = []
+    until = time.monotonic() + SECONDS_TO_NOTICE
+    while silent and time.monotonic() < until:
+        alive = {node["NodeID"] for node in ray.nodes() if node["Alive"]}
+        died += [node for node in silent if node.id not in alive]
+        silent = [node for node in silent if node.id in alive]
+        if silent:
+            time.sleep(1)
+    return died
 
 
 def refusal(reports: Iterable[Examined], own: dict[str, str], folder: Path) -> str:

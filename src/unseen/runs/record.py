@@ -33,7 +33,7 @@ Where a part of a run is added (`extend_run`), it is refused if it differs in a 
 """
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import inf
@@ -177,6 +177,12 @@ def read_run(folder: Path) -> RunData:
     return with_scores(folder, data, keys)
 
 
+def read_runs(folders: Sequence[Path]) -> list[RunData]:
+    """Several runs; a job that a part of a job array left to another, whose folder is among them, is not missing."""
+    done = {path.stem for folder in folders for path in (folder / RESULTS).glob("*.json")}
+    return [with_scores(folder, *read_record(folder), elsewhere=done) for folder in folders]
+
+
 def read_again(folder: Path, data: RunData) -> RunData:
     """The run as its folder has it now, since other processes may have added to it.
 
@@ -226,14 +232,17 @@ def _check(data: RunData, path: Path) -> None:
         raise UserError(f"{path}: damaged (a notice or a caution lacks {error})") from None
 
 
-def with_scores(folder: Path, data: RunData, keys: Sequence[str]) -> RunData:
+def with_scores(folder: Path, data: RunData, keys: Sequence[str], *, elsewhere: Collection[str] = ()) -> RunData:
     """A run with the scores of its jobs, and its accuracy on each concept where that is known.
 
     Jobs without a result are counted in the notice.
+
+    Args:
+        elsewhere: keys of jobs whose results are shown beside these, from other folders.
     """
     results = read_all(folder / RESULTS, keys)
     scores = [*pooled_draws(score for result in results for score in result_scores(result))]
-    left = len(keys) - len(results)
+    left = len({*keys} - {result.key for result in results} - {*elsewhere})
     levels = Levels.read(folder / LEVELS) if (folder / LEVELS).is_file() else None
     hits = concept_hits(folder / RESULTS, results)
     return replace(

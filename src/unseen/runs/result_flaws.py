@@ -6,8 +6,9 @@ from typing import Any
 
 from unseen.features.by_hash import Stored
 from unseen.probes.by_name.classifier import ShiftJob
+from unseen.reading.json_records import typed
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
-from unseen.runs.results import Result
+from unseen.runs.results import Result, reading_result
 
 VALUE = "zero_rows"
 
@@ -33,22 +34,24 @@ def zero_row_values(parts: Mapping[str, Stored]) -> dict[str, Any]:
 
 def zero_rows(results: Iterable[Result]) -> list[Flaw]:
     """The rows of zeros that jobs met, once for each file or store."""
-    found = [
-        Flaw("zero-rows", result.job["backbone"], result.job["domain"], **(met | {"examples": tuple(met["examples"])}))
-        for result in results
-        for met in result.values.get(VALUE, ())
-    ]
+    found = []
+    for result in results:
+        with reading_result(result):
+            for met in result.values.get(VALUE, ()):
+                flaw = {"kind": "zero-rows", "backbone": result.job["backbone"], "domain": result.job["domain"], **met}
+                found.append(typed(flaw, Flaw, f"{result.key}.json, {VALUE}"))
     return list(dict.fromkeys(found))
 
 
 def images_left_out(results: Sequence[Result]) -> list[Flaw]:
     """The damaged images that were left out of test sets, once for each."""
-    found = [
-        Flaw(
-            "damaged-images", result.job["backbone"], result.job["test_set"], "test images",
-            result.values["damaged"], result.values["of"], tuple(result.values["examples"]),
-        )
-        for result in results
-        if result.is_of(ShiftJob) and result.values["damaged"]
-    ]  # fmt: skip
+    found = []
+    for result in results:
+        with reading_result(result):
+            if result.is_of(ShiftJob) and result.values["damaged"]:
+                job, values = result.job, result.values
+                flaw = {"kind": "damaged-images", "backbone": job["backbone"], "domain": job["test_set"],
+                        "place": "test images", "count": values["damaged"], "total": values["of"],
+                        "examples": values["examples"]}  # fmt: skip
+                found.append(typed(flaw, Flaw, f"{result.key}.json"))
     return list(dict.fromkeys(found))

@@ -16,6 +16,7 @@ processes may share a folder: a job that two of them start is computed twice and
 
 import json
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -48,6 +49,11 @@ class Result:
     def is_of(self, kind: type) -> bool:
         """Whether it is the result of a job of that class."""
         return bool(self.job.get("job") == kind.__name__)
+
+
+def reading_result(result: Result) -> AbstractContextManager[None]:
+    """Whatever goes wrong while the values of a result are used is an error that names its file."""
+    return reading(Path(f"{result.key}.json"), "a result of this version", "delete the file and run again")
 
 
 def result_path(folder: Path, key: str) -> Path:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from unseen.errors import UserError
 from unseen.metrics.catalogue import METRICS
 from unseen.probes.by_name import job_kinds
-from unseen.runs.results import Result
+from unseen.runs.results import Result, reading_result
 from unseen.runs.score import Score
 
 ROUNDING = 1e-9
@@ -18,7 +18,7 @@ def result_scores(result: Result) -> Iterator[Score]:
         raise UserError(
             f"the result {result.key}.json is of a kind unknown to this version ({job.get('job')}); update unseen"
         )
-    try:
+    with reading_result(result):
         protocol = job["protocol"]
         name = protocol["name"] if isinstance(protocol, dict) else protocol
         for fit in kinds[job["job"]].read(job, result.values):
@@ -41,8 +41,6 @@ def result_scores(result: Result) -> Iterator[Score]:
                     versions=result.versions,
                     key=result.key,
                 )
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-        raise UserError(f"the result {result.key}.json is damaged; delete the file and run again") from None
 
 
 def _sound(metric: str, value: object, result: Result) -> float:

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from unseen.errors import UserError
-from unseen.files import atomic_write
+from unseen.files import atomic_write, csv_cell
 from unseen.metrics.catalogue import METRICS
 from unseen.metrics.resampling import Floats, Interval, draws, percentile_interval
 from unseen.runs.score import Score, shots_name
@@ -155,7 +155,10 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
 
 
 def _csv(table: pd.DataFrame) -> bytes:
-    text: str = table.to_csv(index=False, lineterminator="\n")
+    cells = table.rename(columns=csv_cell)
+    for name in cells.select_dtypes(exclude="number").columns:
+        cells[name] = cells[name].map(csv_cell, na_action="ignore")
+    text: str = cells.to_csv(index=False, lineterminator="\n")
     return text.encode()
 
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from unseen.device import default_device
 from unseen.features.by_hash import S, load_parts
+from unseen.features.read_ahead import read_ahead
 from unseen.probes.job import Fit
 from unseen.probes.probe import FeatureJob, ProbeData
 from unseen.probes.protocol import Setting
@@ -17,18 +18,26 @@ J = TypeVar("J", bound=FeatureJob)
 
 
 def run_alike(
-    jobs: Sequence[J], *, places: Mapping[str, str], load: Callable[[Path], S]
+    jobs: Sequence[J],
+    *,
+    places: Mapping[str, str],
+    load: Callable[[Path], S],
+    order: Sequence[tuple[str, str]] = (),
 ) -> Iterator[tuple[J, dict[str, Any]]]:
     """The values of jobs that differ in shots and seed only, each passed on as it is done.
 
     Args:
         places, load: as in `load_parts`.
+        order: hashes of training and test features in the order of all jobs: while a GPU works on some, the next are
+            read.
     """
     if not jobs:
         return
     train, test, probe = jobs[0].train, jobs[0].test, jobs[0].probe
     data, zeros = _data(probe.prepare, (train, test), (places[train], places[test]), load, default_device().type)
     variants = probe.variants(data)
+    if data.device.startswith("cuda") and (train, test) in order[:-1]:
+        read_ahead([Path(places[each]) for each in order[order.index((train, test)) + 1]])
     by_setting = {job.setting: job for job in jobs}
     fits: dict[Setting, list[Fit]] = {setting: [] for setting in by_setting}
     for fit in probe.fit(data, list(by_setting)):

@@ -1,21 +1,20 @@
 """Probing features: planning the jobs, running them, estimating their time."""
 
-import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from unseen.device import default_device, on_gpu
+from unseen.device import on_gpu
 from unseen.features.about import StoreAbout
 from unseen.features.features import Features
 from unseen.features.readers import read_features
 from unseen.probes.by_name import feature_probes
-from unseen.probes.by_name.logistic import Logistic, LogisticJob, usual_products
+from unseen.probes.by_name.logistic import Logistic, LogisticJob
 from unseen.probes.probe import FeatureJob, Size, StudyPart
 from unseen.probes.protocol import COG_V2, LogisticProtocol
-from unseen.probes.sgd.trainer import Trainer
 from unseen.runs.execute import execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
@@ -23,10 +22,13 @@ from unseen.runs.kept_labels import keep_labels
 from unseen.runs.means import Means
 from unseen.runs.results import missing
 from unseen.runs.work import alike, run_alike
+from unseen.studies.rates import elapsed, product_rate, regression_speed, starting
 
 J = TypeVar("J", bound=FeatureJob)
 SHOTS = (1, 2, 4, 8, 16, 32, 64, 128, None)
 """The settings of ImageNet-CoG: samples per concept, None for all."""
+OVERHEAD = 0.1
+"""Seconds that a job takes besides: the search's own work, drawing samples, scoring, writing its result."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,8 @@ def run(jobs: Sequence[J], pairs: Sequence[FeaturePair], folder: Path, means: Me
     tests = {pair.test: pair.test_place for pair in pairs}
     places = {pair.train: pair.train_place for pair in pairs} | tests
     keep_labels(folder, {job.test: tests[job.test] for job in jobs}, read_features)
-    work = partial(run_alike, places=places, load=read_features)
+    order = tuple(dict.fromkeys((job.train, job.test) for job in missing(jobs, folder)))
+    work = partial(run_alike, places=places, load=read_features, order=order)
     yield from execute(
         jobs, folder, work, choose_executor(replace(means, gpu=on_gpu())), grouped=alike, cost=job_cost(pairs)
     )
@@ -121,76 +124,46 @@ def estimate(jobs: Sequence[FeatureJob], pairs: Sequence[FeaturePair], folder: P
     go by the speed of such a product: small regressions are far from it.
     """
     table = {(pair.backbone, pair.domain): pair for pair in pairs}
-    todo = missing(jobs, folder)
-    gpu, seconds = on_gpu(), 0.0
-    regressions = list[tuple[float, LogisticProtocol, FeaturePair]]()
-    products = list[tuple[float, str]]()
-    for job in todo:
-        pair, probe = table[job.backbone, job.domain], job.probe
-        flops = probe.flops(pair.size, job.setting)
-        if probe.regression:
-            regressions.append((flops, probe.regression, pair))
-        else:
-            products.append((flops, probe.multiplies(gpu=gpu)))
-    if regressions:
-        _, protocol, pair = max(regressions, key=lambda cost: cost[0])
-        seconds += sum(flops for flops, *_ in regressions) / _regression_rate(protocol, pair)
+    todo, gpu = missing(jobs, folder), on_gpu()
+    sizes = [table[job.backbone, job.domain].size for job in todo]
+    flops = [job.probe.flops(size, job.setting) for job, size in zip(todo, sizes, strict=True)]
+    regressions = [number for number, job in enumerate(todo) if job.probe.regression]
+    setups = _setups([(todo[number], sizes[number]) for number in regressions])
+    largest = max(regressions, key=flops.__getitem__, default=None)
+    protocol = todo[largest].probe.regression if largest is not None else None
+    speed = regression_speed(protocol, sizes[largest]) if protocol and largest is not None else None
     side = 8192 if gpu else 1024  # a product of less does not keep a GPU busy
-    rates = {numbers: product_rate((side, side, side), numbers) for numbers in {numbers for _, numbers in products}}
-    seconds += sum(flops / rates[numbers] for flops, numbers in products)
-    return seconds / (means.places if gpu else means.workers) + 0.1 * len(todo)
+    kinds = {job.probe.multiplies(gpu=gpu) for job in todo if not job.probe.regression}
+    rates = {numbers: product_rate((side, side, side), numbers) for numbers in kinds}
+    seconds = [
+        work / speed.rate + speed.setup * setups[job]
+        if speed and job.probe.regression
+        else work / rates[job.probe.multiplies(gpu=gpu)]
+        for job, work in zip(todo, flops, strict=True)
+    ]
+    places = means.places if gpu else means.workers
+    return elapsed([each + OVERHEAD for each in seconds], places) + starting(len(todo), places, gpu=gpu)
 
 
-def _regression_rate(protocol: LogisticProtocol, pair: FeaturePair) -> float:
-    """Flops a second in a short regression on such features: of one thread, or of the GPU."""
-    import torch
+def _setups(regressions: Sequence[tuple[FeatureJob, Size]]) -> dict[FeatureJob, float]:
+    """How many fits are set up for each job; those that are trained together share them."""
+    from unseen.probes.sgd.schedule import steps_of_epoch
+    from unseen.probes.sgd.search import rounds
+    from unseen.probes.sgd.trainer import BUSY
 
-    device = default_device()
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        k = min(protocol.round_size, protocol.trials)
-        rows = min(pair.rows, 4096 if device.type == "cpu" else 65_536)
-        X = torch.randn(rows, pair.dimension, generator=torch.Generator().manual_seed(0))
-        short = replace(protocol, epochs=2)
-        y = torch.arange(rows) % pair.classes
-        trainer = Trainer.load(X, y, pair.classes, short, device=device, dtype=getattr(torch, usual_products(on_gpu())))
-        seconds = 0.0
-        for _ in range(2 if device.type == "cuda" else 1):  # the first run on a GPU compiles kernels
-            start = time.perf_counter()
-            trainer.fit([torch.arange(rows)], [[(1.0, 0.0)] * k], [torch.Generator().manual_seed(0)])[0].cpu()
-            seconds = time.perf_counter() - start
-    finally:
-        torch.set_num_threads(threads)
-    return 2 * 4 * rows * (pair.dimension + 1) * pair.classes * k / seconds
+    def steps(job: FeatureJob, size: Size, batch: int) -> tuple[str, str, int]:
+        shots = job.setting.shots
+        return job.train, job.test, steps_of_epoch(size.rows if shots is None else shots * size.classes, batch)
 
-
-def product_rate(shape: tuple[int, int, int], numbers: str = "float32") -> float:
-    """Flops a second of a product of (m, k) and (k, n) matrices, the better of two: of one thread, or of the GPU.
-
-    Args:
-        shape: m, k and n.
-        numbers: what is multiplied: "float32", "float16", or "tf32", the short form of float32 on a GPU.
-    """
-    import torch
-
-    m, k, n = shape
-    device = default_device()
-    dtype = torch.float16 if numbers == "float16" else torch.float32
-    threads, precision = torch.get_num_threads(), torch.get_float32_matmul_precision()
-    torch.set_num_threads(1)
-    torch.set_float32_matmul_precision("high" if numbers == "tf32" else "highest")
-    try:
-        a, b = (torch.ones(sides, device=device, dtype=dtype) for sides in ((m, k), (k, n)))
-        rates = []
-        for _ in range(2):  # the first time a device sets itself up
-            start = time.perf_counter()
-            float((a @ b)[0, 0])
-            rates.append(2 * m * k * n / (time.perf_counter() - start))
-    finally:
-        torch.set_num_threads(threads)
-        torch.set_float32_matmul_precision(precision)
-    return max(rates)
+    protocols = {job: job.probe.regression or COG_V2 for job, _ in regressions}
+    alike_jobs = Counter(steps(job, size, protocols[job].batch) for job, size in regressions)
+    setups = {}
+    for job, size in regressions:
+        protocol = protocols[job]
+        together = max(BUSY // (protocol.round_size * size.classes * size.dimension), 1)
+        shared = min(together, alike_jobs[steps(job, size, protocol.batch)])
+        setups[job] = (len(rounds(protocol.trials, protocol.round_size)) + 1) / shared
+    return setups
 
 
 def pair_from_features(

@@ -11,7 +11,8 @@ from unseen.errors import UserError
 from unseen.features.features import Features
 from unseen.features.store import Shards, read_store, write_store
 from unseen.metrics.geometry import unit_rows
-from unseen.probes.sgd.rows import Resident, Streamed
+from unseen.probes.sgd import rows as rows_module
+from unseen.probes.sgd.rows import Resident, Streamed, copy_rows
 
 DEVICES = [
     "cpu",
@@ -50,6 +51,17 @@ def test_streamed_rows_are_those_on_the_device(device: str, dtype: torch.dtype, 
             assert float(row[5]) == float(i < 50)
             assert torch.allclose(row[:5], expected[i] if i < 50 else torch.zeros(5), atol=1e-3)
             assert not row[6:].any()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_blocks_that_span_shards_arrive_in_order(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows_module, "READ", 8)
+    for parts in ([X], np.array_split(X, 7)):
+        resident, _ = sources(Shards(parts), device, torch.float32)
+        assert torch.equal(resident.X, sources(torch.from_numpy(X), device, torch.float32)[0].X)
+    out = np.empty((11, 5), np.float16)
+    copy_rows(Shards(np.array_split(X, 7)), 13, out)
+    assert np.array_equal(out, X[13:24])
 
 
 def test_a_feature_store_is_streamed_from_its_files(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_what_does_not_compare_says_why_in_the_line_of_its_table(page: TaskPage,
 def test_findings_and_ranks_have_dense_tasks() -> None:
     page = made(*map(trained, TRAINED))
     said = " ".join(findings(page))
-    assert "mine 30.50°" in said
+    assert "30.50° by mine" in said
     assert "mine ranks 1 of 15 in Detection" not in said  # AP50 of 50% is the least of all
     assert "15 of 15 in Detection, frozen: AP50" in said
     assert "1 of 15 in Segmentation: mIoU" in said
@@ -139,7 +139,7 @@ def test_dense_tasks_stand_beside_classification(tmp_path: Path) -> None:
     names = [section.name for section in build_sections("tasks", page)]
     assert {"many-shot", "few-shot", "dense-own"} <= {*names}
     assert "own" not in [dataset.name for dataset in page.datasets]
-    assert any(sentence.startswith("My scenes, ") for sentence in findings(page))
+    assert any(sentence.startswith("My scenes. ") for sentence in findings(page))
     assert {row["setting"] for row in score_rows(page) if row["dataset"] == "own"} == {
         "patch-linear-miou",
         "patch-linear-pixel-accuracy",

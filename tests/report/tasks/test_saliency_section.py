@@ -88,6 +88,7 @@ def test_every_image_has_a_picture_with_a_panel_for_each_backbone(
     [gallery] = section(page).galleries
     assert len(gallery.pictures) == 1
     assert "2 more in" in gallery.title
+    assert gallery.panels == 3
     html = page_html(task_page(page))
     assert html.count("data:image/jpeg;base64,") == 1
     assert "3 images" in html

@@ -188,6 +188,11 @@ def test_plans_from_a_file(tmp_path: Path) -> None:
     assert (zero.head, zero.classes) == ("zero-shot", str(tmp_path / "names.csv"))
 
 
+def test_code_in_a_file_of_models_is_run_when_that_is_allowed(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("model,backbone\na,own.py:net\n")
+    assert read_plans(tmp_path / "m.csv", allow_code=True)[0].backbone == "own.py:net"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -196,6 +201,8 @@ def test_plans_from_a_file(tmp_path: Path) -> None:
         ("model,backbone,chekpoint\na,timm:x,f\n", "unknown column 'chekpoint'; did you mean checkpoint"),
         ("model,backbone\n", "no models in it"),
         ("model\na\n", "no column 'backbone'"),
+        ("model,backbone\na,own.py:net\n", "line 2: the backbone own.py:net is code that would run here"),
+        ("model,backbone\na,hub:folder:net\n", "line 2: the backbone hub:folder:net is code"),
     ],
 )
 def test_bad_plans_are_refused(text: str, message: str, tmp_path: Path) -> None:

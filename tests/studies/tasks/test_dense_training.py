@@ -67,26 +67,19 @@ def test_a_killed_training_is_resumed_and_scored_alike(tmp_path: Path, monkeypat
     assert plan_study(request("scenes-seen"), tmp_path / "b").jobs_left == 0
 
 
-def test_a_detector_is_trained_and_scored_in_both_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_detector_is_trained_scored_and_shown_and_the_record_says_that_a_vit_is_beyond_the_paper(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # The other detector differs in what trains alone, and measuring steps takes as long as training here.
     monkeypatch.setitem(dense_training.BY_KIND, "boxes", (DETECTION_FROZEN,))
     monkeypatch.setattr(DenseTrainingRequest, "_step_seconds", lambda *_: 1.0)
-    found = run_study(request("scenes-seen-boxes"), tmp_path)
-    assert {(score.probe, score.metric) for score in found.scores} >= {
-        ("detector-frozen", metric) for metric in ("ap", "ap50", "coco-ap")
-    }
-    assert len(list((tmp_path / "pictures").rglob("*.png"))) == 2
-
-
-def test_a_vit_is_trained_beyond_the_paper_and_the_record_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(dense_training.BY_KIND, "boxes", (DETECTION_FROZEN,))
-    monkeypatch.setattr(DenseTrainingRequest, "_step_seconds", lambda *_: 1.0)
     found = run_study(request("scenes-seen-boxes", "timm:test_vit"), tmp_path)
-    assert {score.probe for score in found.scores} == {"detector-frozen-extended"}
+    assert {(score.probe, score.metric) for score in found.scores} >= {
+        ("detector-frozen-extended", metric) for metric in ("ap", "ap50", "coco-ap")
+    }
     assert {score.protocol for score in found.scores} == {"ericsson-2021-detection-frozen-extended-short"}
     assert [each.code for each in found.told] == ["short-training", "simple-pyramid"]
+    assert len(list((tmp_path / "pictures").rglob("*.png"))) == 2
 
 
 def test_depths_have_no_such_protocol() -> None:

@@ -69,18 +69,20 @@ class Logistic(Probe):
             yield Fit(self.name, setting.shots, setting.seed, values, details, correct=hits)
 
     def flops(self, size: Size, setting: Setting) -> float:
-        """Of the products: trials on the larger part, then the final fit."""
+        """Of the products: trials on the larger part, then the final fit; few samples are trained on in their span."""
+        from unseen.probes.sgd.few_samples import WORTH
+
         protocol = resolved(self.protocol)
         whole = size.rows if setting.shots is None else min(setting.shots * size.classes, size.rows)
         part = whole * (1 - protocol.validation) if setting.shots is None else whole
-        return 4 * (size.dimension + 1) * size.classes * protocol.epochs * (part * protocol.trials + whole)
+        wide = whole if whole <= WORTH * size.dimension else size.dimension + 1
+        return 4.0 * wide * size.classes * protocol.epochs * (part * protocol.trials + whole)
 
     def memory(self, size: Size, *, gpu: bool = False) -> int:
         """Of the features, each with a 1 for the bias, and a round of trials.
 
-        A GPU draws batches from the 16-bit features themselves. A CPU copies the rows of a fit from the 32-bit ones,
-        all of them in the end, and has the weights three times (momentum, result) and scores with their gradient for a
-        batch.
+        Batches are drawn from the features themselves, in 16 bits on a GPU and in 32 on a CPU. A CPU has the weights
+        three times (momentum, result) and scores with their gradient for a batch.
         """
         from unseen.probes.sgd.kernels.layout import padded
         from unseen.probes.sgd.memory import SweepSize
@@ -92,7 +94,7 @@ class Logistic(Probe):
             sweep = SweepSize(1, trials, size.classes, size.dimension, protocol.batch, item=2)
             return size.rows * padded(wide, ALIGNED) * 2 + sweep.bytes
         weights, scores = trials * wide * size.classes, protocol.batch * trials * size.classes
-        return 4 * (2 * size.rows * wide + 3 * weights + 2 * scores)
+        return 4 * (size.rows * wide + 3 * weights + 2 * scores)
 
     @property
     def regression(self) -> LogisticProtocol:

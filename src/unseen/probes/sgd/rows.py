@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from unseen.errors import UserError, row_numbers
 from unseen.features.features import Rows
+from unseen.features.store import Shards
 from unseen.probes.sgd.kernels.layout import padded
 
 READ = 16_384
@@ -38,11 +40,13 @@ class Resident:
     def load(
         cls, X: Tensor | Rows, prepare: Prepare, *, device: torch.device, dtype: torch.dtype, name: str
     ) -> "Resident":
-        """Read, check and prepare rows block by block, so that the host holds one block of them at a time."""
+        """Read, check and prepare rows block by block, so that the host holds two blocks of them at the most."""
         ready = torch.zeros(len(X) + 1, _wide(X, dtype), dtype=dtype, device=device)
-        for start in range(0, len(X), READ):
-            rows = _checked(_tensor(X[start : start + READ]).to(device), start, name)
+        start = 0
+        for raw in _staged(X, device):
+            rows = _checked(raw, start, name)
             _fill(ready[start : start + len(rows)], prepare(rows))
+            start += len(rows)
         return cls(ready, X.shape[1])
 
     def take(self, index: Tensor) -> Tensor:
@@ -96,7 +100,7 @@ class Streamed:
 
     def _put(self, index: Tensor, buffer: "_Buffer", reading: Future[None], out: Tensor) -> Tensor:
         reading.result()
-        place, raw = buffer.sent(index)
+        place, raw = buffer.sent(index, buffer.rows)
         self._fill_at(place, raw, out)
         return place
 
@@ -138,17 +142,55 @@ class _Buffer:
         if self._side:
             self._side.synchronize()
 
-    def sent(self, index: Tensor) -> tuple[Tensor, Tensor]:
-        """The index and the rows on the device, where what is done next waits for them."""
+    def sent(self, *values: Tensor) -> tuple[Tensor, ...]:
+        """Values on the device, the rows among them; what is done there next waits for them."""
         if not self._side:
-            return index, self.rows
+            return values
         with torch.cuda.stream(self._side):
-            there = index.to(self._device, non_blocking=True), self.rows.to(self._device, non_blocking=True)
+            there = tuple(value.to(self._device, non_blocking=True) for value in values)
         current = torch.cuda.current_stream(self._device)
         current.wait_stream(self._side)
         for part in there:
             part.record_stream(current)
         return there
+
+
+def _staged(X: Tensor | Rows, device: torch.device) -> Iterator[Tensor]:
+    """All rows, `READ` at a time, on a device.
+
+    To a GPU they go through two buffers in page-locked memory: a thread copies the next block out of the mapped file
+    while the device has the last, so there is one copy of it on the host and nothing waits for the disk but the thread.
+    """
+    if isinstance(X, Tensor) or device.type != "cuda":
+        for start in range(0, len(X), READ):
+            yield _tensor(X[start : start + READ]).to(device)
+        return
+    raw = torch.from_numpy(np.empty(0, X.dtype)).dtype
+    buffers = [_Buffer(torch.empty(READ, X.shape[1], dtype=raw, pin_memory=True), device) for _ in range(2)]
+
+    def read(start: int, buffer: _Buffer) -> Tensor:
+        buffer.wait()
+        rows = buffer.rows[: min(READ, len(X) - start)]
+        copy_rows(X, start, rows.numpy())
+        return rows
+
+    with ThreadPoolExecutor(1) as reader:
+        starts = range(0, len(X), READ)
+        coming = deque(reader.submit(read, start, buffers[i % 2]) for i, start in enumerate(starts[:2]))
+        for i in range(len(starts)):
+            (rows,) = buffers[i % 2].sent(coming.popleft().result())
+            if i + 2 < len(starts):
+                coming.append(reader.submit(read, starts[i + 2], buffers[i % 2]))
+            yield rows
+
+
+def copy_rows(X: Rows, start: int, out: NDArray[Any]) -> None:
+    """Copy rows from `start` on, straight out of the arrays that they are in."""
+    pieces = X.pieces(start, start + len(out)) if isinstance(X, Shards) else [X[start : start + len(out)]]
+    place = 0
+    for piece in pieces:
+        out[place : place + len(piece)] = piece
+        place += len(piece)
 
 
 def _parts(X: Tensor | Rows) -> list[Tensor]:

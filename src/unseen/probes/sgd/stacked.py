@@ -43,6 +43,7 @@ def train_stacked(
     batch: int,
     momentum: float,
     generator: Generator,
+    rows: Tensor | None = None,
 ) -> Tensor:
     """Weights of k classifiers after SGD on the mean cross-entropy of each batch.
 
@@ -53,23 +54,29 @@ def train_stacked(
         rates, decays: (k,) initial learning rate and weight decay of each.
         batch: samples a step; the last batch of an epoch has what is left.
         generator: of the order of samples, drawn anew each epoch.
+        rows: (m,) those of X and y to train on, copied batch by batch; by default all.
 
     Returns:
         (k, d + 1, c). A classifier whose gradient is not finite stays as it was from then on, and takes no more time.
     """
-    k, (rows, classes) = len(rates), initial.shape
+    k, (features, classes) = len(rates), initial.shape
+    count = len(X) if rows is None else len(rows)
     trained = initial.to(X).expand(k, -1, -1).clone()
     alive = torch.arange(k)
-    state = trained.transpose(0, 1).clone(memory_format=torch.contiguous_format), trained.new_zeros(rows, k, classes)
-    buffers = _buffers(X, min(batch, len(X)), k * classes)
-    orders = (order for block in epoch_orders(len(X), epochs, generator) for order in block.draw())
+    state = (
+        trained.transpose(0, 1).clone(memory_format=torch.contiguous_format),
+        trained.new_zeros(features, k, classes),
+    )
+    buffers = _buffers(X, min(batch, count), k * classes)
+    orders = (order for block in epoch_orders(count, epochs, generator) for order in block.draw())
     for epoch, drawn in enumerate(orders):
         order = drawn.to(X.device)
         hyper = rates[alive].to(X) * learning_rate(epoch, epochs), decays[alive].to(X)
-        for start in range(0, len(X), batch):
-            chosen = order[start : start + batch]
+        for start in range(0, count, batch):
+            chosen = order[start : start + batch] if rows is None else rows[order[start : start + batch]]
             # An epoch of one batch is the whole set, in any order.
-            samples = (X, y) if batch >= len(X) else (X.index_select(0, chosen), y.index_select(0, chosen))
+            whole = rows is None and batch >= count
+            samples = (X, y) if whole else (X.index_select(0, chosen), y.index_select(0, chosen))
             finite = _step(*state, *samples, *hyper, momentum, buffers)
             if not finite.all():
                 left = torch.where(finite)[0].cpu()

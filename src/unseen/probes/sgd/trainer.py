@@ -162,10 +162,14 @@ class Trainer:
                 dtype=self.dtype,
             )
             return list(trained)
-        return [
-            train_stacked(
-                source.take(part)[:, : len(start)],
-                labels[part],
+        fits = []
+        for part, rate, decay, start, generator in zip(parts, rates, decays, initial, generators, strict=True):
+            # What is one batch is gathered once; more than that would be a second copy of the features.
+            in_place = isinstance(source, Resident) and len(part) > protocol.batch
+            X = source.X if isinstance(source, Resident) and in_place else source.take(part)
+            fit = train_stacked(
+                X[:, : len(start)],
+                labels if in_place else labels[part],
                 start,
                 rate,
                 decay,
@@ -173,9 +177,10 @@ class Trainer:
                 batch=min(protocol.batch, len(part)),
                 momentum=protocol.momentum,
                 generator=generator,
+                rows=part if in_place else None,
             )
-            for part, rate, decay, start, generator in zip(parts, rates, decays, initial, generators, strict=True)
-        ]
+            fits.append(fit)
+        return fits
 
     def _rows(self, part: Tensor) -> Tensor:
         return self.source.take(part)[:, : self.dimension + 1]

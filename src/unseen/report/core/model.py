@@ -218,13 +218,17 @@ class Picture:
 
 @dataclass(frozen=True)
 class Gallery:
-    """Pictures of one thing; `words` are a list that opens under them, counted as `noun`s; `wide` ones have panels."""
+    """Pictures of one thing; `words` are a list that opens under them, counted as `noun`s.
+
+    Attributes:
+        panels: how many each picture has side by side; 0 for pictures without panels, which are shown small.
+    """
 
     title: str
     pictures: Sequence[Picture] = ()
     words: Sequence[str] = ()
     noun: str = "concept"
-    wide: bool = False
+    panels: int = 0
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def _draw(axes: Any, series: Series, figure: Figure, deep: bool) -> None:
             whiskerprops=lines, capprops=lines, medianprops=lines,
         )  # fmt: skip
         spread = np.linspace(-0.12, 0.12, len(known)) if len(known) > 1 else 0
-        axes.plot(x[: len(known)] + spread, known, "o", color=colour, ms=3, alpha=0.7, label=named)
+        axes.plot(x[: len(known)] + spread, known, "o", color=colour, ms=3, alpha=0.7)  # its tick has its name
         return
     axes.plot(
         x, y, color=colour, label=named, lw=2.2 if series.strong else 1.1, alpha=1 if series.strong else 0.6,

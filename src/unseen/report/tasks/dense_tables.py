@@ -66,7 +66,7 @@ def probe_table(page: TaskPage, task: DenseTask, probe: DenseProbe) -> Table:
     caution = [TRAINED[probe.probe].caution] if probe.beside else []
     return Table(
         f"{slug(task.name)}-{slug(probe.protocol)}", [Column(number=False, names=("backbone",)), *columns], rows,
-        " ".join([f"{task.title}, {probe.title}.", *probe.said]), head=True,
+        " ".join([f"{task.title[:1].upper()}{task.title[1:]}. {probe.title}.", *probe.said]), head=True,
         note=" ".join(filter(None, [f"{probe.protocol}: {WHAT[probe.probe]}.", *caution])),
     )  # fmt: skip
 

@@ -1,5 +1,6 @@
 """What the sections on single images share: box plots, tables, pictures with panels, and a few words."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ PANEL = 224
 """Pixels of a panel's side at least: smaller images are enlarged without smoothing."""
 MOST_PANELS = 6
 QUALITY = 85
+LONG_WORD = 14
+"""Letters of a word that figures show (figures.js)."""
 Panels = Callable[[ImageResult, Mapping[str, NDArray[Any]]], Sequence[NDArray[np.uint8]]]
 """The panels of a backbone on an image, (h, w, 3) each, from what is kept of it."""
 
@@ -87,7 +90,7 @@ def box_figure(page: TaskPage, results: Sequence[ImageResult], metric: str) -> F
                 hover=[f"{name}, {image}: {value_text(metric, v)}" for image, v in zip(ids, values, strict=True)],
             )
         )  # fmt: skip
-        ticks.append((float(place), name))
+        ticks.append((float(place), _foldable(name)))
     at = float(len(ticks))
     series += [
         Series(
@@ -101,6 +104,12 @@ def box_figure(page: TaskPage, results: Sequence[ImageResult], metric: str) -> F
         f"{TITLES[metric]} by image", "", f"{TITLES[metric]}{unit}", series, (*ticks, (at, PAPER)),
         caption="A point is an image; marks of the paper's models are their means over the paper's own images.",
     )  # fmt: skip
+
+
+def _foldable(name: str) -> str:
+    """A name with room to break its long words, whose ends figures cut off."""
+    words = name.split(" ")
+    return " ".join(re.sub(r"(?<=[-:_/@])(?=\w)", " ", word) if len(word) > LONG_WORD else word for word in words)
 
 
 def imagenet_figure(page: TaskPage, results: Sequence[ImageResult], metric: str) -> Figure | None:
@@ -214,10 +223,10 @@ def galleries(results: Sequence[ImageResult], metric: str, panels: Panels, what:
     for title in dict.fromkeys(result.title for result in results):
         of_set = [result for result in results if result.title == title]
         for some in (of_set[at : at + MOST_PANELS] for at in range(0, len(of_set), MOST_PANELS)):
-            pictures, left = list[Picture](), 0
+            pictures, left, widest = list[Picture](), 0, 1
             for image, rows in _together(some):
                 shown = [rows[0][1]["image"], *(p for result, arrays in rows for p in panels(result, arrays))]
-                picture = side_by_side(shown)
+                picture, widest = side_by_side(shown), max(widest, len(shown))
                 if size + len(picture) > MOST_BYTES:
                     left += 1
                     continue
@@ -231,7 +240,7 @@ def galleries(results: Sequence[ImageResult], metric: str, panels: Panels, what:
             order = ", ".join(result.backbone for result in some)
             more = f"; {left} more in {_folder(some)}" if left else ""
             if pictures:
-                found.append(Gallery(f"{title}: the image, then {what} {order}{more}", pictures, wide=True))
+                found.append(Gallery(f"{title}: the image, then {what} {order}{more}", pictures, panels=widest))
     return found
 
 

@@ -108,5 +108,6 @@ def _dense_findings(task: DenseTask) -> Iterator[str]:
     for probe in task.probes:
         first = [result.scores[0] for result in probe.results]
         order = sorted(first, key=lambda s: s.value, reverse=METRICS[first[0].metric].higher_is_better)
-        found = ", ".join(f"{score.backbone} {text_with_unit(score.metric, score.value)}" for score in order)
-        yield f"{task.title}, {probe.title} ({METRIC_TITLES[first[0].metric]}): {found}."
+        found = ", ".join(f"{text_with_unit(score.metric, score.value)} by {score.backbone}" for score in order)
+        title = f"{task.title[:1].upper()}{task.title[1:]}"
+        yield f"{title}. {probe.title}: {METRIC_TITLES[first[0].metric]} {found}."

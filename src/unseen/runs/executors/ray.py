@@ -7,7 +7,7 @@ from unseen.device import on_gpu
 from unseen.runs.execute import Compute, J
 from unseen.runs.means import Means
 from unseen.runs.pool import run_pool, spread
-from unseen.runs.ray_cluster import check_nodes, connect, useful_nodes
+from unseen.runs.ray_cluster import checked_nodes, connect, useful_nodes
 from unseen.runs.ray_team import RayTeam
 
 
@@ -23,9 +23,8 @@ class OnRay:
     def __call__(self, groups: Sequence[Sequence[J]], compute: Compute[J], cost: Callable[[J], float]) -> Iterator[J]:
         gpu, threads = on_gpu(), self.means.threads
         connect(self.means.ray_address, max(self.means.workers, threads))
-        nodes = useful_nodes(gpu=gpu, threads=threads)
-        check_nodes(nodes, compute.folder)
-        actors = sum(node.gpus if gpu else node.cpus // threads for node in nodes)
+        nodes = checked_nodes(useful_nodes(gpu=gpu, threads=threads), compute.folder)
+        actors = max(1, sum(node.gpus if gpu else node.cpus // threads for node in nodes))
         together = gpu and self.means.gpu
         pieces = spread(groups, cost, actors, together=together)
         team = RayTeam(compute, min(actors, len(pieces)), gpu=gpu, threads=threads, together=together)

@@ -13,7 +13,6 @@ from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError, did_you_mean
 from unseen.features.about import StoreAbout
 from unseen.features.checked import Tell
-from unseen.features.extract import extract
 from unseen.features.features import Features, align
 from unseen.features.one_pass import Progress
 from unseen.features.readers import SUFFIXES, read_features
@@ -21,6 +20,8 @@ from unseen.features.settings import Settings
 from unseen.features.store import read_store
 from unseen.images.domains import DomainImages
 from unseen.images.releases import WNID
+from unseen.runs.extraction import extract_with
+from unseen.runs.means import ALONE, Means
 from unseen.studies.features import about_finished
 from unseen.studies.probing import FeaturePair, pair_from_features
 
@@ -68,17 +69,19 @@ def extract_domains(
     folder: Path,
     settings: Settings,
     watch: Callable[[str, str], Callable[[Progress], None]],
+    means: Means = ALONE,
 ) -> Iterator[tuple[str, str, list[Path]]]:
     """Extract what is missing, one pass over the images for all backbones; (domain, split, stores) as each is done.
 
     Args:
         watch: gives what is called after every batch of a domain's split.
+        means: what to extract with.
     """
     for domain in domains:
         for split in SIDES:
             source, manifest = domain.sides[split]
             place, shown = folder / domain.name, watch(domain.name, split)
-            stores = extract(source, manifest, split, backbones, place, settings, watch=shown)
+            stores = extract_with(means, source, manifest, split, backbones, place, settings, watch=shown)
             yield domain.name, split, stores
 
 

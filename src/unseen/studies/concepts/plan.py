@@ -9,7 +9,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.device import on_gpu
 from unseen.features.disk import feature_bytes, remaining_rows
 from unseen.features.settings import Settings
-from unseen.features.speed import seconds_per_image
+from unseen.features.speed import extraction_seconds, seconds_per_image
 from unseen.images.domains import SEEN, DomainImages
 from unseen.ontology.levels import SHIPPED, Levels, load_levels
 from unseen.papers.comparability import Draw
@@ -92,10 +92,7 @@ def extraction_costs(
         costs.append(DomainCost(domain.name, len(domain.concepts), *images, rows - max(left), size, missing))
         if max(left):
             speed = speed or seconds_per_image(domain.sides["train"][0], backbones, settings)
-            decode = speed[0] * max(left) / max(settings.workers, 1)
-            compute = sum(each * images for each, images in zip(speed[1], left, strict=True))
-            # A CPU decodes and computes with the same cores, a GPU computes while the CPU decodes.
-            seconds += decode + compute if settings.device == "cpu" else max(decode, compute)
+            seconds += extraction_seconds(speed, left, settings)
     return costs, seconds
 
 

@@ -40,7 +40,7 @@ class ConceptRequest:
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[FeatureJob]:
         """The study with its features, extracted where they are missing."""
-        found = self.source.features(self.asked, out, watch)
+        found = self.source.features(self.asked, out, watch, means)
         planned = study_run(
             self.asked, found.pairs, found.places, images=found.images, splits=found.splits, notices=found.notices
         )

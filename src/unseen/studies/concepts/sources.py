@@ -15,7 +15,8 @@ from unseen.features.disk import free_disk
 from unseen.features.settings import Settings, checked_device
 from unseen.images.domains import DomainImages
 from unseen.images.splits import COG
-from unseen.runs.means import Means
+from unseen.runs.extraction import refuse_unfinished
+from unseen.runs.means import ALONE, Means
 from unseen.runs.notices import Notice
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS, missing
@@ -54,7 +55,7 @@ class Source(Protocol):
     def plan(self, asked: Asked, out: Path, means: Means) -> Plan:
         """What the study will do in a folder; that of another run is refused."""
 
-    def features(self, asked: Asked, out: Path, watch: Watch) -> Found:
+    def features(self, asked: Asked, out: Path, watch: Watch, means: Means = ALONE) -> Found:
         """The features, made where they are missing."""
 
 
@@ -79,7 +80,7 @@ class GivenFeatures:
         refuse_other_run(out, study_run(asked, pairs, places).setup)
         return _plan(asked, pairs, _parts(pairs), out, means)
 
-    def features(self, asked: Asked, out: Path, watch: Watch) -> Found:
+    def features(self, asked: Asked, out: Path, watch: Watch, means: Means = ALONE) -> Found:
         return self.found
 
 
@@ -99,7 +100,7 @@ class RegroupedFeatures:
         ]
         return _plan(asked, pairs, _parts(pairs), out, means)
 
-    def features(self, asked: Asked, out: Path, watch: Watch) -> Found:
+    def features(self, asked: Asked, out: Path, watch: Watch, means: Means = ALONE) -> Found:
         most, seen = _most(asked), asked.seen
         places = {
             name: regroup(self.folder, name, asked.concepts, out / FEATURES, most=most, seen=seen)
@@ -146,9 +147,11 @@ class ImageFeatures:
         units: dict[str, Unit] = {"features": "bytes", "extracted": "share"}
         return _plan(asked, pairs, parts, out, means, units, extraction=seconds, disk=disk, free=free_disk(out))
 
-    def features(self, asked: Asked, out: Path, watch: Watch) -> Found:
+    def features(self, asked: Asked, out: Path, watch: Watch, means: Means = ALONE) -> Found:
         made: dict[str, dict[str, dict[str, Place]]] = {backbone.label: {} for backbone in self.backbones}
-        stores = extract_domains(self.domains, self.backbones, out / FEATURES, self.settings, watch.extracting)
+        folder, settings = out / FEATURES, self.settings
+        stores = [*extract_domains(self.domains, self.backbones, folder, settings, watch.extracting, means)]
+        refuse_unfinished([path for *_, paths in stores for path in paths], settings.part)
         for domain, split, paths in stores:
             for backbone, path in zip(self.backbones, paths, strict=True):
                 made[backbone.label].setdefault(domain, {})[split] = Place(path, read_about(path))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from unseen.errors import UserError
 from unseen.files import read_table, write_table
 from unseen.runs.lock import folder_lock
+from unseen.runs.results import reading_result
 from unseen.words import whole_number
 
 if TYPE_CHECKING:
@@ -92,9 +93,10 @@ def add_results(folder: Path, run: "RunData", results: "Sequence[Result]") -> di
     facts, cells = dict[str, Facts](), dict[tuple[str, str], dict[str, float]]()
     for result in sorted(results, key=lambda result: models.index(result.job["backbone"])):
         job, values = result.job, result.values
-        facts[job["domain"]] = Facts(job["test_set"], values["images"], values["classes"], job["classes"])
-        row = cells.setdefault((job["backbone"], job["classifier"]), {})
-        row[job["domain"]] = values["correct"] / values["images"]
+        with reading_result(result):
+            facts[job["domain"]] = Facts(job["test_set"], values["images"], values["classes"], job["classes"])
+            row = cells.setdefault((job["backbone"], job["classifier"]), {})
+            row[job["domain"]] = values["correct"] / values["images"]
     group = {each.name: each.category for each in run.backbones}
     rows = [Row(model, group[model], classifier, row) for (model, classifier), row in cells.items()]
     return add_rows(folder, rows, facts, columns)

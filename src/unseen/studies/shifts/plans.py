@@ -44,8 +44,12 @@ class ModelPlan:
     weights: str = "pretrained"
 
 
-def read_plans(path: Path) -> tuple[ModelPlan, ...]:
-    """A CSV file with the columns model, backbone and, if wanted, those of `OPTIONAL`; files in it are beside it."""
+def read_plans(path: Path, *, allow_code: bool = False) -> tuple[ModelPlan, ...]:
+    """A CSV file with the columns model, backbone and, if wanted, those of `OPTIONAL`; files in it are beside it.
+
+    Args:
+        allow_code: whether its backbones may be Python files and folders of torch.hub, whose code then runs here.
+    """
     plans = dict[str, ModelPlan]()
     for line, row in read_table(path, ("model", "backbone"), OPTIONAL):
         for name in row:
@@ -54,6 +58,11 @@ def read_plans(path: Path) -> tuple[ModelPlan, ...]:
         model = row["model"]
         if not model or not row["backbone"] or model in plans:
             raise UserError(f"{path}, line {line}: {model or 'a model'} is there twice, or a field is empty")
+        if runs_code(row["backbone"]) and not allow_code:
+            raise UserError(
+                f"{path}, line {line}: the backbone {row['backbone']} is code that would run here; "
+                "if you trust this file and that code, add --allow-code (allow_code=True in Python)"
+            )
         plans[model] = ModelPlan(
             model=model,
             backbone=row["backbone"],
@@ -69,12 +78,23 @@ def read_plans(path: Path) -> tuple[ModelPlan, ...]:
     return tuple(plans.values())
 
 
-def chosen_models(backbones: Sequence[str], file: Path | None, common: ModelPlan) -> list[ModelPlan]:
-    """Models by the ids of their backbones, which are alike in everything else, or those of a file."""
+def runs_code(backbone: str) -> bool:
+    """Whether to load a backbone runs code that its id names: of a Python file, or of a folder of torch.hub."""
+    return backbone.rpartition(":")[0].endswith(".py") or backbone.startswith("hub:")
+
+
+def chosen_models(
+    backbones: Sequence[str], file: Path | None, common: ModelPlan, *, allow_code: bool = False
+) -> list[ModelPlan]:
+    """Models by the ids of their backbones, which are alike in everything else, or those of a file.
+
+    Args:
+        allow_code: see `read_plans`.
+    """
     if bool(backbones) == bool(file):
         raise UserError("say which models: --backbone, once or more often, or --models FILE")
     if file:
-        return list(read_plans(file))
+        return list(read_plans(file, allow_code=allow_code))
     if common.checkpoint is not None and len(backbones) > 1:
         raise UserError("--checkpoint is for one backbone at a time; for several give --models FILE")
     if len(set(backbones)) < len(backbones):

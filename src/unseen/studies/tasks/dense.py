@@ -15,7 +15,7 @@ from unseen.features.disk import feature_bytes, free_disk, remaining_rows
 from unseen.features.extract import extract
 from unseen.features.patches import PatchFeatures, patch_settings, read_patches
 from unseen.features.settings import Settings, checked_device
-from unseen.features.speed import seconds_per_image
+from unseen.features.speed import extraction_seconds, seconds_per_image
 from unseen.images.dense.dense_dataset import OpenDenseDataset, survey_labels
 from unseen.papers.comparability import ScoredData
 from unseen.probes.by_name.patch_context import PatchContextJob
@@ -79,10 +79,8 @@ class DenseRequest:
             left, folder = self._missing_images(data, out), features_folder(data, out)
             counts = Counter(data.manifest.splits)
             if max(left) and folder not in planned:
-                decode, compute = seconds_per_image(data.source, self.backbones, self._extraction)
-                reading = decode * max(left) / max(self._extraction.workers, 1)
-                computing = sum(each * rows for each, rows in zip(compute, left, strict=True))
-                seconds += reading + computing if self._extraction.device == "cpu" else max(reading, computing)
+                speed = seconds_per_image(data.source, self.backbones, self._extraction)
+                seconds += extraction_seconds(speed, left, self._extraction)
             for backbone, rows in zip(self.backbones, left, strict=True):
                 disk += 0 if folder in planned else feature_bytes(rows, backbone.spec.dimension, self._extraction)
                 parts.append(_part(data, _patch_spec(backbone), counts, rows, backbone.label))

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from unseen.backbones.backbone import Backbone
 from unseen.errors import ImageError, UserError, did_you_mean
-from unseen.features.extract import extract
 from unseen.features.one_pass import Progress
 from unseen.features.readers import SUFFIXES
 from unseen.features.settings import Settings
@@ -22,8 +21,11 @@ from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.datasets.registry import DATASETS
 from unseen.papers.comparability import Draw
 from unseen.runs.data import Study
+from unseen.runs.extraction import extract_with
 from unseen.runs.flaws import Flaw
+from unseen.runs.means import ALONE, Means
 from unseen.runs.notices import Notice, left_out
+from unseen.runs.parts import WHOLE
 from unseen.studies.concepts.features import OWN, Place
 from unseen.studies.features import read_about
 from unseen.studies.tasks.kinds import kind_of
@@ -65,10 +67,14 @@ class TaskFeatures:
 
 
 class Found(NamedTuple):
-    """Features to work on, and for each data set that has others a line on what is wrong, its name first."""
+    """Features to work on, and for each data set that has others a line on what is wrong, its name first.
+
+    `unfinished` are stores that other parts of a job array have still to make some shards of.
+    """
 
     features: list[TaskFeatures]
     faults: list[Notice]
+    unfinished: Sequence[Path] = ()
 
 
 def splits_of(dataset: Dataset) -> tuple[str, ...]:
@@ -82,12 +88,14 @@ def extract_dataset(
     folder: Path,
     settings: Settings,
     watch: Callable[[str, str], Callable[[Progress], None]],
+    means: Means = ALONE,
 ) -> Found:
     """Extract what is missing of a data set, one pass over its images for all backbones.
 
     Args:
         folder: of all data sets' features.
         watch: gives what is called after every batch of a data set's split.
+        means: what to extract with.
 
     Images that cannot be used are a fault of this data set alone.
     """
@@ -95,7 +103,8 @@ def extract_dataset(
     settings = kind_of(dataset).settings(settings)
     try:
         stores = {
-            split: extract(
+            split: extract_with(
+                means,
                 opened.source,
                 opened.manifest,
                 split,
@@ -108,6 +117,9 @@ def extract_dataset(
         }
     except ImageError as error:
         return Found([], [left_out(dataset.name, f"{dataset.name}: {error}")])
+    made = [place for places in stores.values() for place in places]
+    if settings.part != WHOLE and not all((place / MANIFEST).is_file() for place in made):
+        return Found([], [], made)
     return _usable(
         (backbone.label, dataset, {split: found[number] for split, found in stores.items()})
         for number, backbone in enumerate(backbones)

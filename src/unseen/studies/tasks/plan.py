@@ -9,19 +9,27 @@ from unseen.backbones.backbone import Backbone
 from unseen.device import on_gpu
 from unseen.features.disk import feature_bytes, remaining_rows
 from unseen.features.settings import Settings
-from unseen.features.speed import seconds_per_image
+from unseen.features.speed import extraction_seconds, seconds_per_image
 from unseen.images.datasets.open_dataset import OpenDataset
+from unseen.probes.by_name.linear import ManyShotJob
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice
 from unseen.runs.results import missing
 from unseen.runs.task_work import TaskJob
-from unseen.studies.probing import product_rate
+from unseen.studies.rates import elapsed, product_rate, starting
 from unseen.studies.tasks.features import TaskFeatures, features_in, splits_of
 from unseen.studies.tasks.kinds import kind_of
 
 OTHER_WORK = 3.0
 """What a fit takes beside its products: softmax, line search, copies."""
+FIT_ON_GPU, WEIGHT_ON_GPU = 1.5, 2.4e-5
+"""Seconds that the fits of a linear probe take on a GPU besides their products, and further ones for each weight.
+
+They are many short steps, which wait for kernels to start and for memory: from the ten data sets of
+benchmarks/README.md on an H200, whose times this meets within a factor of 1.4. By their products alone the smallest
+would take a twentieth of what they do.
+"""
 LARGE = 5e12
 """Multiplications and additions, minutes on a core, from which on a job is worth all of them."""
 
@@ -65,11 +73,7 @@ def plan_dataset(opened: OpenDataset, backbones: Sequence[Backbone], folder: Pat
     if not max(left) and (there := features_in(place, opened.dataset, [backbone.label for backbone in backbones])):
         return DatasetPlan(there, 1.0, 0, 0.0)
     if max(left):
-        decode, compute = seconds_per_image(opened.source, backbones, settings)
-        reading = decode * max(left) / max(settings.workers, 1)
-        computing = sum(each * rows for each, rows in zip(compute, left, strict=True))
-        # A CPU decodes and computes with the same cores, a GPU computes while the CPU decodes.
-        seconds = reading + computing if settings.device == "cpu" else max(reading, computing)
+        seconds = extraction_seconds(seconds_per_image(opened.source, backbones, settings), left, settings)
     features = [kind.expect(opened, backbone.spec, backbone.label) for backbone in backbones]
     size = sum(
         feature_bytes(rows, each.vectors * each.dimension, settings) for each, rows in zip(features, left, strict=True)
@@ -89,10 +93,10 @@ def probing_seconds(jobs: Sequence[TaskJob], tasks: Sequence[TaskFeatures], fold
     if not todo:
         return 0.0
     small, large = ([_seconds(job, tasks) for job in part] for part in by_size(todo, tasks))
-    overhead = 0.1 * len(todo)
+    overhead = 0.1 * len(todo) + starting(len(small), means.workers, gpu=on_gpu())
     if on_gpu():
         return (sum(small) + sum(large)) / means.places + overhead
-    return max(sum(small) / means.workers, *small, 0.0) + sum(large) / means.workers + overhead
+    return elapsed(small, means.workers) + sum(large) / means.workers + overhead
 
 
 def by_size(jobs: Sequence[TaskJob], tasks: Sequence[TaskFeatures]) -> tuple[list[TaskJob], list[TaskJob]]:
@@ -110,7 +114,11 @@ def job_flops(job: TaskJob, tasks: Sequence[TaskFeatures]) -> float:
 def _seconds(job: TaskJob, tasks: Sequence[TaskFeatures]) -> float:
     """Of one thread, or of the GPU."""
     task = _task_of(job, tasks)
-    return job_flops(job, tasks) * OTHER_WORK / _rate(kind_of(task.dataset).product(task))
+    products = job_flops(job, tasks) / _rate(kind_of(task.dataset).product(task))
+    if not on_gpu():
+        return products * OTHER_WORK
+    waiting = FIT_ON_GPU + WEIGHT_ON_GPU * task.classes * task.dimension if isinstance(job, ManyShotJob) else 0.0
+    return products + waiting
 
 
 @lru_cache

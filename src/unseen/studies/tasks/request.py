@@ -11,6 +11,7 @@ from unseen.features.disk import free_disk
 from unseen.features.settings import Settings, checked_device
 from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol
 from unseen.runs.data import RunData
+from unseen.runs.extraction import refuse_unfinished
 from unseen.runs.fit_progress import FitProgress
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice
@@ -73,7 +74,7 @@ class TaskRequest:
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[TaskJob]:
         """Extract what is missing; see `unseen.studies.study.Request`."""
-        found = self.source if isinstance(self.source, Found) else _extracted(self.source, out, watch)
+        found = self.source if isinstance(self.source, Found) else _extracted(self.source, out, watch, means)
         tell = partial(tell_fits, watch)
 
         def work(jobs: Sequence[TaskJob], results: Path, means: Means) -> Iterator[TaskJob]:
@@ -138,13 +139,15 @@ def _part(task: TaskFeatures, done: float) -> dict[str, Cell]:
     return {**named, **counts, "metric": metric, "extracted": done}
 
 
-def _extracted(source: FromImages, out: Path, watch: Watch) -> Found:
+def _extracted(source: FromImages, out: Path, watch: Watch, means: Means) -> Found:
     """Extract what is missing: all features of the study, and what is wrong with those that cannot be used."""
-    found = Found([], [])
+    found, unfinished = Found([], []), list[Path]()
     for each in source.opened.datasets:
-        part = extract_dataset(each, source.backbones, out / FEATURES, source.settings, watch.extracting)
+        part = extract_dataset(each, source.backbones, out / FEATURES, source.settings, watch.extracting, means)
         found.features.extend(part.features)
         found.faults.extend(part.faults)
+        unfinished.extend(part.unfinished)
+    refuse_unfinished(unfinished, source.settings.part)
     for fault in found.faults:
         watch.tell(fault.sentence)
     for task in found.features:

@@ -38,7 +38,9 @@ function filterRows(name) {
 }
 
 function csvField(value) {
-  const text = String(value ?? "");
+  const plain = String(value ?? "");
+  // A spreadsheet would run such a text as a formula.
+  const text = /^'*[=+\-@\t\r]/.test(plain) && Number.isNaN(Number(plain)) ? `'${plain}` : plain;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

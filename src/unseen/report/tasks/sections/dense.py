@@ -102,7 +102,7 @@ def _galleries(probe: DenseProbe, kept: dict[Path, Picture]) -> Iterator[Gallery
         if pictures:
             left = len(result.pictures) - len(pictures)
             more = f"; {left} more in {result.pictures[0].parent}" if left else ""
-            yield Gallery(f"{probe.title}, {result.backbone}: image, truth, prediction{more}", pictures, wide=True)
+            yield Gallery(f"{probe.title}, {result.backbone}: image, truth, prediction{more}", pictures, panels=3)
 
 
 def _kept_pictures(page: TaskPage) -> dict[Path, Picture]:

@@ -97,4 +97,4 @@ def overlay(image: NDArray[np.uint8], attention: NDArray[Any]) -> NDArray[np.uin
     return mixed
 
 
-SECTION = PageSection("tasks", 60, build)
+SECTION = PageSection("tasks", 70, build)

@@ -1,0 +1,65 @@
+"""Extraction shared by several workers: the same bytes as by one, and parts of a job array that wait for each other."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from unseen.backbones.load import load_backbone
+from unseen.errors import OtherPartsError, UserError
+from unseen.features.extract import extract
+from unseen.features.settings import Settings
+from unseen.images.folder import FileImages, folder_images
+from unseen.images.manifest import whole
+from unseen.runs.extraction import _SentBackbone, extract_with, refuse_unfinished
+from unseen.runs.means import ALONE, Means
+
+SETTINGS = Settings(batch=3, workers=0, shard_rows=2)
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> FileImages:
+    root, rng = tmp_path_factory.mktemp("images"), np.random.default_rng(0)
+    for number in range(12):
+        (root / f"class{number % 3}").mkdir(exist_ok=True)
+        pixels = rng.integers(0, 256, (28, 28, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(root / f"class{number % 3}" / f"{number}.png")
+    return folder_images(root)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith(".")}
+
+
+def test_two_workers_make_the_store_that_one_makes(images: FileImages, tmp_path: Path) -> None:
+    """One is loaded again by its id, the other is sent; what is there is not made again."""
+    known = load_backbone("demo:supervised")
+    sent = replace(load_backbone("demo:untrained"), load=None)
+    seen: list[int] = []
+    arguments = (images, whole(images, "all"), "all", [known, sent])
+    devices = Means(2, devices=("cpu", "cpu"))
+    found = extract_with(devices, *arguments, tmp_path / "two", SETTINGS, watch=lambda at: seen.append(at.done))
+    expected = extract(*arguments, tmp_path / "one", SETTINGS)
+    assert [contents(store) for store in found] == [contents(store) for store in expected]
+    assert seen == sorted(seen) == [2, 4, 6, 8, 10]
+    times = {path: path.stat().st_mtime_ns for store in found for path in store.iterdir()}
+    assert extract_with(devices, *arguments, tmp_path / "two", SETTINGS) == found  # starts no process
+    assert times == {path: path.stat().st_mtime_ns for store in found for path in store.iterdir()}
+
+
+def test_a_part_that_is_done_before_others_says_so(images: FileImages, tmp_path: Path) -> None:
+    net = load_backbone("demo:supervised")
+    arguments = (ALONE, images, whole(images, "all"), "all", [net], tmp_path)
+    stores = extract_with(*arguments, replace(SETTINGS, part=(1, 2)))
+    with pytest.raises(OtherPartsError, match="part 1 of 2"):
+        refuse_unfinished(stores, (1, 2))
+    refuse_unfinished(extract_with(*arguments, replace(SETTINGS, part=(2, 2))), (2, 2))
+
+
+def test_other_weights_on_a_node_are_refused() -> None:
+    net = load_backbone("demo:supervised")
+    sent = _SentBackbone.of(replace(net, spec=replace(net.spec, digest="other")))
+    with pytest.raises(UserError, match="other weights"):
+        sent.loaded("cpu")
