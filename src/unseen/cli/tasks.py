@@ -219,7 +219,7 @@ def tasks(
 
     check_writable(out)
     ids, share = backbone or [], parse_part(part)
-    means = machine.means(workers, extraction.device if mode == "" else "one")
+    means = machine.means(workers, every_gpu=not mode and extraction.device is None)
     settings = partial(extraction.settings, means.workers, share)
     request: Request[Any]
     if dense:

@@ -69,7 +69,8 @@ class TaskRequest:
         datasets = source.opened.datasets
         # Before hours of extraction, not after them.
         refuse_other_run(out, task_setup(source.backbones, datasets, source.settings, self.protocol))
-        plans = [plan_dataset(each, source.backbones, out / FEATURES, source.settings) for each in datasets]
+        extraction = (source.backbones, out / FEATURES, source.settings, means.places)
+        plans = [plan_dataset(each, *extraction) for each in datasets]
         return self._planned(plans, source.opened.absent, out, means, free=free_disk(out))
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[TaskJob]:
