@@ -61,7 +61,9 @@ def skipped(tasks: Sequence[TaskFeatures]) -> list[Notice]:
     return [notice for task in by_name.values() for notice in kind_of(task.dataset).skipped(task)]
 
 
-def plan_dataset(opened: OpenDataset, backbones: Sequence[Backbone], folder: Path, settings: Settings) -> DatasetPlan:
+def plan_dataset(
+    opened: OpenDataset, backbones: Sequence[Backbone], folder: Path, settings: Settings, gpus: int = 1
+) -> DatasetPlan:
     """The features of a data set, and what those take that are not below `folder` yet."""
     kind, images, place = kind_of(opened.dataset), len(opened.manifest), folder / opened.dataset.name
     specs, settings = [backbone.spec for backbone in backbones], kind.settings(settings)
@@ -73,7 +75,7 @@ def plan_dataset(opened: OpenDataset, backbones: Sequence[Backbone], folder: Pat
     if not max(left) and (there := features_in(place, opened.dataset, [backbone.label for backbone in backbones])):
         return DatasetPlan(there, 1.0, 0, 0.0)
     if max(left):
-        seconds = extraction_seconds(seconds_per_image(opened.source, backbones, settings), left, settings)
+        seconds = extraction_seconds(seconds_per_image(opened.source, backbones, settings), left, settings, gpus)
     features = [kind.expect(opened, backbone.spec, backbone.label) for backbone in backbones]
     size = sum(
         feature_bytes(rows, each.vectors * each.dimension, settings) for each, rows in zip(features, left, strict=True)
