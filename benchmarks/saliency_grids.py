@@ -86,7 +86,7 @@ def main() -> None:
     places, last = list[int](), 0.0
     for place in range(len(images)):
         start = time.perf_counter()
-        if start - begun + last > asked.seconds:
+        if places and start - begun + last > asked.seconds:
             break
         for backbone in backbones:
             for grid in (Grid(10, 2), EXACT):

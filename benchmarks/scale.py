@@ -39,13 +39,11 @@ class Rates:
         model: minutes for the 270 regressions of a backbone.
         decode: processor seconds for an image.
         forward: GPU seconds for an image by a ResNet-50, a third of a training step, which is forward and backward.
-        tasks: seconds for the linear probes of the ten data sets.
     """
 
     model: float
     decode: float
     forward: float
-    tasks: float
 
 
 def rates() -> Rates:
@@ -62,7 +60,6 @@ def rates() -> Rates:
         model=max(numbers(r"a model: 6 domains × 9 settings × 5 seeds \(scaled\) \| ([\d.]+) min \| ([\d.]+) min")),
         decode=numbers(r"same pixels as PIL's \|.*\| [\d.]+ \| ([\d.]+) \| [\d.]+× \|")[0] / 1000,
         forward=numbers(r"\| ResNet-50, 224 \| [\d.]+ \| ([\d.]+) \|")[0] / 1000 / 64 / 3,
-        tasks=numbers(r"\| \*\*all ten\*\* \| \| \*\*(\d+)\*\* \|")[0],
     )
 
 
@@ -94,9 +91,9 @@ def extraction_seconds(backbones: int, gpus: int, rate: Rates) -> float:
 
 
 def probing_seconds(backbones: int, gpus: int, rate: Rates) -> float:
-    """Groups of one backbone and domain, each on one GPU; the task probes besides."""
+    """Groups of one backbone and domain, each on one GPU."""
     groups = ceil(backbones * DOMAINS / gpus)
-    return groups * rate.model * 60 / DOMAINS + ceil(backbones / gpus) * rate.tasks
+    return groups * rate.model * 60 / DOMAINS
 
 
 def tables() -> str:

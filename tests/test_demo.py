@@ -1,4 +1,4 @@
-"""The demo, run once for all tests here: three of its domains, one seed, five trials, two settings of shots."""
+"""The demo, run once for all tests here: two of its domains, one seed, five trials, two settings of shots."""
 
 import json
 import os
@@ -37,7 +37,7 @@ ROOT = Path(__file__).parents[1]
 UNSEEN = str(Path(sys.executable).parent / "unseen")
 DATA = ROOT / "src/unseen/demo/data"
 WEIGHTS = ROOT / "src/unseen/demo/weights"
-DOMAINS = ("seen", "l3", "l5")
+DOMAINS = ("seen", "l5")
 
 
 def run(*words: object) -> str:
@@ -70,7 +70,7 @@ def table(demo: tuple[Path, str]) -> pd.DataFrame:
 
 def test_it_prints_progress_a_summary_and_where_the_page_is(demo: tuple[Path, str]) -> None:
     folder, printed = demo
-    assert re.search(r"30 of 30 jobs to do, about [\d.]+ (s|min) on (1 core|the GPU)", printed)
+    assert re.search(r"20 of 20 jobs to do, about [\d.]+ (s|min) on (1 core|the GPU)", printed)
     assert str(folder / "report.html") in printed
     assert "A short form of the protocol" in printed
     assert re.search(r"supervised +all +\d\d\.\d", printed)
@@ -97,7 +97,7 @@ def test_its_features_go_through_the_concept_study(demo: tuple[Path, str], tmp_p
 
 def test_every_score_is_there(demo: tuple[Path, str]) -> None:
     frame = pd.read_csv(demo[0] / "scores.csv")
-    assert len(frame) == 5 * 3 * 2 * 2
+    assert len(frame) == 5 * 2 * 2 * 2
     assert (frame["seeds"] == 1).all()
     assert (SHORT.seeds, SHORT.shots, SHORT.protocol.trials) == ((0, 1, 2), (1, 4, 16, None), 10)
     assert frame["mean"].between(0, 1).all()
@@ -137,13 +137,13 @@ def test_a_second_run_takes_seconds_and_changes_nothing(demo: tuple[Path, str]) 
 def test_features_of_other_weights_or_data_are_extracted_again(demo: tuple[Path, str], tmp_path: Path) -> None:
     shutil.copytree(demo[0] / "features", tmp_path / "features")
     assert missing_features(tmp_path / "features") == []
-    manifest = tmp_path / "features/simclr/l3/test/manifest.json"
+    manifest = tmp_path / "features/simclr/l5/test/manifest.json"
     manifest.write_text(manifest.read_text().replace("weights_sha256", "another_key"))
     (tmp_path / "features/pixels/seen/test/manifest.json").unlink()
-    again = [("simclr", "l3", "test"), ("pixels", "seen", "test")]
+    again = [("simclr", "l5", "test"), ("pixels", "seen", "test")]
     assert missing_features(tmp_path / "features") == again
     assert sorted(extract_missing(tmp_path / "features", workers=1)) == sorted(again)
-    for part in ("simclr/l3/test", "pixels/seen/test"):
+    for part in ("simclr/l5/test", "pixels/seen/test"):
         found, before = (read_features(root / "features" / part) for root in (tmp_path, demo[0]))
         assert np.asarray(found.X) == pytest.approx(np.asarray(before.X), abs=1e-5)
 
@@ -175,13 +175,13 @@ def test_reports_of_several_runs_are_compared(demo: tuple[Path, str], tmp_path: 
     folder = demo[0]
     page = tmp_path / "both.html"
     run("report", folder, folder, "--out", page, "--table", tmp_path / "both.parquet")
-    assert len(pd.read_parquet(tmp_path / "both.parquet")) == 5 * 3 * 2 * 2
+    assert len(pd.read_parquet(tmp_path / "both.parquet")) == 5 * 2 * 2 * 2
     unfinished = tmp_path / "unfinished"
     (unfinished / "results").mkdir(parents=True)
     shutil.copy(folder / "run.json", unfinished)
     for file in sorted((folder / "results").iterdir())[:10]:
         shutil.copy(file, unfinished / "results")
-    assert "20 of 30 jobs have no result yet" in run("report", unfinished, "--out", page)
+    assert "10 of 20 jobs have no result yet" in run("report", unfinished, "--out", page)
 
 
 def test_make_runs_it() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from scale import BEGIN, END, PAGE, Rates, extraction_seconds, facts, images, probing_seconds, rates, tables
 
-RATE = Rates(model=60.0, decode=0.016, forward=0.0005, tasks=100.0)
+RATE = Rates(model=60.0, decode=0.016, forward=0.0005)
 
 
 def test_the_page_has_the_tables_of_the_script() -> None:
@@ -22,9 +22,9 @@ def test_the_slower_of_decoding_and_computing_counts() -> None:
 
 
 def test_groups_are_whole() -> None:
-    assert probing_seconds(1, 1, RATE) == pytest.approx(3600 + 100)
-    assert probing_seconds(1, 64, RATE) == pytest.approx(600 + 100)
-    assert probing_seconds(2, 8, RATE) == pytest.approx(2 * 600 + 100)
+    assert probing_seconds(1, 1, RATE) == pytest.approx(3600)
+    assert probing_seconds(1, 64, RATE) == pytest.approx(600)
+    assert probing_seconds(2, 8, RATE) == pytest.approx(2 * 600)
 
 
 def test_rates_are_those_of_the_benchmarks() -> None:

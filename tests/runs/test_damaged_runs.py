@@ -1,15 +1,18 @@
 """A run folder with anything in it is read, or is one sentence that names the file and the key."""
 
 import json
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from run_folders import write_concept_run
 from test_record import FULL, rewrite
 
 from unseen.errors import UserError
+from unseen.runs.data import Backbone
 from unseen.runs.provenance import provenance
 from unseen.runs.record import FORMAT, RUN, read_record, read_run, write_run
 from unseen.runs.results import RESULTS, read_result
@@ -93,3 +96,33 @@ def test_a_damaged_result_counts_as_none(folder: Path, content: str) -> None:
     (folder / RESULTS).mkdir()
     (folder / RESULTS / "k.json").write_text(content)
     assert read_result(folder / RESULTS, "k") is None
+
+
+@pytest.mark.parametrize("value", [None, [], [[]], {}, "x", -1, 7, 10**400, float("nan"), True, [{"place": 1}]])
+def test_values_of_a_result_are_sound_or_refused_in_a_sentence(tmp_path: Path, value: Any) -> None:
+    write_concept_run(tmp_path, [Backbone("a", "x")], lambda *_: 0.5, domains=["in1k"], seeds=1)
+    [path] = (tmp_path / RESULTS).glob("*.json")
+    record = json.loads(path.read_text())
+    for name in (*record["values"], "correct", "images", "zero_rows"):
+        bits = {"correct": b64encode(b"\xf0").decode(), "images": 8}
+        path.write_text(json.dumps(record | {"values": record["values"] | bits | {name: value}}))
+        try:
+            data = read_run(tmp_path)
+        except UserError as error:
+            assert path.name in str(error)
+        else:
+            assert all(0 <= score.value <= 1 for score in data.scores)
+
+
+def test_a_result_that_contradicts_its_own_images_is_refused(tmp_path: Path) -> None:
+    write_concept_run(tmp_path, [Backbone("a", "x")], lambda *_: 0.5, domains=["in1k"], seeds=1)
+    [path] = (tmp_path / RESULTS).glob("*.json")
+    record = json.loads(path.read_text())
+    for bits, sound in ((b"\xf0", True), (b"\xff", False), (b"\0", False)):
+        values = record["values"] | {"correct": b64encode(bits).decode(), "images": 8}
+        path.write_text(json.dumps(record | {"values": values}))
+        if sound:
+            assert len(read_run(tmp_path).scores) == 2
+        else:
+            with pytest.raises(UserError, match="not that of its own images"):
+                read_run(tmp_path)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from alone import start_telling
+from alone import start_alone, start_telling
 
 from unseen.errors import UserError
 from unseen.runs.execute import Executor, OneByOne, execute
@@ -35,6 +35,16 @@ class Square:
 
 def square(job: Square) -> dict[str, Any]:
     return {"value": job.number**2}
+
+
+def hang(job: Square) -> dict[str, Any]:
+    (Path(os.environ["PIDS"]) / str(os.getpid())).touch()
+    time.sleep(600)
+    return {}
+
+
+def hang_everywhere(folder: Path) -> None:
+    list(execute(JOBS, folder, OneByOne(hang), choose_executor(Means(2))))
 
 
 def fail_at_three(job: Square) -> dict[str, Any]:
@@ -127,6 +137,28 @@ def test_jobs_of_a_killed_worker_are_tried_once_more_and_the_others_done(
     with pytest.raises(UserError, match="a worker process was killed"):
         list(execute(JOBS, tmp_path, OneByOne(kill_itself), choose_executor(means)))
     assert missing(JOBS, tmp_path) == [JOBS[2]]
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes where Linux lists them")
+def test_workers_end_soon_after_a_killed_parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIDS", str(tmp_path))
+    parent = start_alone(hang_everywhere, tmp_path / "results")
+    until = time.monotonic() + 120
+    while len(pids := [int(path.name) for path in tmp_path.iterdir() if path.name.isdigit()]) < 2:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    parent.kill()
+    parent.join()
+    while any(map(alive, pids)):
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -223,6 +223,7 @@ def test_classes_with_fewer_samples_than_shots_are_said(
         (["--shots", "one"], "not 'one'"),
         (["--shots", ","], "--shots is empty"),
         (["--seeds", "0"], "seeds is from 1 to 999, not 0"),
+        (["--seeds", "1000000000"], "seeds is from 1 to 999"),
         (["--workers", "0"], "--workers is at least 1"),
         (["--protocol", "cog-v3"], "no protocol 'cog-v3'; did you mean cog-v2"),
     ],

@@ -194,7 +194,7 @@ def concepts(
     from unseen.studies.study import run_study
 
     check_writable(out)
-    means = machine.means(workers, extraction.device)
+    means = machine.means(workers, every_gpu=extraction.device is None)
     watch, chosen = CommandWatch(means), where.levels(levels)
     draw = known_draw(features=features is not None, splits=where.splits)
     asked = asked_of(

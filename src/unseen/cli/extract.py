@@ -87,7 +87,7 @@ def extract(
 
     check_writable(out)
     settings = extraction.settings(decoders(workers), parse_part(part))
-    means = machine.means(max(settings.workers, 1), extraction.device)
+    means = machine.means(max(settings.workers, 1), every_gpu=extraction.device is None)
     if levels is None:
         _refuse_without_levels(
             domains=where.domains, imagenet_1k=where.imagenet_1k, vectors=where.vectors, seen=where.seen

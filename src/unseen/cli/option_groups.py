@@ -91,8 +91,8 @@ class MachineOptions:
     executor: ExecutorOption = None
     ray_address: RayAddressOption = None
 
-    def means(self, workers: int | None, device: str | None = None) -> Means:
-        """What to run jobs with: all GPUs, where nothing is said of them."""
+    def means(self, workers: int | None, *, every_gpu: bool) -> Means:
+        """What to run jobs with; where nothing is said of devices, `every_gpu` or one."""
         from unseen.runs.machine import chosen_means
 
         return chosen_means(
@@ -100,7 +100,7 @@ class MachineOptions:
             devices=self.devices,
             executor=self.executor,
             ray_address=self.ray_address,
-            every_gpu=device is None,
+            every_gpu=every_gpu,
         )
 
 

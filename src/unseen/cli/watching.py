@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -118,9 +119,10 @@ def extraction_lines(what: str = "") -> "Callable[[Progress], None]":
         if now - last > SECONDS_BETWEEN_LINES or progress.done == progress.total:
             last = now
             waited = progress.idle / progress.seconds if progress.seconds else 0.0
+            device = "" if isnan(waited) else f"; the device waited {waited:.0%} of the time"
             note(
                 f"{what}{progress.done:,} of {progress.total:,} images, {rate(progress.rate)}, "
-                f"{duration(progress.left)} left; the device waited {waited:.0%} of the time"
+                f"{duration(progress.left)} left{device}"
             )
 
     return show

@@ -10,7 +10,7 @@ class Progress:
     Attributes:
         done, total: images, of those that were still to do when it began.
         seconds: since then.
-        idle: of these, how many the device had nothing to do for want of data.
+        idle: of these, how many the device had nothing to do for want of data; nan where several devices work.
     """
 
     done: int

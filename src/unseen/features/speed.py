@@ -10,18 +10,24 @@ from unseen.images.source import ImageSource
 SAMPLE = 32
 """Images that are timed; on a GPU as many as a batch has, as fewer do not keep it busy."""
 
+STARTING = 1.0
+"""Seconds until the processes that decode have begun."""
 
-def extraction_seconds(speed: tuple[float, Sequence[float]], left: Sequence[int], settings: Settings) -> float:
+
+def extraction_seconds(
+    speed: tuple[float, Sequence[float]], left: Sequence[int], settings: Settings, gpus: int = 1
+) -> float:
     """Seconds that the images that are left should take.
 
     Args:
         speed: as `seconds_per_image` measures it.
         left: images of each backbone; one pass over them serves all.
+        gpus: that work side by side; decoding has the same cores however many there are.
     """
     reading = speed[0] * max(left) / max(settings.workers, 1)
     computing = sum(each * images for each, images in zip(speed[1], left, strict=True))
     # A CPU decodes and computes with the same cores, a GPU computes while the CPU decodes.
-    return reading + computing if settings.device == "cpu" else max(reading, computing)
+    return reading + computing if settings.device == "cpu" else max(reading, computing / gpus)
 
 
 def seconds_per_image(

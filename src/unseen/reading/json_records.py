@@ -18,6 +18,8 @@ from unseen.errors import UserError, did_you_mean
 from unseen.reading.guard import read_bounded, reading
 
 MOST_BYTES = 1 << 28
+LARGEST = 1 << 1000
+"""Whole numbers below this are floats too."""
 HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 NAMES = {
     str: "text",
@@ -150,7 +152,7 @@ def _scalar(value: Any, hint: type[Any], where: str) -> Any:
             return b64decode(value, validate=True)
         except ValueError:
             raise _wrong(value, NAMES[bytes], where) from None
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+    if hint is float and isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST:
         return value
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
         raise _wrong(value, NAMES.get(hint, hint.__name__), where)

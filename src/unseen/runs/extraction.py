@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import nan
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone, Spec
@@ -122,8 +123,7 @@ def _spread(
     running = choose_executor(replace(means, gpu=settings.device != "cpu"))(groups, work, even)
     began = time.perf_counter()
     for done, _ in enumerate(running, start=1):
-        if done < pieces:  # the last is told where the stores are finished
-            watch(Progress(left * done // pieces, left, time.perf_counter() - began, 0.0))
+        watch(Progress(left * done // pieces, left, time.perf_counter() - began, nan))
 
 
 def refuse_unfinished(stores: Sequence[Path], part: Part) -> None:

@@ -92,8 +92,8 @@ def test_a_folder_of_another_form_is_told_what_was_expected(tmp_path: Path) -> N
             "banded/b 1.jpg\n",
             "1 of 5 images are not there or empty, the first images/banded/b 1.jpg",
         ),
-        ("food101", "food-101/meta/train.json", "[1", "expected JSON with the list of images of each dish"),
-        ("food101", "food-101/meta/train.json", '["apple_pie"]', "expected JSON with the list of images of each dish"),
+        ("food101", "food-101/meta/train.json", "[1", "damaged, or not JSON"),
+        ("food101", "food-101/meta/train.json", '["apple_pie"]', "it has no keys"),
         (
             "pets",
             "oxford-iiit-pet/annotations/test.txt",

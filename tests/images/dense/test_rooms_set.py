@@ -178,7 +178,7 @@ def test_a_box_outside_its_image_is_named(tmp_path: Path) -> None:
 def test_a_truncated_file_of_boxes_is_named(tmp_path: Path) -> None:
     path = rooms_tree(tmp_path) / "rooms/boxes/test.json"
     path.write_bytes(path.read_bytes()[:50])
-    with pytest.raises(UserError, match=r"test\.json: damaged JSON"):
+    with pytest.raises(UserError, match=r"test\.json: damaged, or not JSON"):
         opened("boxes", tmp_path)
 
 

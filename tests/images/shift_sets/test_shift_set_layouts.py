@@ -111,8 +111,8 @@ def test_objectnet_damage_is_left_to_the_decoder(tmp_path: Path) -> None:
     [
         ("objectnet_to_imagenet_1k.json", {"Banana": "bananna"}, "'bananna' names no classes of ImageNet-1K"),
         ("objectnet_to_imagenet_1k.json", {"Banana": "crane"}, "'crane' names 2 classes"),  # the bird and the machine
-        ("objectnet_to_imagenet_1k.json", {"Banana": 7}, "whose values are text"),
-        ("objectnet_to_imagenet_1k.json", ["Banana"], "whose values are text"),
+        ("objectnet_to_imagenet_1k.json", {"Banana": 7}, "Banana: must be text, not 7"),
+        ("objectnet_to_imagenet_1k.json", ["Banana"], "it has no keys"),
         ("folder_to_objectnet_label.json", {"banana": "Banana"}, "the folder air_freshener is none of those"),
     ],
 )

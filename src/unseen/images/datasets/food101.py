@@ -1,12 +1,10 @@
 """Food-101: 101 dishes; training images were not cleaned, on purpose."""
 
-import json
 from pathlib import Path
 
-from unseen.errors import UserError
-from unseen.files import read_text
 from unseen.images.datasets.dataset import Dataset, Layout
 from unseen.images.datasets.listing import Listing, Row, files_listing
+from unseen.reading.json_records import read_json, typed
 
 PARTS = ("train", "test")
 
@@ -23,12 +21,7 @@ def read(place: Path) -> Listing:
 
 
 def _dishes(file: Path) -> dict[str, list[str]]:
-    try:
-        dishes = json.loads(read_text(file))
-    except (ValueError, RecursionError):
-        dishes = None
-    if not isinstance(dishes, dict) or not all(isinstance(images, list) for images in dishes.values()):
-        raise UserError(f"{file}: expected JSON with the list of images of each dish")
+    dishes: dict[str, list[str]] = typed(read_json(file), dict[str, list[str]], str(file))
     return dishes
 
 

@@ -1,6 +1,5 @@
 """Images with boxes in COCO's JSON, a file for each split."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 from unseen.errors import UserError
 from unseen.images.dense.labels import Objects
+from unseen.reading.json_records import read_json
 
 MOST_BYTES = 1 << 30
 
@@ -58,18 +58,11 @@ def read_coco(annotations: Mapping[str, Path]) -> CocoBoxes:
 
 def _table(path: Path) -> dict[str, Any]:
     """The file's three lists, each a list of objects with the keys that are used."""
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise UserError(f"{path}: larger than {MOST_BYTES >> 30} GiB")
-        record = json.loads(path.read_text())
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: damaged JSON ({str(error)[:80]})") from None
+    record = read_json(path, most=MOST_BYTES)
     needed = {"images": ("id", "file_name"), "annotations": ("image_id", "category_id", "bbox"),
               "categories": ("id", "name")}  # fmt: skip
     for part, keys in needed.items():
-        items = record.get(part) if isinstance(record, dict) else None
+        items = record.get(part)
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
             raise UserError(f"{path}: no list '{part}' in it, so it is not COCO's JSON")
         lacking = next((key for item in items for key in keys if key not in item), None)
@@ -79,8 +72,7 @@ def _table(path: Path) -> dict[str, Any]:
         wrong = next((each for each in ids if not isinstance(each, int | str)), None)
         if wrong is not None:
             raise UserError(f"{path}: an id in its {part} is {str(wrong)[:40]}; expected a number")
-    found: dict[str, Any] = record
-    return found
+    return record
 
 
 def _same_classes(tables: Mapping[str, dict[str, Any]], files: Mapping[str, Path]) -> tuple[str, ...]:

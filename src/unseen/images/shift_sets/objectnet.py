@@ -5,7 +5,6 @@ own files say which ImageNet classes an object may be, by their names in WordNet
 """
 
 import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 from unseen.errors import UserError
-from unseen.files import read_text
 from unseen.images.datasets.dataset import Layout
 from unseen.images.datasets.listing import ALL, Listing, Row
 from unseen.images.entries import EntryTable
@@ -22,6 +20,7 @@ from unseen.images.shift_sets.labels import imagenet_classes, refuse_unknown
 from unseen.images.shift_sets.shift_set import ShiftSet
 from unseen.images.source import Entry, Image
 from unseen.ontology.wordnet import wordnet
+from unseen.reading.json_records import read_json, typed
 
 BORDER = 2
 OBJECTS = "mappings/folder_to_objectnet_label.json"
@@ -70,13 +69,8 @@ def read(place: Path) -> Listing:
 
 
 def _mapping(path: Path) -> Mapping[str, str]:
-    try:
-        content = json.loads(read_text(path))
-    except ValueError as error:
-        raise UserError(f"{path}: not JSON ({error})") from None
-    if not isinstance(content, dict) or not all(isinstance(value, str) for value in content.values()):
-        raise UserError(f"{path}: expected an object whose values are text")
-    return content
+    names: Mapping[str, str] = typed(read_json(path), dict[str, str], str(path))
+    return names
 
 
 def _synsets(text: str, path: Path) -> str:

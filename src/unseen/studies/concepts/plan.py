@@ -76,9 +76,9 @@ class DomainCost:
 
 
 def extraction_costs(
-    domains: Sequence[DomainImages], backbones: Sequence[Backbone], folder: Path, settings: Settings
+    domains: Sequence[DomainImages], backbones: Sequence[Backbone], folder: Path, settings: Settings, gpus: int = 1
 ) -> tuple[list[DomainCost], float]:
-    """What each domain takes, for all backbones together, and the seconds that the missing features should take."""
+    """What each domain takes, for all backbones, and the seconds that missing features should take on so many GPUs."""
     costs, seconds = list[DomainCost](), 0.0
     speed: tuple[float, list[float]] | None = None
     for domain in domains:
@@ -92,7 +92,7 @@ def extraction_costs(
         costs.append(DomainCost(domain.name, len(domain.concepts), *images, rows - max(left), size, missing))
         if max(left):
             speed = speed or seconds_per_image(domain.sides["train"][0], backbones, settings)
-            seconds += extraction_seconds(speed, left, settings)
+            seconds += extraction_seconds(speed, left, settings, gpus)
     return costs, seconds
 
 

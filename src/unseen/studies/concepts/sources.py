@@ -130,7 +130,7 @@ class ImageFeatures:
         # Before hours of extraction, not after them.
         expected = {each.label: Place(out, self.settings.decides(each.spec, "", "")) for each in self.backbones}
         refuse_other_run(out, study_setup(asked, expected, self.splits))
-        costs, seconds = extraction_costs(self.domains, self.backbones, out / FEATURES, self.settings)
+        costs, seconds = extraction_costs(self.domains, self.backbones, out / FEATURES, self.settings, means.places)
         disk = sum(cost.missing for cost in costs)
         pairs = expected_pairs(self.domains, self.backbones) if disk else self.features(asked, out, Silent()).pairs
         parts: list[dict[str, Cell]] = [

@@ -69,7 +69,8 @@ class TaskRequest:
         datasets = source.opened.datasets
         # Before hours of extraction, not after them.
         refuse_other_run(out, task_setup(source.backbones, datasets, source.settings, self.protocol))
-        plans = [plan_dataset(each, source.backbones, out / FEATURES, source.settings) for each in datasets]
+        extraction = (source.backbones, out / FEATURES, source.settings, means.places)
+        plans = [plan_dataset(each, *extraction) for each in datasets]
         return self._planned(plans, source.opened.absent, out, means, free=free_disk(out))
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[TaskJob]:
@@ -161,9 +162,9 @@ def _extracted(source: FromImages, out: Path, watch: Watch, means: Means) -> Fou
 
 def tell_fits(watch: Watch, progress: FitProgress) -> None:
     """Say how far a linear probe is; processes that run jobs call it too."""
-    of = "fits" if progress.stage == "grid" else "fits of the refit"
+    of = "constants" if progress.stage == "grid" else "fits to the optimum"
     left = duration(progress.left)
-    watch.tell(f"{progress.what}: {progress.done} of {progress.total} {of}, about {left} left")
+    watch.tell(f"{progress.what}: {progress.done} of at most {progress.total} {of}, {left} left at most")
 
 
 def top1_shares(backbones: Sequence[str], percents: Sequence[float]) -> dict[str, float]:

@@ -16,6 +16,7 @@ from unseen.images.dense.map_files import IMAGE, read_colours, read_indices, uni
 from unseen.images.entries import EntryTable
 from unseen.images.releases import provenance
 from unseen.images.source import ImageSource
+from unseen.reading.guard import reading
 
 IMAGES, SPLITS, NORMALS, MASKS = "nyu_depth_v2_labeled.mat", "splits.mat", "normals_gt/normals", "normals_gt/masks"
 PARTS = (("trainNdxs", "train"), ("testNdxs", "test"))
@@ -95,13 +96,11 @@ def _rooms(path: Path, name: str) -> list[int]:
 
 
 def _read(path: Path, name: str, room: int, dtype: type, dimensions: int) -> NDArray[Any]:
-    try:
+    with reading(path, "NYU Depth v2"):
         values = _opened(path)[name]
         if values.ndim != dimensions + 1 or values.dtype != dtype or room >= len(values):
             raise UserError(f"{path}: '{name}' is {values.dtype} of shape {values.shape}, without room {room}")
         found: NDArray[Any] = values[room]
-    except (KeyError, OSError, RuntimeError) as error:
-        raise UserError(f"{path}: damaged, or not NYU Depth v2 ({str(error)[:80]})") from None
     return found
 
 

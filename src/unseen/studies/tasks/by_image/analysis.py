@@ -6,18 +6,20 @@ Everything else is the same for all: where images come from, planning, resuming,
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
-from unseen.features.settings import Settings
 from unseen.images.transform import Transform
 from unseen.probes.image_job import ImageJob
 from unseen.runs.notices import Notice
-from unseen.studies.study import Cell, Stepping
+
+if TYPE_CHECKING:  # they need PyTorch, which pages do without
+    from unseen.backbones.backbone import Backbone
+    from unseen.features.settings import Settings
+    from unseen.studies.study import Cell, Stepping
 
 Pixels = NDArray[np.uint8]
 """(size, size, 3), an image as a backbone gets it."""
@@ -53,31 +55,31 @@ class Analysis(Protocol):
     def transform(self, own: Transform) -> Transform:
         """How images are prepared, from how the backbone wants them."""
 
-    def check(self, backbone: Backbone) -> None:
+    def check(self, backbone: "Backbone") -> None:
         """Refuse a backbone that this cannot be done with."""
 
-    def job(self, backbone: Backbone, domain: str, pictures: str, precision: str) -> ImageJob:
+    def job(self, backbone: "Backbone", domain: str, pictures: str, precision: str) -> ImageJob:
         """The job on a set of images."""
 
-    def columns(self, backbone: Backbone, images: int) -> Mapping[str, Cell]:
+    def columns(self, backbone: "Backbone", images: int) -> "Mapping[str, Cell]":
         """What the plan says of a backbone on so many images."""
 
     def notices(self) -> Sequence[Notice]:
         """What a reader must know of the protocol."""
 
-    def steps(self, backbone: Backbone, images: int) -> int:
+    def steps(self, backbone: "Backbone", images: int) -> int:
         """How many steps so many images take, for progress."""
 
-    def seconds(self, backbone: Backbone, images: int, settings: Settings) -> float:
+    def seconds(self, backbone: "Backbone", images: int, settings: "Settings") -> float:
         """What so many images should take, measured on a few steps."""
 
     def measure(
         self,
-        backbone: Backbone,
+        backbone: "Backbone",
         images: Sequence[Pixels],
-        settings: Settings,
+        settings: "Settings",
         scratch: Path,
-        step: Stepping,
+        step: "Stepping",
     ) -> Iterator[Measured]:
         """What is found out about each image, in order, each passed on as it is done.
 

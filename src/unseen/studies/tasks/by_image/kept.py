@@ -7,16 +7,18 @@ soon as its image is done, so that a job that was stopped goes on with the next 
 """
 
 import json
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.errors import UserError
 from unseen.files import atomic_write
+from unseen.reading.arrays import read_npz
+from unseen.reading.guard import reading
+from unseen.reading.json_records import typed
 from unseen.studies.tasks.by_image.analysis import Measured, Pixels
 
 BY_IMAGE = "by-image"
@@ -33,19 +35,25 @@ def keep(folder: Path, place: int, image: Pixels, found: Measured) -> None:
 
 def read_kept(folder: Path, place: int, names: Sequence[str] = ()) -> dict[str, NDArray[Any]] | None:
     """Arrays of an image by name, all where none are named; None where they are not there, or are damaged."""
+    path = _file(folder, place)
     try:
-        with _file(folder, place).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            return {name: file[name] for name in names or file.files}
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error):
+        with reading(path, "arrays of an image"):
+            found = read_npz(path, names or None)
+            return {name: found[name] for name in names or found}
+    except UserError:
         return None
 
 
 def kept_values(folder: Path, place: int) -> dict[str, float] | None:
     """The numbers of an image by metric; None where it is still to be done."""
-    found = read_kept(folder, place, ["values"])
+    found, path = read_kept(folder, place, ["values"]), _file(folder, place)
     if found is None:
         return None
-    values: dict[str, float] = json.loads(str(found["values"]))
+    try:
+        with reading(path, "numbers of an image"):
+            values: dict[str, float] = typed(json.loads(str(found["values"])), dict[str, float], str(path))
+    except UserError:
+        return None
     return values
 
 
