@@ -86,7 +86,7 @@ def test_from_images_to_the_page(unseen: Unseen, tmp_path: Path, backbone: str) 
     assert "dtd: not there" in page
     assert "saw images of 8 pixels; the published models saw 224" in page
     assert "digits of scikit-learn" in page
-    assert "Every fit reached its optimum." in said
+    assert "Every fit that is scored reached its optimum." in said
     stores = [json.loads(path.read_text()) for path in (out / "features/digits").glob("*/manifest.json")]
     assert [store["provenance"]["source"]["split seed"] for store in stores] == ["0"] * 3
 
@@ -97,6 +97,13 @@ def test_from_images_to_the_page(unseen: Unseen, tmp_path: Path, backbone: str) 
     assert "0 of 4 to do" in said
     assert "jobs to do" not in notes
     assert results(out) == before
+
+    code, _, notes = unseen(*options, "--datasets", "digits", "--converge", "all")
+    assert code == 2
+    assert "the converge of the many-shot protocol (chosen, not all)" in notes
+    code, _, notes = unseen(*options, "--protocol", "ericsson-2021-exact", "--converge", "chosen")
+    assert code == 2
+    assert "ericsson-2021-exact fits all constants alike" in notes
 
     # Another backbone joins the run; what is there is not done again.
     other = backbone.replace(":pixels", ":blurred")

@@ -12,9 +12,12 @@ from unseen.metrics.boxes import Detections
 from unseen.metrics.calibration import expected_calibration_error
 from unseen.metrics.catalogue import METRICS
 from unseen.metrics.clustering import clustering_scores
+from unseen.metrics.colour import colour_errors
 from unseen.metrics.depth import depth_errors, depth_scores
 from unseen.metrics.detection import coco_scores, voc_scores
 from unseen.metrics.geometry import alignment, uniformity
+from unseen.metrics.lpips import Trunk, lpips
+from unseen.metrics.lpips_trunks import empty_trunk
 from unseen.metrics.segmentation import confusion, segmentation_scores
 from unseen.metrics.surface_normals import angular_errors, normal_scores
 from unseen.probes.saliency.attention import diffusion
@@ -86,8 +89,19 @@ def measured_images(quality: float) -> dict[str, float]:
     """Attention that is spread the more widely, the higher the quality; reconstructions that are the nearer."""
     places = torch.arange(100.0)
     attention = torch.exp(-places / (1 + 100 * quality)).reshape(10, 10)
-    reconstructed = {name: 1 - quality for name in METRICS if name.startswith(("lpips", "colour"))}
-    return {"diffusion": diffusion(attention), **reconstructed}
+    torch.manual_seed(0)
+    original = np.random.default_rng(0).integers(0, 256, (1, 32, 32, 3), dtype=np.uint8)
+    reconstructed = (quality * original + (1 - quality) * 128).astype(np.uint8)
+    red, green, blue = map(float, colour_errors(original, reconstructed)[0])
+    distances = {
+        f"lpips-{title}": float(lpips(Trunk(name, empty_trunk(name), ""), original, reconstructed)[0])
+        for name, title in (("alex", "alexnet"), ("squeeze", "squeezenet"))
+    }
+    distances["lpips-vgg"] = distances["lpips-alexnet"]  # the same function of a larger network
+    return {
+        "diffusion": diffusion(attention), **distances,
+        "colour-red": red, "colour-green": green, "colour-blue": blue,
+    }  # fmt: skip
 
 
 def test_every_metric_improves_in_its_direction_and_within_its_bounds() -> None:

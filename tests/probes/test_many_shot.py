@@ -23,13 +23,15 @@ from unseen.probes.many_shot import (
     Labels,
     ManyShotProtocol,
     Metric,
-    Stage,
     equal_folds,
     many_shot,
+    task_protocol,
 )
-from unseen.probes.newton.path import Solved
+from unseen.probes.newton.search import Converge, Stage
+from unseen.probes.newton.walk import Solved
 
 FEW = replace(ERICSSON_2021, weakest=1e-3, strongest=1e3, steps=7)
+ALL = replace(FEW, converge="all")
 SIZES = (120, 60, 150)
 Floats = NDArray[np.float64]
 Part = tuple[Floats, NDArray[np.int64]]
@@ -82,12 +84,17 @@ def test_grid_is_the_papers() -> None:
     np.testing.assert_allclose(grid, np.logspace(-6, 5, 45), rtol=1e-12)
     assert set(PROTOCOLS) == {"ericsson-2021", "ericsson-2021-exact"}
     assert (ERICSSON_2021_EXACT.max_iterations, ERICSSON_2021_EXACT.temperature) == (100, "test-folds")
+    assert (ERICSSON_2021.converge, ERICSSON_2021_EXACT.converge) == ("chosen", "all")
+    assert task_protocol("ericsson-2021") == ERICSSON_2021
+    assert task_protocol("ericsson-2021", "all") == replace(ERICSSON_2021, converge="all")
+    with pytest.raises(UserError, match="no value of converge 'some'"):
+        task_protocol("ericsson-2021", "some")
 
 
 @pytest.mark.parametrize("metric", ["top1", "mean-per-class"])
 def test_matches_scikit_learns_loop(metric: Metric) -> None:
     train, val, test = parts = data()
-    found = many_shot(tensors(parts), metric, FEW)
+    found = many_shot(tensors(parts), metric, ALL)
 
     def score(model: LogisticRegression, X: Floats, y: NDArray[Any]) -> float:
         guess = model.predict(X)
@@ -102,6 +109,12 @@ def test_matches_scikit_learns_loop(metric: Metric) -> None:
     assert found.score == pytest.approx(score(refit, *test), abs=1e-9)
     assert all(found.converged)
     assert found.refit_converged
+    quick = many_shot(tensors(parts), metric, FEW)
+    assert quick.place == found.place
+    assert quick.score == found.score
+    assert quick.converged[quick.place]
+    assert None in quick.converged
+    assert quick.refit_converged
 
 
 def test_calibration_on_validation_data() -> None:
@@ -192,7 +205,7 @@ def test_edges_and_ties() -> None:
 
 def test_what_does_not_converge_is_reported() -> None:
     found = many_shot(tensors(data(overlap=2.5)), "top1", replace(FEW, max_iterations=1))
-    assert not all(found.converged)
+    assert False in found.converged
     assert not found.refit_converged
 
 
@@ -203,9 +216,8 @@ def test_the_choice_does_not_depend_on_the_tolerance_where_classes_can_be_separa
     parts = [(X[rows], Labels(y[rows])) for rows in (slice(1151), slice(1151, 1438), slice(1438, None))]
     few = replace(ERICSSON_2021, steps=12)
     found, strict = (many_shot(parts, "top1", replace(few, tol=tol)) for tol in (few.tol, few.tol / 1000))
-    assert all(found.converged)
-    assert found.validation == strict.validation
-    assert found.score == strict.score
+    assert found.refit_converged
+    assert (found.place, found.score) == (strict.place, strict.score)
     assert found.calibration is not None
     assert strict.calibration is not None
     assert found.calibration.temperatures == pytest.approx(strict.calibration.temperatures, rel=1e-2)
@@ -231,29 +243,31 @@ def test_a_gpu_gives_the_same_with_labels_that_are_not_on_it(protocol: ManyShotP
     assert there.score == pytest.approx(here.score, abs=0.02)
 
 
-def test_a_probe_that_was_stopped_goes_on_to_the_same_result() -> None:
+@pytest.mark.parametrize("converge", ["chosen", "all"])
+def test_a_probe_that_was_stopped_goes_on_to_the_same_result(converge: Converge) -> None:
     generator = torch.Generator().manual_seed(0)
     y = torch.arange(4).repeat(12)
     parts = [(torch.eye(4)[y] + torch.randn(48, 4, generator=generator), Labels(y)) for _ in range(3)]
-    whole: dict[Stage, list[Solved]] = {"grid": [], "refit": []}
-    expected = many_shot(parts, "top1", watch=lambda stage, stretch, of: whole[stage].append(stretch))
-    assert whole["grid"][-1].stop == 45
-    assert whole["refit"][-1].stop == len(range(expected.place, 45, 4))
-    for grid, refit in ((17, 0), (45, 2)):
-        again: list[tuple[Stage, int]] = []
+    protocol = replace(ERICSSON_2021, steps=23, converge=converge)
+
+    def run(solved: Sequence[tuple[Stage, Solved]]) -> tuple[str, list[tuple[Stage, Solved]]]:
+        kept: dict[Stage, list[Solved]] = {"grid": [], "chosen": [], "refit": []}
+        for stage, stretch in solved:
+            kept[stage].append(stretch)
+        seen: list[tuple[Stage, Solved]] = []
         found = many_shot(
-            parts,
-            "top1",
-            solved={"grid": whole["grid"][:grid], "refit": whole["refit"][:refit]},
-            watch=lambda stage, stretch, of, again=again: again.append((stage, stretch.start)),  # type: ignore[misc]
+            parts, "top1", protocol, solved=kept, watch=lambda stage, stretch, of: seen.append((stage, stretch))
         )
-        assert repr(found) == repr(expected)  # to the last bit; empty bins have no mean, which equals nothing
-        assert again[0] == (("grid", 17) if grid == 17 else ("refit", 2))
+        return repr(found), seen  # to the last bit; empty bins have no mean, which equals nothing
+
+    expected, whole = run([])
+    grid = [stretch for stage, stretch in whole if stage == "grid"]
+    assert len(grid) == 23 or converge == "chosen"
+    for count in (7, len(grid), len(whole) - 1):
+        found, again = run(whole[:count])
+        assert found == expected
+        assert [(stage, each.start) for stage, each in again] == [(stage, each.start) for stage, each in whole[count:]]
     # What was solved on other features, or in another basis of the same, is not taken.
-    other = [replace(stretch, basis="another") for stretch in whole["grid"]]
-    again = []
-    found = many_shot(
-        parts, "top1", solved={"grid": other}, watch=lambda stage, stretch, of: again.append((stage, stretch.start))
-    )
-    assert repr(found) == repr(expected)
-    assert again[0] == ("grid", 0)
+    found, again = run([("grid", replace(stretch, basis="another")) for stretch in grid])
+    assert found == expected
+    assert again[0][1].start == 0

@@ -12,7 +12,7 @@ from unseen.features.readers import read_features
 from unseen.probes.by_name.centroids import FewShotJob
 from unseen.probes.by_name.linear import ManyShotJob
 from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol, Metric
-from unseen.probes.newton import path as logistic_path
+from unseen.probes.newton import walk
 from unseen.runs import kept_fits
 from unseen.runs.executors.here import run_here
 from unseen.runs.fit_progress import FitProgress
@@ -129,6 +129,7 @@ def test_everything_that_changes_a_number_changes_the_key() -> None:
         many(["1", "2", "4"]),
         many(["1", "2", "3"], "mean-per-class"),
         many(["1", "2", "3"], protocol=ERICSSON_2021),
+        many(["1", "2", "3"], protocol=replace(ERICSSON_2021, converge="all")),
         *(FewShotJob("tasks", "e", "b", "pets", hashes, shots) for shots in (5, 20) for hashes in (("1",), ("2",))),
     ]
     assert len({job_key(job) for job in jobs}) == len(jobs)
@@ -152,6 +153,9 @@ def test_changed_features_and_damaged_results(tmp_path: Path) -> None:
 
 def test_a_larger_job_costs_more() -> None:
     few = FewShotJob("tasks", "e", "b", "pets", ("1",), 5)
+    rows = {"train": 1000}
+    quick, exact = (many(["1", "2", "3"], protocol=replace(ERICSSON_2021, converge=way)) for way in ("chosen", "all"))
+    assert 5 * quick.flops(rows, 64, 10) < exact.flops(rows, 64, 10)
     for job in (many(["1", "2", "3"]), few):
         assert (
             job.flops({"train": 1000}, 64, 10)
@@ -165,7 +169,7 @@ def test_a_killed_probe_keeps_what_it_has_and_tells_how_far_it_is(
 ) -> None:
     hashes, places = splits(tmp_path, ["a", "b", "c"] * 20, ["a", "b", "c"] * 8, ["a", "b", "c"] * 8)
     job, kept = many(hashes, protocol=replace(FEW, steps=7)), tmp_path / "kept"
-    monkeypatch.setattr(logistic_path, "BLOCK_ON_GPU", 1)
+    monkeypatch.setattr(walk, "BLOCK_ON_GPU", 1)
     expected = run_task_job(job, places=places, load=read_features)
     monkeypatch.setattr(kept_fits, "SECONDS_BETWEEN_FILES", 0.0)
     monkeypatch.setattr(kept_fits, "SECONDS_BETWEEN_LINES", 0.0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from unseen.api.backbones import loaded_backbones, names_of
 from unseen.api.progress import bars
 from unseen.api.run import Run
-from unseen.errors import UserError, look_up
+from unseen.errors import UserError
 from unseen.extras import naming_extras
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def tasks(
     datasets: str | Sequence[str] | None = None,
     limit: int | None = None,
     protocol: str = "ericsson-2021",
+    converge: Literal["chosen", "all"] | None = None,
     imagenet_top1: float | Sequence[float] | None = None,
     finetune: bool = False,
     trials: int = 40,
@@ -74,6 +75,9 @@ def tasks(
         datasets: names of data sets, of those that `unseen ls datasets` lists; by default all that are there.
         limit: for a quick look, at most so many images of each class in every split.
         protocol: "ericsson-2021", or "ericsson-2021-exact" for the iterations and the temperature of the authors' code.
+        converge: which fits of a linear probe go to their optimum: "chosen", that of the ℓ2 constant that is chosen, or
+            "all" of the grid, which takes ten times as long and more; by default the protocol's own, "chosen" for
+            "ericsson-2021".
         imagenet_top1: accuracy on ImageNet in percent, one for each backbone, to correlate with.
         finetune: train the whole backbone on each data set, instead of probing its features: the best of some settings
             on validation images is trained again and scored on test images.
@@ -159,7 +163,8 @@ def tasks(
     else:
         settings = extracting(workers, on_error, fast=fast, exif=exif, part=share)
         source = (place, None if features is None else Path(features), limit)
-        request = _probing(names, source, partial(load, settings.device), settings, called, protocol, percents)
+        how = (protocol, converge)
+        request = _probing(names, source, partial(load, settings.device), settings, called, how, percents)
     folder = Path(out)
     if dry_run:
         return plan_study(request, folder, means=means)
@@ -220,10 +225,10 @@ def _probing(
     load: "Callable[[], Sequence[Backbone]]",
     settings: "Settings",
     called: "Sequence[str]",
-    protocol: str,
+    protocol: "tuple[str, str | None]",
     percents: "Sequence[float]",
 ) -> "Request[Any]":
-    from unseen.probes.many_shot import PROTOCOLS
+    from unseen.probes.many_shot import task_protocol
     from unseen.studies.tasks.features import find_task_features
     from unseen.studies.tasks.request import TaskRequest, request_of_images, top1_shares
 
@@ -232,7 +237,7 @@ def _probing(
         raise UserError("features are taken as they are: leave out images and limit")
     if features is None and not called:
         raise UserError("say which backbone, or give its features (features=)")
-    chosen = look_up(PROTOCOLS, protocol, "protocol", " of the task study")
+    chosen = task_protocol(*protocol)
     if features is None:
         return request_of_images(names, images, load, settings, chosen, limit=limit, percents=percents)
     return TaskRequest(find_task_features(features, names, called), chosen, top1_shares(called, percents))

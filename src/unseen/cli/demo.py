@@ -28,7 +28,8 @@ def demo(
     open_: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
     full: Annotated[bool, typer.Option("--full", help="The whole protocol instead of a short form of it.")] = False,
     look: Annotated[
-        bool, typer.Option("--look", help="Single drawings instead: where the demo's networks look. About a minute.")
+        bool,
+        typer.Option("--look", help="Single drawings instead: where networks look, what features keep."),
     ] = False,
     workers: WorkersOption = None,
 ) -> None:
@@ -52,7 +53,7 @@ def _look(folder: Path, open_: bool, backbone: list[str] | None, full: bool) -> 
     from unseen.studies.study import run_study
 
     if backbone or full:
-        raise UserError("--look is of the demo's own networks, in short; for others see unseen tasks --saliency")
+        raise UserError("--look is of the demo's own networks; for others see unseen tasks --saliency and --invert")
     means = Means(1)
     *others, last = look_requests()
     for request in others:

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from unseen.features.settings import Settings
+    from unseen.probes.many_shot import ManyShotProtocol
     from unseen.studies.study import Request
 
 FINETUNING, DENSE, BY_IMAGE = "With --finetune", "With --dense", "With --saliency and --invert"
 PROTOCOLS = ("ericsson-2021", "ericsson-2021-exact")
+CONVERGE = ("chosen", "all")
 BOTH = (
     "out", "backbone", "images", "datasets", "checkpoint", "pool", "layer", "size", "weights", "name", "normalize",
     "device", "workers", "only_plan",
@@ -34,8 +36,8 @@ BOTH = (
 MACHINE = ("devices", "executor", "ray_address", "part")
 MODES = {
     "": (
-        *BOTH, "features", "limit", "protocol", "imagenet_top1", "precision", "batch", "on_error", "fast", "exif",
-        "ignore_disk", *MACHINE,
+        *BOTH, "features", "limit", "protocol", "converge", "imagenet_top1", "precision", "batch", "on_error", "fast",
+        "exif", "ignore_disk", *MACHINE,
     ),
     "--finetune": (*BOTH, "finetune", "trials", "steps", "seed"),
     "--dense": (
@@ -101,6 +103,14 @@ def tasks(
             rich_help_panel=STUDY,
         ),
     ] = "ericsson-2021",
+    converge: Annotated[
+        str | None,
+        one_of(
+            *CONVERGE,
+            help="Which linear fits go to their optimum: that of the constant chosen, or of all 45, which takes long.",
+            rich_help_panel=STUDY,
+        ),
+    ] = None,
     imagenet_top1: Annotated[
         list[float] | None,
         typer.Option(
@@ -233,8 +243,10 @@ def tasks(
         load, device = partial(loading.load, ids, "published", "cpu"), extraction.device
         request = FinetuneRequest.of(names, images, load, device, trials=trials, steps=steps, seed=seed)
     else:
+        from unseen.probes.many_shot import task_protocol
+
         names, percents = dataset_names(datasets), imagenet_top1 or []
-        chosen = choose("--protocol", protocol, PROTOCOLS)
+        chosen = task_protocol(choose("--protocol", protocol, PROTOCOLS), converge)
         request = _probing(names, images, features, limit, ids, loading, settings, chosen, percents)
     if only_plan:
         return dry_run(request, out, means)
@@ -298,10 +310,9 @@ def _probing(
     ids: "Sequence[str]",
     loading: BackboneOptions,
     make_settings: "Callable[[], Settings]",
-    protocol: str,
+    protocol: "ManyShotProtocol",
     percents: "Sequence[float]",
 ) -> "Request[Any]":
-    from unseen.probes.many_shot import PROTOCOLS as KNOWN
     from unseen.studies.tasks.features import find_task_features
     from unseen.studies.tasks.request import TaskRequest, request_of_images, top1_shares
 
@@ -311,9 +322,9 @@ def _probing(
             raise UserError("give images (--images) or features (--features), not both")
         if limit is not None:
             raise UserError("--limit takes a part of images; features (--features) are taken as they are")
-        return TaskRequest(find_task_features(features, names, ids), KNOWN[protocol], top1)
+        return TaskRequest(find_task_features(features, names, ids), protocol, top1)
     if not ids:
         raise UserError("say which backbone: --backbone, or give its features: --features")
     settings = make_settings()
     load = partial(loading.load, ids, "published", settings.device)
-    return request_of_images(names, images, load, settings, KNOWN[protocol], limit=limit, percents=percents)
+    return request_of_images(names, images, load, settings, protocol, limit=limit, percents=percents)

@@ -8,7 +8,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import load_backbone
 from unseen.features.settings import extraction_settings
 from unseen.studies.study import Request
-from unseen.studies.tasks.by_image.requested import AskedImages, saliency_request
+from unseen.studies.tasks.by_image.requested import AskedImages, inversion_request, saliency_request
 
 NETWORKS = ("supervised", "simclr", "untrained")
 DRAWINGS = 6
@@ -16,11 +16,16 @@ GRID = "4/2"
 """Drawings have 28 × 28 pixels: masks as in the paper would hide an eighth of them."""
 
 
+INVERTED, STEPS = 3, 120
+"""Drawings that are reconstructed, and steps of each, of the paper's 3000."""
+
+
 def look_requests() -> list[Request[Any]]:
-    """Where the networks look."""
+    """Where the networks look, and what their features keep."""
     settings = extraction_settings(None, "single", 1, 0, "fail")
     asked = AskedImages((), None, DRAWINGS, partial(networks, settings.device))
-    return [saliency_request(asked, settings, grid=GRID)]
+    kept = AskedImages((), None, INVERTED, partial(networks, settings.device, patches=True))
+    return [saliency_request(asked, settings, grid=GRID), inversion_request(kept, settings, steps=STEPS)]
 
 
 def networks(device: str, *, patches: bool = False) -> Sequence[Backbone]:

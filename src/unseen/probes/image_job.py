@@ -42,13 +42,13 @@ class ImageJob(Job):
 
     @classmethod
     def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        """The means over images, the first with its interval by the normal distribution."""
+        """The mean over images of each metric, with its interval by the normal distribution."""
         by_image, count = values["by_image"], len(values["images"])
         if not count or any(len(of) != count for of in by_image.values()):
             raise ValueError("one number for each image is expected")
-        first = next(iter(by_image.values()))
-        half = NORMAL_975 * float(np.std(first, ddof=1)) / sqrt(count) if count > 1 else None
-        yield Fit(cls.variant, None, job.get("seed", 0), [(metric, values[metric]) for metric in by_image], {}, half)
+        for metric, of in by_image.items():
+            half = NORMAL_975 * float(np.std(of, ddof=1)) / sqrt(count) if count > 1 else None
+            yield Fit(cls.variant, None, job.get("seed", 0), [(metric, values[metric])], {}, half)
 
 
 def image_values(ids: list[str], by_image: Mapping[str, list[float]]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ again to training and validation data together and scored on test data by the da
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log10
 from types import MappingProxyType
 from typing import Literal
@@ -14,17 +14,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from unseen.errors import UserError
+from unseen.errors import UserError, look_up
 from unseen.metrics.accuracy import mean_per_class_accuracy, top_k_accuracy
 from unseen.metrics.average_precision import average_precision_11_point
 from unseen.metrics.calibration import ReliabilityBins, fit_temperature, reliability_bins
-from unseen.probes.newton.path import LogisticPath, Solved, logistic_path
+from unseen.probes.newton.search import Converge, Stage, choose_penalty
+from unseen.probes.newton.walk import Solved
 
 Metric = Literal["top1", "mean-per-class", "map-11-point"]
-Stage = Literal["grid", "refit"]
-"""The two paths of a probe: of all penalties on training data, and down to the one that was chosen."""
-REFIT_STEP = 4
-"""The refit comes down to its penalty by every fourth of the grid (a factor of ten), each start from the last."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,9 @@ class ManyShotProtocol:
 
     Attributes:
         weakest, strongest, steps: the grid of ℓ2 constants λ, on the summed loss: scikit-learn's C is 1/λ.
-        tol, max_iterations: of each fit, as in `logistic_path`.
+        tol, max_iterations: of each fit that is to reach its optimum, as in `logistic_path`.
+        converge: which fits are: `chosen`, the one that the constant is chosen with and the refit; or `all` of the grid
+            too, see `unseen.probes.newton.search`.
         temperature: what the temperature is fitted on: `validation` data, by the classifier that has not been trained
             on them, or `test-folds`: a fifth of the test data, then scored on the other four, five times.
         bins: of the expected calibration error.
@@ -45,6 +44,7 @@ class ManyShotProtocol:
     steps: int = 45
     tol: float = 1e-6
     max_iterations: int = 1000
+    converge: Converge = "chosen"
     temperature: Literal["validation", "test-folds"] = "validation"
     folds: int = 5
     bins: int = 15
@@ -56,13 +56,27 @@ class ManyShotProtocol:
 
 
 ERICSSON_2021 = ManyShotProtocol()
-ERICSSON_2021_EXACT = ManyShotProtocol(name="ericsson-2021-exact", max_iterations=100, temperature="test-folds")
+ERICSSON_2021_EXACT = ManyShotProtocol(
+    name="ericsson-2021-exact", max_iterations=100, converge="all", temperature="test-folds"
+)
 """The public code's way: the temperature comes from the test data, and a fit ends after 100 iterations.
 
 Those 100 are of our optimiser, which needs fewer than scikit-learn's; at weak penalties they may not suffice either,
 and `converged` says so. Where theirs stops short of the optimum, that is not imitated.
 """
 PROTOCOLS = {protocol.name: protocol for protocol in (ERICSSON_2021, ERICSSON_2021_EXACT)}
+
+
+def task_protocol(name: str, converge: str | None = None) -> ManyShotProtocol:
+    """A protocol by its name; `converge`, "chosen" or "all", instead of its own."""
+    protocol = look_up(PROTOCOLS, name, "protocol", " of the task study")
+    if converge is None:
+        return protocol
+    known: dict[str, Converge] = {"chosen": "chosen", "all": "all"}
+    fits = look_up(known, converge, "value of converge")
+    if name == ERICSSON_2021_EXACT.name and fits != "all":
+        raise UserError(f"{name} fits all constants alike; leave out converge, or take {ERICSSON_2021.name}")
+    return replace(protocol, converge=fits)
 
 
 @dataclass(frozen=True)
@@ -112,8 +126,9 @@ class ManyShot:
     Attributes:
         score: of the refit, on test data.
         penalty: the constant chosen, the weakest of those that are equally good; `place` is where it is on the grid.
-        validation: score of each penalty of the grid, from the weakest on.
-        iterations, converged: of each fit of the grid.
+        validation: score of each penalty of the grid, from the weakest on; None of those that were not tried.
+        iterations: of each fit of the grid.
+        converged: whether each fit of the grid reached its optimum; None of those that were not to.
         refit_converged: whether the fit that is scored reached its optimum.
         calibration: None where samples have several classes.
     """
@@ -121,9 +136,9 @@ class ManyShot:
     score: float
     penalty: float
     place: int
-    validation: tuple[float, ...]
+    validation: tuple[float | None, ...]
     iterations: tuple[int, ...]
-    converged: tuple[bool, ...]
+    converged: tuple[bool | None, ...]
     refit_converged: bool
     calibration: Calibration | None
 
@@ -145,46 +160,39 @@ def many_shot(
 ) -> ManyShot:
     """Choose the penalty, fit again and score.
 
-    Two paths of fits: that of the grid on training data, and a shorter one, down to the penalty chosen, on training
-    and validation data. The costs of a fit are those of `logistic_path`.
-
     Args:
         parts: (n, d) features and labels of training, validation and test data; labels go where the features are.
         metric: greater is better; `map-11-point` for labels of several classes, and only for them.
-        solved: stretches of both paths that an earlier call with the same arguments told `watch` of.
-        watch: called with the path, each stretch of it when it is solved, and how many penalties it has.
+        solved, watch: as in `choose_penalty`.
     """
     (X, train), (X_val, val), (X_test, test) = ((X, labels.to(X.device)) for X, labels in parts)
     if (metric == "map-11-point") != train.multi_label:
         raise UserError(f"the metric {metric} does not go with labels of shape {tuple(train.y.shape)}")
-    penalties = protocol.penalties
-    path = _fit(X, train, penalties, protocol, "grid", solved, watch)
-    validation = [score(X_val, val, path, number, metric) for number in range(len(penalties))]
-    place = max(range(len(penalties)), key=validation.__getitem__)  # the first of the best
-    both = Labels(torch.cat([train.y, val.y]))
-    final = _fit(torch.cat([X, X_val]), both, _way_down(penalties, place), protocol, "refit", solved, watch)
+    found = choose_penalty(
+        torch.cat([X, X_val]),
+        torch.cat([train.y, val.y]),
+        len(X),
+        protocol.penalties,
+        lambda scores: metric_value(scores, val, metric),
+        converge=protocol.converge,
+        tol=protocol.tol,
+        max_iterations=protocol.max_iterations,
+        solved=solved,
+        watch=watch,
+    )
+    scores = found.refit.scores(X_test)
     return ManyShot(
-        score=score(X_test, test, final, 0, metric),
-        penalty=float(penalties[place]),
-        place=place,
-        validation=tuple(validation),
-        iterations=tuple(path.iterations.tolist()),
-        converged=tuple(path.converged.tolist()),
-        refit_converged=bool(final.converged[0]),
+        score=metric_value(scores, test, metric),
+        penalty=float(protocol.penalties[found.place]),
+        place=found.place,
+        validation=found.scores,
+        iterations=found.iterations,
+        converged=found.converged,
+        refit_converged=found.refit_converged,
         calibration=None
         if train.multi_label
-        else _calibration((logits(X_val, path, place), val.y), (logits(X_test, final, 0), test.y), protocol),
+        else _calibration((found.chosen.scores(X_val), val.y), (scores, test.y), protocol),
     )
-
-
-def logits(X: Tensor, path: LogisticPath, number: int) -> Tensor:
-    """(n, c) scores of one of a path's classifiers, in the type of its weights."""
-    return X.to(path.weights.dtype) @ path.weights[number] + path.bias[number]
-
-
-def score(X: Tensor, labels: Labels, path: LogisticPath, number: int, metric: Metric) -> float:
-    """The metric's value for one of a path's classifiers."""
-    return metric_value(logits(X, path, number), labels, metric)
 
 
 def metric_value(scores: Tensor, labels: Labels, metric: Metric) -> float:
@@ -193,31 +201,6 @@ def metric_value(scores: Tensor, labels: Labels, metric: Metric) -> float:
         return average_precision_11_point(scores, labels.y.bool(), labels.ignored).mean
     measure = mean_per_class_accuracy if metric == "mean-per-class" else top_k_accuracy
     return float(measure(scores, labels.y))
-
-
-def _fit(
-    X: Tensor,
-    labels: Labels,
-    penalties: Tensor,
-    protocol: ManyShotProtocol,
-    stage: Stage,
-    solved: Mapping[Stage, Sequence[Solved]],
-    watch: Callable[[Stage, Solved, int], None],
-) -> LogisticPath:
-    return logistic_path(
-        X,
-        labels.y,
-        penalties,
-        tol=protocol.tol,
-        max_iterations=protocol.max_iterations,
-        solved=solved.get(stage, ()),
-        watch=lambda stretch: watch(stage, stretch, len(penalties)),
-    )
-
-
-def _way_down(penalties: Tensor, place: int) -> Tensor:
-    """The penalty at a place of the grid, and stronger ones to come from."""
-    return penalties[place::REFIT_STEP]
 
 
 def _calibration(

@@ -9,8 +9,8 @@ class FitProgress:
 
     Attributes:
         what: whose features of which data set.
-        stage: `grid`, of all penalties, or `refit`, down to the one that was chosen.
-        left: seconds for the rest of the stage, at the rate so far.
+        stage: `grid`, of all penalties, `chosen`, the best of them to their optima, or `refit`.
+        left: seconds for the rest of the stage, at the rate so far; a search may end before.
     """
 
     what: str

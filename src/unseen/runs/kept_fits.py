@@ -1,7 +1,8 @@
 """What a linear probe has solved so far, on disk: a killed one goes on from there, to the same result.
 
     grid-000.npz, grid-012.npz …     stretches of the path of all penalties, by the number of penalties before them
-    refit-000.npz …                  the same of the path down to the penalty that was chosen
+    chosen-000.npz …                 the best of them at their optima, in the order in which they were solved
+    refit-000.npz                    the fit to training and validation data
 
 Files are written every so often only: a probe that takes seconds leaves none.
 """
@@ -16,9 +17,9 @@ import torch
 
 from unseen.errors import UserError
 from unseen.files import atomic_write
-from unseen.probes.many_shot import Stage
 from unseen.probes.newton.lbfgs import Minimum
-from unseen.probes.newton.path import Solved
+from unseen.probes.newton.search import Stage
+from unseen.probes.newton.walk import Solved
 from unseen.reading.arrays import read_npz
 from unseen.reading.guard import reading
 from unseen.runs.fit_progress import FitProgress

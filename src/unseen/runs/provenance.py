@@ -72,9 +72,11 @@ def protocol_text(protocol: ProtocolUsed) -> str:
     if known.keys() >= {"steps", "weakest", "strongest", "max_iterations"}:
         folds = f"{known.get('folds')} folds of the test data"
         where = "validation data" if known.get("temperature") == "validation" else folds
+        fits = "the chosen one solved to its optimum, " if known.get("converge") == "chosen" else ""
+        each = " each" if not fits else ""
         return (
             f"{protocol.name}: {known['steps']} constants from {_number(known['weakest'])} to "
-            f"{_number(known['strongest'])}, at most {known['max_iterations']} iterations each, "
+            f"{_number(known['strongest'])}, {fits}at most {known['max_iterations']} iterations{each}, "
             f"temperature from {where}"
         )
     settings = ", ".join(f"{name} {_number(value)}" for name, value in known.items())

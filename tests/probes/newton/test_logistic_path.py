@@ -16,7 +16,8 @@ from torch import Generator, Tensor
 from unseen.errors import UserError
 from unseen.probes.newton.lbfgs import MEMORY, Curvature
 from unseen.probes.newton.objective import centred_eigenbasis
-from unseen.probes.newton.path import LogisticPath, extrapolation_weights, logistic_path
+from unseen.probes.newton.path import LogisticPath, logistic_path
+from unseen.probes.newton.walk import extrapolation_weights
 
 WHOLE = torch.logspace(-6, 5, 12, dtype=torch.float64)
 MIDDLE = torch.tensor([30.0, 3.0, 0.3, 0.03], dtype=torch.float64)

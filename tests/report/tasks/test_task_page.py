@@ -149,7 +149,7 @@ def test_findings_say_where_a_backbone_stands() -> None:
 @pytest.mark.parametrize(
     ("stopped", "edge", "expected"),
     [
-        (0, None, "Every fit reached its optimum."),
+        (0, None, "Every fit that is scored reached its optimum."),
         (2, None, "Fits that did not reach their optimum: CIFAR-10 (mine: 2)."),
         (
             0,

@@ -22,14 +22,18 @@ from unseen.probes.protocol import LogisticProtocol, Setting
 if TYPE_CHECKING:
     import torch
 
-    from unseen.probes.many_shot import Labels, ManyShot, ManyShotProtocol, Metric, Stage
-    from unseen.probes.newton.path import Solved
+    from unseen.probes.many_shot import Labels, ManyShot, ManyShotProtocol, Metric
+    from unseen.probes.newton.search import Stage
+    from unseen.probes.newton.walk import Solved
 
 VALIDATION = 0.2
 """Share of each class's training samples that penalties are scored on, as where a data set has no validation split."""
-ITERATIONS = 60
-"""How many iterations a fit of the path takes, for estimates of time; the refit takes as many as ten of these fits."""
-REFIT_FITS = 10
+ROUGH_ITERATIONS = 8
+"""Of a fit that ends when validation predictions have settled, its start included, for estimates of time."""
+TRIED = 0.6
+"""The share of the grid that is tried before the search ends."""
+ITERATIONS = 75
+"""Of a fit that goes to its optimum, on average over the grid and over kinds of features."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class Linear(DrawnProbe):
     random: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "mean-per-class", "map-11-point", "ece", "scaled-ece")
     commands: ClassVar[tuple[str, ...]] = ("unseen tasks",)
-    revision: ClassVar[int] = 4
+    revision: ClassVar[int] = 5
     metric: Literal["top1", "mean-per-class"] = "top1"
     protocol: "str | ManyShotProtocol" = "ericsson-2021"
 
@@ -85,7 +89,7 @@ class Linear(DrawnProbe):
         yield self.name, values, details
 
     def flops(self, size: Size, setting: Setting) -> float:
-        return _flops(size.rows, size.dimension, size.classes, _resolved(self.protocol).steps)
+        return _flops(size.rows, size.dimension, size.classes, _resolved(self.protocol))
 
     def memory(self, size: Size, *, gpu: bool = False) -> int:
         """Of the features, the fits in their basis, and the products of samples with weights meanwhile."""
@@ -158,17 +162,19 @@ class ManyShotJob(Job):
 
     def flops(self, rows: Mapping[str, int], dimension: int, classes: int) -> float:
         """Of the path on so many rows of each split."""
-        return _flops(rows["train"], dimension, classes, self.protocol.steps)
+        return _flops(rows["train"], dimension, classes, self.protocol)
 
     @classmethod
     def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
         yield read_calibrated(Linear.name, job, values, seed=0)
 
 
-def _flops(rows: int, dimension: int, classes: int, steps: int) -> float:
-    """Of the path on so many rows, and of the eigendecompositions of the two sets of features."""
-    fits = 4.0 * rows * dimension * classes * ITERATIONS * (steps + REFIT_FITS)
-    return fits + 2 * (4.0 * rows * dimension * min(rows, dimension) + 10.0 * min(rows, dimension) ** 3)
+def _flops(rows: int, dimension: int, classes: int, protocol: "ManyShotProtocol") -> float:
+    """Of the fits on so many rows, and of the eigendecomposition of all features."""
+    chosen = protocol.steps * TRIED * ROUGH_ITERATIONS + ITERATIONS
+    iterations = (protocol.steps * ITERATIONS if protocol.converge == "all" else chosen) + 1.25 * ITERATIONS
+    fits = 4.0 * rows * dimension * classes * iterations
+    return fits + 1.25 * 4.0 * rows * dimension * min(rows, dimension) + 10.0 * min(rows, dimension) ** 3
 
 
 def _kept(found: "ManyShot", metric: "Metric") -> dict[str, Any]:

@@ -177,6 +177,7 @@ def minimise(
     limits: Tensor,
     patience: int,
     hard: bool = False,
+    settled: Callable[[int, Tensor, Tensor], Tensor] | None = None,
 ) -> Minimum:
     """Follow L-BFGS from `coefs` until each problem's gradient is small enough by the rule.
 
@@ -190,6 +191,8 @@ def minimise(
         norm: of (p, r + 1, k) gradients, as (p,), in float64.
         limits: (p,) numbers of iterations.
         hard: whether to begin with blocks for a preconditioner, as problems like these took long without.
+        settled: called in every iteration with its number, with which problems are not done and with their
+            coefficients; says, (p,), which are solved well enough for the caller.
     """
     coefs = problems.without_common_part(coefs)
     point = _evaluate(problems, coefs, problems.scores(coefs))
@@ -217,6 +220,8 @@ def minimise(
         smallest, lowest = torch.minimum(norms, smallest), torch.where(lower, objective, lowest)
         met = norms <= rule.limits(point.loss)
         done = met | (iteration >= limits[index]) | (since >= patience) | stuck
+        if settled is not None:
+            done |= settled(iteration, index, point.coefs)
         if done.any():
             where, last = index[done], point.select(done)
             found.coefs[where] = last.coefs

@@ -162,9 +162,9 @@ def _extracted(source: FromImages, out: Path, watch: Watch, means: Means) -> Fou
 
 def tell_fits(watch: Watch, progress: FitProgress) -> None:
     """Say how far a linear probe is; processes that run jobs call it too."""
-    of = "fits" if progress.stage == "grid" else "fits of the refit"
+    of = "constants" if progress.stage == "grid" else "fits to the optimum"
     left = duration(progress.left)
-    watch.tell(f"{progress.what}: {progress.done} of {progress.total} {of}, about {left} left")
+    watch.tell(f"{progress.what}: {progress.done} of at most {progress.total} {of}, {left} left at most")
 
 
 def top1_shares(backbones: Sequence[str], percents: Sequence[float]) -> dict[str, float]:

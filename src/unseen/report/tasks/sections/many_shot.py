@@ -64,7 +64,7 @@ def fit_sentences(page: TaskPage) -> Iterator[str]:
     if stopped:
         yield f"Fits that did not reach their optimum: {', '.join(stopped)}."
     elif page.fits:
-        yield "Every fit reached its optimum."
+        yield "Every fit that is scored reached its optimum."
 
 
 SECTION = PageSection("tasks", 10, build)

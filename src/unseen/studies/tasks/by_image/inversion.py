@@ -24,7 +24,7 @@ from unseen.studies.study import Cell, Stepping
 from unseen.studies.tasks.by_image.analysis import ImageError, Measured, Pixels
 from unseen.studies.tasks.features import STUDY
 
-MOST_STACKED = 16
+MOST_STACKED = 8
 """Images side by side; more make no GPU faster (`benchmarks/inversion.py`), and results come later."""
 CPU_STACKED = 4 * 224 * 224
 """Pixels of a stack on a CPU."""

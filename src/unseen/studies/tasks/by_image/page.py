@@ -1,13 +1,14 @@
 """What a page of the task study has of analyses of single images."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
 from unseen.errors import UserError
+from unseen.papers.image_settings import TITLES
 from unseen.runs.data import RunData
 from unseen.runs.results import Result
 from unseen.runs.scores import result_scores
@@ -54,7 +55,19 @@ def image_results(data: RunData, results: Sequence[Result], folders: Mapping[str
         folders: key of a result → the folder of its run.
     """
     titles = {domain.name: domain.title for domain in data.domains}
-    return [_result(result, titles, folders.get(result.key)) for result in filter(is_by_image, results)]
+    found, later = dict[str, ImageResult](), list[Result]()
+    for result in filter(is_by_image, results):
+        if "inversion" in result.job:  # measured on what another job kept
+            later.append(result)
+        else:
+            found[result.key] = _result(result, titles, folders.get(result.key))
+    for result in later:
+        first = found.get(result.job["inversion"])
+        if first is not None:
+            more = _result(result, titles, None)
+            values, means = {**first.values, **more.values}, {**first.means, **more.means}
+            found[result.job["inversion"]] = replace(first, values=values, means=means)
+    return [replace(each, values={m: each.values[m] for m in TITLES if m in each.values}) for each in found.values()]
 
 
 def _result(result: Result, titles: Mapping[str, str], run: Path | None) -> ImageResult:

@@ -1,0 +1,280 @@
+"""The penalty that is best on validation data, and the fit with it, without solving every other to its optimum.
+
+Which penalty is best is known long before its weights are. Walking from the strongest to the weakest, each start is
+extrapolated from the last fits, and on real features predictions of validation samples settle within a few iterations,
+where the optimum takes tens to thousands; beyond the best, weaker penalties only get worse. So
+
+1. fits of the walk end when validation predictions hardly change any more, and the walk ends after `HOPELESS` penalties
+   in a row that are worse than the best so far;
+2. the best is solved to its optimum; should its score fall below that of another then, that one too, until the best of
+   all is one at its optimum;
+3. from there, the fit to training and validation samples together is solved to its optimum.
+
+All three share one eigenbasis, that of training and validation samples: coordinates, which no optimum depends on.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from types import MappingProxyType
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from unseen.errors import UserError
+from unseen.probes.arrays import checked_features
+from unseen.probes.newton.arguments import check_options, checked_classes, checked_targets
+from unseen.probes.newton.lbfgs import Minimum
+from unseen.probes.newton.objective import Eigenbasis, centred_eigenbasis, linear_scores
+from unseen.probes.newton.walk import Settled, Solved, Task, prepare, solve, usable, walk
+from unseen.probes.sgd.stacked import tiny_numbers_as_zero
+
+Stage = Literal["grid", "chosen", "refit"]
+"""What is fitted: all penalties on training data, the best of them to their optima, and the chosen one on all data."""
+Converge = Literal["chosen", "all"]
+"""Which fits go to their optimum: the one that is chosen, or all of the grid."""
+
+CHECKED = 2
+"""Iterations from one look at the validation predictions to the next."""
+CHANGED = 0.002
+"""The share of predictions that may change between two looks once they have settled."""
+SCORES_CHANGED = 0.01
+"""The same for binary problems, where ranks count: how far scores may move, beside their standard deviation."""
+MOST_ITERATIONS = 30
+"""Of a fit that is not to reach its optimum."""
+HOPELESS = 8
+"""Penalties in a row, worse than the best, after which no weaker one is tried: two decades of the paper's grid."""
+DIRECT = 300
+"""Iterations to an optimum from a fit nearby, after which it is taken to be too far."""
+STRIDE = 4
+"""Penalties from one step to the next, where an optimum has to be come down to: a decade of the paper's grid."""
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """(d, c) weights and (c,) biases for features as they were given."""
+
+    weights: Tensor
+    bias: Tensor
+
+    def scores(self, X: Tensor) -> Tensor:
+        """(n, c) scores, in the type of the weights."""
+        return X.to(self.weights.dtype) @ self.weights + self.bias
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a search found; tuples are in the order of the penalties.
+
+    Attributes:
+        place: of the penalty chosen.
+        scores: on validation data; None of penalties that were not tried.
+        iterations: of L-BFGS on training data.
+        converged: whether fits reached their optimum; None of those that were not to.
+        chosen: the fit to training data.
+        refit: the fit to training and validation data, and `refit_converged` whether it reached its optimum.
+    """
+
+    place: int
+    scores: tuple[float | None, ...]
+    iterations: tuple[int, ...]
+    converged: tuple[bool | None, ...]
+    chosen: Classifier
+    refit: Classifier
+    refit_converged: bool
+
+
+@tiny_numbers_as_zero()
+@torch.no_grad()
+def choose_penalty(
+    X: Tensor,
+    y: Tensor,
+    training: int,
+    penalties: Tensor,
+    judge: Callable[[Tensor], float],
+    *,
+    converge: Converge = "chosen",
+    tol: float = 1e-6,
+    max_iterations: int = 1000,
+    block: int | None = None,
+    solved: Mapping[Stage, Sequence[Solved]] = MappingProxyType({}),
+    watch: Callable[[Stage, Solved, int], None] = lambda stage, solved, of: None,
+) -> Choice:
+    """Choose a penalty on validation data, and fit it to all data.
+
+    Objective, optimum and the meaning of labels are those of `logistic_path`. Of penalties that are equally good the
+    weakest is chosen, as far as it was tried. An iteration of a fit is 4·n·d·c flops; the eigendecomposition of the
+    features, once, about 4·n·d² + 10·d³. Memory: the features in float64 and float32, at most 24·n·d bytes.
+
+    Args:
+        X: (n, d) features of training samples, then of validation samples.
+        y: their labels; all classes are among those of training samples.
+        training: how many samples train.
+        penalties: (p,) positive, rising.
+        judge: the validation score of (n − training, c) scores; more is better.
+        converge: "all" to solve every penalty of the grid to its optimum, and leave none out.
+        tol, max_iterations, block: as in `logistic_path`.
+        solved: what `watch` was given by an earlier call with the same arguments: it is not solved again.
+        watch: called with each stretch of fits when it is solved, and how many penalties its stage has at most.
+    """
+    check_options(penalties, tol, max_iterations, block, torch.float64)
+    X = checked_features(X, "training and validation")
+    labels = checked_targets(y, X) if y.ndim == 2 else checked_classes(y, X)
+    of_training = y[:training]
+    train = checked_targets(of_training, X[:training]) if y.ndim == 2 else checked_classes(of_training, X[:training])
+    if y.ndim == 1 and int(labels.max()) > int(train.max()):
+        raise UserError(f"class {int(labels.max())} has validation samples, but no training sample")
+    path = penalties.to(X.device, torch.float64).flip(0)
+    basis = centred_eigenbasis(X)
+    task = prepare(basis, train, float(path[0]), tol, max_iterations, torch.float64)
+    held = _Held(task, judge)
+    fits = _fit_grid(held, path, converge, block, solved.get("grid", ()), lambda each: watch("grid", each, len(path)))
+    if converge == "chosen":
+        _finish(held, path, fits, solved.get("chosen", ()), lambda each: watch("chosen", each, each.stop))
+    place = _best(fits)
+    both = prepare(basis, labels, float(path[0]), tol, max_iterations, torch.float64)
+    way = path[: place + 1]
+    refit = _optimum(both, 0, way, fits[place], solved.get("refit", ()), lambda each: watch("refit", each, 1))
+    untried = len(path) - len(fits)
+    return Choice(
+        place=len(path) - 1 - place,
+        scores=(None,) * untried + tuple(fit.score for fit in reversed(fits)),
+        iterations=(0,) * untried + tuple(fit.iterations for fit in reversed(fits)),
+        converged=(None,) * untried + tuple(fit.converged for fit in reversed(fits)),
+        chosen=_classifier(basis, fits[place].coefs),
+        refit=_classifier(basis, refit.coefs),
+        refit_converged=bool(both.reached(refit).all()),
+    )
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A penalty's fit to training data, at its optimum or on the way to it; `coefs` are (q, r + 1, k)."""
+
+    score: float
+    iterations: int
+    converged: bool | None
+    coefs: Tensor
+    hard: bool
+
+
+@dataclass(frozen=True)
+class _Held:
+    """The problem of training samples, and what its solutions are judged by."""
+
+    task: Task
+    judge: Callable[[Tensor], float]
+
+    def rows(self, dtype: torch.dtype) -> Tensor:
+        """(m, r + 1) validation samples in the eigenbasis."""
+        basis = self.task.basis
+        return (basis.features if dtype == torch.float64 else basis.single)[len(self.task.labels) :]
+
+    def fits(self, found: Minimum, penalties: int, *, optimal: bool) -> list[_Fit]:
+        """The fits of some penalties, with their scores."""
+        scores = linear_scores(self.rows(found.coefs.dtype), found.coefs)
+        parts = zip(
+            scores.chunk(penalties, dim=1),
+            found.iterations.chunk(penalties),
+            self.task.reached(found).chunk(penalties),
+            found.coefs.chunk(penalties),
+            strict=True,
+        )
+        return [
+            _Fit(
+                self.judge(part.flatten(1)), int(count.max()), bool(good.all()) if optimal else None, coefs, found.hard
+            )
+            for part, count, good, coefs in parts
+        ]
+
+
+class _Settled:
+    """Finds when predictions of validation samples hardly change any more, for problems that are solved together."""
+
+    def __init__(self, rows: Tensor, problems: int) -> None:
+        """Args:
+        rows: (m, r + 1) validation samples.
+        """
+        self._rows = rows
+        self._before = rows.new_zeros(len(rows), problems)
+
+    def __call__(self, iteration: int, index: Tensor, coefs: Tensor) -> Tensor:
+        """(p,) which of the problems `index` have settled."""
+        if iteration % CHECKED:
+            return torch.zeros_like(index, dtype=torch.bool)
+        scores = linear_scores(self._rows, coefs)
+        before, several = self._before[:, index], scores.shape[2] > 1
+        now = scores.argmax(2).to(before) if several else scores[:, :, 0]
+        self._before[:, index] = now
+        if iteration == 0:
+            return torch.zeros_like(index, dtype=torch.bool)
+        if several:
+            return (now != before).to(now).mean(0) <= CHANGED
+        return (now - before).square().mean(0) <= SCORES_CHANGED**2 * now.var(0, correction=0)
+
+
+def _fit_grid(
+    held: _Held,
+    path: Tensor,
+    converge: Converge,
+    block: int | None,
+    solved: Sequence[Solved],
+    watch: Callable[[Solved], None],
+) -> list[_Fit]:
+    """Fits from the strongest penalty on: to their optima, or as far as it takes to choose among them."""
+    task = held.task if converge == "all" else held.task.coarse(MOST_ITERATIONS)
+    rows = held.rows(task.features[0].dtype)
+    done, fits = usable(solved, path, task), list[_Fit]()
+    rule: Callable[[int], Settled] | None = None if converge == "all" else lambda problems: _Settled(rows, problems)
+    for stretch in chain(done, walk(task, path, block, done=done, settled=rule)):
+        fits += held.fits(stretch.found, len(stretch.penalties), optimal=converge == "all")
+        if stretch not in done:
+            watch(stretch)
+        if converge == "chosen" and len(fits) - 1 - _best(fits) >= HOPELESS:
+            break
+    return fits
+
+
+def _finish(
+    held: _Held, path: Tensor, fits: list[_Fit], solved: Sequence[Solved], watch: Callable[[Solved], None]
+) -> None:
+    """Solve the best of the fits to its optimum, in its place, and again until the best is one that was."""
+    count = 0
+    while fits[place := _best(fits)].converged is None:
+        found = _optimum(held.task, count, path[: place + 1], fits[place], solved, watch)
+        fits[place] = replace(
+            *held.fits(found, 1, optimal=True), iterations=fits[place].iterations + int(found.iterations.max())
+        )
+        count += 1
+
+
+def _optimum(
+    task: Task, number: int, path: Tensor, fit: _Fit, solved: Sequence[Solved], watch: Callable[[Solved], None]
+) -> Minimum:
+    """The optimum of the last penalty of a path, from a fit nearby; or what was kept of it, by its number in its stage.
+
+    Where classes can nearly be separated and the penalty is weak, a fit nearby may be no good start: then the path is
+    walked down to it, in steps of about a decade, each from the optimum before.
+    """
+    one = path[-1:]
+    kept = usable([replace(each, start=0) for each in solved if each.start == number], one, task)
+    if kept:
+        return kept[0].found
+    found = solve(replace(task, max_iterations=min(DIRECT, task.max_iterations)), one, fit.coefs, hard=fit.hard)
+    if not task.reached(found).all():
+        *_, last = walk(task, path[(len(path) - 1) % STRIDE :: STRIDE], 1)
+        found = replace(last.found, iterations=found.iterations + last.found.iterations)
+    watch(Solved(number, one, found, task.basis_name))
+    return found
+
+
+def _best(fits: Sequence[_Fit]) -> int:
+    """The place of the best fit, of equals that of the weakest penalty: the last."""
+    return max(range(len(fits)), key=lambda place: (fits[place].score, place))
+
+
+def _classifier(basis: Eigenbasis, coefs: Tensor) -> Classifier:
+    """From (q, r + 1, k) coefficients, where q or k is 1."""
+    weights, bias = basis.to_weights(coefs.double())
+    return Classifier(weights.movedim(0, 1).flatten(1), bias.flatten())

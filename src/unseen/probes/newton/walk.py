@@ -1,0 +1,256 @@
+"""One logistic problem for one penalty after another, from the strongest on, each started from those before it."""
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from unseen.errors import UserError
+from unseen.probes.newton.lbfgs import Minimum, StopRule, minimise
+from unseen.probes.newton.objective import Eigenbasis, Problems, loss_and_residual, loss_gradient
+
+BLOCK_ON_GPU = 5
+"""Penalties solved together on a GPU, where wide products are cheap; on a CPU fewer flops win, so one at a time."""
+
+HISTORY = 4
+"""Neighbours on the path that a start is extrapolated from: up to a cubic in log λ."""
+
+BASIS_ROWS = 256
+"""Samples that a basis is told by."""
+
+SINGLE_TOL = 3e-7
+"""The relative gradient norm that single precision is trusted to reach; double takes over from there."""
+
+ROUNDING = {torch.float32: 1e-8, torch.float64: 1e-15}
+"""Gradient norms of the mean loss, over features of unit variance, that are as good as 0."""
+
+SMALL_LOSS = 0.001
+"""The share of the loss at zero weights below which the gradient must be small beside the loss itself."""
+
+PATIENCE = {torch.float32: 30, torch.float64: 200}
+"""Iterations without progress after which rounding is taken to be the reason."""
+
+Settled = Callable[[int, Tensor, Tensor], Tensor]
+"""Tells which problems are solved well enough: see `minimise`."""
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The next stretch of a path, as far as it takes to go on from its end.
+
+    Attributes:
+        start: how many penalties of the path are before it.
+        penalties: (b,) from the strongest on.
+        found: their optima, in the eigenbasis of the features.
+        basis: identifies that basis; on another machine it may have other signs.
+    """
+
+    start: int
+    penalties: Tensor
+    found: Minimum
+    basis: str
+
+    @property
+    def stop(self) -> int:
+        """How many penalties of the path are solved with it."""
+        return self.start + len(self.penalties)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What stays the same along the path.
+
+    A penalty has q problems of k columns: one of c columns or, with several labels a sample, c of one.
+
+    Attributes:
+        features: of the first samples of the basis, in each precision to be used, in that order.
+        curvature: (r + 1,) squared lengths of their columns, or about that.
+        labels: (n,) indices or (n, q, 1) of 0 and 1.
+        zero: (q, r + 1, k) coefficients: no weights, and the biases that are best then.
+        zero_losses: (q,) summed losses there.
+        zero_norms: (q,) norms of the gradient of the summed loss there.
+    """
+
+    basis: Eigenbasis
+    features: tuple[Tensor, ...]
+    curvature: Tensor
+    labels: Tensor
+    zero: Tensor
+    zero_losses: Tensor
+    zero_norms: Tensor
+    tol: float
+    max_iterations: int
+
+    @cached_property
+    def basis_name(self) -> str:
+        """Tells this basis from others of the same features, by what the first samples are in it."""
+        rows = self.basis.features[:BASIS_ROWS].cpu().contiguous().numpy()
+        return hashlib.sha256(self.basis.curvature.cpu().numpy().tobytes() + rows.tobytes()).hexdigest()
+
+    def coarse(self, max_iterations: int) -> "Task":
+        """The same in its first precision alone, with fewer iterations: to be solved roughly."""
+        most = min(max_iterations, self.max_iterations)
+        return replace(self, features=self.features[:1], max_iterations=most)
+
+    def reached(self, found: Minimum) -> Tensor:
+        """Which of some penalties' problems are at their optimum; where nothing can be learned, all are."""
+        nothing_to_learn = self.zero_norms <= self.floor(torch.float64)
+        return found.converged | nothing_to_learn.repeat(len(found.converged) // len(nothing_to_learn))
+
+    def floor(self, precision: torch.dtype) -> float:
+        """The norm of the summed gradient that rounding leaves."""
+        return ROUNDING[precision] * len(self.labels)
+
+    def rules(self, penalties: int) -> list[StopRule]:
+        """When the problems of some penalties are solved, for each precision to be used.
+
+        Single precision is left where double can take over: it cannot tell how a small loss falls further.
+        """
+        norms, losses = self.zero_norms.repeat(penalties), SMALL_LOSS * self.zero_losses.repeat(penalties)
+        handover = StopRule(max(self.tol, SINGLE_TOL) * norms, torch.zeros_like(losses), self.floor(torch.float32))
+        last = StopRule(self.tol * norms, losses, self.floor(torch.float64))
+        return [*[handover] * (len(self.features) - 1), last]
+
+    def problems(self, features: Tensor, penalties: Tensor) -> Problems:
+        """All problems of some penalties, in the precision of `features`."""
+        q, r, _ = self.zero.shape
+        rows = (penalties / self.basis.scale**2).repeat_interleave(q)[:, None, None].repeat(1, r, 1)
+        rows[:, -1] = 0
+        labels = self.labels if self.labels.ndim == 1 else self.labels.to(features).repeat(1, len(penalties), 1)
+        return Problems(features, self.curvature, labels, rows.to(features))
+
+
+def prepare(
+    basis: Eigenbasis, labels: Tensor, strongest: float, tol: float, max_iterations: int, dtype: torch.dtype
+) -> Task:
+    """The problem of the first samples of a basis, which are as many as there are labels."""
+    n = len(labels)
+    strongest = strongest / basis.scale / basis.scale
+    if not math.isfinite(strongest):
+        raise UserError(f"the features differ by no more than {basis.scale:.1g}; multiply them by a constant")
+    if labels.ndim == 1:
+        bias = torch.bincount(labels).double().log()[None, None]
+        bias -= bias.mean()
+    else:
+        bias = labels.mean(0).logit()[:, None]
+    # Under penalties so strong that weights nearly vanish, they would vanish altogether in single precision.
+    single = strongest < 1e12 * n
+    double = dtype == torch.float64 or not single
+    losses, residual = loss_and_residual(bias[:, 0].expand(n, -1, -1), labels)
+    return Task(
+        basis=basis,
+        features=(basis.single[:n],) * single + (basis.features[:n],) * double,
+        curvature=basis.curvature * (n / len(basis.features)),
+        labels=labels,
+        zero=torch.cat([bias.new_zeros(len(bias), len(basis.curvature) - 1, bias.shape[2]), bias], dim=1),
+        zero_losses=losses,
+        zero_norms=basis.gradient_norm(loss_gradient(basis.features[:n], residual)),
+        tol=tol,
+        max_iterations=max_iterations,
+    )
+
+
+@dataclass(frozen=True)
+class _Neighbour:
+    """A point of the path: log λ, (q, r + 1, k) coefficients and (n, q, k) scores, in the last precision used."""
+
+    position: float
+    coefs: Tensor
+    scores: Tensor
+
+
+def _neighbours(task: Task, found: Minimum, penalties: Tensor) -> list[_Neighbour]:
+    """Points of the path; scores are computed from coefficients, so that they do not depend on the way to these."""
+    coefs = found.coefs.chunk(len(penalties))
+    scores = task.problems(task.features[-1], penalties).scores(found.coefs).chunk(len(penalties), dim=1)
+    return [_Neighbour(*each) for each in zip(penalties.log().tolist(), coefs, scores, strict=True)]
+
+
+def _start(task: Task, penalty: float, neighbours: Sequence[_Neighbour]) -> Tensor:
+    """(q, r + 1, k) coefficients: for each problem, of the extrapolations from 1, 2, … neighbours the best.
+
+    Scores are extrapolated with the coefficients, so that comparing objectives needs no product with the features.
+    """
+    best, lowest = task.zero.to(task.features[-1]), torch.full_like(task.zero_norms, torch.inf)
+    labels = task.labels if task.labels.ndim == 1 else task.labels.to(best)
+    half = penalty / task.basis.scale**2 / 2
+    for order in range(1, len(neighbours) + 1):
+        last = neighbours[-order:]
+        shares = extrapolation_weights([each.position for each in last], math.log(penalty))
+        coefs, scores = torch.zeros_like(best), torch.zeros_like(last[0].scores)
+        for share, each in zip(shares, last, strict=True):
+            coefs.add_(each.coefs, alpha=share)
+            scores.add_(each.scores, alpha=share)
+        value = loss_and_residual(scores, labels)[0] + half * coefs[:, :-1].square().sum((1, 2))
+        best = torch.where((value < lowest)[:, None, None], coefs, best)
+        lowest = torch.minimum(value, lowest)
+    return best
+
+
+def extrapolation_weights(positions: Sequence[float], at: float) -> list[float]:
+    """Lagrange's weights: the polynomial through values at distinct positions is Σ weightᵢ·valueᵢ there."""
+    return [math.prod((at - other) / (here - other) for other in positions if other != here) for here in positions]
+
+
+def solve(
+    task: Task, penalties: Tensor, coefs: Tensor, *, hard: bool = False, settled: Settled | None = None
+) -> Minimum:
+    """The optima of some penalties, one precision after the other; `hard` is whether their neighbours were."""
+    iterations = torch.zeros(len(coefs), dtype=torch.long, device=coefs.device)
+    for features, rule in zip(task.features, task.rules(len(penalties)), strict=True):
+        found = minimise(
+            task.problems(features, penalties),
+            coefs.to(features),
+            norm=task.basis.gradient_norm,
+            rule=rule,
+            limits=task.max_iterations - iterations,
+            patience=PATIENCE[features.dtype],
+            hard=hard,
+            settled=settled,
+        )
+        coefs, iterations, hard = found.coefs, iterations + found.iterations, hard or found.hard
+    return replace(found, iterations=iterations, hard=hard)
+
+
+def usable(solved: Sequence[Solved], path: Tensor, task: Task) -> list[Solved]:
+    """The first stretches of a path that were solved before, on the device of its features."""
+    found: list[Solved] = []
+    for each in solved:
+        here = path[each.start : each.stop]
+        follows = each.start == (found[-1].stop if found else 0)
+        if not follows or each.basis != task.basis_name or not torch.equal(each.penalties.to(path), here):
+            break
+        tensors = {name: value.to(path.device) for name, value in vars(each.found).items() if name != "hard"}
+        found.append(replace(each, penalties=here, found=replace(each.found, **tensors)))
+    return found
+
+
+def walk(
+    task: Task,
+    path: Tensor,
+    block: int | None = None,
+    *,
+    done: Sequence[Solved] = (),
+    settled: Callable[[int], Settled] | None = None,
+) -> Iterator[Solved]:
+    """Solve the penalties of a path, (p,) from the strongest on, and pass on each stretch when it is solved.
+
+    Args:
+        block: how many are solved together; by default 1 on a CPU and `BLOCK_ON_GPU` on a GPU.
+        done: the stretches before, which are not passed on.
+        settled: makes the rule for so many problems by which fits end before their optimum.
+    """
+    neighbours = [each for last in done[-HISTORY:] for each in _neighbours(task, last.found, last.penalties)][-HISTORY:]
+    hard = bool(done) and done[-1].found.hard
+    start, step = done[-1].stop if done else 0, block or (BLOCK_ON_GPU if path.is_cuda else 1)
+    while start < len(path):
+        some = path[start : start + step]
+        coefs = torch.cat([_start(task, penalty, neighbours) for penalty in some.tolist()])
+        found = solve(task, some, coefs, hard=hard, settled=settled and settled(len(coefs)))
+        neighbours, hard = (neighbours + _neighbours(task, found, some))[-HISTORY:], found.hard
+        yield Solved(start, some, found, task.basis_name)
+        start += len(some)

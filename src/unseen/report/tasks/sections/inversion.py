@@ -1,0 +1,117 @@
+"""Inversion: images reconstructed from features, how near they come, beside the paper's models."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.papers.image_settings import TITLES
+from unseen.papers.transfer import IMAGENET
+from unseen.probes.by_name.inversion import COLOURS, Inversion
+from unseen.report.core.discover import PageSection
+from unseen.report.core.model import Cell, Column, Row, Section, Table
+from unseen.report.tasks.image_parts import (
+    box_figure,
+    galleries,
+    image_table,
+    imagenet_figure,
+    images_text,
+    over_images,
+    results_of,
+    value_text,
+)
+from unseen.report.tasks.tables import minus
+from unseen.studies.tasks.by_image.page import ImageResult
+from unseen.studies.tasks.page_data import TaskPage
+
+PROBE = Inversion.name
+NOTE = (
+    "An untrained convolutional network (a deep image prior) is optimised until the image that it draws has the same "
+    "features in the backbone's last spatial map as the original. What the picture shows is what the features tell, "
+    "and what such a network draws by itself. Perceptual distances (LPIPS 0.1) compare activations of AlexNet, VGG-16 "
+    "and SqueezeNet; colour errors are mean squared differences of each channel on 0 to 255. All of them are lower "
+    "where more of the image is kept."
+)
+
+
+def build(page: TaskPage) -> Section | None:
+    """The section, where a run has reconstructions."""
+    results = results_of(page, PROBE)
+    if not results:
+        return None
+    metrics = [metric for metric in Inversion.metrics if over_images(results, metric)]
+    first = metrics[0]
+    beside = imagenet_figure(page, results, first)
+    parts = {"perceptual-distance": [m for m in metrics if m not in COLOURS], "colour-error": list(COLOURS)}
+    return Section(
+        PROBE,
+        "What the features keep of an image",
+        _finding(results, first),
+        [*(box_figure(page, results, metric) for metric in metrics), *([beside] if beside else [])],
+        f"{NOTE} {_absent(metrics)}".strip(),
+        [
+            *(image_table(page, results, of, name, _caption(results)) for name, of in parts.items() if of),
+            *_correlations(page, metrics),
+        ],
+        galleries=galleries(results, first, _panels, "its reconstruction from the features of"),
+        menu="Inversion",
+    )
+
+
+def _finding(results: Sequence[ImageResult], metric: str) -> list[str]:
+    means = {name: float(np.mean(of)) for name, of in over_images(results, metric).items()}
+    order = sorted(means, key=lambda name: means[name])
+    kind, _, by = TITLES[metric].partition(", ")
+    what, of = f"mean {kind.lower()} ({by})", images_text(results)
+    if len(order) == 1:
+        return [f"The {what} of {order[0]} is {value_text(metric, means[order[0]])} over {of}."]
+    best, worst = order[0], order[-1]
+    return [
+        f"The features of {best} keep most of an image, with a {what} of {value_text(metric, means[best])}, those of "
+        f"{worst} least, with {value_text(metric, means[worst])}, over {of}."
+    ]
+
+
+def _absent(metrics: Sequence[str]) -> str:
+    missing = [TITLES[m].rpartition(" ")[2] for m in Inversion.metrics if m not in metrics]
+    return f"Not measured, as there were no weights or images are too small: {', '.join(missing)}." if missing else ""
+
+
+def _caption(results: Sequence[ImageResult]) -> str:
+    steps = " and ".join(f"{count:,}" for count in sorted({int(result.protocol["steps"]) for result in results}))
+    bits = " and ".join(dict.fromkeys(result.precision for result in results))
+    return (
+        f"Reconstructions of {images_text(results)} in {steps} steps, {bits} precision. Grey rows are Table 9's: means "
+        "over the paper's own images, 3,000 steps."
+    )
+
+
+def _correlations(page: TaskPage, metrics: Sequence[str]) -> list[Table]:
+    """As in Table 9's last row: ImageNet accuracy with logits of perceptual distances, and with colour errors."""
+    found = {
+        (table.title, pair.second.partition(" ")[0]): pair.correlation
+        for table in page.correlations
+        for pair in table.pairs
+        if pair.first == IMAGENET
+    }
+    titles = list(dict.fromkeys(title for title, setting in found if setting.startswith(f"{PROBE}-")))
+    if not titles:
+        return []
+    rows = []
+    for title in titles:
+        cells = [Cell(title)]
+        for metric in metrics:
+            each = found.get((title, f"{PROBE}-{metric}"))
+            cells.append(Cell(minus(each.pearson.value), (each.pearson.value,)) if each else Cell())
+        rows.append(Row(cells))
+    columns = [Column("models", number=False), *(Column(TITLES[metric], names=(metric,)) for metric in metrics)]
+    said = "Pearson's correlation with accuracy on ImageNet: of logits for perceptual distances, of colour errors as is"
+    return [Table("inversion-correlations", columns, rows, said, head=True)]
+
+
+def _panels(_: ImageResult, arrays: Mapping[str, NDArray[Any]]) -> list[NDArray[np.uint8]]:
+    return [arrays["reconstruction"]]
+
+
+SECTION = PageSection("tasks", 61, build)
