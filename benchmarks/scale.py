@@ -96,6 +96,10 @@ def probing_seconds(backbones: int, gpus: int, rate: Rates) -> float:
     return groups * rate.model * 60 / DOMAINS
 
 
+def in_all(backbones: int, gpus: int) -> str:
+    return hours(extraction_seconds(backbones, gpus, rates()) + probing_seconds(backbones, gpus, rates()))
+
+
 def tables() -> str:
     """The tables of the page."""
     rate, count = rates(), images()
@@ -131,6 +135,8 @@ def facts() -> dict[str, str]:
         "model": f"{rate.model} min",
         "cores": f"{rate.decode / rate.forward:.0f} cores",
         "level": size(1_100_000 * DIMENSION * ITEM),
+        "31": f"{in_all(31, 1)} on one GPU and {in_all(31, 64)} on 64",
+        "1,000": f"{in_all(1000, 1)} and {in_all(1000, 64)}",
     }
 
 
