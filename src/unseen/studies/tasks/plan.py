@@ -30,8 +30,8 @@ They are many short steps, which wait for kernels to start and for memory: from 
 benchmarks/README.md on an H200, whose times this meets within a factor of 1.4. By their products alone the smallest
 would take a twentieth of what they do.
 """
-LARGE = 5e12
-"""Multiplications and additions, minutes on a core, from which on a job is worth all of them."""
+LARGE = 5e11
+"""Multiplications and additions, about a minute on a core, from which on a job is worth all of them."""
 
 
 @dataclass(frozen=True)
