@@ -36,7 +36,7 @@ from unseen.backbones.backbone import Backbone, Spec
 from unseen.backbones.load import load_backbone
 from unseen.features.extract import extract
 from unseen.features.forward import features, products
-from unseen.features.one_pass import Progress
+from unseen.features.progress import Progress
 from unseen.features.settings import Precision, Settings
 from unseen.features.store import read_store
 from unseen.images.decode import decode

@@ -1,18 +1,81 @@
 """Where work is done if nobody says: on the GPU, if PyTorch finds one."""
 
+import ctypes
 import os
 import platform
+import re
+import sys
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import torch
 
+BUILT_FOR = re.compile(r"^(cuda|hip)\b[^=\n]*= *(?:'([0-9.]+)[^'\n]*'|None)", re.MULTILINE)
+"""The lines of `torch/version.py` that say which GPUs PyTorch was built for."""
+
 
 def on_gpu() -> bool:
-    """Whether there is a GPU to work on."""
+    """Whether there is a GPU to work on.
+
+    Where PyTorch is not imported yet, the driver is asked instead: the answer is the same, and who has nothing to
+    compute, as on a finished run, need not wait seconds for the import.
+    """
+    known = _known_gpus()
+    if known is not None:
+        return known > 0
     import torch
 
     return torch.cuda.is_available()
+
+
+def gpu_count() -> int:
+    """How many GPUs PyTorch can work on, found in the same way."""
+    known = _known_gpus()
+    if known is not None:
+        return known
+    import torch
+
+    return torch.cuda.device_count()
+
+
+def _known_gpus() -> int | None:
+    """How many there are, where that is known without PyTorch."""
+    return None if "torch" in sys.modules else _driver_gpus()
+
+
+@cache
+def _driver_gpus() -> int | None:
+    """What the CUDA driver says; None where only PyTorch itself can tell."""
+    built = _built_for()
+    if built is None or "hip" in built:
+        return None
+    if "cuda" not in built:
+        return 0
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return 0
+    count, version = ctypes.c_int(0), ctypes.c_int(0)
+    if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)):
+        return 0
+    # A driver serves programs built for its own major version and for earlier ones.
+    driver.cuDriverGetVersion(ctypes.byref(version))
+    return count.value if version.value // 1000 >= int(built["cuda"].split(".")[0]) else None
+
+
+def _built_for() -> dict[str, str] | None:
+    """What PyTorch was built for, with the version; None where that is not known."""
+    spec = find_spec("torch")
+    if sys.platform != "linux" or spec is None or spec.origin is None:
+        return None
+    try:
+        found = BUILT_FOR.findall(Path(spec.origin).with_name("version.py").read_text(encoding="utf-8"))
+    except OSError:
+        return None
+    return {name: version for name, version in found if version} if found else None
 
 
 def default_device() -> "torch.device":
@@ -24,8 +87,17 @@ def default_device() -> "torch.device":
 
 def device_name() -> str:
     """What work is done on: the name of the GPU, or the processor's architecture and its number of cores."""
+    if on_gpu():
+        return _gpu_name()
+    return f"CPU ({platform.machine()}, {os.cpu_count()} cores)"
+
+
+def _gpu_name() -> str:
+    """Of the first GPU, from the driver where PyTorch is not imported."""
+    if _known_gpus():
+        driver, device, name = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(0), ctypes.create_string_buffer(256)
+        if not driver.cuDeviceGet(ctypes.byref(device), 0) and not driver.cuDeviceGetName(name, 256, device):
+            return name.value.decode()
     import torch
 
-    if on_gpu():
-        return torch.cuda.get_device_name()
-    return f"CPU ({platform.machine()}, {os.cpu_count()} cores)"
+    return torch.cuda.get_device_name()

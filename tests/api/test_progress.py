@@ -6,7 +6,7 @@ import pytest
 import rich.console
 
 from unseen.api.progress import Bars, bars
-from unseen.features.one_pass import Progress
+from unseen.features.progress import Progress
 
 
 def use(watch: Bars) -> list[int]:

@@ -195,6 +195,17 @@ def test_values_outside_of_the_folder_are_refused(tmp_path: Path, location: str)
         load_backbone(f"onnx:{write_scaled(tmp_path / 'model/m.onnx', location, nested=False)}")
 
 
+def test_the_layout_of_the_hub_s_cache(tmp_path: Path) -> None:
+    for folder in ("blobs", "snapshots/1"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "blobs/b").write_bytes(np.full(3, 2, np.float32).tobytes())
+    write_scaled(tmp_path / "blobs/a", "c.data", nested=False)
+    for name, blob in (("m.onnx", "a"), ("c.data", "b")):
+        (tmp_path / "snapshots/1" / name).symlink_to(f"../../blobs/{blob}")
+    backbone = load_backbone(f"onnx:{tmp_path / 'snapshots/1/m.onnx'}")
+    torch.testing.assert_close(backbone(images(2, 8)), 2 * images(2, 8).mean((2, 3)))
+
+
 def test_the_file_is_what_identifies_it(tmp_path: Path) -> None:
     path = write(tmp_path / "m.onnx")
     assert load_backbone(f"onnx:{path}").spec.weights == f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"

@@ -2,8 +2,8 @@
 
 import pytest
 
+from unseen.backbones.backbone import RANDOM
 from unseen.backbones.catalogue import catalogue
-from unseen.backbones.network import RANDOM
 from unseen.backbones.training_data import TrainingData, published_as, trained_on
 
 FILE = f"sha256:{'0' * 64}"

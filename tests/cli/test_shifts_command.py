@@ -107,7 +107,7 @@ def replaced(table: Path, old: str, new: str) -> None:
         (None, {"more": ["--min-id", "101"]}, "a minimum of 101 on 'val' is more than any accuracy"),
         (None, {"more": ["--min-id", "99.9"]}, "and 12 models are below the minimum: lower it"),
         (None, {"more": ["--scale", "log"]}, "--scale is one of logit, probit, not 'log'"),
-        (None, {"more": ["--resamples", "0"]}, "at least one resample"),
+        (None, {"more": ["--resamples", "0"]}, "from one to 1,000,000 resamples"),
         (None, {"more": ["--unit", "fraction"]}, "is not an accuracy from 0 to 1"),
         (("m3,b,", "m3,"), {}, "line 5: 5 fields where the header has 6"),
         (("m3,b,", "m3,b,0.0000"), {"ids": "val", "ood": "web"}, "m3"),

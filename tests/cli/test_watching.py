@@ -4,7 +4,7 @@ import pytest
 
 from unseen.cli import watching
 from unseen.cli.watching import CommandWatch
-from unseen.features.one_pass import Progress
+from unseen.features.progress import Progress
 from unseen.runs.means import Means
 from unseen.runs.notices import told
 from unseen.studies.study import Plan

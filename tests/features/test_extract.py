@@ -24,7 +24,7 @@ from unseen.features.batches import Decoder, Piece, geometry
 from unseen.features.disk import remaining_rows
 from unseen.features.extract import extract
 from unseen.features.forward import features
-from unseen.features.one_pass import Progress
+from unseen.features.progress import Progress
 from unseen.features.readers import read_features
 from unseen.features.settings import Precision, Settings
 from unseen.features.store import MANIFEST, read_store

@@ -12,7 +12,7 @@ import timm
 import torch
 from PIL import Image
 
-from unseen.features.one_pass import Progress
+from unseen.features.progress import Progress
 from unseen.features.settings import Settings
 from unseen.images.shift_sets.labels import imagenet_classes
 from unseen.images.shift_sets.registry import get_sets

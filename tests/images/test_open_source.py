@@ -47,7 +47,7 @@ def test_recognised(tmp_path: Path, files: dict[str, bytes], place: str, kind: s
         ({}, "none", "no such file or folder; expected a folder per class, a list file"),
         ({"readme.md": b""}, "", "no images in it .* expected a folder per class"),
         ({"a.jpg": jpeg(1)}, "", "has images but no classes"),
-        ({"a.zip": b"PK"}, "a.zip", "not a readable tar file"),
+        ({"a.zip": b"PK"}, "a.zip", "damaged tar file"),
         ({"train/cat/1.jpg": jpeg(1), "val/cat/1.jpg": jpeg(1)}, "", "several splits; say which"),
     ],
 )

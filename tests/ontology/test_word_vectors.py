@@ -67,7 +67,7 @@ def test_a_word_with_spaces_keeps_them(tmp_path: Path) -> None:
         ("v.npy", b"nothing", "no vocabulary beside it"),
         ("v.txt.gz", gzip.compress(b"cat 1 2\n")[:-5], "damaged, or not word vectors"),
         ("v.txt.bz2", b"BZh9 nonsense", "damaged, or not word vectors"),
-        ("v.bin", b"1 99999999999999999999\ncat ", "damaged, or not word vectors"),
+        ("v.bin", b"1 99999999999999999999\ncat ", "more than words have"),
         ("v.txt", b"cat 1 nan\n", "the vector of 'cat' has values that are not finite"),
         ("v.txt", b"cat 1 1e99\n", "the vector of 'cat' has values that are not finite"),
     ],
@@ -100,3 +100,12 @@ def test_arbitrary_bytes_never_crash(tmp_path_factory: pytest.TempPathFactory, c
         assert read_word_vectors(path, {"a"})
     except UserError as error:
         assert str(path) in str(error)
+
+
+def test_a_line_without_end_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"cat " + b"1" * (1 << 22)))
+    with pytest.raises(UserError, match=r"bomb\.gz: a line of more than 1,048,576 bytes"):
+        read_word_vectors(tmp_path / "bomb.gz", {"cat"})
+    (tmp_path / "huge.bin").write_bytes(b"1 999999999999\ncat ")
+    with pytest.raises(UserError, match="999,999,999,999 dimensions"):
+        read_word_vectors(tmp_path / "huge.bin", {"cat"})

@@ -13,7 +13,7 @@ from unseen.features.extract import extract
 from unseen.features.settings import Settings
 from unseen.images.folder import FileImages, folder_images
 from unseen.images.manifest import whole
-from unseen.runs.extraction import _SentBackbone, extract_with, refuse_unfinished
+from unseen.runs.extraction import Pass, _SentBackbone, extract_passes, refuse_unfinished
 from unseen.runs.means import ALONE, Means
 
 SETTINGS = Settings(batch=3, workers=0, shard_rows=2)
@@ -38,24 +38,26 @@ def test_two_workers_make_the_store_that_one_makes(images: FileImages, tmp_path:
     known = load_backbone("demo:supervised")
     sent = replace(load_backbone("demo:untrained"), load=None)
     seen: list[int] = []
-    arguments = (images, whole(images, "all"), "all", [known, sent])
+    nets, manifest = [known, sent], whole(images, "all")
+    two = Pass(images, manifest, "all", tmp_path / "two", lambda: lambda at: seen.append(at.done))
     devices = Means(2, devices=("cpu", "cpu"))
-    found = extract_with(devices, *arguments, tmp_path / "two", SETTINGS, watch=lambda at: seen.append(at.done))
-    expected = extract(*arguments, tmp_path / "one", SETTINGS)
+    [found] = extract_passes(devices, [two], nets, SETTINGS)
+    expected = extract(images, manifest, "all", nets, tmp_path / "one", SETTINGS)
     assert [contents(store) for store in found] == [contents(store) for store in expected]
     assert seen == sorted(seen) == [2, 4, 6, 8, 10, 12]
     times = {path: path.stat().st_mtime_ns for store in found for path in store.iterdir()}
-    assert extract_with(devices, *arguments, tmp_path / "two", SETTINGS) == found  # starts no process
+    assert [*extract_passes(devices, [two], nets, SETTINGS)] == [found]  # starts no process
     assert times == {path: path.stat().st_mtime_ns for store in found for path in store.iterdir()}
 
 
 def test_a_part_that_is_done_before_others_says_so(images: FileImages, tmp_path: Path) -> None:
     net = load_backbone("demo:supervised")
-    arguments = (ALONE, images, whole(images, "all"), "all", [net], tmp_path)
-    stores = extract_with(*arguments, replace(SETTINGS, part=(1, 2)))
+    arguments = (ALONE, [Pass(images, whole(images, "all"), "all", tmp_path)], [net])
+    [stores] = extract_passes(*arguments, replace(SETTINGS, part=(1, 2)))
     with pytest.raises(OtherPartsError, match="part 1 of 2"):
         refuse_unfinished(stores, (1, 2))
-    refuse_unfinished(extract_with(*arguments, replace(SETTINGS, part=(2, 2))), (2, 2))
+    [stores] = extract_passes(*arguments, replace(SETTINGS, part=(2, 2)))
+    refuse_unfinished(stores, (2, 2))
 
 
 def test_other_weights_on_a_node_are_refused() -> None:

@@ -26,7 +26,7 @@ from unseen.probes.protocol import LogisticProtocol
 from unseen.runs import ray_cluster
 from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors import choose_executor
-from unseen.runs.extraction import extract_with
+from unseen.runs.extraction import Pass, extract_passes
 from unseen.runs.means import Means
 from unseen.runs.ray_cluster import Examined, Node, connect, refusal
 from unseen.runs.results import RESULTS, missing
@@ -135,9 +135,9 @@ def test_shards_are_extracted_by_the_cluster(cluster: Any, tmp_path: Path) -> No
     for number in range(4):
         Image.effect_noise((28, 28), 99).convert("RGB").save(tmp_path / "images" / "class" / f"{number}.png")
     source, nets = folder_images(tmp_path / "images"), [load_backbone("demo:supervised")]
-    arguments, settings = (source, whole(source, "all"), "all", nets), Settings(workers=0, shard_rows=2)
-    [found] = extract_with(RAY, *arguments, tmp_path / "ray", settings)
-    [expected] = extract(*arguments, tmp_path / "here", settings)
+    manifest, settings = whole(source, "all"), Settings(workers=0, shard_rows=2)
+    [[found]] = extract_passes(RAY, [Pass(source, manifest, "all", tmp_path / "ray")], nets, settings)
+    [expected] = extract(source, manifest, "all", nets, tmp_path / "here", settings)
     assert sorted(path.name for path in found.iterdir()) == sorted(path.name for path in expected.iterdir())
     assert all(path.read_bytes() == (expected / path.name).read_bytes() for path in found.iterdir())
 

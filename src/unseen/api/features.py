@@ -1,6 +1,7 @@
 """`unseen.load_backbone`, `unseen.open_dataset` and `unseen.extract`: from images to features."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, overload
 
@@ -183,7 +184,7 @@ def extract(
     from unseen.images.datasets.open_dataset import OpenDataset
     from unseen.images.manifest import whole
     from unseen.images.open_source import open_images
-    from unseen.runs.extraction import extract_with
+    from unseen.runs.extraction import Pass, extract_passes
     from unseen.runs.machine import chosen_means
 
     means = chosen_means(max(workers, 1), devices=devices, executor=executor, ray_address=ray_address)
@@ -198,9 +199,10 @@ def extract(
         manifest, name = whole(source, "all"), Path(data).name
     stores = dict[str, Path]()
     with bars(show=progress) as watch:
-        for split in dict.fromkeys(manifest.splits):
-            shown = watch.extracting(name, split)
-            [stores[split]] = extract_with(means, source, manifest, split, [net], Path(out), settings, watch=shown)
+        splits = [*dict.fromkeys(manifest.splits)]
+        passes = [Pass(source, manifest, split, Path(out), partial(watch.extracting, name, split)) for split in splits]
+        for split, [store] in zip(splits, extract_passes(means, passes, [net], settings), strict=True):
+            stores[split] = store
     if spatial:
         return {split: read_patches(store) for split, store in stores.items()}
     return {split: read_store(store) for split, store in stores.items()}

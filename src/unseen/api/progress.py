@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from unseen.features.one_pass import Progress as Extraction
+    from unseen.features.progress import Progress as Extraction
     from unseen.studies.study import Plan, Stepping
 
 T = TypeVar("T")

@@ -3,16 +3,19 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
-from typing import Literal
-
-import torch
-from torch import Tensor, nn
+from typing import TYPE_CHECKING, Literal
 
 from unseen.images.transform import Transform
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
 
 Pool = Literal["avg", "cls", "cls+avg", "none"]
 Kept = Pool | Literal["patches"]
 """How positions become features: pooled, or kept each by itself."""
+RANDOM = "random, seed 0"
+"""What stands for the weights of a network that was not trained."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Backbone:
     """
 
     spec: Spec
-    module: nn.Module
+    module: "nn.Module"
     notes: tuple[str, ...] = ()
     name: str = ""
     load: "Callable[..., Backbone] | None" = None
@@ -66,13 +69,15 @@ class Backbone:
         spec = self.spec
         return f"Backbone({self.label}: {spec.dimension} dimensions from {spec.layer}, {spec.parameters:,} parameters)"
 
-    def __call__(self, images: Tensor) -> Tensor:
+    def __call__(self, images: "Tensor") -> "Tensor":
         features: Tensor = self.module(images)
         return features
 
 
-def device_of(module: nn.Module) -> torch.device:
+def device_of(module: "nn.Module") -> "torch.device":
     """Where a module's parameters and buffers are; the CPU where it has none."""
+    import torch
+
     return next((tensor.device for tensor in chain(module.parameters(), module.buffers())), torch.device("cpu"))
 
 

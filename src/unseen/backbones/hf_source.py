@@ -12,7 +12,8 @@ from typing import Any, cast
 
 from torch import Tensor, nn
 
-from unseen.backbones.network import RANDOM, Network, Request, downloading, refuse_checkpoint
+from unseen.backbones.backbone import RANDOM
+from unseen.backbones.network import Network, Request, downloading, refuse_checkpoint
 from unseen.backbones.pooling import layout_of
 from unseen.errors import UserError
 from unseen.images.transform import Interpolation, Transform

@@ -12,7 +12,8 @@ from typing import Any, cast
 import torch
 from torch import nn
 
-from unseen.backbones.network import RANDOM, Network, Request, downloading, refuse_checkpoint
+from unseen.backbones.backbone import RANDOM
+from unseen.backbones.network import Network, Request, downloading, refuse_checkpoint
 from unseen.backbones.pooling import layout_of
 from unseen.backbones.torchvision_source import remove_classifier
 from unseen.errors import UserError, did_you_mean

@@ -8,13 +8,12 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
-from unseen.backbones.backbone import Pool
+from unseen.backbones.backbone import RANDOM, Pool
 from unseen.backbones.checkpoint import load_checkpoint
 from unseen.backbones.pooling import PLAIN, Layout
 from unseen.errors import UserError
 from unseen.images.transform import Transform
 
-RANDOM = "random, seed 0"
 Step = Callable[[nn.Module, Tensor], Tensor]
 
 

@@ -42,13 +42,16 @@ def _tensors(message: Any) -> Iterator[Any]:
 
 
 def _embed(tensor: Any, path: Path) -> None:
-    """Put the values of a tensor, which are in a file below the model's folder, into it."""
+    """Put the values of a tensor, which are in a file below the model's folder, into it.
+
+    A model that is a link, as in the cache of Hugging Face's hub, may also have them where its own file is.
+    """
     name = tensor.name or "a tensor"
     facts = {entry.key: entry.value for entry in tensor.external_data}
     location = PurePosixPath(facts.get("location", ""))
     place = path.parent / location
-    folder = path.parent.resolve()
-    if not location.name or location.is_absolute() or not place.resolve().is_relative_to(folder):
+    folders = (path.parent.resolve(), path.resolve().parent)
+    if not location.name or location.is_absolute() or not any(map(place.resolve().is_relative_to, folders)):
         raise UserError(f"{path}: refused, {name} has its values outside of the folder, {location}")
     if not place.is_file():
         raise UserError(f"{path}: {location}, where the values of {name} are, is not beside it")

@@ -3,8 +3,8 @@
 import re
 from typing import Literal
 
+from unseen.backbones.backbone import RANDOM
 from unseen.backbones.catalogue import Published, catalogue
-from unseen.backbones.network import RANDOM
 
 TrainingData = Literal["imagenet-21k", "web", "unknown"]
 """What was seen beside ImageNet-1K; ImageNet-21K has the concepts of the levels."""

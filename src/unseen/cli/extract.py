@@ -124,7 +124,7 @@ def _extract_plain(
     ignore_disk: bool,
 ) -> None:
     from unseen.features.disk import feature_bytes, refuse_full_disk, remaining_rows
-    from unseen.runs.extraction import extract_with
+    from unseen.runs.extraction import Pass, extract_passes
 
     words, specs = list(dict.fromkeys(manifest.splits)), [backbone.spec for backbone in loaded]
     rows = [remaining_rows(source, manifest, word, specs, out, settings) for word in words]
@@ -132,8 +132,9 @@ def _extract_plain(
         feature_bytes(left, spec.dimension, settings) for of in rows for left, spec in zip(of, specs, strict=True)
     )
     refuse_full_disk(out, needed, ignore=ignore_disk)
-    for word in words:
-        for store in extract_with(means, source, manifest, word, loaded, out, settings, watch=extraction_lines()):
+    passes = [Pass(source, manifest, word, out, extraction_lines) for word in words]
+    for word, stores in zip(words, extract_passes(means, passes, loaded, settings), strict=True):
+        for store in stores:
             say_store(word, store)
 
 

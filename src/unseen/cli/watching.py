@@ -12,7 +12,7 @@ from unseen.files import byte_size
 from unseen.runs.means import ALONE, Means
 
 if TYPE_CHECKING:
-    from unseen.features.one_pass import Progress
+    from unseen.features.progress import Progress
     from unseen.studies.study import Cell, Plan, Request, Stepping, Unit
 
 J = TypeVar("J")

@@ -13,8 +13,8 @@ from pathlib import Path
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import ImageError, UserError
 from unseen.features.fingerprint import fingerprint
-from unseen.features.one_pass import Progress, Task, one_pass
 from unseen.features.plan import Plan, plan
+from unseen.features.progress import Progress
 from unseen.features.settings import Settings, checked_device
 from unseen.features.unfinished import Unfinished
 from unseen.images.manifest import Manifest
@@ -39,6 +39,8 @@ def extract(
     Args:
         watch: called after every batch, and at the end.
     """
+    from unseen.features.one_pass import Task, one_pass
+
     device = checked_device(settings)
     rows = plan(source, manifest, split, settings.shard_rows)
     content_hash, shown = manifest.content_hash, fingerprint(source, rows.numbers)

@@ -20,7 +20,7 @@ from unseen.errors import UserError
 from unseen.features.about import StoreAbout
 from unseen.features.extract import extract
 from unseen.features.features import Rows
-from unseen.features.one_pass import Progress
+from unseen.features.progress import Progress
 from unseen.features.settings import Settings
 from unseen.features.store import read_store
 from unseen.images.manifest import Manifest

@@ -15,6 +15,7 @@ from unseen.errors import ImageError, UserError
 from unseen.features.batches import Batch, Decoder, Piece, dead_workers_named, decoded, geometry
 from unseen.features.forward import Idle, features, moved, products
 from unseen.features.plan import Plan
+from unseen.features.progress import Progress
 from unseen.features.settings import Settings
 from unseen.features.shard_parts import ShardPart, write_part
 from unseen.features.unfinished import Unfinished
@@ -23,32 +24,6 @@ from unseen.images.transform import Transform
 
 SECONDS_BETWEEN_PARTS = 30.0
 """How long an extraction computes before it writes what it has of a shard: the most that a kill loses."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far an extraction is.
-
-    Attributes:
-        done, total: images, of those that were still to do when it began.
-        seconds: since then.
-        idle: of these, how many the device had nothing to do for want of data; nan where several devices work.
-    """
-
-    done: int
-    total: int
-    seconds: float
-    idle: float
-
-    @property
-    def rate(self) -> float:
-        """Images a second."""
-        return self.done / self.seconds if self.seconds else 0.0
-
-    @property
-    def left(self) -> float:
-        """Seconds to go at this rate."""
-        return (self.total - self.done) / self.rate if self.done else float("inf")
 
 
 @dataclass(frozen=True, eq=False)

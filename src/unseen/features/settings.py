@@ -1,14 +1,15 @@
 """How an extraction is done, and which of it decides the features."""
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
-
-import torch
+from typing import TYPE_CHECKING, Any, Literal
 
 from unseen.backbones.backbone import Spec
 from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.images.decode import OnError
+
+if TYPE_CHECKING:
+    import torch
 
 REVISION = 2  # of extraction itself: to be raised when the same settings come to give other numbers
 Precision = Literal["half", "bfloat", "single"]
@@ -86,8 +87,10 @@ def extraction_settings(
     return settings
 
 
-def checked_device(settings: Settings) -> torch.device:
+def checked_device(settings: Settings) -> "torch.device":
     """The device, if everything that the settings ask for can be."""
+    import torch
+
     try:
         device = torch.device(settings.device)
     except RuntimeError:

@@ -10,6 +10,9 @@ from unseen.images.source import ImageSource
 SAMPLE = 32
 """Images that are timed; on a GPU as many as a batch has, as fewer do not keep it busy."""
 
+STARTING = 1.0
+"""Seconds until the processes that decode have begun."""
+
 
 def extraction_seconds(
     speed: tuple[float, Sequence[float]], left: Sequence[int], settings: Settings, gpus: int = 1

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 from collections.abc import Container, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import IO, cast
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 
+LONGEST_LINE = 1 << 20
 WordVectors = dict[str, NDArray[np.float32]]
 
 
@@ -62,17 +64,20 @@ def _read_array(path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
 
 def _read_stream(path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
     with _open(path) as file:
-        first = file.readline()
+        every = _lines(file, path)
+        first = next(every, b"")
         fields = first.split()
         if len(fields) == 2 and all(field.isdigit() for field in fields):
             count, dimension = int(fields[0]), int(fields[1])
+            if dimension > LONGEST_LINE:
+                raise UserError(f"{path}, line 1: vectors of {dimension:,} dimensions, more than words have")
             if ".bin" in path.suffixes:
                 yield from _binary_vectors(file, path, count, dimension)
                 return
-            lines = enumerate(file, start=2)
+            lines = enumerate(every, start=2)
         else:
             dimension = len(fields) - 1
-            lines = enumerate(_prepend(first, file), start=1)
+            lines = enumerate(chain([first], every), start=1)
         if dimension < 1:
             raise UserError(f"{path}, line 1: expected a word and its vector")
         yield from _text_vectors(lines, path, dimension)
@@ -84,9 +89,12 @@ def _open(path: Path) -> IO[bytes]:
     return cast("IO[bytes]", bz2.open(path)) if path.suffix == ".bz2" else path.open("rb")
 
 
-def _prepend(first: bytes, file: IO[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from file
+def _lines(file: IO[bytes], path: Path) -> Iterator[bytes]:
+    """The lines of a file; a compressed one could have a line of gigabytes in a few kilobytes."""
+    while line := file.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
+            raise UserError(f"{path}: a line of more than {LONGEST_LINE:,} bytes, which no vector has")
+        yield line
 
 
 def _text_vectors(
@@ -112,6 +120,8 @@ def _binary_vectors(
         while (letter := file.read(1)) not in (b" ", b""):
             if letter != b"\n":  # word2vec ends each vector with a line end, other writers do not
                 word += letter
+            if len(word) > LONGEST_LINE:
+                raise UserError(f"{path}: vector {i + 1} has no word before it")
         data = file.read(4 * dimension)
         if len(data) < 4 * dimension:
             raise UserError(f"{path}: ends after {i} of {count} vectors")

@@ -4,6 +4,7 @@ Workers open the images and load the backbones themselves, once each, and write 
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,8 +16,8 @@ from unseen.device import default_device
 from unseen.errors import OtherPartsError, UserError
 from unseen.features.disk import remaining_rows
 from unseen.features.extract import extract, own_shards
-from unseen.features.one_pass import Progress
 from unseen.features.plan import plan
+from unseen.features.progress import Progress
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
 from unseen.images.manifest import Manifest
@@ -54,76 +55,103 @@ class _SentBackbone:
         return replace(found, spec=self.spec, name=self.name)  # with the preprocessing that was asked for
 
 
+def unwatched() -> Callable[[Progress], None]:
+    """What is called where nobody watches."""
+    return lambda progress: None
+
+
 @dataclass(frozen=True, eq=False)
-class Extracting:
-    """Extracts parts of the shards of a split; `device` is that of whoever calls it."""
+class Pass:
+    """A split to go over.
+
+    Attributes:
+        folder: that its stores are below.
+        watch: gives what is called as it goes on.
+    """
 
     source: ImageSource
     manifest: Manifest
     split: str
-    backbones: Sequence[_SentBackbone]
     folder: Path
+    watch: Callable[[], Callable[[Progress], None]] = unwatched
+
+
+ShardsJob = tuple[int, Part]
+"""The number of a pass, and the part of its shards to extract."""
+
+
+@dataclass(frozen=True, eq=False)
+class Extracting:
+    """Extracts parts of the shards of some splits, with backbones that are loaded once, on the caller's device."""
+
+    passes: Sequence[Pass]
+    backbones: Sequence[_SentBackbone]
     settings: Settings
+
+    @property
+    def folder(self) -> Path:
+        return self.passes[0].folder
 
     @cached_property
     def _loaded(self) -> tuple[str, list[Backbone]]:
         device = default_device().type
         return device, [backbone.loaded(device) for backbone in self.backbones]
 
-    def __call__(self, parts: Sequence[Part], /) -> Iterator[Part]:
+    def __call__(self, jobs: Sequence[ShardsJob], /) -> Iterator[ShardsJob]:
         device, backbones = self._loaded
-        for part in parts:
-            settings = replace(self.settings, part=part, device=device)
-            extract(self.source, self.manifest, self.split, backbones, self.folder, settings)
-            yield part
+        for number, part in jobs:
+            each, settings = self.passes[number], replace(self.settings, part=part, device=device)
+            extract(each.source, each.manifest, each.split, backbones, each.folder, settings)
+            yield number, part
 
 
-def extract_with(
-    means: Means,
-    source: ImageSource,
-    manifest: Manifest,
-    split: str,
-    backbones: Sequence[Backbone],
-    folder: Path,
-    settings: Settings,
-    *,
-    watch: Callable[[Progress], None] = lambda progress: None,
-) -> list[Path]:
-    """Extract features of a split as `unseen.features.extract.extract` does, with whatever there is to do it with."""
-    several = len(means.devices) > 1 or means.executor == "ray"
-    if several:
-        specs = [backbone.spec for backbone in backbones]
-        left = max(remaining_rows(source, manifest, split, specs, folder, settings), default=0)
-        if left:
-            _spread(means, source, manifest, split, backbones, folder, settings, left, watch)
-    # What is done is not done again: this only finishes stores whose shards are all there.
-    return extract(source, manifest, split, backbones, folder, settings, watch=watch)
+def extract_passes(
+    means: Means, passes: Sequence[Pass], backbones: Sequence[Backbone], settings: Settings
+) -> Iterator[list[Path]]:
+    """Extract features of splits as `unseen.features.extract.extract` does, with whatever there is to do it with.
+
+    The stores of each split, in order, as they are done.
+    """
+    if means.devices or means.executor == "ray":
+        _spread(means, passes, backbones, settings)
+    # What is done is not done again: after a spread, this only finishes stores whose shards are all there.
+    for each in passes:
+        arguments = (each.source, each.manifest, each.split, backbones, each.folder, settings)
+        yield extract(*arguments, watch=each.watch())
 
 
-def _spread(
-    means: Means,
-    source: ImageSource,
-    manifest: Manifest,
-    split: str,
-    backbones: Sequence[Backbone],
-    folder: Path,
-    settings: Settings,
-    left: int,
-    watch: Callable[[Progress], None],
-) -> None:
-    shards = len(own_shards(plan(source, manifest, split, settings.shard_rows), settings))
-    workers = means.places if means.devices else means.workers
-    pieces = max(1, min(shards, PARTS_PER_WORKER * workers)) if means.devices else shards
-    number, parts = settings.part
-    # The j-th of m pieces of the k-th of n parts has every (n·m)-th shard from shard k + n·j on.
-    groups = [[(number + parts * piece, parts * pieces)] for piece in range(pieces)]
+def _spread(means: Means, passes: Sequence[Pass], backbones: Sequence[Backbone], settings: Settings) -> None:
+    """Extract what is missing of all splits, each worker some parts of their shards."""
+    specs = [backbone.spec for backbone in backbones]
+    left = {
+        number: rows
+        for number, each in enumerate(passes)
+        if (rows := max(remaining_rows(each.source, each.manifest, each.split, specs, each.folder, settings)))
+    }
+    if not left:
+        return
+    groups = [_pieces(number, passes[number], settings, means) for number in left]
     decoders = 0 if settings.device == "cpu" else max(settings.workers // means.places, 1)
-    sent = [_SentBackbone.of(backbone) for backbone in backbones]
-    work = Extracting(source, manifest, split, sent, folder.absolute(), replace(settings, workers=decoders))
-    running = choose_executor(replace(means, gpu=settings.device != "cpu"))(groups, work, even)
-    began = time.perf_counter()
-    for done, _ in enumerate(running, start=1):
-        watch(Progress(left * done // pieces, left, time.perf_counter() - began, nan))
+    sent = [replace(each, folder=each.folder.absolute(), watch=unwatched) for each in passes]
+    work = Extracting(sent, [_SentBackbone.of(each) for each in backbones], replace(settings, workers=decoders))
+    shown = {number: passes[number].watch() for number in left}
+    done, began = Counter[int](), time.perf_counter()
+    total = {number: len(pieces) for number, pieces in zip(left, groups, strict=True)}
+    executor = choose_executor(replace(means, gpu=settings.device != "cpu"))
+    alone = [[piece] for pieces in groups for piece in pieces]
+    for number, _ in executor(alone, work, even):
+        done[number] += 1
+        images = left[number] * done[number] // total[number]
+        shown[number](Progress(images, left[number], time.perf_counter() - began, nan))
+
+
+def _pieces(number: int, each: Pass, settings: Settings, means: Means) -> list[ShardsJob]:
+    """The shards of a split in parts: several for each worker, where that is known, or one for each shard."""
+    shards = len(own_shards(plan(each.source, each.manifest, each.split, settings.shard_rows), settings))
+    pieces = min(shards, PARTS_PER_WORKER * means.places) if means.devices else shards
+    part, parts = settings.part
+    # The j-th of m pieces of the k-th of n parts has every (n·m)-th shard from shard k + n·j on.
+    return [(number, (part + parts * piece, parts * pieces)) for piece in range(pieces)]
 
 
 def refuse_unfinished(stores: Sequence[Path], part: Part) -> None:

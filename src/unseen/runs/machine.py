@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from unseen.device import gpu_count
 from unseen.errors import UserError
 from unseen.runs.executors import check_executor
 from unseen.runs.means import Means
@@ -70,9 +71,7 @@ def parse_devices(devices: str | Sequence[str | int]) -> tuple[str, ...]:
 
 def visible_gpus() -> tuple[str, ...]:
     """The GPUs that PyTorch finds."""
-    import torch
-
-    return tuple(f"cuda:{number}" for number in range(torch.cuda.device_count()))
+    return tuple(f"cuda:{number}" for number in range(gpu_count()))
 
 
 def _device(word: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Generic, Protocol, TypeVar
 
-from unseen.errors import UserError
+from unseen.errors import ImageError, UserError
 
 J = TypeVar("J")
 Job_contra = TypeVar("Job_contra", contravariant=True)
@@ -243,7 +243,8 @@ def _raise(failures: Sequence[Exception]) -> None:
     if len(failures) == 1 or not isinstance(first, UserError):
         raise first
     more = len(failures) - 1
-    raise UserError(
+    kind = ImageError if all(isinstance(error, ImageError) for error in failures) else UserError
+    raise kind(
         f"{first} ({more} more {'failure' if more == 1 else 'failures'}; the other jobs are done, and the same command "
         "does those that are missing)"
     )

@@ -125,6 +125,8 @@ def estimate(jobs: Sequence[FeatureJob], pairs: Sequence[FeaturePair], folder: P
     """
     table = {(pair.backbone, pair.domain): pair for pair in pairs}
     todo, gpu = missing(jobs, folder), on_gpu()
+    if not todo:
+        return 0.0
     sizes = [table[job.backbone, job.domain].size for job in todo]
     flops = [job.probe.flops(size, job.setting) for job, size in zip(todo, sizes, strict=True)]
     regressions = [number for number, job in enumerate(todo) if job.probe.regression]

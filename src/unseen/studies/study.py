@@ -28,7 +28,7 @@ from unseen.runs.scores import result_scores
 if TYPE_CHECKING:
     import pandas as pd
 
-    from unseen.features.one_pass import Progress
+    from unseen.features.progress import Progress
 
 J = TypeVar("J")
 T = TypeVar("T")

@@ -173,14 +173,14 @@ def test_columns_sort_by_what_they_mean(show: Show) -> None:
 
 def test_the_rows_shown_are_copied_as_csv(show: Show) -> None:
     data = usual()
-    renamed = [replace(score, backbone='al,"pha') if score.backbone == "alpha" else score for score in data.scores]
+    renamed = [replace(score, backbone='=al,"pha') if score.backbone == "alpha" else score for score in data.scores]
     page = show(replace(data, scores=renamed, backbones=data.backbones[1:], baseline="beta"))
     page.locator("[data-filter=scores]").fill("L2 top1 all")
     page.locator("#table-scores th button", has_text="Mean").click()
     page.locator("[data-copy=scores]").click()
     page.get_by_text("copied 3 rows").wait_for()
     records = list(csv.DictReader(io.StringIO(page.evaluate("navigator.clipboard.readText()"))))
-    assert [record["backbone"] for record in records] == ["gamma", "beta", 'al,"pha']
+    assert [record["backbone"] for record in records] == ["gamma", "beta", "'=al,\"pha"]  # no formula
     assert float(records[1]["mean"]) == pytest.approx(0.58)
     assert float(records[1]["gap"]) == pytest.approx(-0.02)
     assert {record["domain"] for record in records} == {"d2"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from unseen.report.core.export import export_page
+from unseen.report.core.export import export_page, save_figure
 from unseen.report.core.model import Backbone, Cell, Column, Figure, Page, Row, Section, Series, Table
 
 
@@ -63,3 +63,11 @@ def test_the_same_page_gives_the_same_files(written: list[Path], tmp_path: Path)
 def test_values_at_one_place_are_single_points(places: list[float], single: bool) -> None:
     figure = Figure("", "x", "y", [Series("a", places, [1.0] * len(places))], ((0, "L1"), (1, "L2")))
     assert figure.is_single_points == single
+
+
+def test_a_figure_on_a_page_of_its_own_has_the_policy_of_all_pages(tmp_path: Path) -> None:
+    """As `unseen levels plot` and pages of label noise have it: nothing is loaded, and only scripts of ours run."""
+    save_figure(Figure("<script>alert(1)</script>", "x", "y", ()), tmp_path / "f.html")
+    content = (tmp_path / "f.html").read_text()
+    assert "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-" in content
+    assert "<script>alert" not in content

@@ -275,11 +275,11 @@ def test_memory_is_that_of_the_largest_kind(monkeypatch: pytest.MonkeyPatch) -> 
     small = FeaturePair("b", "l5", "", "", "", "", 1000, 682, 1_000_000, 2048)
     pair = replace(small, domain="in1k", rows=1_281_167)
     pairs = [small, pair]
-    # A CPU: two copies of 1,281,167 × 2049 numbers of 4 bytes; ten classifiers of 2049 × 1000 numbers, three times; and
+    # A CPU: one copy of 1,281,167 × 2049 numbers of 4 bytes; ten classifiers of 2049 × 1000 numbers, three times; and
     # 1024 × 10 × 1000 scores twice.
     monkeypatch.setattr(concept_plan, "on_gpu", lambda: False)
     assert COG_V2.round_size == 10
-    logistic = 21_000_889_464 + 245_880_000 + 81_920_000
+    logistic = 10_500_444_732 + 245_880_000 + 81_920_000
     assert probing_memory(pairs, COG_V2) == logistic
     # Three of 1,281,167 × 2048 for k-means; of perceptrons two, and ten of 10.44 million weights twice: less.
     assert probing_memory(pairs, COG_V2, extended=EXTENDED) == 3 * 1_281_167 * 2048 * 4 == 31_485_960_192

@@ -6,6 +6,7 @@ several, or features of the user's own: `train` and `test`, as a store or as a f
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,13 @@ from unseen.errors import UserError, did_you_mean
 from unseen.features.about import StoreAbout
 from unseen.features.checked import Tell
 from unseen.features.features import Features, align
-from unseen.features.one_pass import Progress
+from unseen.features.progress import Progress
 from unseen.features.readers import SUFFIXES, read_features
 from unseen.features.settings import Settings
 from unseen.features.store import read_store
 from unseen.images.domains import DomainImages
 from unseen.images.releases import WNID
-from unseen.runs.extraction import extract_with
+from unseen.runs.extraction import Pass, extract_passes
 from unseen.runs.means import ALONE, Means
 from unseen.studies.features import about_finished
 from unseen.studies.probing import FeaturePair, pair_from_features
@@ -77,12 +78,13 @@ def extract_domains(
         watch: gives what is called after every batch of a domain's split.
         means: what to extract with.
     """
-    for domain in domains:
-        for split in SIDES:
-            source, manifest = domain.sides[split]
-            place, shown = folder / domain.name, watch(domain.name, split)
-            stores = extract_with(means, source, manifest, split, backbones, place, settings, watch=shown)
-            yield domain.name, split, stores
+    sides = [(domain, split) for domain in domains for split in SIDES]
+    passes = [
+        Pass(*domain.sides[split], split, folder / domain.name, partial(watch, domain.name, split))
+        for domain, split in sides
+    ]
+    for (domain, split), stores in zip(sides, extract_passes(means, passes, backbones, settings), strict=True):
+        yield domain.name, split, stores
 
 
 def find_features(folder: Path, domains: Sequence[str], backbones: Collection[str]) -> Places:

@@ -203,18 +203,19 @@ def _plan(
     free: int = 0,
 ) -> Plan:
     jobs, results = study_jobs(asked, pairs), out / RESULTS
+    left = len(missing(jobs, results))
     return Plan(
         title=f"Concept generalization, levels {asked.levels.name}",
         parts=parts,
         jobs=len(jobs),
-        jobs_left=len(missing(jobs, results)),
+        jobs_left=left,
         units=units or {},
         counting=jobs_text(asked, pairs),
         extraction=extraction,
         probing=estimate(jobs, pairs, results, means),
         disk=disk,
         free=free,
-        memory=probing_memory(pairs, asked.protocol, extended=asked.extended),
+        memory=probing_memory(pairs, asked.protocol, extended=asked.extended) if left else 0,
     )
 
 

@@ -6,12 +6,13 @@ backbone or several; or features of the user's own: `train`, `val` and `test` (o
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from unseen.backbones.backbone import Backbone
 from unseen.errors import ImageError, UserError, did_you_mean
-from unseen.features.one_pass import Progress
+from unseen.features.progress import Progress
 from unseen.features.readers import SUFFIXES
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
@@ -21,7 +22,7 @@ from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.datasets.registry import DATASETS
 from unseen.papers.comparability import Draw
 from unseen.runs.data import Study
-from unseen.runs.extraction import extract_with
+from unseen.runs.extraction import Pass, extract_passes
 from unseen.runs.flaws import Flaw
 from unseen.runs.means import ALONE, Means
 from unseen.runs.notices import Notice, left_out
@@ -101,20 +102,12 @@ def extract_dataset(
     """
     dataset = opened.dataset
     settings = kind_of(dataset).settings(settings)
+    splits, place = splits_of(dataset), folder / dataset.name
+    passes = [
+        Pass(opened.source, opened.manifest, split, place, partial(watch, dataset.name, split)) for split in splits
+    ]
     try:
-        stores = {
-            split: extract_with(
-                means,
-                opened.source,
-                opened.manifest,
-                split,
-                backbones,
-                folder / dataset.name,
-                settings,
-                watch=watch(dataset.name, split),
-            )
-            for split in splits_of(dataset)
-        }
+        stores = dict(zip(splits, extract_passes(means, passes, backbones, settings), strict=True))
     except ImageError as error:
         return Found([], [left_out(dataset.name, f"{dataset.name}: {error}")])
     made = [place for places in stores.values() for place in places]

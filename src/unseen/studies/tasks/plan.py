@@ -23,15 +23,14 @@ from unseen.studies.tasks.kinds import kind_of
 
 OTHER_WORK = 3.0
 """What a fit takes beside its products: softmax, line search, copies."""
-FIT_ON_GPU, WEIGHT_ON_GPU = 1.5, 2.4e-5
-"""Seconds that the fits of a linear probe take on a GPU besides their products, and further ones for each weight.
+WEIGHT_ON_GPU = 3.5e-6
+"""Seconds that the fits of a linear probe take on a GPU besides their products, for each weight.
 
-They are many short steps, which wait for kernels to start and for memory: from the ten data sets of
-benchmarks/README.md on an H200, whose times this meets within a factor of 1.4. By their products alone the smallest
-would take a twentieth of what they do.
+They are many short steps, which wait for kernels to start and for memory; by their products alone they would take a
+third of what they do. Measured on an H200 (benchmarks/README.md).
 """
-LARGE = 5e12
-"""Multiplications and additions, minutes on a core, from which on a job is worth all of them."""
+LARGE = 5e11
+"""Multiplications and additions, about a minute on a core, from which on a job is worth all of them."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,7 @@ def _seconds(job: TaskJob, tasks: Sequence[TaskFeatures]) -> float:
     products = job_flops(job, tasks) / _rate(kind_of(task.dataset).product(task))
     if not on_gpu():
         return products * OTHER_WORK
-    waiting = FIT_ON_GPU + WEIGHT_ON_GPU * task.classes * task.dimension if isinstance(job, ManyShotJob) else 0.0
+    waiting = WEIGHT_ON_GPU * task.classes * task.dimension if isinstance(job, ManyShotJob) else 0.0
     return products + waiting
 
 

@@ -1,0 +1,98 @@
+"""Where work is done: the driver says what PyTorch would, without its being imported."""
+
+import ctypes
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from unseen import device
+
+
+@pytest.fixture
+def without_torch(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As if PyTorch were not imported yet."""
+    monkeypatch.delitem(sys.modules, "torch")
+    device._driver_gpus.cache_clear()
+    yield
+    device._driver_gpus.cache_clear()
+
+
+class Driver:
+    """A CUDA driver of some version with some GPUs."""
+
+    def __init__(self, gpus: int, version: int = 13_020, fails: int = 0) -> None:
+        self.gpus, self.version, self.fails = gpus, version, fails
+
+    def cuInit(self, _: int) -> int:  # noqa: N802
+        return self.fails
+
+    def cuDeviceGetCount(self, count: Any) -> int:  # noqa: N802
+        count._obj.value = self.gpus
+        return 0
+
+    def cuDriverGetVersion(self, version: Any) -> int:  # noqa: N802
+        version._obj.value = self.version
+        return 0
+
+    def cuDeviceGet(self, *_: object) -> int:  # noqa: N802
+        return 0
+
+    def cuDeviceGetName(self, name: Any, *_: object) -> int:  # noqa: N802
+        name.value = b"Some GPU"
+        return 0
+
+
+def found(monkeypatch: pytest.MonkeyPatch, driver: Driver | None, built: dict[str, str] | None) -> int | None:
+    def load(_: str) -> Driver:
+        if driver is None:
+            raise OSError
+        return driver
+
+    monkeypatch.setattr(ctypes, "CDLL", load)
+    monkeypatch.setattr(device, "_built_for", lambda: built)
+    device._driver_gpus.cache_clear()
+    return device._driver_gpus()
+
+
+@pytest.mark.usefixtures("without_torch")
+def test_the_driver_is_asked_for_what_pytorch_was_built_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    cuda = {"cuda": "13.2"}
+    assert found(monkeypatch, Driver(2), {}) == 0  # a PyTorch for CPUs alone
+    assert found(monkeypatch, None, cuda) == 0
+    assert found(monkeypatch, Driver(2, fails=100), cuda) == 0
+    assert found(monkeypatch, Driver(2, version=12_080), cuda) is None  # too old, says PyTorch itself, or not
+    assert found(monkeypatch, Driver(2), {"hip": "6.2"}) is None
+    assert found(monkeypatch, Driver(2), None) is None
+    assert found(monkeypatch, Driver(2), cuda) == 2
+    assert device.gpu_count() == 2
+    assert device.device_name() == "Some GPU"
+
+
+def test_the_version_file_of_pytorch_is_understood() -> None:
+    built = device._built_for() or {}
+    known = {"cuda": torch.version.cuda, "hip": torch.version.hip}
+    assert {name: version.split(".")[0] for name, version in built.items()} == {
+        name: version.split(".")[0] for name, version in known.items() if version
+    }
+
+
+def test_the_driver_and_pytorch_agree() -> None:
+    """In a process of its own: what a process has done with CUDA stays."""
+    program = "import sys; from unseen.device import gpu_count; print(gpu_count(), 'torch' in sys.modules)"
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert answer.split() == [str(torch.cuda.device_count()), "False"]
+
+
+def test_planning_a_concept_study_needs_no_pytorch() -> None:
+    """What is finished is told at once: the import would take longer than all the rest."""
+    program = (
+        "import sys, unseen.cli.concepts, unseen.studies.concepts.chosen, unseen.studies.concepts.request, "
+        "unseen.report.concepts.page; print('torch' in sys.modules)"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "False\n"
+    )
