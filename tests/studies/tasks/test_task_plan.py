@@ -61,7 +61,7 @@ def test_seconds_are_those_of_what_is_missing(tmp_path: Path, monkeypatch: pytes
     jobs = task_jobs([task], ERICSSON_2021)
     one, two = (probing_seconds(jobs, [task], tmp_path, Means(workers)) for workers in (1, 2))
     assert one - 0.1 * len(jobs) == pytest.approx(2 * (two - 0.1 * len(jobs)))  # all of it is divided, but overhead
-    assert timed == [(16_384, 1024, 6)]  # once for both
+    assert timed == [(6, 16_384, 1024)]  # once for both
     task_plan._rate.cache_clear()
     assert probing_seconds([], [task], tmp_path, Means()) == 0
 

@@ -34,6 +34,8 @@ EVERY = 100
 SAVED_EVERY = 60.0
 """Seconds between checkpoints at the least: one of 16 images at 224 pixels is 400 MB."""
 
+SHARED_SIDE = 64
+"""Pixels of an image's side from which on several CPU threads share its products; they would wait for each other."""
 Precision = Literal["single", "bfloat"]
 """32 exact bits; or bfloat16 in the backbone where that is safe, and in the prior 32 as PyTorch multiplies them."""
 Watch = Callable[[int, float], None]
@@ -145,9 +147,14 @@ class InversionStack:
     @contextmanager
     def arithmetic(self) -> Iterator[None]:
         """How products are computed meanwhile."""
-        exact = self.precision == "single"
-        with products(self.precision), torch.backends.cudnn.flags(True, benchmark=True, allow_tf32=not exact):
-            yield
+        exact, threads = self.precision == "single", torch.get_num_threads()
+        if self.backbone.spec.transform.size < SHARED_SIDE:
+            torch.set_num_threads(1)
+        try:
+            with products(self.precision), torch.backends.cudnn.flags(True, benchmark=True, allow_tf32=not exact):
+                yield
+        finally:
+            torch.set_num_threads(threads)
 
     def wait(self) -> None:
         """Until the device is done."""

@@ -6,11 +6,12 @@ where the optimum takes tens to thousands; beyond the best, weaker penalties onl
 
 1. fits of the walk end when validation predictions hardly change any more, and the walk ends after `HOPELESS` penalties
    in a row that are worse than the best so far;
-2. the best is solved to its optimum; should its score fall below that of another then, that one too, until the best of
+2. those that come within `CLOSE` of the best are fitted further, as rough scores may be off by as much;
+3. the best is solved to its optimum; should its score fall below that of another then, that one too, until the best of
    all is one at its optimum;
-3. from there, the fit to training and validation samples together is solved to its optimum.
+4. from there, the fit to training and validation samples together is solved to its optimum.
 
-All three share one eigenbasis, that of training and validation samples: coordinates, which no optimum depends on.
+All share one eigenbasis, that of training and validation samples: coordinates, which no optimum depends on.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,6 +40,10 @@ CHECKED = 2
 """Iterations from one look at the validation predictions to the next."""
 CHANGED = 0.002
 """The share of predictions that may change between two looks once they have settled."""
+FURTHER_CHANGED = 0.0005
+"""The same share, for penalties among which the choice is close."""
+CLOSE = 0.002
+"""How far below the best score that of such a penalty is at most."""
 SCORES_CHANGED = 0.01
 """The same for binary problems, where ranks count: how far scores may move, beside their standard deviation."""
 MOST_ITERATIONS = 30
@@ -131,6 +136,7 @@ def choose_penalty(
     held = _Held(task, judge)
     fits = _fit_grid(held, path, converge, block, solved.get("grid", ()), lambda each: watch("grid", each, len(path)))
     if converge == "chosen":
+        _fit_further(held, path, fits)
         _finish(held, path, fits, solved.get("chosen", ()), lambda each: watch("chosen", each, each.stop))
     place = _best(fits)
     both = prepare(basis, labels, float(path[0]), tol, max_iterations, torch.float64)
@@ -192,11 +198,12 @@ class _Held:
 class _Settled:
     """Finds when predictions of validation samples hardly change any more, for problems that are solved together."""
 
-    def __init__(self, rows: Tensor, problems: int) -> None:
+    def __init__(self, rows: Tensor, problems: int, changed: float = CHANGED) -> None:
         """Args:
         rows: (m, r + 1) validation samples.
+        changed: the share of predictions that may change.
         """
-        self._rows = rows
+        self._rows, self._changed = rows, changed
         self._before = rows.new_zeros(len(rows), problems)
 
     def __call__(self, iteration: int, index: Tensor, coefs: Tensor) -> Tensor:
@@ -210,7 +217,7 @@ class _Settled:
         if iteration == 0:
             return torch.zeros_like(index, dtype=torch.bool)
         if several:
-            return (now != before).to(now).mean(0) <= CHANGED
+            return (now != before).to(now).mean(0) <= self._changed
         return (now - before).square().mean(0) <= SCORES_CHANGED**2 * now.var(0, correction=0)
 
 
@@ -234,6 +241,20 @@ def _fit_grid(
         if converge == "chosen" and len(fits) - 1 - _best(fits) >= HOPELESS:
             break
     return fits
+
+
+def _fit_further(held: _Held, path: Tensor, fits: list[_Fit]) -> None:
+    """Fit those that are nearly as good as the best, if there are any, until fewer of their predictions change."""
+    task = held.task.coarse(MOST_ITERATIONS)
+    rows = held.rows(task.features[0].dtype)
+    least = fits[_best(fits)].score - CLOSE
+    close = [place for place, fit in enumerate(fits) if fit.score >= least]
+    for place in close if len(close) > 1 else ():
+        fit = fits[place]
+        settled = _Settled(rows, len(fit.coefs), FURTHER_CHANGED)
+        found = solve(task, path[place : place + 1], fit.coefs, hard=fit.hard, settled=settled)
+        more = fit.iterations + int(found.iterations.max())
+        fits[place] = replace(*held.fits(found, 1, optimal=False), iterations=more)
 
 
 def _finish(

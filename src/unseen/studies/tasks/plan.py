@@ -29,8 +29,8 @@ WEIGHT_ON_GPU = 3.5e-6
 They are many short steps, which wait for kernels to start and for memory; by their products alone they would take a
 third of what they do. Measured on an H200 (benchmarks/README.md).
 """
-LARGE = 5e12
-"""Multiplications and additions, minutes on a core, from which on a job is worth all of them."""
+LARGE = 5e11
+"""Multiplications and additions, about a minute on a core, from which on a job is worth all of them."""
 
 
 @dataclass(frozen=True)

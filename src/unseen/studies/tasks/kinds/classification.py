@@ -147,7 +147,7 @@ def _flops(job: TaskJob, task: TaskFeatures) -> float:
 
 
 def _product(task: TaskFeatures) -> tuple[int, int, int]:
-    return (*FIT_PRODUCT, task.classes)  # with few classes, products wait for memory
+    return (task.classes, *FIT_PRODUCT)  # that of a gradient; with few classes, products wait for memory
 
 
 KIND = TaskKind(
