@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 SHARED = Path(__file__).parents[2] / "shared"
 COUNTS = SHARED / "data/imagenet21k_fall11_image_counts.csv"
 
 gc.disable()  # until the tests are collected: what is imported and collected stays for good
+# On a busy machine, examples are slow to make and to run: that is no fault of a test.
+settings.register_profile("unseen", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unseen")
 os.environ.pop("COLUMNS", None)  # pytest-xdist says 80 in its workers, and commands would believe it
 
 
@@ -30,6 +34,11 @@ def pytest_collection_finish() -> None:
     """Keep all that is there from being looked through again and again."""
     gc.freeze()
     gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """Let the end of Python collect everything: Triton's bindings would print what is left as leaked."""
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

@@ -38,7 +38,7 @@ SENTENCES = {
     ),
     "coarse-grid": (
         "Saliency with masks of {mask} × {mask} pixels, {stride} apart, not the paper's 10 × 10, 1 apart: diffusion "
-        "differs a little from that of the whole protocol."
+        "differs from that of the whole protocol, more so with coarser grids."
     ),
     "short-inversion": (
         "Images are reconstructed in {steps} steps instead of the paper's 3000: errors are higher than those of the "

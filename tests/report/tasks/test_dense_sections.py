@@ -13,6 +13,7 @@ from PIL import Image
 
 from unseen.images.dense.sets import get_dense_dataset
 from unseen.papers.comparability import ScoredData
+from unseen.probes.patches.scoring import picture_name
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Section
 from unseen.report.core.render import page_html
@@ -187,13 +188,13 @@ def write_pictures(folder: Path, count: int, *, noise: bool) -> Path:
     draw = np.random.default_rng(0)
     for number in range(count):
         pixels = draw.integers(0, 256, (160, 488, 3)) if noise else np.full((160, 488, 3), number)
-        Image.fromarray(pixels.astype(np.uint8)).save(folder / f"{number}.png")
+        Image.fromarray(pixels.astype(np.uint8)).save(folder / picture_name(number))
     return folder
 
 
 def test_pictures_are_in_the_page_with_what_they_are(tmp_path: Path) -> None:
     folder = write_pictures(tmp_path / PICTURES / "patch-own", 6, noise=False)
-    (folder / "1.png").write_bytes(b"damaged")
+    (folder / "1-best.png").write_bytes(b"damaged")
     page = made(probed("own", "classes", [0.5]), folder=tmp_path)
     section = section_of(page, "dense-own")
     [gallery] = section.galleries
@@ -202,6 +203,14 @@ def test_pictures_are_in_the_page_with_what_they_are(tmp_path: Path) -> None:
     assert "three panels" in section.note
     html = page_html(task_page(page))
     assert html.count("data:image/png;base64,") == 5
+
+
+def test_pictures_of_earlier_versions_are_neither_best_nor_worst(tmp_path: Path) -> None:
+    folder = write_pictures(tmp_path / PICTURES / "patch-own", 4, noise=False)
+    for place, path in enumerate(sorted(folder.iterdir())):
+        path.rename(folder / f"{place}.png")
+    [gallery] = section_of(made(probed("own", "classes", [0.5]), folder=tmp_path), "dense-own").galleries
+    assert [picture.lines[0] for picture in gallery.pictures] == [f"test image {n}" for n in (1, 2, 3, 4)]
 
 
 def test_pictures_of_a_page_have_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

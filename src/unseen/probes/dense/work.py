@@ -24,7 +24,7 @@ from unseen.probes.dense.bodies import body_with_maps
 from unseen.probes.dense.predictors import detector_loss, map_loss, map_predictor, predicted_map
 from unseen.probes.dense.train import Trained, train_dense
 from unseen.probes.patches.codes import ClassCodes, Codes, normal_codes
-from unseen.probes.patches.scoring import MapScorer, best_and_worst, image_score
+from unseen.probes.patches.scoring import MapScorer, best_and_worst, image_score, picture_name
 
 CHECKS = 20
 """How often a training looks at its loss and saves where it is."""
@@ -162,7 +162,7 @@ def _score_boxes(model: nn.Module, data: OpenDenseDataset, device: torch.device,
         for picture, place in enumerate(best_and_worst(own)):
             sure = found[place].scores >= CONFIDENT
             drawn = Objects.of(found[place].boxes[sure], found[place].classes[sure])
-            label_picture("boxes", _pixels(data, kept[place]), truth[place], drawn, folder / f"{picture}.png")
+            label_picture("boxes", _pixels(data, kept[place]), truth[place], drawn, folder / picture_name(picture))
     return {
         **{name: getattr(paper, name) for name in ("ap", "ap50", "ap75")},
         **{f"coco-{name}": getattr(coco, name) for name in ("ap", "ap50", "ap75")},
@@ -192,7 +192,7 @@ def _score_maps(
         labels, pixels = data.labels(number), _pixels(data, number)
         shown: Map = codes.decode(predict(pixels)).cpu().numpy()
         assert folder is not None
-        label_picture(job.kind, pixels, labels, shown, folder / f"{picture}.png")
+        label_picture(job.kind, pixels, labels, shown, folder / picture_name(picture))
     by_class = [None if np.isnan(value) else value for value in scorer.class_iou]
     return {**dict(scorer.scores()), "by_class": by_class}
 

@@ -24,6 +24,11 @@ def best_and_worst(scored: Sequence[tuple[float, int]]) -> list[int]:
     return [*dict.fromkeys([*ranked[:SHOWN], *ranked[-SHOWN:]])]
 
 
+def picture_name(place: int) -> str:
+    """The file of an image by its place among the best and the worst."""
+    return f"{place}-{'best' if place < SHOWN else 'worst'}.png"
+
+
 def upsampled(patches: Tensor, grid: tuple[int, int], size: tuple[int, int]) -> Tensor:
     """(c, H, W) from values (h·w, c) of patches, bilinearly, as if values were at the centres of patches."""
     maps = patches.T.reshape(1, -1, *grid).float()

@@ -15,7 +15,7 @@ from unseen.images.dense.dense_dataset import OpenDenseDataset, survey_labels
 from unseen.images.dense.labels import Map, Objects
 from unseen.images.dense.pictures import label_picture
 from unseen.probes.patches.job import PatchJob, Predictor
-from unseen.probes.patches.scoring import upsampled
+from unseen.probes.patches.scoring import picture_name, upsampled
 from unseen.probes.patches.task import PatchTask
 from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors.grouped import run_groups
@@ -69,7 +69,7 @@ def _keep_pictures(task: PatchTask, predictor: Predictor, folder: Path) -> None:
         values = upsampled(shares, task.test.grid, (labels.shape[0], labels.shape[1]))
         predicted: Map = predictor.codes.decode(values).cpu().numpy()
         pixels = whole_pixels(task.opened.source.read(number), task.test.ids[row])
-        label_picture(task.opened.dataset.kind, pixels, labels, predicted, folder / f"{place}.png")
+        label_picture(task.opened.dataset.kind, pixels, labels, predicted, folder / picture_name(place))
 
 
 def damaged_label_flaws(data: OpenDenseDataset) -> Iterator[Flaw]:

@@ -32,7 +32,7 @@ from unseen.studies.tasks.plan import (
     without_result,
 )
 from unseen.studies.tasks.study import TITLE, run_tasks, task_run, task_setup
-from unseen.words import duration
+from unseen.words import counted, duration
 
 COUNTED = ("train", "val", "test", "all")
 
@@ -171,7 +171,8 @@ def top1_shares(backbones: Sequence[str], percents: Sequence[float]) -> dict[str
     """Accuracy on ImageNet of each backbone as a share, from percents in the same order; none where none were given."""
     if percents and len(percents) != len(backbones):
         raise UserError(
-            f"--imagenet-top1 is one number for each --backbone: {len(percents)} numbers, {len(backbones)} backbones"
+            f"--imagenet-top1 is one number for each --backbone: {counted(len(percents), 'number')} for "
+            f"{counted(len(backbones), 'backbone')}"
         )
     wrong = next((percent for percent in percents if not 1 < percent < 100), None)
     if wrong is not None:

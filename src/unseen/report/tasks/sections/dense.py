@@ -21,8 +21,6 @@ LARGE = 30_000
 QUALITY = 85
 MOST_BARS = 40
 """Classes that a figure shows; of more, the best and the worst."""
-SHOWN_BEST = 3
-"""Pictures of a result: as many of the best test images, then as many of the worst."""
 NAMED = 3
 """Classes that a sentence names."""
 PANELS = {
@@ -127,9 +125,14 @@ def _ends_first(items: Sequence[tuple[Path, str]]) -> list[tuple[Path, str]]:
 
 
 def _captions(pictures: Sequence[Path]) -> list[tuple[Path, str]]:
-    """What each picture is of: the best test images, then the worst, the worst last."""
-    best, worst = pictures[:SHOWN_BEST], pictures[SHOWN_BEST:]
+    """What each picture is of: the best test images, then the worst, the worst last.
+
+    Runs of earlier versions have numbers alone as names, and not all of these were chosen by their scores.
+    """
+    best, worst = ([path for path in pictures if path.stem.endswith(f"-{end}")] for end in ("best", "worst"))
+    others = [path for path in pictures if path not in {*best, *worst}]
     return [
+        *((path, f"test image {place}") for place, path in enumerate(others, 1)),
         *((path, f"best test image {place}") for place, path in enumerate(best, 1)),
         *((path, f"worst test image {place}") for path, place in zip(worst, range(len(worst), 0, -1), strict=True)),
     ]

@@ -75,7 +75,7 @@ def _finding(results: Sequence[ImageResult], metric: str) -> list[str]:
 
 def _absent(metrics: Sequence[str]) -> str:
     missing = [TITLES[m].rpartition(" ")[2] for m in Inversion.metrics if m not in metrics]
-    return f"Not measured, as there were no weights or images are too small: {', '.join(missing)}." if missing else ""
+    return f"Not measured, because weights were missing or images too small: {', '.join(missing)}." if missing else ""
 
 
 def _caption(results: Sequence[ImageResult]) -> str:
