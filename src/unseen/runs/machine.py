@@ -79,5 +79,7 @@ def _device(word: str) -> str:
         return word
     number = re.fullmatch(r"(?:cuda:)?([0-9]{1,4})", word)
     if not number:
-        raise UserError(f"--devices is all, or numbers of GPUs with commas, as 0,1,3, not '{word}'")
+        raise UserError(
+            f"--devices is all, numbers of GPUs with commas, as 0,1,3, or cpu for each process, not '{word}'"
+        )
     return f"cuda:{int(number[1])}"

@@ -82,6 +82,7 @@ def test_every_image_has_a_picture_with_a_panel_for_each_backbone(
     [gallery] = section(page).galleries
     assert [picture.lines[0] for picture in gallery.pictures] == ["x.png", "y.png", "z.png"]
     assert gallery.pictures[1].lines[1] == "a 50.00%, b 55.00%"
+    assert gallery.title.endswith("with attentive diffusion")
     with Image.open(BytesIO(gallery.pictures[0].content)) as picture:
         assert picture.size == (3 * image_parts.PANEL + 8, image_parts.PANEL)
     monkeypatch.setattr(image_parts, "MOST_BYTES", len(gallery.pictures[0].content) + 10)

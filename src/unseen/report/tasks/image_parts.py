@@ -30,8 +30,8 @@ PANEL = 224
 """Pixels of a panel's side at least: smaller images are enlarged without smoothing."""
 MOST_PANELS = 6
 QUALITY = 85
-LONG_WORD = 14
-"""Letters of a word that figures show (figures.js)."""
+LONG_WORD = 10
+"""Letters of a word from which on it is broken: boxes stand side by side, also on a phone."""
 Panels = Callable[[ImageResult, Mapping[str, NDArray[Any]]], Sequence[NDArray[np.uint8]]]
 """The panels of a backbone on an image, (h, w, 3) each, from what is kept of it."""
 
@@ -107,7 +107,7 @@ def box_figure(page: TaskPage, results: Sequence[ImageResult], metric: str) -> F
 
 
 def _foldable(name: str) -> str:
-    """A name with room to break its long words, whose ends figures cut off."""
+    """A name with room to break its long words, which would run into each other."""
     words = name.split(" ")
     return " ".join(re.sub(r"(?<=[-:_/@])(?=\w)", " ", word) if len(word) > LONG_WORD else word for word in words)
 
@@ -240,7 +240,9 @@ def galleries(results: Sequence[ImageResult], metric: str, panels: Panels, what:
             order = ", ".join(result.backbone for result in some)
             more = f"; {left} more in {_folder(some)}" if left else ""
             if pictures:
-                found.append(Gallery(f"{title}: the image, then {what} {order}{more}", pictures, panels=widest))
+                name = TITLES[metric][:1].lower() + TITLES[metric][1:]
+                said = f"{title}: the image, then {what} {order}, with {name}{more}"
+                found.append(Gallery(said, pictures, panels=widest))
     return found
 
 

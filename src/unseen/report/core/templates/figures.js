@@ -9,10 +9,12 @@ function plotText(text) {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
+// Slanted labels end at their ticks: Plotly leaves out those that would end beyond the figure.
 function axis(look, title, more) {
   return {
     title: { text: title, standoff: 8, font: { size: look.small ? 11 : 13 } }, gridcolor: look.line, zeroline: false, linecolor: look.line,
-    tickcolor: look.line, automargin: true, fixedrange: look.small || look.touch, ...more,
+    tickcolor: look.line, automargin: true, autotickangles: [0, -30, 90],
+    fixedrange: look.small || look.touch, ...more,
   };
 }
 

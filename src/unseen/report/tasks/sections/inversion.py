@@ -106,7 +106,7 @@ def _correlations(page: TaskPage, metrics: Sequence[str]) -> list[Table]:
             cells.append(Cell(minus(each.pearson.value), (each.pearson.value,)) if each else Cell())
         rows.append(Row(cells))
     columns = [Column("models", number=False), *(Column(TITLES[metric], names=(metric,)) for metric in metrics)]
-    said = "Pearson's correlation with accuracy on ImageNet: of logits for perceptual distances, of colour errors as is"
+    said = "Pearson's correlation of accuracy on ImageNet with logits of perceptual distances, and with colour errors"
     return [Table("inversion-correlations", columns, rows, said, head=True)]
 
 
