@@ -18,6 +18,7 @@ from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.probes.finetuning.grid import STEPS, FinetuneGrid, finetune_grid
 from unseen.probes.finetuning.images import load_task_images
 from unseen.probes.finetuning.jobs import FinetuneTaskJob, trial_jobs
+from unseen.runs.lock import shared_use
 from unseen.runs.means import Means
 from unseen.runs.notices import left_out, told
 from unseen.runs.record import refuse_other_run
@@ -174,15 +175,16 @@ class FinetuneRequest:
         failures: list[str] = []
         for data in self.split.datasets:
             here = [each for each in self.finetunings if each.opened is data]
-            before = len(failures)
-            for each in here:
-                try:
-                    yield from self._train_one(each, out, workers, watch)
-                except UserError as error:
-                    failures.append(f"{data.dataset.name}, {each.job.backbone}: {error}")
-                    watch.tell(failures[-1])
-            if len(failures) == before:
-                shutil.rmtree(out / PIXELS / data.dataset.name, ignore_errors=True)
+            before, pixels = len(failures), out / PIXELS / data.dataset.name
+            with shared_use(pixels.with_name(f".{pixels.name}.lock")) as alone:
+                for each in here:
+                    try:
+                        yield from self._train_one(each, out, workers, watch)
+                    except UserError as error:
+                        failures.append(f"{data.dataset.name}, {each.job.backbone}: {error}")
+                        watch.tell(failures[-1])
+                if len(failures) == before and alone():
+                    shutil.rmtree(pixels, ignore_errors=True)
         if failures:
             raise TrainingError(failures, len(self.finetunings))
 
