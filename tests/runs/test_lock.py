@@ -104,13 +104,13 @@ def use_until_told(file: Path, tell: Connection) -> None:
 
 
 def test_what_others_use_is_not_removed_and_a_killed_user_counts_no_more(tmp_path: Path) -> None:
-    other, told = start_telling(use_until_told, tmp_path / "pixels/.dtd.lock")
+    other, told = start_telling(use_until_told, tmp_path / ".pixels-dtd.lock")
     told.recv()
-    with shared_use(tmp_path / "pixels/.dtd.lock") as alone:
+    with shared_use(tmp_path / ".pixels-dtd.lock") as alone:
         assert not alone()
     other.kill()
     other.join()
-    with shared_use(tmp_path / "pixels/.dtd.lock") as alone:
+    with shared_use(tmp_path / ".pixels-dtd.lock") as alone:
         assert alone()
 
 

@@ -176,7 +176,7 @@ class FinetuneRequest:
         for data in self.split.datasets:
             here = [each for each in self.finetunings if each.opened is data]
             before, pixels = len(failures), out / PIXELS / data.dataset.name
-            with shared_use(pixels.with_name(f".{pixels.name}.lock")) as alone:
+            with shared_use(out / f".{PIXELS}-{pixels.name}.lock") as alone:
                 for each in here:
                     try:
                         yield from self._train_one(each, out, workers, watch)
