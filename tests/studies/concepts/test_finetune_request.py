@@ -54,7 +54,7 @@ def request(tiny: TinyImageNet, run: Path, **options: object) -> FinetuneRequest
     return finetune_request(run, images_of(tiny), load, **settings)  # type: ignore[arg-type]
 
 
-def test_its_trainings_are_jobs_of_the_run(tiny: TinyImageNet, run: Path) -> None:
+def test_its_trainings_are_jobs_of_the_run(tiny: TinyImageNet, run: Path, two_devices: Means) -> None:
     asked = request(tiny, run, seeds=2)
     plan = plan_study(asked, run)
     assert [(part["domain"], part["seed"], part["state"]) for part in plan.parts] == [
@@ -71,7 +71,7 @@ def test_its_trainings_are_jobs_of_the_run(tiny: TinyImageNet, run: Path) -> Non
     tuned = [score for score in data.scores if score.probe == "fine-tuned" and score.metric == "top1"]
     assert [score.seed for score in tuned] == [0, 1]
     assert [score for score in data.scores if score.probe != "fine-tuned"] == list(before.scores)
-    spread = run_study(asked, apart, means=Means(2, devices=("cpu", "cpu")))
+    spread = run_study(asked, apart, means=two_devices)
     assert {(score.key, score.metric, score.value) for score in spread.scores} == {
         (score.key, score.metric, score.value) for score in data.scores
     }

@@ -192,7 +192,7 @@ def values(run: RunData) -> set[tuple[str, str, float]]:
     return {(score.key, score.metric, score.value) for score in run.scores}
 
 
-def test_parts_and_devices_train_what_one_process_trains(tmp_path: Path) -> None:
+def test_parts_and_devices_train_what_one_process_trains(tmp_path: Path, two_devices: Means) -> None:
     """Settings are divided too: who has to wait for those of another part says so, and the next call goes on."""
     asked = request(trials=2, backbones=("tiny", "other"))
     expected = values(run_study(asked, tmp_path / "one"))
@@ -204,6 +204,6 @@ def test_parts_and_devices_train_what_one_process_trains(tmp_path: Path) -> None
     for number in (1, 2, 3):
         parts = run_study(asked, tmp_path / "parts", part=(number, 3))
     assert values(parts) == expected
-    devices = run_study(asked, tmp_path / "devices", means=Means(2, devices=("cpu", "cpu")))
+    devices = run_study(asked, tmp_path / "devices", means=two_devices)
     assert values(devices) == expected
     assert not [*tmp_path.glob("*/pixels/*")]
