@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
+from unseen.errors import OtherPartsError
 from unseen.features.disk import refuse_full_disk
 from unseen.files import check_writable, remove_unfinished
 from unseen.notebook import table_html
@@ -21,7 +22,7 @@ from unseen.runs.lock import folder_lock
 from unseen.runs.means import ALONE, Means
 from unseen.runs.notices import Notice
 from unseen.runs.parts import WHOLE, Part, own_jobs, same_features
-from unseen.runs.record import extend_run, read_record, read_run, with_scores, write_run
+from unseen.runs.record import RUN, extend_run, read_record, read_run, with_scores, write_run
 from unseen.runs.results import RESULTS, missing, read_all
 from unseen.runs.scores import result_scores
 
@@ -246,6 +247,8 @@ def run_prepared(
         if waiting:
             _record(found, out)
             waiting = False
+    if part != WHOLE and not (out / RUN).is_file():
+        raise OtherPartsError(f"part {part[0]} of {part[1]} has done its share, and the others have nothing yet")
     if found.replaces:  # by its own jobs' keys: another may have taken its place meanwhile
         return with_scores(out, found.run, [job_key(job) for job in found.jobs])
     return read_run(out)
