@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from unseen.runs.means import Means
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 SHARED = Path(__file__).parents[2] / "shared"
 COUNTS = SHARED / "data/imagenet21k_fall11_image_counts.csv"
 
+# A test that fails because the machine is busy says nothing.
+settings.register_profile("unseen", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unseen")
 gc.disable()  # until the tests are collected: what is imported and collected stays for good
 os.environ.pop("COLUMNS", None)  # pytest-xdist says 80 in its workers, and commands would believe it
 
