@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
 from unseen.errors import OtherPartsError
 from unseen.features.disk import refuse_full_disk
-from unseen.files import check_writable
+from unseen.files import check_writable, remove_unfinished
 from unseen.notebook import table_html
 from unseen.runs.data import RunData
 from unseen.runs.execute import even
@@ -233,6 +233,7 @@ def run_prepared(
         part: as of `run_study`.
     """
     told, results = watch or Silent(), out / RESULTS
+    remove_unfinished(out)
     jobs = own_jobs(found.jobs, part, found.cost, found.shared)
     left = len(missing(jobs, results))
     waiting = found.recorded == "begun" and len(missing(found.jobs, results)) == len(found.jobs) > 0

@@ -3,6 +3,7 @@
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,7 @@ from unseen.probes.finetuning.jobs import FinetuneTaskJob, trial_jobs
 from unseen.runs.execute import Executor, even
 from unseen.runs.executors import spread_or
 from unseen.runs.executors.grouped import run_groups
+from unseen.runs.lock import shared_use
 from unseen.runs.machine import decoders_each
 from unseen.runs.means import Means
 from unseen.runs.notices import left_out, told
@@ -191,16 +193,16 @@ class FinetuneRequest:
             watch,
         )
         for some in [self.finetunings] if means.spread else [[each] for each in self.finetunings]:
-            for of in (self._trials, self._tasks):
-                try:
-                    for job in of(some, own, out, executor, trainer):
-                        self._record(job, out)
-                        yield job
-                except UserError as error:
-                    failures.append(str(error))
-                    watch.tell(failures[-1])
-            trainer.forget()
-            self._remove_images(some, out)
+            with self._decoded_images(some, out):
+                for of in (self._trials, self._tasks):
+                    try:
+                        for job in of(some, own, out, executor, trainer):
+                            self._record(job, out)
+                            yield job
+                    except UserError as error:
+                        failures.append(str(error))
+                        watch.tell(failures[-1])
+                trainer.forget()
         if failures:
             left = {*missing(jobs, out / RESULTS)}
             failed = [each for each in self.finetunings if left & {*each.trainings(out)}]
@@ -237,11 +239,20 @@ class FinetuneRequest:
             each = next(each for each in self.finetunings if each.job == job)
             record_finetunings(out, finetune_run([each.backbone], [each.opened], self.split.missed), [job])
 
-    def _remove_images(self, some: Sequence[Finetuning], out: Path) -> None:
-        """Remove the decoded images of data sets on which all is done, by whichever part of a job array."""
-        for name in {each.job.domain for each in some}:
-            if all(is_done(each.job, out) for each in self.finetunings if each.job.domain == name):
-                shutil.rmtree(out / PIXELS / name, ignore_errors=True)
+    @contextmanager
+    def _decoded_images(self, some: Sequence[Finetuning], out: Path) -> Iterator[None]:
+        """Use the decoded images of data sets; at the end remove those on which all is done, by whichever part of a
+        job array, and which no other process uses.
+        """
+        with ExitStack() as uses:
+            alone = {
+                name: uses.enter_context(shared_use(out / f".{PIXELS}-{name}.lock"))
+                for name in sorted({each.job.domain for each in some})
+            }
+            yield
+            for name, is_alone in alone.items():
+                if all(is_done(each.job, out) for each in self.finetunings if each.job.domain == name) and is_alone():
+                    shutil.rmtree(out / PIXELS / name, ignore_errors=True)
 
     def _refuse_untried(self, own: set[TrainingJob], out: Path) -> None:
         """End what a part of a job array does where others have still to try settings."""
