@@ -3,21 +3,37 @@
 import gc
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+if TYPE_CHECKING:
+    from unseen.runs.means import Means
+
 SHARED = Path(__file__).parents[2] / "shared"
 COUNTS = SHARED / "data/imagenet21k_fall11_image_counts.csv"
 
-gc.disable()  # until the tests are collected: what is imported and collected stays for good
-# On a busy machine, examples are slow to make and to run: that is no fault of a test.
+# A test that fails because the machine is busy says nothing.
 settings.register_profile("unseen", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unseen")
+gc.disable()  # until the tests are collected: what is imported and collected stays for good
 os.environ.pop("COLUMNS", None)  # pytest-xdist says 80 in its workers, and commands would believe it
+
+
+@pytest.fixture
+def two_devices(monkeypatch: pytest.MonkeyPatch) -> "Iterator[Means]":
+    """Two workers of one thread that stand in for devices; this process is of one thread too, to round as they do."""
+    from sent_team import SentTeam
+
+    from unseen.runs.executors.here import limited_threads
+    from unseen.runs.means import Means
+
+    monkeypatch.setattr("unseen.runs.executors.devices.ProcessTeam", SentTeam)
+    with limited_threads(1):
+        yield Means(2, devices=("cpu", "cpu"))
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

@@ -96,10 +96,11 @@ def test_what_needs_no_torch_works_without(tmp_path: Path) -> None:
 
 def test_what_needs_torch_says_so_in_one_sentence(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    np.savez(tmp_path / "half.npz", X=rng.normal(size=(8, 3)).astype(np.float32), y=np.repeat([0, 1], 4))
+    for name in ("train.npz", "test.npz"):
+        np.savez(tmp_path / name, X=rng.normal(size=(8, 3)).astype(np.float32), y=np.repeat([0, 1], 4))
     (tmp_path / "images").mkdir()
     commands = (
-        "probe half.npz half.npz",
+        "probe train.npz test.npz",
         "demo --out demo",
         "ls backbones timm:resnet50",
         "extract --images images --backbone timm:resnet50 --out features",
@@ -153,6 +154,10 @@ def write_runs(folder: Path) -> None:
 
 def test_functions_that_need_torch_name_the_extra(tmp_path: Path) -> None:
     """Also where they import it only when they are called."""
+    (tmp_path / "features/l5").mkdir(parents=True)
+    for seed, split in enumerate(("train", "test")):
+        X = np.random.default_rng(seed).normal(size=(2000, 2)).astype(np.float32)
+        np.savez(tmp_path / f"features/l5/{split}.npz", X=X, y=np.arange(2000) % 1000)
     calls = f"""{WITHOUT}
 import numpy as np
 import unseen
@@ -162,7 +167,7 @@ calls = {{
     "load_backbone": lambda: unseen.load_backbone("timm:resnet50"),
     "example": lambda: unseen.example("l5"),
     "extract": lambda: unseen.extract(None, None, out="features"),
-    "concepts": lambda: unseen.concepts(features="features", levels=unseen.levels("cog-v2"), out="run"),
+    "concepts": lambda: unseen.concepts(features="features", domains=["l5"], shots=[1], out="run"),
     "tasks": lambda: unseen.tasks("timm:resnet50", images=".", datasets="digits", out="run"),
     "shifts": lambda: unseen.shifts("timm:resnet50", sets=".", only="val", out="run"),
 }}

@@ -1,16 +1,21 @@
 """Tables and atomic writes."""
 
+import fcntl
 import os
+import signal
 import stat
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import IO
 
 import pytest
+from alone import start_telling
 from hypothesis import given
 from hypothesis import strategies as st
 
 from unseen import files
 from unseen.errors import UserError
-from unseen.files import atomic_write, read_table, read_text, write_table
+from unseen.files import atomic_write, read_table, read_text, remove_unfinished, write_table
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=12).map(str.strip)
 
@@ -107,3 +112,46 @@ def test_formulas_are_neutral_in_a_spreadsheet_and_the_same_when_read(tmp_path: 
 def test_numbers_stay_numbers(tmp_path: Path, number: str) -> None:
     write_table(tmp_path / "t.csv", ["a"], iter([[number]]))
     assert (tmp_path / "t.csv").read_text() == f"a\n{number}\n"
+
+
+def write_without_end(path: Path, tell: Connection) -> None:
+    with atomic_write(path) as file:
+        file.write(b"half")
+        tell.send(None)
+        signal.pause()
+
+
+def test_what_a_killed_write_leaves_is_removed_and_what_is_being_written_is_not(tmp_path: Path) -> None:
+    """File times say nothing: clocks of several machines differ."""
+    killed, told = start_telling(write_without_end, tmp_path / "results/a.json")
+    told.recv()
+    with atomic_write(tmp_path / "results/b.json") as file:
+        for path in (tmp_path / "results").iterdir():
+            os.utime(path, (0, 0))
+        remove_unfinished(tmp_path)
+        assert len([*(tmp_path / "results").iterdir()]) == 2
+        killed.kill()
+        killed.join()
+        remove_unfinished(tmp_path)
+        assert [path.name for path in (tmp_path / "results").iterdir()] == [Path(file.name).name]
+        file.write(b"whole")
+    assert [path.name for path in (tmp_path / "results").iterdir()] == ["b.json"]
+    assert (tmp_path / "results/b.json").read_bytes() == b"whole"
+
+
+def test_a_file_that_is_removed_before_it_is_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, waited = fcntl.flock, list[Path]()
+
+    def remove_first(file: IO[bytes], how: int) -> None:
+        if not waited:
+            waited.append(Path(file.name))
+            remove_unfinished(tmp_path)
+        lock(file, how)
+
+    monkeypatch.setattr("fcntl.flock", remove_first)
+    with atomic_write(tmp_path / "a.json") as file:
+        file.write(b"whole")
+    assert not waited[0].exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]

@@ -5,13 +5,20 @@ import io
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO
 
 from unseen.errors import UserError, did_you_mean
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+UNFINISHED = ".unfinished"
+"""How the names of files end that are being written."""
 MOST_CHARACTERS = 1 << 31
 SEPARATORS = (",", ";", "\t")
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
@@ -83,6 +90,8 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     """A binary file that appears under `path` only when it is complete.
 
     A link is followed to the file it stands for; what is not a plain file (a pipe, `/dev/stdout`) is written as it is.
+    Until it is complete it has another name, and is locked: what a killed process leaves has no lock, and
+    `remove_unfinished` takes it away.
     """
     try:
         path = path.resolve()
@@ -91,7 +100,7 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
                 yield file
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        with _unfinished_file(path) as file:
             unfinished = Path(file.name)
             try:
                 yield file
@@ -107,6 +116,28 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
                 raise
     except OSError as error:
         raise UserError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what interrupted `atomic_write`s left in and below a folder; nothing that is being written now."""
+    if fcntl is None:
+        return
+    for path in folder.rglob(f".*{UNFINISHED}"):
+        with suppress(OSError), path.open("rb") as file:  # another process may remove it first, or may be writing it
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
+
+
+def _unfinished_file(path: Path) -> "IO[bytes]":
+    """A new file beside `path`, locked for as long as it is open where there are locks."""
+    while True:
+        file = NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=UNFINISHED, delete=False)  # noqa: SIM115
+        if fcntl is not None:
+            with suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_EX)
+        if os.fstat(file.fileno()).st_nlink:  # not removed between its making and its lock
+            return file
+        file.close()
 
 
 def csv_cell(value: object) -> object:

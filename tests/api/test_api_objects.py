@@ -115,6 +115,8 @@ def test_features_of_a_data_set(tmp_path: Path) -> None:
     result = unseen.probe(first["train"].X[:], first["train"].y, first["test"].X[:], first["test"].y, probe="knn")
     assert result.scores[0].value > 0.8
     stores = {path: path.stat().st_mtime_ns for path in (tmp_path / "features").rglob("*.npy")}
+    half = unseen.extract(net, data, tmp_path / "part", device="cpu", workers=0, part=(2, 2))
+    assert half == {}  # each split is one shard, which is the first part's
     again = unseen.extract(net, data, tmp_path / "features", device="cpu", workers=0)
     assert np.array_equal(again["test"].X[:], first["test"].X[:])
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "features").rglob("*.npy")} == stores

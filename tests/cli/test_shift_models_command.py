@@ -90,7 +90,7 @@ def test_evaluate_decodes_on_every_core_unless_told(
     from unseen.studies import study
 
     seen = []
-    monkeypatch.setattr(study, "plan_study", lambda request, out: seen.append(request.settings.workers) or PLAN)
+    monkeypatch.setattr(study, "plan_study", lambda request, out, **_: seen.append(request.settings.workers) or PLAN)
     common = ("evaluate", "--backbone", "timm:test_vit", "--sets", sets, "--out", tmp_path / "out", "--partial")
     run(*common, "--dry-run")
     run(*common, "--workers", 0, "--dry-run")

@@ -179,7 +179,7 @@ def test_a_gpu_without_memory_is_a_sentence(
 ) -> None:
     import torch
 
-    from unseen.studies.tasks import finetune_request
+    from unseen.studies.tasks import finetune_trainer
 
     def failing(error: Exception) -> Callable[..., None]:
         def load(*_: object, **__: object) -> None:
@@ -200,15 +200,15 @@ def test_a_gpu_without_memory_is_a_sentence(
         1,
     )
     full = torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate 20 GiB.")
-    monkeypatch.setattr(finetune_request, "load_task_images", failing(full))
+    monkeypatch.setattr(finetune_trainer, "load_task_images", failing(full))
     answer = unseen(*words)
     assert answer.code == 2
     assert answer.err.splitlines()[-1].startswith("unseen: the GPU has not enough memory for this")
     dead = RuntimeError("DataLoader worker (pid 7) is killed by signal: Killed. ")
-    monkeypatch.setattr(finetune_request, "load_task_images", failing(dead))
+    monkeypatch.setattr(finetune_trainer, "load_task_images", failing(dead))
     answer = unseen(*words)
     assert answer.code == 2
     assert answer.err.splitlines()[-1].startswith("unseen: a process that decodes images died")
-    monkeypatch.setattr(finetune_request, "load_task_images", failing(RuntimeError("a mistake of ours")))
+    monkeypatch.setattr(finetune_trainer, "load_task_images", failing(RuntimeError("a mistake of ours")))
     with pytest.raises(RuntimeError, match="a mistake of ours"):
         unseen(*words)

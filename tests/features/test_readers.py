@@ -1,5 +1,6 @@
 """A user's own feature files, in every format, sound and not."""
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -185,3 +186,16 @@ def test_numbers_of_the_other_byte_order_are_turned_round(tmp_path: Path) -> Non
     assert found.X.dtype.isnative
     assert found.y.dtype == np.int64
     np.testing.assert_array_equal(found.X[:], X)
+
+
+def test_features_of_an_npz_are_mapped_and_not_copied(tmp_path: Path) -> None:
+    """Every worker reads the file: what each of them would copy, all together could not hold."""
+    X = np.ones((1 << 16, 256), dtype=np.float32)
+    np.savez(tmp_path / "train.npz", X=X, y=np.arange(len(X)) % 10)
+    tracemalloc.start()
+    try:
+        read_features(tmp_path / "train.npz")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.75 * X.nbytes

@@ -19,6 +19,7 @@ from unseen.metrics.robustness import (
     fit_accuracies,
     fit_logits,
     interval,
+    robustness_intervals,
 )
 
 TESTBED = Path(__file__).parents[3] / "shared/data/imagenet_testbed_top1.csv"
@@ -163,6 +164,16 @@ def test_bootstrap_is_repeatable_and_survives_few_models() -> None:
     assert np.isfinite(draws).all()
     assert (draws == bootstrap_fits(x, y, resamples=50, seed=1)).all()
     assert (draws != bootstrap_fits(x, y, resamples=50, seed=2)).any()
+
+
+def test_batches_of_resamples_and_models_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = some_models(5, 2)  # so few that some draws are drawn again
+    draws = bootstrap_fits(x, y, resamples=40)
+    ends = robustness_intervals(draws, x, y)
+    assert (ends == interval(bootstrap_robustness(draws, x, y))).all()
+    monkeypatch.setattr("unseen.metrics.robustness.ENTRIES", 60)
+    assert np.allclose(bootstrap_fits(x, y, resamples=40), draws, rtol=1e-10)
+    assert np.allclose(robustness_intervals(draws, x, y), ends, rtol=1e-12)
 
 
 def test_robustness_of_resamples_with_and_without_noise_of_the_test_set() -> None:

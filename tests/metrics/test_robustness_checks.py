@@ -1,5 +1,7 @@
 """Held-out errors against refits in a loop, collinearity against regressions, choices of ID sets."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import special, stats
@@ -7,6 +9,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import LeaveOneGroupOut, LeaveOneOut, cross_val_predict
 
 from unseen.errors import UserError
+from unseen.metrics.held_out import held_out_targets
 from unseen.metrics.robustness import METHODS, Method
 from unseen.metrics.robustness_checks import (
     best_pairs,
@@ -55,6 +58,48 @@ def test_held_out_matches_the_loop(method: Method) -> None:
             found = np.linalg.lstsq(root[:, None] * design[rest], root * target[rest], rcond=None)[0]
             weights = np.minimum(1, corner / np.abs(target[rest] - design[rest] @ found))
         assert held_out[row] == pytest.approx(float(method.scale.back(design[row] @ found)), abs=1e-8)
+
+
+@pytest.mark.parametrize("folds", [60, 4], ids=["leave one out", "groups"])
+@pytest.mark.parametrize("k", [1, 3])
+def test_huber_without_a_fold_is_the_minimum_without_it(k: int, folds: int) -> None:
+    """Every fold refitted by repeated weighted least squares until nothing moves; noise with heavy tails."""
+    rng = np.random.default_rng(k)
+    columns, labels = rng.normal(0, 1, (60, k)), np.arange(60) % folds
+    target = columns.sum(axis=1) + 0.2 * rng.standard_t(2, 60)
+    design = np.column_stack([columns, np.ones(60)])
+    whole = target - design @ np.linalg.lstsq(design, target, rcond=None)[0]
+    corner = 1.345 * np.median(np.abs(whole)) / stats.norm.ppf(0.75)
+    held_out = held_out_targets(columns, target, labels, robust=True)
+    for fold in range(0, folds, max(1, folds // 10)):
+        rest, weights = labels != fold, np.ones(60)
+        for _ in range(400):
+            scaled = design[rest] * weights[rest, None]
+            found = np.linalg.solve(scaled.T @ design[rest], scaled.T @ target[rest])
+            weights = corner / np.maximum(np.abs(target - design @ found), corner)
+        assert np.allclose(held_out[~rest], design[~rest] @ found, rtol=0, atol=1e-10)
+
+
+def test_huber_where_newton_does_not_settle_is_refitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = some_models(30, 2)
+    exact = held_out_predictions(x, y, method=METHODS[1])
+    monkeypatch.setattr("unseen.metrics.held_out.STEPS", 1)
+    assert np.allclose(held_out_predictions(x, y, method=METHODS[1]), exact, atol=1e-8)
+
+
+@pytest.mark.parametrize("method", METHODS[:2], ids=lambda method: method.name)
+def test_memory_of_held_out_errors_is_linear_in_the_models(method: Method) -> None:
+    """A table of models × models would be 800 MB."""
+    x, y = some_models(10_000, 2)
+    groups = np.arange(10_000) % 2  # two folds of 5000: a hat matrix of one would be 200 MB
+    tracemalloc.start()
+    try:
+        held_out_predictions(x, y, method=method)
+        held_out_predictions(x, y, groups, method=method)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 100e6
 
 
 def test_held_out_refuses_what_cannot_be_refitted() -> None:

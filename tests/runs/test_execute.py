@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -233,6 +234,30 @@ def test_killed_at_random_moments_it_ends_with_the_same_scores(study: Path) -> N
     assert kills >= 2
     assert outcomes(folder) == outcomes(study / "whole")
     assert len(outcomes(folder)) == 18
+
+
+def tell_and_wait(_: Square) -> dict[str, Any]:
+    Path(os.environ["FIFO"]).write_text(f"{os.getpid()}")
+    signal.pause()
+    return {}
+
+
+def run_waiting(folder: Path) -> None:
+    list(execute(JOBS[:1], folder, OneByOne(tell_and_wait), choose_executor(Means(2, devices=("cpu", "cpu")))))
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells of the end of another's child")
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+def test_workers_end_with_their_parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: signal.Signals) -> None:
+    monkeypatch.setenv("FIFO", str(tmp_path / "fifo"))
+    os.mkfifo(tmp_path / "fifo")
+    parent = start_alone(run_waiting, tmp_path)
+    worker = os.pidfd_open(int((tmp_path / "fifo").read_text()))
+    os.kill(parent.pid or 0, end)
+    parent.join()
+    ended, _, _ = select.select([worker], [], [], 10)
+    os.close(worker)
+    assert ended
 
 
 def test_two_runners_share_a_folder(study: Path) -> None:

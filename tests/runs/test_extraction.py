@@ -1,5 +1,6 @@
 """Extraction shared by several workers: the same bytes as by one, and parts of a job array that wait for each other."""
 
+import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +14,9 @@ from unseen.features.extract import extract
 from unseen.features.settings import Settings
 from unseen.images.folder import FileImages, folder_images
 from unseen.images.manifest import whole
-from unseen.runs.extraction import Pass, _SentBackbone, extract_passes, refuse_unfinished
+from unseen.runs.extraction import Pass, extract_passes, refuse_unfinished
 from unseen.runs.means import ALONE, Means
+from unseen.runs.sent_backbone import SentBackbone
 
 SETTINGS = Settings(batch=3, workers=0, shard_rows=2)
 
@@ -62,6 +64,7 @@ def test_a_part_that_is_done_before_others_says_so(images: FileImages, tmp_path:
 
 def test_other_weights_on_a_node_are_refused() -> None:
     net = load_backbone("demo:supervised")
-    sent = _SentBackbone.of(replace(net, spec=replace(net.spec, digest="other")))
+    other = SentBackbone.of(replace(net, spec=replace(net.spec, digest="other")))
+    sent = pickle.loads(pickle.dumps(other))
     with pytest.raises(UserError, match="other weights"):
         sent.loaded("cpu")

@@ -1,22 +1,24 @@
 """Several processes that change the files of one folder lose nothing."""
 
 import errno
+import signal
 import subprocess
 import sys
 import textwrap
 from dataclasses import replace
+from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import numpy as np
 import pytest
-from alone import context, start_alone
+from alone import context, start_alone, start_telling
 
 from unseen.errors import UserError
 from unseen.probes.by_name.classifier import ShiftJob
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.job import job_key
-from unseen.runs.lock import UnlockedWarning, folder_lock
+from unseen.runs.lock import UnlockedWarning, folder_lock, shared_use
 from unseen.runs.record import extend_run, read_run
 from unseen.runs.results import RESULTS, write_result
 from unseen.runs.setup import FeatureKey, ProtocolUsed
@@ -93,6 +95,23 @@ def test_who_holds_a_lock_may_take_it_again_and_gives_it_back_after_an_error(tmp
         _ = 1 / 0
     with folder_lock(tmp_path):
         pass
+
+
+def use_until_told(file: Path, tell: Connection) -> None:
+    with shared_use(file):
+        tell.send("uses")
+        signal.pause()
+
+
+def test_what_others_use_is_not_removed_and_a_killed_user_counts_no_more(tmp_path: Path) -> None:
+    other, told = start_telling(use_until_told, tmp_path / ".pixels-dtd.lock")
+    told.recv()
+    with shared_use(tmp_path / ".pixels-dtd.lock") as alone:
+        assert not alone()
+    other.kill()
+    other.join()
+    with shared_use(tmp_path / ".pixels-dtd.lock") as alone:
+        assert alone()
 
 
 def test_without_file_locks_the_work_is_done_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

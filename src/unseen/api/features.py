@@ -103,6 +103,7 @@ def extract(  # type: ignore[overload-overlap]  # False is a bool, and a bool an
     devices: str | Sequence[int | str] | None = None,
     executor: str | None = None,
     ray_address: str | None = None,
+    part: tuple[int, int] = (1, 1),
     progress: bool = True,
 ) -> "dict[str, Features]": ...
 
@@ -124,6 +125,7 @@ def extract(
     devices: str | Sequence[int | str] | None = None,
     executor: str | None = None,
     ray_address: str | None = None,
+    part: tuple[int, int] = (1, 1),
     progress: bool = True,
 ) -> "dict[str, PatchFeatures]": ...
 
@@ -145,6 +147,7 @@ def extract(
     devices: str | Sequence[int | str] | None = None,
     executor: str | None = None,
     ray_address: str | None = None,
+    part: tuple[int, int] = (1, 1),
     progress: bool = True,
 ) -> "dict[str, Features] | dict[str, PatchFeatures]":
     """Extract the features of images; what is in `out` already is read and not extracted again.
@@ -166,11 +169,13 @@ def extract(
         exif: turn images as their EXIF orientation says.
         devices, executor, ray_address: spread shards over GPUs of this machine or a Ray cluster, as `unseen.concepts`
             does with jobs.
+        part: (k, n) extracts the k-th of n parts of the shards, and leaves the rest to other calls with the same `out`.
         progress: whether to show a bar in a terminal or a notebook.
 
     Returns:
-        Split → its features: `X`, `y` (indices into `classes`), `classes`, `ids` and `provenance`. Of patches: `X` with
-        one row per image, `ids`, `grid`, `drawn`, and `image(number)`, the (positions, channels) of an image.
+        Split → its features, of splits of which all parts are there: `X`, `y` (indices into `classes`), `classes`,
+        `ids` and `provenance`. Of patches: `X` with one row per image, `ids`, `grid`, `drawn`, and `image(number)`, the
+        (positions, channels) of an image.
 
     Example:
         >>> features = unseen.extract(net, data, out="features/")
@@ -180,15 +185,17 @@ def extract(
     from unseen.backbones.patches import PatchSpec
     from unseen.features.patches import patch_settings, read_patches
     from unseen.features.settings import extraction_settings
-    from unseen.features.store import read_store
+    from unseen.features.store import MANIFEST, read_store
     from unseen.images.datasets.open_dataset import OpenDataset
     from unseen.images.manifest import whole
     from unseen.images.open_source import open_images
     from unseen.runs.extraction import Pass, extract_passes
     from unseen.runs.machine import chosen_means
+    from unseen.runs.parts import checked_part
 
     means = chosen_means(max(workers, 1), devices=devices, executor=executor, ray_address=ray_address)
-    settings = extraction_settings(device, precision, batch, workers, on_error, fast=fast, exif=exif)
+    share = checked_part(part)
+    settings = extraction_settings(device, precision, batch, workers, on_error, fast=fast, exif=exif, part=share)
     net = with_patches(net, patches) if patches else net
     spatial = isinstance(net.spec, PatchSpec)
     settings = patch_settings(settings, [net]) if spatial else settings
@@ -202,7 +209,8 @@ def extract(
         splits = [*dict.fromkeys(manifest.splits)]
         passes = [Pass(source, manifest, split, Path(out), partial(watch.extracting, name, split)) for split in splits]
         for split, [store] in zip(splits, extract_passes(means, passes, [net], settings), strict=True):
-            stores[split] = store
+            if (store / MANIFEST).is_file():
+                stores[split] = store
     if spatial:
         return {split: read_patches(store) for split, store in stores.items()}
     return {split: read_store(store) for split, store in stores.items()}

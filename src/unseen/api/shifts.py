@@ -140,6 +140,10 @@ def shifts(
     on_error: Literal["fail", "report"] = "fail",
     ignore_disk: bool = False,
     workers: int = 1,
+    devices: str | Sequence[int | str] | None = None,
+    executor: str | None = None,
+    ray_address: str | None = None,
+    part: tuple[int, int] = (1, 1),
     progress: bool = True,
     dry_run: bool = False,
 ) -> "Run | Plan":
@@ -162,6 +166,8 @@ def shifts(
         device, precision, batch, on_error: how logits are computed, as features in `unseen.extract`.
         ignore_disk: start although the disk has too little space for the logits.
         workers: processes that decode images. Scripts that ask for several need the usual `if __name__ == "__main__"`.
+        devices, executor, ray_address, part: spread models over GPUs of this machine or a Ray cluster, or do a part of
+            the jobs, as `unseen.tasks` does.
         progress: whether to show a bar in a terminal or a notebook.
         dry_run: only return what would be done and what that takes.
 
@@ -175,6 +181,8 @@ def shifts(
     from unseen.api.progress import bars
     from unseen.features.settings import extraction_settings
     from unseen.ontology.class_mapping import choose_mapping
+    from unseen.runs.machine import chosen_means
+    from unseen.runs.parts import checked_part
     from unseen.studies.shifts.plans import ModelPlan
     from unseen.studies.shifts.request import ShiftRequest, open_sets
     from unseen.studies.study import plan_study, run_study
@@ -190,10 +198,12 @@ def shifts(
         scopes,
         choose_mapping(fspath(mapping)).of if isinstance(mapping, str | PathLike) else mapping,
     )
+    means = chosen_means(max(workers, 1), devices=devices, executor=executor, ray_address=ray_address)
+    share = checked_part(part)
     if dry_run:
-        return plan_study(request, folder)
+        return plan_study(request, folder, means=means)
     with bars(show=progress) as watch:
-        run_study(request, folder, watch=watch, ignore_disk=ignore_disk)
+        run_study(request, folder, means=means, watch=watch, ignore_disk=ignore_disk, part=share)
     request.refuse_passed_over(folder)
     return Run(folder)
 

@@ -128,8 +128,6 @@ def tasks(
 
     means = chosen_means(workers, devices=devices, executor=executor, ray_address=ray_address)
     share = checked_part(part)
-    if share != (1, 1) and (saliency or dense != finetune):
-        raise UserError("this is not divided into parts: leave out part, or give each call its own data sets")
     asked = [datasets] if isinstance(datasets, str) else datasets or ()
     named = set() if dense else {get_dataset(name).name for name in asked}
     names = [name for name in DATASETS if name in named]
@@ -155,7 +153,7 @@ def tasks(
         )
     elif dense:
         _refuse("dense tasks take images of whole data sets", features=features, limit=limit, imagenet_top1=percents)
-        settings = extracting(workers, on_error, fast=fast, exif=exif)
+        settings = extracting(workers, on_error, fast=fast, exif=exif, part=share)
         request = _dense(asked, place, load, settings, called, finetune, probes, (device, steps, scale, seed))
     elif finetune:
         _refuse("fine-tuning is of whole data sets", features=features, limit=limit, imagenet_top1=percents)

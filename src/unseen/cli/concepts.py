@@ -43,8 +43,8 @@ MODES = {
         "sequential", "extended", "fast", "exif", *LOADING, *PLACES, *DRAW, *MACHINE,
     ),
     "--finetune": (
-        "finetune", "out", "domains", "epochs", "batch", "rate", "seeds", "workers", "only_plan", "part",
-        *LOADING, *PLACES, *DRAW,
+        "finetune", "out", "domains", "epochs", "batch", "rate", "seeds", "workers", "only_plan", "devices",
+        "executor", "ray_address", "part", *LOADING, *PLACES, *DRAW,
     ),
     "--label-noise": (
         "label_noise", "out", "page", "table", "features", "backbone", "domains", "threshold", "seed", *PLACES,
@@ -183,7 +183,9 @@ def concepts(
             epochs=epochs, batch=256 if extraction.batch is None else extraction.batch, rate=rate,
             seeds=1 if seeds is None else seeds, watch=CommandWatch(),
         )  # fmt: skip
-        return _finetune(trainings, out, Means(decoders(workers)), share, only_plan=only_plan)
+        means = machine.means(workers or None, every_gpu=True)
+        means = means if means.spread else Means(decoders(workers))  # which may be 0
+        return _finetune(trainings, out, means, share, only_plan=only_plan)
     if features is not None:
         _refuse_image_options(context)
     elif regroup:
@@ -222,7 +224,7 @@ def _finetune(request: "FinetuneRequest", out: Path, means: Means, part: "Part",
 
     if only_plan:
         return dry_run(request, out, means)
-    data = run_study(request, out, means=means, watch=CommandWatch(), part=part)  # training is of one thread
+    data = run_study(request, out, means=means, watch=CommandWatch(means), part=part)  # training is of one thread
     finish(out, data, open_=False)
     return show_relative(data)
 

@@ -7,23 +7,25 @@ import typer
 
 from unseen.cli.choices import split_names
 from unseen.cli.extract import decoders
-from unseen.cli.option_groups import settings_of_options
+from unseen.cli.option_groups import MachineOptions, settings_of_options
 from unseen.cli.options import (
     BatchOption,
     CheckpointOption,
     DeviceOption,
+    DevicesOption,
     DryRunOption,
+    ExecutorOption,
     IgnoreDiskOption,
     OnErrorOption,
     PartOption,
     PrecisionOption,
+    RayAddressOption,
     WeightsOption,
 )
 from unseen.cli.output import Json, console, note, print_json, print_table
 from unseen.cli.shift_results import print_accuracies
 from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
-from unseen.runs.means import Means
 
 MappingOption = Annotated[
     str | None, typer.Option(help="Classes to compare by: cifar-10 (from ImageNet's, by WordNet), or a CSV wnid,class.")
@@ -63,6 +65,9 @@ def evaluate(
     on_error: OnErrorOption = "fail",
     dry_run: DryRunOption = False,
     ignore_disk: IgnoreDiskOption = False,
+    devices: DevicesOption = None,
+    executor: ExecutorOption = None,
+    ray_address: RayAddressOption = None,
     part: PartOption = "1/1",
 ) -> None:
     """Accuracies of models on test sets, for `unseen shifts fit`. If it is stopped, the same command continues."""
@@ -81,11 +86,12 @@ def evaluate(
         split_names("--classes", classes),
         choose_mapping(mapping).of if mapping else None,
     )
-    watch = CommandWatch(Means(settings.workers))
+    means = MachineOptions(devices, executor, ray_address).means(workers or None, every_gpu=device is None)
+    watch = CommandWatch(means)
     if dry_run:
-        watch.planned(plan_study(request, out))
+        watch.planned(plan_study(request, out, means=means))
         return
-    data = run_study(request, out, watch=watch, ignore_disk=ignore_disk, part=share)
+    data = run_study(request, out, means=means, watch=watch, ignore_disk=ignore_disk, part=share)
     print_accuracies(data, [plan.model for plan in request.plans], [column.name for column in request.columns])
     note(f"written to {out}")
     request.refuse_passed_over(out)

@@ -31,19 +31,18 @@ PROTOCOLS = ("ericsson-2021", "ericsson-2021-exact")
 CONVERGE = ("chosen", "all")
 BOTH = (
     "out", "backbone", "images", "datasets", "checkpoint", "pool", "layer", "size", "weights", "name", "normalize",
-    "device", "workers", "only_plan",
+    "device", "workers", "only_plan", "devices", "executor", "ray_address", "part",
 )  # fmt: skip
-MACHINE = ("devices", "executor", "ray_address", "part")
 MODES = {
     "": (
         *BOTH, "features", "limit", "protocol", "converge", "imagenet_top1", "precision", "batch", "on_error", "fast",
-        "exif", "ignore_disk", *MACHINE,
+        "exif", "ignore_disk",
     ),
     "--finetune": (*BOTH, "finetune", "trials", "steps", "seed"),
     "--dense": (
         *BOTH, "dense", "probes", "precision", "batch", "on_error", "fast", "exif", "ignore_disk",
     ),
-    "--dense --finetune": (*BOTH, "dense", "finetune", "steps", "scale", "seed", "part"),
+    "--dense --finetune": (*BOTH, "dense", "finetune", "steps", "scale", "seed"),
     "--invert": (
         *BOTH, "invert", "examples", "imagenet_top1", "precision", "batch", "exif", "steps", "seed", "sigmoid",
         "lpips_weights",
@@ -219,7 +218,7 @@ def tasks(
 
     check_writable(out)
     ids, share = backbone or [], parse_part(part)
-    means = machine.means(workers, every_gpu=not mode and extraction.device is None)
+    means = machine.means(workers, every_gpu=extraction.device is None)
     settings = partial(extraction.settings, means.workers, share)
     request: Request[Any]
     if dense:

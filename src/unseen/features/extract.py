@@ -17,6 +17,7 @@ from unseen.features.plan import Plan, plan
 from unseen.features.progress import Progress
 from unseen.features.settings import Settings, checked_device
 from unseen.features.unfinished import Unfinished
+from unseen.files import remove_unfinished
 from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
 from unseen.version import __version__
@@ -60,6 +61,7 @@ def extract(
             "source": dict(source.about),
             "versions": _versions(),
         }
+        remove_unfinished(place)
         stores[place] = Unfinished(place, source, rows, settings.dtype, provenance)
     if settings.on_error == "fail":
         _refuse_damaged(stores.values())

@@ -1,6 +1,6 @@
 """Features of patches in a store: one row per image, its positions one after the other."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -39,6 +39,10 @@ class PatchFeatures:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def __reduce__(self) -> tuple[Callable[[Path], "PatchFeatures"], tuple[Path]]:
+        """Sent to a process that works on them, they are read there."""
+        return read_patches, (self.place,)
 
     def __repr__(self) -> str:
         size = f"{self.grid[0]} × {self.grid[1]} patches, {self.channels} dimensions"

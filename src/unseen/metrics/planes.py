@@ -58,6 +58,16 @@ def planes(columns: Array, target: Array, counts: Array, *, robust: bool = False
     return coefficients
 
 
+def huber_corner(q: Array, target: Array) -> float:
+    """The residual at which Huber's loss turns linear, from the least-squares residuals of all rows.
+
+    0 where most points are exactly on the plane: it stays that of least squares then.
+    """
+    residuals = target - q @ (q.T @ target)
+    corner = HUBER * float(np.median(np.abs(residuals))) / MEDIAN_OF_NORMAL
+    return corner if corner > TOLERANCE * float(np.abs(target).max()) else 0.0
+
+
 def _grams(q: Array, weights: Array) -> Array:
     """Qᵀ diag(w) Q for each row w of the weights, (b, k + 1, k + 1)."""
     n, width = q.shape
@@ -72,9 +82,8 @@ def _solve(q: Array, target: Array, weights: Array) -> Array:
 
 def _reweighted(q: Array, target: Array, counts: Array, solved: Array) -> Array:
     """Least squares again and again with weight 1 within the corner of the loss and corner/|residual| beyond."""
-    residuals = target - q @ (q.T @ target)
-    corner = HUBER * float(np.median(np.abs(residuals))) / MEDIAN_OF_NORMAL
-    if corner <= TOLERANCE * float(np.abs(target).max()):  # most points are exactly on the plane
+    corner = huber_corner(q, target)
+    if not corner:
         return solved
     for _ in range(STEPS):
         sizes = np.abs(target - solved @ q.T)

@@ -10,7 +10,7 @@ it has beyond that, ρ = OOD accuracy − β. The single-ID form (Taori et al. 2
 nothing here stops there. Other methods take probits for logits, or Huber's loss for squares.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 
 MOST_RESAMPLES = 1_000_000
 DRAWS_OF_A_RESAMPLE = 100
+ENTRIES = 2**23
+"""Numbers of resamples × models that are worked on at once: 64 MB."""
 MODELS_OF_AN_ID_SET = 10
 """The usual rule of thumb for regressions; with fewer, R² by chance alone is above about 0.1."""
 
@@ -158,15 +160,23 @@ def bootstrap_fits(
         raise UserError(f"a bootstrap has from one to {MOST_RESAMPLES:,} resamples, not {resamples:,}")
     n = len(target)
     generator = np.random.default_rng(seed)
-    kept: list[Array] = []
+    fits: list[Array] = []
     missing = resamples
     for _ in range(DRAWS_OF_A_RESAMPLE):
-        counts = generator.multinomial(n, np.full(n, 1 / n), size=missing).astype(np.float64)
-        kept.append(counts[determined(columns, counts)])
-        missing -= len(kept[-1])
+        for draws in batches(missing, n):
+            counts = generator.multinomial(n, np.full(n, 1 / n), size=draws.stop - draws.start).astype(np.float64)
+            counts = counts[determined(columns, counts)]
+            fits.append(planes(columns, target, counts, robust=method.robust))
+            missing -= len(counts)
         if missing == 0:
-            return planes(columns, target, np.concatenate(kept), robust=method.robust)
+            return np.concatenate(fits)
     raise UserError(f"{n} models are too few to resample a fit of {columns.shape[1] + 1} coefficients")
+
+
+def batches(many: int, size: int) -> Iterator[slice]:
+    """The places 0 to `many`, so many at a time that with `size` numbers for each they are `ENTRIES` at most."""
+    step = max(1, ENTRIES // size)
+    return (slice(start, min(start + step, many)) for start in range(0, many, step))
 
 
 def bootstrap_robustness(
@@ -176,7 +186,7 @@ def bootstrap_robustness(
     *,
     method: Method = PAPER,
     sizes: Mapping[int, int] | None = None,
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
 ) -> Array:
     """ρ of m models under each of B resampled fits, (B, m).
 
@@ -197,6 +207,26 @@ def bootstrap_robustness(
         expected = expected + fits[:, [place]] * method.scale.forward(drawn.get(place, x[:, place]))
     rho: Array = drawn.get(k, y) - method.scale.back(expected)
     return rho
+
+
+def robustness_intervals(
+    fits: Array,
+    id_accuracy: ArrayLike,
+    ood_accuracy: ArrayLike,
+    *,
+    method: Method = PAPER,
+    sizes: Mapping[int, int] | None = None,
+    seed: int = 0,
+    level: float = 0.95,
+) -> Array:
+    """Ends of the intervals of ρ of m models, (2, m); arguments as in `bootstrap_robustness`, a batch at a time."""
+    x, y = id_columns(id_accuracy), ood_column(ood_accuracy)
+    generator = np.random.default_rng(seed)
+    ends = np.empty((2, len(y)))
+    for some in batches(len(y), len(fits)):
+        draws = bootstrap_robustness(fits, x[some], y[some], method=method, sizes=sizes, seed=generator)
+        ends[:, some] = interval(draws, level)
+    return ends
 
 
 def interval(draws: Array, level: float = 0.95) -> Array:

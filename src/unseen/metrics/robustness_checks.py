@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unseen.errors import UserError
-from unseen.metrics.planes import DEGENERATE, determined, planes, with_ones
+from unseen.metrics.held_out import folds_determined, held_out_targets
+from unseen.metrics.planes import DEGENERATE
 from unseen.metrics.robustness import (
     PAPER,
     LogitFit,
@@ -63,8 +64,7 @@ def held_out_predictions(
 ) -> Array:
     """(n,) expected OOD accuracies, each from the fit without the models of its fold.
 
-    Least squares needs no refit: with hat matrix H and residuals e, those of fold S when it is held out are
-    (I − H_SS)⁻¹ e_S. Huber's loss is refitted, all folds at once, its corner that of all models.
+    Neither least squares nor Huber's loss, whose corner is that of all models, is refitted: see `metrics.held_out`.
 
     Args:
         id_accuracy, ood_accuracy: as in `fit_accuracies`.
@@ -72,20 +72,9 @@ def held_out_predictions(
     """
     columns, target = checked_design(id_columns(id_accuracy), ood_column(ood_accuracy), method)
     labels = np.arange(len(target)) if folds is None else np.unique(np.asarray(folds), return_inverse=True)[1]
-    members = labels == np.arange(labels.max() + 1)[:, None]
-    rest = (~members).astype(np.float64)
-    if len(members) < 2 or not determined(columns, rest).all():
+    if labels.max() < 1 or not folds_determined(columns, labels):
         raise UserError("without one of its folds the fit has too few different models to hold that fold out")
-    if method.robust:
-        coefficients = planes(columns, target, rest, robust=True)
-        return method.scale.back((with_ones(columns) * coefficients[labels]).sum(axis=1))
-    q = np.linalg.qr(with_ones(columns))[0]
-    residuals = target - q @ (q.T @ target)
-    held_out = np.empty_like(target)
-    for fold in members:
-        part = q[fold]
-        held_out[fold] = target[fold] - np.linalg.solve(np.eye(len(part)) - part @ part.T, residuals[fold])
-    return method.scale.back(held_out)
+    return method.scale.back(held_out_targets(columns, target, labels, robust=method.robust))
 
 
 def collinearity(id_accuracy: ArrayLike, *, method: Method = PAPER) -> Collinearity:

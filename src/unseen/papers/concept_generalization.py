@@ -162,23 +162,18 @@ def measured_accuracies(
         The backbones that have all six domains; and for each of the others which domains it lacks.
     """
     top1 = summary[(summary["metric"] == "top1") & (summary["probe"] == "logistic") & (summary["shots"] == shots)]
-    models, means, errors, lacking = list[str](), [], [], dict[str, list[str]]()
-    for backbone in dict.fromkeys(summary["backbone"]):
-        cells = top1[top1["backbone"] == backbone].drop_duplicates("domain").set_index("domain")
-        missing = [domain for domain in DOMAINS if domain not in cells.index]
-        if missing:
-            lacking[backbone] = missing
-            continue
-        rows = cells.loc[list(DOMAINS)]
-        models.append(backbone)
-        means.append(rows["mean"].to_numpy(np.float64))
-        own = (rows["deviation"] / np.sqrt(rows["seeds"])).to_numpy(np.float64)
-        single = rows["seeds"].to_numpy() == 1
-        usual = _usual_deviation(shots) if on_imagenet and single.any() else np.nan
-        errors.append(np.where(single, usual, own))
-    shape = (len(models), len(DOMAINS))
-    found = Accuracies(tuple(models), np.reshape(means, shape), np.reshape(errors, shape), np.zeros(len(models)))
-    return found, lacking
+    cells = dict[tuple[str, str], tuple[float, float, int]]()
+    for backbone, domain, *numbers in top1[["backbone", "domain", "mean", "deviation", "seeds"]].to_numpy().tolist():
+        cells.setdefault((backbone, domain), tuple(numbers))
+    every = {name: [domain for domain in DOMAINS if (name, domain) not in cells] for name in summary["backbone"]}
+    lacking = {name: missing for name, missing in every.items() if missing}
+    models = tuple(name for name in every if name not in lacking)
+    numbers = np.array([[cells[name, domain] for domain in DOMAINS] for name in models], dtype=np.float64)
+    mean, deviation, seeds = np.moveaxis(numbers.reshape(len(models), len(DOMAINS), 3), 2, 0)
+    single = seeds == 1
+    usual = _usual_deviation(shots) if on_imagenet and single.any() else np.nan
+    error = np.where(single, usual, deviation / np.sqrt(seeds))
+    return Accuracies(models, mean, error, np.zeros(len(models))), lacking
 
 
 def _usual_deviation(shots: str) -> Floats:
@@ -216,14 +211,20 @@ def effective_generalization(
     drawn = accuracies.draws(len(counts), seed)
     expected, unusual = np.empty((2, len(in_line), len(LEVELS)))
     differences = drawn[:, :, 1:].copy()
+    sharing: dict[bytes, list[int]] = {}  # most models, or all, are scored against the same lines
     for number, others in enumerate(in_line):
-        seen, drawn_seen = accuracies.mean[number, :1], logit(drawn[:, number, 0])
+        sharing.setdefault(others.tobytes(), []).append(number)
+    for numbers in sharing.values():
+        others = in_line[numbers[0]]
         for place in range(len(LEVELS)):
             x, y = base[others, 0], base[others, place + 1]
-            expected[number, place] = fit_logits(x, y, [SEEN]).predict(seen)[0]
+            expected[numbers, place] = fit_logits(x, y, [SEEN]).predict(accuracies.mean[numbers, :1])
             lines = planes(logit(x)[:, None], logit(y), counts[:, others])
-            differences[:, number, place] -= expit(lines[:, 0] * drawn_seen + lines[:, 1])
-            unusual[number, place] = new_point_test(logit(x), logit(y), *logit(accuracies.mean[number, [0, place + 1]]))
+            for number in numbers:
+                drawn_seen = logit(drawn[:, number, 0])
+                differences[:, number, place] -= expit(lines[:, 0] * drawn_seen + lines[:, 1])
+                point = logit(accuracies.mean[number, [0, place + 1]])
+                unusual[number, place] = new_point_test(logit(x), logit(y), *point)
     effective = accuracies.mean[:, 1:] - expected
     low, high = interval(differences)
     off_line = special.erfc(np.abs(effective) / differences.std(axis=0, ddof=1) / sqrt(2))

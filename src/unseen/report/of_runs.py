@@ -117,12 +117,12 @@ def report_on(
 
 def page_studies(folders: Sequence[Path]) -> "set[Study]":
     """The studies whose pages runs go on: features that were probed alone go on that of concepts."""
-    from unseen.runs.record import read_run
+    from unseen.runs.record import read_record
     from unseen.studies.axes.sources import refuse_fit
 
     for folder in folders:
         refuse_fit(folder)
-    studies = (read_run(folder).study for folder in folders)
+    studies = (read_record(folder)[0].study for folder in folders)
     return {"concepts" if study == "probe" else study for study in studies}
 
 

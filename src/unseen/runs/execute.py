@@ -98,3 +98,32 @@ class Computing(Generic[J]):
             write_result(self.folder, job, values, now - start)
             start = now
             yield job
+
+
+def execute_whole(
+    jobs: Sequence[J],
+    folder: Path,
+    work: Work[J],
+    executor: Executor,
+    grouped: Callable[[Sequence[J]], Sequence[Sequence[J]]],
+) -> Iterator[J]:
+    """As `execute`, but no executor takes a group apart: for jobs that would get in each other's way."""
+    groups = [tuple(group) for group in grouped(missing(jobs, folder))]
+    if groups:
+        compute = _Whole(Computing(work, folder), folder)
+        for group in executor([[group] for group in groups], compute, len):
+            yield from group
+
+
+@dataclass(frozen=True)
+class _Whole(Generic[J]):
+    """Computes groups of jobs."""
+
+    compute: Computing[J]
+    folder: Path
+
+    def __call__(self, groups: Sequence[tuple[J, ...]], /) -> Iterator[tuple[J, ...]]:
+        for group in groups:
+            for _ in self.compute(group):
+                pass
+            yield group

@@ -11,9 +11,9 @@ from functools import cached_property
 from math import nan
 from pathlib import Path
 
-from unseen.backbones.backbone import Backbone, Spec
+from unseen.backbones.backbone import Backbone
 from unseen.device import default_device
-from unseen.errors import OtherPartsError, UserError
+from unseen.errors import OtherPartsError
 from unseen.features.disk import remaining_rows
 from unseen.features.extract import extract, own_shards
 from unseen.features.plan import plan
@@ -26,33 +26,10 @@ from unseen.runs.execute import even
 from unseen.runs.executors import choose_executor
 from unseen.runs.means import Means
 from unseen.runs.parts import WHOLE, Part
+from unseen.runs.sent_backbone import SentBackbone
 
 PARTS_PER_WORKER = 4
 """So that a slow worker can leave some of its share to others."""
-
-
-@dataclass(frozen=True, eq=False)
-class _SentBackbone:
-    """A backbone as it is sent to workers: how to load it, or itself where that is not known."""
-
-    spec: Spec
-    name: str
-    load: Callable[..., Backbone] | None
-    itself: Backbone | None
-
-    @classmethod
-    def of(cls, backbone: Backbone) -> "_SentBackbone":
-        known = backbone.load is not None
-        return cls(backbone.spec, backbone.name, backbone.load, None if known else backbone)
-
-    def loaded(self, device: str) -> Backbone:
-        if self.load is None:
-            assert self.itself is not None
-            return self.itself
-        found = self.load(device=device)
-        if replace(found.spec, transform=self.spec.transform) != self.spec:
-            raise UserError(f"{self.spec.id}: has other weights on this node; give all nodes the same file")
-        return replace(found, spec=self.spec, name=self.name)  # with the preprocessing that was asked for
 
 
 def unwatched() -> Callable[[Progress], None]:
@@ -85,7 +62,7 @@ class Extracting:
     """Extracts parts of the shards of some splits, with backbones that are loaded once, on the caller's device."""
 
     passes: Sequence[Pass]
-    backbones: Sequence[_SentBackbone]
+    backbones: Sequence[SentBackbone]
     settings: Settings
 
     @property
@@ -133,7 +110,7 @@ def _spread(means: Means, passes: Sequence[Pass], backbones: Sequence[Backbone],
     groups = [_pieces(number, passes[number], settings, means) for number in left]
     decoders = 0 if settings.device == "cpu" else max(settings.workers // means.places, 1)
     sent = [replace(each, folder=each.folder.absolute(), watch=unwatched) for each in passes]
-    work = Extracting(sent, [_SentBackbone.of(each) for each in backbones], replace(settings, workers=decoders))
+    work = Extracting(sent, [SentBackbone.of(each) for each in backbones], replace(settings, workers=decoders))
     shown = {number: passes[number].watch() for number in left}
     done, began = Counter[int](), time.perf_counter()
     total = {number: len(pieces) for number, pieces in zip(left, groups, strict=True)}

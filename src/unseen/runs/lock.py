@@ -10,10 +10,10 @@ holds it, however that ends.
 import errno
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 from unseen.errors import UserError
 
@@ -65,14 +65,35 @@ def folder_lock(folder: Path) -> Iterator[None]:
             _held.folders.remove(place)
 
 
-def _locked(file: IO[bytes]) -> bool:
-    """Wait for the lock of an open file, which is given back when it is closed; False where there are no locks."""
+@contextmanager
+def shared_use(file: Path) -> Iterator[Callable[[], bool]]:
+    """Use what a lock file stands for beside other processes.
+
+    Yields:
+        A function to call at the end of the use: whether nobody else uses it. If so, new users wait until this use is
+        over, so that it can be removed.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("ab") as opened:
+        _locked(opened, "LOCK_SH")
+
+        def alone() -> bool:
+            try:
+                return _locked(opened, "LOCK_EX", wait=False)
+            except BlockingIOError:
+                return False
+
+        yield alone
+
+
+def _locked(file: IO[bytes], kind: Literal["LOCK_EX", "LOCK_SH"] = "LOCK_EX", *, wait: bool = True) -> bool:
+    """Take the lock of an open file, which is given back when it is closed; False where there are no locks."""
     try:
         import fcntl
     except ImportError:  # Windows
         return False
     try:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        fcntl.flock(file, getattr(fcntl, kind) | (0 if wait else fcntl.LOCK_NB))
     except OSError as error:
         if error.errno in REFUSED:
             return False

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from unseen.device import gpu_count
+from unseen.device import gpu_count, on_gpu
 from unseen.errors import UserError
 from unseen.runs.executors import check_executor
 from unseen.runs.means import Means
@@ -43,6 +43,13 @@ def chosen_means(
         chosen = () if devices is None else parse_devices(devices)
     count = len(chosen) if chosen and chosen[0] == "cpu" else workers
     return Means(count, devices=chosen, executor=executor or "")
+
+
+def decoders_each(means: Means) -> int:
+    """Processes that decode images for each job: a worker without a GPU does that itself."""
+    if not means.spread:
+        return means.workers
+    return max(means.workers // means.places, 1) if on_gpu() else 0
 
 
 def parse_devices(devices: str | Sequence[str | int]) -> tuple[str, ...]:

@@ -24,6 +24,11 @@ class Means:
     ray_address: str = ""
 
     @property
+    def spread(self) -> bool:
+        """Whether devices or an executor were asked for, so that jobs may run elsewhere than in this process."""
+        return bool(self.devices or self.executor)
+
+    @property
     def places(self) -> int:
         """How many GPUs work at a time."""
         return max(len(self.devices), 1)

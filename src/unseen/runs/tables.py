@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -90,10 +91,13 @@ def summarise(table: pd.DataFrame) -> pd.DataFrame:
     The same (…, seed) twice, as when runs are merged that share a job, counts once. A single seed has neither deviation
     nor interval: they are NaN.
     """
+    seeds: dict[tuple[Any, ...], dict[int, float]] = {}
     once = table.drop_duplicates([*GROUP, "seed"], keep="last")
+    for *group, seed, value in once[[*GROUP, "seed", "value"]].itertuples(index=False, name=None):
+        seeds.setdefault(tuple(group), {})[seed] = value
     rows = []
-    for group, part in once.groupby(GROUP, sort=False):
-        values = part.sort_values("seed")["value"].tolist()
+    for group, by_seed in seeds.items():
+        values = [by_seed[seed] for seed in sorted(by_seed)]
         spread = (float(np.std(values, ddof=1)), *bootstrap_interval(values)) if len(values) > 1 else (np.nan,) * 3
         rows.append([*group, float(np.mean(values)), *spread, len(values)])
     return pd.DataFrame(rows, columns=[*GROUP, "mean", "deviation", "low", "high", "seeds"])

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
+from unseen.errors import OtherPartsError
 from unseen.features.disk import refuse_full_disk
-from unseen.files import check_writable
+from unseen.files import check_writable, remove_unfinished
 from unseen.notebook import table_html
 from unseen.runs.data import RunData
 from unseen.runs.execute import even
@@ -21,7 +22,7 @@ from unseen.runs.lock import folder_lock
 from unseen.runs.means import ALONE, Means
 from unseen.runs.notices import Notice
 from unseen.runs.parts import WHOLE, Part, own_jobs, same_features
-from unseen.runs.record import extend_run, read_record, read_run, with_scores, write_run
+from unseen.runs.record import RUN, extend_run, read_record, read_run, with_scores, write_run
 from unseen.runs.results import RESULTS, missing, read_all
 from unseen.runs.scores import result_scores
 
@@ -232,6 +233,7 @@ def run_prepared(
         part: as of `run_study`.
     """
     told, results = watch or Silent(), out / RESULTS
+    remove_unfinished(out)
     jobs = own_jobs(found.jobs, part, found.cost, found.shared)
     left = len(missing(jobs, results))
     waiting = found.recorded == "begun" and len(missing(found.jobs, results)) == len(found.jobs) > 0
@@ -245,6 +247,8 @@ def run_prepared(
         if waiting:
             _record(found, out)
             waiting = False
+    if part != WHOLE and not (out / RUN).is_file():
+        raise OtherPartsError(f"part {part[0]} of {part[1]} has done its share, and the others have nothing yet")
     if found.replaces:  # by its own jobs' keys: another may have taken its place meanwhile
         return with_scores(out, found.run, [job_key(job) for job in found.jobs])
     return read_run(out)

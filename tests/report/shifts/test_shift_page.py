@@ -5,6 +5,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from unseen.report.shifts.page import write_shift_page
 from unseen.report.shifts.page_data import GroupLine, Line, OodPanel, ShiftPage
+from unseen.report.shifts.shown import shown_models
 from unseen.studies.shifts.fitted_model import FittedModel
 
 HOSTILE = '<img src=x onerror=alert(1)></script><b>"bold"'
@@ -74,6 +76,20 @@ def test_every_number_is_there_without_a_script(tmp_path: Path) -> None:
     assert text.count("no accuracy on resnet") == 2
     assert len(re.findall("<tr", text.split('id="table-models"')[1].split("</table>")[0])) == 9  # and the heading
     assert "+25.00</td>" in text
+
+
+def test_a_large_fit_shows_the_ends_and_an_even_choice_between() -> None:
+    point = a_page().panels[0].points[0]
+    rho = [place * 37 % 1000 / 1000 for place in range(1000)]
+    models = [replace(point, model=str(place), rho=value) for place, value in enumerate(rho)]
+    shown = shown_models(models, 40)
+    assert len({model.model for model in shown}) == 40
+    assert [int(model.model) for model in shown] == sorted(int(model.model) for model in shown)
+    values = sorted(model.rho for model in shown)
+    assert values[:10] == sorted(rho)[:10]
+    assert values[-10:] == sorted(rho)[-10:]
+    assert max(b - a for a, b in pairwise(values)) < 0.06
+    assert shown_models(models[:40], 40) == tuple(models[:40])
 
 
 def test_names_are_only_text_and_the_page_is_whole(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import load_backbone
 from unseen.errors import UserError
 from unseen.features.settings import Settings
+from unseen.runs.means import Means
 from unseen.runs.record import RUN, read_run
 from unseen.studies.concepts.chosen import asked_of, choose_levels
 from unseen.studies.concepts.finetune_request import FinetuneRequest, finetune_request
@@ -53,7 +54,7 @@ def request(tiny: TinyImageNet, run: Path, **options: object) -> FinetuneRequest
     return finetune_request(run, images_of(tiny), load, **settings)  # type: ignore[arg-type]
 
 
-def test_its_trainings_are_jobs_of_the_run(tiny: TinyImageNet, run: Path) -> None:
+def test_its_trainings_are_jobs_of_the_run(tiny: TinyImageNet, run: Path, two_devices: Means) -> None:
     asked = request(tiny, run, seeds=2)
     plan = plan_study(asked, run)
     assert [(part["domain"], part["seed"], part["state"]) for part in plan.parts] == [
@@ -65,11 +66,15 @@ def test_its_trainings_are_jobs_of_the_run(tiny: TinyImageNet, run: Path) -> Non
     }
     assert (plan.jobs, plan.jobs_left) == (2, 2)
     assert plan.probing > 0
-    before = read_run(run)
+    before, apart = read_run(run), Path(shutil.copytree(run, run.with_name("apart")))
     data = run_study(asked, run)
     tuned = [score for score in data.scores if score.probe == "fine-tuned" and score.metric == "top1"]
     assert [score.seed for score in tuned] == [0, 1]
     assert [score for score in data.scores if score.probe != "fine-tuned"] == list(before.scores)
+    spread = run_study(asked, apart, means=two_devices)
+    assert {(score.key, score.metric, score.value) for score in spread.scores} == {
+        (score.key, score.metric, score.value) for score in data.scores
+    }
     assert (plan_study(asked, run).jobs_left, plan_study(asked, run).probing) == (0, 0)
     with pytest.raises(UserError, match="another folder"):
         plan_study(request(tiny, run, epochs=5), run)

@@ -9,11 +9,12 @@ from shift_places import SETTINGS, StopAt, StoppedError, Telling, evaluate, make
 from shift_runs import write_shift_run
 
 from unseen.errors import UserError
+from unseen.runs.means import Means
 from unseen.runs.record import read_record, read_run
 from unseen.studies.shifts.plans import ModelPlan
 from unseen.studies.shifts.predictions import read_predictions
 from unseen.studies.shifts.request import ShiftRequest
-from unseen.studies.study import plan_study
+from unseen.studies.study import plan_study, run_study
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,16 @@ def written(folder: Path) -> dict[str, int]:
     """When each file was written last."""
     files = [file for file in folder.rglob("*") if file.is_file() and file.name != ".lock"]
     return {str(file.relative_to(folder)): file.stat().st_mtime_ns for file in files}
+
+
+def test_devices_find_what_one_process_finds(
+    root: Path, tmp_path: Path, models: list[ModelPlan], two_devices: Means
+) -> None:
+    asked = ShiftRequest(models, opened(root, "val"), SETTINGS)
+    one = run_study(asked, tmp_path / "one")
+    two = run_study(asked, tmp_path / "two", means=two_devices)
+    assert {(score.key, score.value) for score in one.scores} == {(score.key, score.value) for score in two.scores}
+    assert table(tmp_path / "one") == table(tmp_path / "two")
 
 
 def test_a_study_that_was_stopped_continues(root: Path, tmp_path: Path, models: list[ModelPlan]) -> None:

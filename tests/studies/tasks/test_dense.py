@@ -1,17 +1,20 @@
 """The dense part of the task study: planned, run, resumed, extended."""
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from unseen.backbones.load import load_backbone
-from unseen.errors import UserError
+from unseen.errors import OtherPartsError, UserError
 from unseen.features.settings import Settings
 from unseen.images.dense.dense_dataset import OpenDenseDataset, open_dense_dataset
 from unseen.images.dense.sets import get_dense_dataset
 from unseen.images.manifest import Manifest
 from unseen.probes.patches.linear import PatchLinearProtocol
+from unseen.runs.data import RunData
+from unseen.runs.means import Means
 from unseen.runs.record import read_run
 from unseen.studies.study import plan_study, run_study
 from unseen.studies.tasks.dense import DenseRequest
@@ -53,6 +56,22 @@ def test_a_run_is_planned_done_once_and_extended(tmp_path: Path) -> None:
     assert read_run(tmp_path).scores == more.scores
     pictures = list((tmp_path / "pictures").rglob("*.png"))
     assert len(pictures) >= 6
+
+
+def test_parts_and_devices_probe_what_one_process_probes(tmp_path: Path, two_devices: Means) -> None:
+    asked = replace(request("scenes-seen"), settings=Settings(workers=0, shard_rows=2))
+    parts = [replace(asked, settings=replace(asked.settings, part=(number, 2))) for number in (1, 2)]
+    expected = values(run_study(asked, tmp_path / "one"))
+    for number, each in enumerate(parts, start=1):
+        with suppress(OtherPartsError):
+            run_study(each, tmp_path / "parts", part=(number, 2))
+    found = [run_study(each, tmp_path / "parts", part=(number, 2)) for number, each in enumerate(parts, start=1)]
+    assert values(found[-1]) == expected
+    assert values(run_study(asked, tmp_path / "devices", means=two_devices)) == expected
+
+
+def values(run: RunData) -> set[tuple[str, str, float]]:
+    return {(score.key, score.metric, score.value) for score in run.scores}
 
 
 def test_data_sets_of_the_same_images_share_their_features(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from unseen.images.dense.sets import get_dense_dataset
 from unseen.images.manifest import Manifest
 from unseen.probes.dense import train
 from unseen.probes.dense.protocols import DETECTION_FROZEN, DenseProtocol, shortened
+from unseen.runs.means import Means
 from unseen.studies.study import Silent, plan_study, run_study
 from unseen.studies.tasks import dense_training
 from unseen.studies.tasks.dense_training import DenseTrainingRequest
@@ -47,7 +48,9 @@ class Killed(Silent):
         return step
 
 
-def test_a_killed_training_is_resumed_and_scored_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_training_is_resumed_and_scored_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two_devices: Means
+) -> None:
     monkeypatch.setattr(train, "SAVE_SECONDS", 0.0)
     asked = request("scenes-seen")
     plan = plan_study(asked, tmp_path / "a")
@@ -55,6 +58,10 @@ def test_a_killed_training_is_resumed_and_scored_alike(tmp_path: Path, monkeypat
     assert [each.code for each in plan.notices] == ["short-training"]
     assert plan.probing > 0
     whole = run_study(asked, tmp_path / "a")
+    spread = run_study(asked, tmp_path / "c", means=two_devices)
+    assert [(score.metric, score.value) for score in spread.scores] == [
+        (score.metric, score.value) for score in whole.scores
+    ]
     with pytest.raises(KeyboardInterrupt):
         run_study(request("scenes-seen"), tmp_path / "b", watch=Killed())
     assert list((tmp_path / "b/checkpoints").iterdir())

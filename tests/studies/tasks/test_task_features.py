@@ -24,13 +24,13 @@ def test_features_of_several_backbones_are_found(tmp_path: Path) -> None:
             store(tmp_path / "digits", split, backbone)
     store(tmp_path / "eurosat", "all")
     (tmp_path / "notes").mkdir()
-    found, _ = find_task_features(tmp_path, ["digits"], [])
+    found = find_task_features(tmp_path, ["digits"], []).features
     assert [(each.backbone, each.dataset.name) for each in found] == [("timm:x", "digits"), ("timm:y", "digits")]
     assert list(found[0].rows.items()) == [("train", 20), ("val", 20), ("test", 20)]
     assert (found[0].classes, found[0].fewest, found[0].dimension) == (5, 12, 4)
     [other] = find_task_features(tmp_path, ["eurosat"], ["timm:x"]).features
     assert list(other.hashes) == ["all"]
-    [digits], [fault] = find_task_features(tmp_path, [], ["timm:y"])
+    [digits], [fault], _ = find_task_features(tmp_path, [], ["timm:y"])
     assert (digits.backbone, digits.dataset.name) == ("timm:y", "digits")
     assert fault.domain == "eurosat"
     assert "no all features of timm:y; extract them, or leave the data set out" in fault.sentence
@@ -55,7 +55,7 @@ def test_features_that_cannot_be_used_do_not_stop_the_others(tmp_path: Path) -> 
     own(tmp_path / "cars", train=["p", "q"], test=["p", "q"])
     own(tmp_path / "flowers", train=["p", "q"], val=["p", "q"])
     (tmp_path / "flowers/test.npz").write_bytes(b"PK")
-    found, faults = find_task_features(tmp_path, [], ["mine"])
+    found, faults, _ = find_task_features(tmp_path, [], ["mine"])
     assert [task.dataset.name for task in found] == ["pets"]
     by_name = {fault.domain: fault.sentence for fault in faults}
     assert list(by_name) == ["cars", "dtd", "flowers", "food101", "eurosat"]

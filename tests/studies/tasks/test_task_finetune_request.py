@@ -1,6 +1,7 @@
 """Fine-tuning as a request: its plan, what fails and what does not, and what is told meanwhile."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import torch
 from torch import nn
 
 from unseen.backbones.backbone import Backbone, Spec
-from unseen.errors import UserError
+from unseen.errors import OtherPartsError, UserError
 from unseen.images.arrays import array_images
 from unseen.images.datasets.digits import DATASET
 from unseen.images.datasets.open_dataset import OpenDataset
@@ -19,11 +20,13 @@ from unseen.images.datasets.registry import DATASETS
 from unseen.images.manifest import Manifest
 from unseen.images.transform import Transform
 from unseen.probes.finetuning.grid import finetune_grid
+from unseen.runs.data import RunData
+from unseen.runs.means import Means
 from unseen.runs.notices import left_out
 from unseen.runs.record import read_record, read_run
 from unseen.studies import finetuning
 from unseen.studies.study import Silent, plan_study, run_study
-from unseen.studies.tasks import finetune_request
+from unseen.studies.tasks import finetune_request, finetune_trainer
 from unseen.studies.tasks.finetune_request import FinetuneRequest, TrainingError
 from unseen.studies.tasks.opened import Opened
 
@@ -116,7 +119,7 @@ def test_another_search_takes_the_place_of_the_first(tmp_path: Path) -> None:
 
 
 def test_what_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    load = finetune_request.load_task_images
+    load = finetune_trainer.load_task_images
 
     def damaged(opened: OpenDataset, *args: Any, **options: Any) -> Any:
         if opened.dataset.name == "pets":
@@ -126,7 +129,7 @@ def test_what_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest
     both = request(data("pets"), data())
     heard = Heard()
     with monkeypatch.context() as patch:
-        patch.setattr(finetune_request, "load_task_images", damaged)
+        patch.setattr(finetune_trainer, "load_task_images", damaged)
         with pytest.raises(TrainingError, match="1 of 2 fine-tunings failed: pets, tiny: b/07.png") as raised:
             run_study(both, tmp_path, watch=heard)
     assert (raised.value.done, raised.value.failures) == (1, heard.said)
@@ -154,7 +157,7 @@ def test_images_of_one_backbone_are_gone_before_those_of_the_next_are_there(
     import weakref
 
     loaded: list[weakref.ref[object]] = []
-    load = finetune_request.load_task_images
+    load = finetune_trainer.load_task_images
 
     def watched(*args: Any, **options: Any) -> object:
         assert all(images() is None for images in loaded)
@@ -162,7 +165,7 @@ def test_images_of_one_backbone_are_gone_before_those_of_the_next_are_there(
         loaded.append(weakref.ref(images))
         return images
 
-    monkeypatch.setattr(finetune_request, "load_task_images", watched)
+    monkeypatch.setattr(finetune_trainer, "load_task_images", watched)
     run_study(request(backbones=("a", "b")), tmp_path)
     assert len(loaded) == 2
 
@@ -183,3 +186,24 @@ def test_what_cannot_be_asked(tmp_path: Path) -> None:
     )
     with pytest.raises(UserError, match="tiny"):
         plan_study(other, tmp_path)
+
+
+def values(run: RunData) -> set[tuple[str, str, float]]:
+    return {(score.key, score.metric, score.value) for score in run.scores}
+
+
+def test_parts_and_devices_train_what_one_process_trains(tmp_path: Path, two_devices: Means) -> None:
+    """Settings are divided too: who has to wait for those of another part says so, and the next call goes on."""
+    asked = request(trials=2, backbones=("tiny", "other"))
+    expected = values(run_study(asked, tmp_path / "one"))
+    with pytest.raises(OtherPartsError, match="digits"):
+        run_study(asked, tmp_path / "parts", part=(3, 3))
+    for number in (1, 2, 3):
+        with suppress(OtherPartsError):
+            run_study(asked, tmp_path / "parts", part=(number, 3))
+    for number in (1, 2, 3):
+        parts = run_study(asked, tmp_path / "parts", part=(number, 3))
+    assert values(parts) == expected
+    devices = run_study(asked, tmp_path / "devices", means=two_devices)
+    assert values(devices) == expected
+    assert not [*tmp_path.glob("*/pixels/*")]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from unseen.images.datasets.listing import ALL, Listing
 
@@ -74,6 +74,10 @@ class Dataset:
     citation: str
     column: int = 0
     kind: str = "classification"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Sent to a process that works on it, it is open: how it lies on disk stays behind."""
+        return self.__dict__ | {"layouts": ()}
 
     @property
     def multi_label(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -74,6 +74,10 @@ class DenseDataset:
     get: str
     licence: str
     citation: str
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Sent to a process that works on it, it is open: how it lies on disk stays behind."""
+        return self.__dict__ | {"layouts": ()}
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from unseen.errors import UserError
 from unseen.images.datasets.dataset import Layout
@@ -42,6 +42,10 @@ class ShiftSet:
     part: str = ALL
     shifted: bool = True
     revision: int = 1
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Sent to a process that works on it, it is open: how it lies on disk stays behind."""
+        return self.__dict__ | {"layouts": ()}
 
     @property
     def split(self) -> str:

@@ -21,10 +21,12 @@ class ConceptContext:
     Attributes:
         data: with a domain and a backbone for every score.
         pairs: backbones that were compared with each other, image by image.
+        rows_of_all: the rows of all backbones, among which ranks are, where the data are of some of them.
     """
 
     data: RunData
     pairs: Sequence[PairComparison] = field(default=())
+    rows_of_all: Sequence[Row] = field(default=())
 
     @cached_property
     def main(self) -> RunData:
@@ -44,6 +46,9 @@ class ConceptContext:
     @cached_property
     def rows(self) -> list[Row]:
         """All rows of the page's table."""
+        if self.rows_of_all:
+            names = {backbone.name for backbone in self.data.backbones}
+            return [row for row in self.rows_of_all if row.backbone in names]
         return make_rows(self.data, self.table, self.summary)
 
     @cached_property

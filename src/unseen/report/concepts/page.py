@@ -7,6 +7,7 @@ from typing import Any
 from unseen.report.concepts.context import ConceptContext, complete
 from unseen.report.concepts.findings import findings
 from unseen.report.concepts.rows import METRICS, seen_domain, shots_order, unique
+from unseen.report.concepts.shown import shown_part
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Backbone, Page
 from unseen.report.core.render import write_page
@@ -23,7 +24,7 @@ def write_report(data: RunData, path: Path) -> None:
 
 def concept_page(data: RunData, pairs: Sequence[PairComparison] = ()) -> Page:
     """The page; `pairs` are backbones that were compared with each other, image by image."""
-    context = ConceptContext(complete(data), pairs)
+    context, left_out = shown_part(ConceptContext(complete(data), pairs))
     data = context.data
     settings = unique(row.setting for row in context.rows)
     shots = sorted({row.shots for row in context.rows}, key=shots_order)
@@ -36,7 +37,7 @@ def concept_page(data: RunData, pairs: Sequence[PairComparison] = ()) -> Page:
             counted(len(data.backbones), "backbone"), counted(len(data.domains), "domain"),
             f"shots {', '.join(shots)}", counted(len({score.seed for score in data.scores}), "seed"),
         ],
-        notices=[*filter(None, [data.notice]), *comparison_notices(data), *filter(None, [flaws])],
+        notices=[*left_out, *filter(None, [data.notice]), *comparison_notices(data), *filter(None, [flaws])],
         findings=findings(context.main, context.plotted) if context.plotted else [],
         backbones=[Backbone(b.name, b.category, b.description) for b in data.backbones],
         beside_published=bool(data.published),

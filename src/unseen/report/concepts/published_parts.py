@@ -124,17 +124,18 @@ def _lines(
     return [*published_lines(table, places, column), *own]
 
 
-def neighbours(table: pd.DataFrame, mine: pd.DataFrame, backbone: str, domain: str) -> str:
-    """Between which published models a backbone stands on a domain."""
-    found = mine[(mine["backbone"] == backbone) & (mine["domain"] == domain)]["mean"]
-    if found.empty:
-        return ""
-    value = float(found.iloc[0])
+def neighbours(table: pd.DataFrame, mine: pd.DataFrame, domain: str) -> dict[str, str]:
+    """Backbone → between which published models it stands on a domain."""
     others = table[table["domain"] == domain].sort_values("mean", ascending=False)
-    above, below = others[others["mean"] > value], others[others["mean"] <= value]
-    parts = [f"below {above.iloc[-1]['model']} ({100 * above.iloc[-1]['mean']:.1f})"] if len(above) else []
-    parts += [f"above {below.iloc[0]['model']} ({100 * below.iloc[0]['mean']:.1f})"] if len(below) else []
-    return f"On {domain_title(domain)}, {backbone} has {100 * value:.1f}%: {' and '.join(parts)}."
+    models, means = others["model"].tolist(), others["mean"].tolist()
+    own = mine[mine["domain"] == domain].drop_duplicates("backbone")
+    sentences = {}
+    for backbone, value in zip(own["backbone"], own["mean"].tolist(), strict=True):
+        above = sum(mean > value for mean in means)
+        parts = [f"below {models[above - 1]} ({100 * means[above - 1]:.1f})"] if above else []
+        parts += [f"above {models[above]} ({100 * means[above]:.1f})"] if above < len(models) else []
+        sentences[backbone] = f"On {domain_title(domain)}, {backbone} has {100 * value:.1f}%: {' and '.join(parts)}."
+    return sentences
 
 
 def few_shot_figures(

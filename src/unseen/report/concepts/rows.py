@@ -85,12 +85,13 @@ def make_rows(data: RunData, table: pd.DataFrame, summary: pd.DataFrame) -> list
                 values=dict(sorted(values[tuple(r[name] for name in GROUP)].items())),
             )
         )  # fmt: skip
-    backbones, domains = [b.name for b in data.backbones], [d.name for d in data.domains]
+    backbones = {backbone.name: place for place, backbone in enumerate(data.backbones)}
+    domains = {domain.name: place for place, domain in enumerate(data.domains)}
     settings, metrics = unique(row.setting for row in rows), sorted({row.metric for row in rows})
 
     def place(row: Row) -> tuple[float, ...]:
         where = (settings.index(row.setting), metrics.index(row.metric), -shots_order(row.shots))
-        return (*where, backbones.index(row.backbone), domains.index(row.domain))
+        return (*where, backbones[row.backbone], domains[row.domain])
 
     return sorted(rows, key=place)
 

@@ -1,12 +1,15 @@
 """What the builders of sections share: where domains stand on an axis, and texts of points."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
 from unseen.report.core.model import Series, Ticks
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.tables import percent_text
+
+MOST_SENTENCES = 20
 
 
 def domain_ticks(domains: Sequence[Domain]) -> Ticks:
@@ -25,6 +28,14 @@ def by_domain(data: RunData, column: "pd.Series[float]", backbone: str) -> dict[
     return {d.name: float(known[backbone, d.name]) for d in data.domains if (backbone, d.name) in known.index}
 
 
+def first_few(sentences: Sequence[str]) -> list[str]:
+    """Sentences of backbones: those of the first, and how many others there are, where nobody would read them all."""
+    left = len(sentences) - MOST_SENTENCES
+    if left <= 0:
+        return list(sentences)
+    return [*sentences[:MOST_SENTENCES], f"The figure and the table of all scores show {left:,} more."]
+
+
 def own_series(
     table: pd.DataFrame,
     backbones: Sequence[Backbone],
@@ -41,13 +52,15 @@ def own_series(
         places: value of `column` → where it is on the x axis; what is not among them is left out.
         scale: what values are multiplied with: 100 for percent.
     """
+    cells = dict[tuple[str, str], dict[str, Any]]()
+    for row in table.to_dict("records"):
+        cells.setdefault((row["backbone"], row[column]), row)
     lines = []
     for backbone in backbones:
-        part = table[table["backbone"] == backbone.name].drop_duplicates(column).set_index(column)
-        known = [name for name in places if name in part.index]
+        known = [name for name in places if (backbone.name, name) in cells]
         if not known:
             continue
-        points = [_point(part.loc[name], scale) for name in known]
+        points = [_point(cells[backbone.name, name], scale) for name in known]
         lines.append(
             Series(
                 name=backbone.name,
@@ -63,7 +76,7 @@ def own_series(
     return lines
 
 
-def _point(row: "pd.Series[float]", scale: float) -> tuple[float, float | None, float | None, str]:
+def _point(row: Mapping[str, Any], scale: float) -> tuple[float, float | None, float | None, str]:
     """Mean, the ends of its bar where it has one, and its text."""
     mean, spread = scale * float(row["mean"]), scale * float(row["deviation"])
     ends = (None, None) if pd.isna(spread) else (mean - spread, mean + spread)

@@ -40,6 +40,7 @@ def page_html(page: Page) -> str:
         page=page, looks=page_looks(page), payload=_payload(page), css=Markup(_source("page.css")),  # noqa: S704
         scripts=[Markup(text) for text in scripts], hashes=[_hash(text) for text in scripts],  # noqa: S704
         version=__version__, picture=_picture, csv_header=csv_header,
+        published_names={backbone.name for backbone in page.backbones if backbone.published},
     )  # fmt: skip
 
 

@@ -14,6 +14,8 @@ from unseen.metrics.robustness import LogitFit, bootstrap_fits, fit_accuracies, 
 from unseen.metrics.robustness_checks import Comparison
 from unseen.report.shifts.page import write_shift_page
 from unseen.report.shifts.page_data import GroupLine, Line, OodPanel, ShiftPage
+from unseen.report.shifts.shown import shown_models, shown_note
+from unseen.studies.shifts.fitted_model import FittedModel
 from unseen.studies.shifts.groups import AVERAGE, GroupScore, group_scores
 from unseen.studies.shifts.notes import notes
 from unseen.studies.shifts.study import PROTOCOL, ShiftFit, ShiftStudy
@@ -22,6 +24,8 @@ from unseen.version import __version__
 GRID = 41
 """Points of a line's band."""
 FEWEST_FOR_A_LINE = 4
+MOST_SHOWN = 4000
+"""Models on a page, over all OOD sets: about 3 MB of it."""
 
 
 def write_study(study: ShiftStudy, folder: Path, *, source: str, fit_on: str = "") -> None:
@@ -114,6 +118,7 @@ def _model_rows(study: ShiftStudy) -> Iterator[list[object]]:
 def study_page(study: ShiftStudy, *, source: str, fit_on: str = "") -> ShiftPage:
     """What the page of a fit shows; `source` and `fit_on` are told on it."""
     settings, table = study.settings, study.table
+    most = MOST_SHOWN // len(study.fits)
     provenance = {
         "Table": f"{source}, accuracies read as {table.unit}",
         "Protocol": f"{PROTOCOL}: {settings.method.name}",
@@ -127,18 +132,18 @@ def study_page(study: ShiftStudy, *, source: str, fit_on: str = "") -> ShiftPage
         id_sets=table.id_sets,
         scale=settings.method.scale.name,
         groups=tuple(dict.fromkeys(table.groups)),
-        panels=tuple(_panel(study, fit) for fit in study.fits),
+        panels=tuple(_panel(study, fit, most) for fit in study.fits),
         group_scores=tuple(asdict(group) | {"average": group.ood == AVERAGE} for group in group_scores(study)),
-        notes=tuple(notes(study)),
+        notes=(*notes(study), *shown_note(study, most)),
         provenance=provenance,
     )
 
 
-def _panel(study: ShiftStudy, fit: ShiftFit) -> OodPanel:
+def _panel(study: ShiftStudy, fit: ShiftFit, most: int) -> OodPanel:
     return OodPanel(
         name=fit.ood,
         record=_fit_record(fit),
-        points=fit.scores,
+        points=shown_models(fit.scores, most),
         lines=tuple(_line(study, fit, place) for place in range(len(fit.fit.names))),
     )
 
@@ -163,9 +168,10 @@ def _line(study: ShiftStudy, fit: ShiftFit, place: int) -> Line:
 def _group_lines(study: ShiftStudy, fit: ShiftFit, place: int) -> Iterator[GroupLine]:
     """Each group's own line, where there are several and a group has enough different models for one."""
     method = study.settings.method
-    groups = dict.fromkeys(score.group for score in fit.scores)
-    for group in groups if len(groups) > 1 else ():
-        members = [score for score in fit.scores if score.group == group]
+    groups = dict[str, list[FittedModel]]()
+    for score in fit.scores:
+        groups.setdefault(score.group, []).append(score)
+    for group, members in groups.items() if len(groups) > 1 else ():
         x = np.array([score.id_accuracy[place] for score in members])
         if len(members) < FEWEST_FOR_A_LINE:
             continue

@@ -25,6 +25,14 @@ def choose_executor(means: Means) -> Executor:
     return found
 
 
+def spread_or(means: Means, otherwise: Executor) -> Executor:
+    """The executor of the devices or the cluster that were asked for; `otherwise` where none was.
+
+    For work that drives a device alone, such as a training, and so takes no notice of processes and UNSEEN_EXECUTOR.
+    """
+    return choose_executor(means) if means.spread else otherwise
+
+
 def check_executor(name: str, source: str = "--executor") -> None:
     """Refuse a name that no executor has."""
     known = executor_names()

@@ -5,7 +5,7 @@ fine-tuning (ImageNet-CoG, supplementary C.2).
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -22,9 +22,14 @@ from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
 from unseen.probes.finetuning.jobs import FinetuneJob
 from unseen.runs.data import RunData
+from unseen.runs.execute import alone, even
+from unseen.runs.executors import spread_or
+from unseen.runs.executors.grouped import run_groups
+from unseen.runs.machine import decoders_each
 from unseen.runs.means import Means
 from unseen.runs.record import LEVELS, read_record, refuse_other_run, with_protocols
 from unseen.runs.results import RESULTS, missing
+from unseen.runs.sent_backbone import SentBackbone, sent_backbones
 from unseen.runs.setup import ProtocolUsed, Setting, Setup
 from unseen.runs.shots import seed_count
 from unseen.studies.concepts.chosen import ChosenLevels, Names, choose_levels, chosen_domains
@@ -45,6 +50,31 @@ class Training:
     backbone: Backbone
     source: ImageSource
     manifest: Manifest
+
+
+@dataclass(frozen=True, eq=False)
+class Trains:
+    """Trains what jobs say, with images and backbones that are opened or loaded once; it can be sent.
+
+    Attributes:
+        images: by domain.
+        folder: of results.
+        workers: processes that decode images.
+    """
+
+    images: Mapping[str, tuple[ImageSource, Manifest]]
+    backbones: Mapping[str, SentBackbone]
+    folder: Path
+    workers: int
+    watch: Watch
+
+    def __call__(self, jobs: Sequence[FinetuneJob], /) -> Iterator[FinetuneJob]:
+        for job in jobs:
+            found, (source, manifest) = self.backbones[job.backbone].loaded("cpu"), self.images[job.domain]
+            backbone = replace(found, module=deepcopy(found.module))
+            shown = self.watch.stepping(f"{job.domain}, {job.backbone}", job.protocol.steps)
+            run_reference(job, backbone, source, manifest, self.folder, workers=self.workers, watch=shown)
+            yield job
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +117,11 @@ class FinetuneRequest:
         """The trainings as jobs of the run; nothing has to be extracted."""
 
         def work(jobs: Sequence[FinetuneJob], results: Path, means: Means) -> Iterator[FinetuneJob]:
-            return self.train(missing(jobs, results), results, means.workers, watch)
+            images = {each.job.domain: (each.source, each.manifest) for each in self.trainings}
+            backbones = sent_backbones(each.backbone for each in self.trainings)
+            trains = Trains(images, backbones, results, decoders_each(means), watch)
+            left = missing(jobs, results)
+            return spread_or(means, run_groups)(alone(left), trains, even) if left else iter(())
 
         run = replace(
             self.run,
@@ -99,19 +133,6 @@ class FinetuneRequest:
         )
         return Prepared(run, self.jobs, work, self.seconds, recorded="begun")
 
-    def train(self, jobs: Sequence[FinetuneJob], results: Path, workers: int, watch: Watch) -> Iterator[FinetuneJob]:
-        """Train, one after the other, and pass on each as it is done.
-
-        Args:
-            workers: processes that decode images.
-        """
-        for each in self.trainings:
-            if each.job in jobs:
-                backbone = replace(each.backbone, module=deepcopy(each.backbone.module))
-                shown = watch.stepping(f"{each.job.domain}, {each.job.backbone}", each.job.protocol.steps)
-                run_reference(each.job, backbone, each.source, each.manifest, results, workers=workers, watch=shown)
-                yield each.job
-
     def seconds(self, jobs: Sequence[FinetuneJob], results: Path, means: Means) -> float:
         """Of the trainings that are not done."""
         left = missing(jobs, results)
@@ -120,7 +141,7 @@ class FinetuneRequest:
             for each in self.trainings
             if each.job in left
         )
-        return training_seconds(steps, default_device())
+        return training_seconds(steps, default_device()) / means.places
 
 
 def finetune_request(

@@ -69,8 +69,8 @@ def _groups(study: ShiftStudy) -> list[tuple[str, bool, list[str]]]:
     members: dict[tuple[str, bool], list[str]] = {}
     for model, group, in_fit in zip(table.models, table.groups, table.in_fit.tolist(), strict=True):
         members.setdefault((group, in_fit), []).append(model)
-    order = list(dict.fromkeys(table.groups))
-    keys = sorted(members, key=lambda key: (order.index(key[0]), not key[1]))
+    order = {group: place for place, group in enumerate(dict.fromkeys(table.groups))}
+    keys = sorted(members, key=lambda key: (order[key[0]], not key[1]))
     return [(group, in_fit, members[group, in_fit]) for group, in_fit in keys]
 
 

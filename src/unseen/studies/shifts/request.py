@@ -12,10 +12,11 @@ from unseen.images.shift_sets.registry import get_sets, sets_below
 from unseen.images.shift_sets.shift_set import OpenSet, open_set
 from unseen.probes.by_name.classifier import ShiftJob
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.execute import execute
+from unseen.runs.execute import execute, execute_whole
 from unseen.runs.executors import choose_executor
 from unseen.runs.job import job_key
 from unseen.runs.lock import folder_lock
+from unseen.runs.machine import decoders_each
 from unseen.runs.means import Means
 from unseen.runs.notices import left_out
 from unseen.runs.record import RUN, read_record, refuse_other_run, write_run
@@ -91,8 +92,8 @@ class ShiftRequest:
             jobs_left=len(missing(jobs, out / RESULTS)),
             units={"disk": "bytes"},
             counting=f"{counted(len(found.models), 'model')} on {counted(len(self.columns), 'column')}",
-            extraction=sum(part.seconds for _, part in parts),
-            probing=sum(part.scoring for _, part in parts),
+            extraction=sum(part.seconds for _, part in parts) / means.places,
+            probing=sum(part.scoring for _, part in parts) / means.places,
             disk=sum(part.bytes for _, part in parts),
             free=free_disk(out),
             notices=[left_out(name, f"{name} is passed over: {why}") for name, why in found.passed_over.items()],
@@ -102,15 +103,27 @@ class ShiftRequest:
         found = self.survey(out)
         for sentence in self._sentences(found):
             watch.tell(sentence)
-        work = Evaluation(found, self.columns, self.settings, out, watch)
         # All jobs of a model by one call: it is loaded once, and drives the device alone.
-        executor = choose_executor(Means(gpu=True))
+        here = choose_executor(Means(gpu=True))
+        device = self.settings.device.partition(":")[0] if means.spread else self.settings.device
+        settings = replace(
+            self.settings, device=device, workers=decoders_each(replace(means, workers=self.settings.workers))
+        )
+        work = Evaluation(found, self.columns, settings, out, watch)
+
+        def run(jobs: Sequence[ShiftJob], results: Path, means: Means) -> Iterator[ShiftJob]:
+            if means.spread:
+                return execute_whole(jobs, results, work, choose_executor(means), by_model)
+            return execute(jobs, results, work, here, grouped=by_model)
+
         _forget_replaced(out, found.jobs)
         return Prepared(
             run=self._run(out, found),
             jobs=found.jobs,
-            work=lambda jobs, results, _: execute(jobs, results, work, executor, grouped=by_model),
-            seconds=lambda *_: sum(part.seconds + part.scoring for model in found.models for part in model.parts),
+            work=run,
+            seconds=lambda _, __, means: (
+                sum(part.seconds + part.scoring for model in found.models for part in model.parts) / means.places
+            ),
             write_beside=lambda folder: write_tables(folder, watch),
             shared=lambda job: job.backbone,
         )

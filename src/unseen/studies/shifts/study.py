@@ -246,8 +246,9 @@ def _scores(
 ) -> tuple[FittedModel, ...]:
     names = (*fit.names, ood)
     sizes = {place: settings.sizes[name] for place, name in enumerate(names) if name in settings.sizes}
-    spread = robustness.bootstrap_robustness(draws, x, y, method=fit.method, sizes=sizes, seed=settings.seed)
-    low, high = interval(spread, settings.level)
+    low, high = robustness.robustness_intervals(
+        draws, x, y, method=fit.method, sizes=sizes, seed=settings.seed, level=settings.level
+    )
     expected, rho = fit.predict(x), fit.rho(x, y)
     return tuple(
         FittedModel(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.backbones.classifier import ClassifierSpec, classifier_digest
@@ -95,6 +96,10 @@ class Surveyed:
     parts: tuple[Part, ...]
     lacking: tuple[str, ...]
     loaded: Backbone | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Sent to a process that does some of its jobs, it is loaded there."""
+        return self.__dict__ | {"loaded": None}
 
     @property
     def jobs(self) -> list[ShiftJob]:

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import groupby
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone
@@ -12,7 +13,6 @@ from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.features.about import BackboneAbout
 from unseen.features.disk import feature_bytes, free_disk, remaining_rows
-from unseen.features.extract import extract
 from unseen.features.patches import PatchFeatures, patch_settings, read_patches
 from unseen.features.settings import Settings, checked_device
 from unseen.features.speed import extraction_seconds, seconds_per_image
@@ -25,15 +25,20 @@ from unseen.probes.patches.job import PatchJob
 from unseen.probes.patches.linear import PATCH_LINEAR, PatchLinearProtocol
 from unseen.runs.data import Backbone as RunBackbone
 from unseen.runs.data import Domain, RunData
-from unseen.runs.means import Means
+from unseen.runs.execute import OneByOne, execute
+from unseen.runs.executors import spread_or
+from unseen.runs.executors.grouped import run_groups
+from unseen.runs.extraction import Pass, extract_passes, refuse_unfinished
+from unseen.runs.means import ALONE, Means
+from unseen.runs.parts import WHOLE, Part
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS, missing
 from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed, Setup
 from unseen.studies.concepts.study import training_data
 from unseen.studies.features import FEATURES, damaged_images
-from unseen.studies.study import Cell, Plan, Prepared, Watch
+from unseen.studies.study import Cell, Plan, Prepared, Silent, Watch
 from unseen.studies.tasks.dense_estimate import job_seconds, size_of
-from unseen.studies.tasks.dense_work import DenseData, damaged_label_flaws, run_dense
+from unseen.studies.tasks.dense_work import DenseData, DenseProbe, damaged_label_flaws
 from unseen.studies.tasks.features import STUDY
 from unseen.studies.tasks.study import TITLE
 
@@ -95,21 +100,24 @@ class DenseRequest:
             todo,
             units={"extracted": "share"},
             extraction=seconds,
-            probing=self._all_seconds() * todo / max(jobs, 1) if todo else 0.0,
+            probing=self._all_seconds() * todo / max(jobs, 1) / means.places if todo else 0.0,
             disk=disk,
             free=free_disk(out),
         )
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[PatchJob]:
         """Extract what is missing; see `unseen.studies.study.Request`."""
+        made = [store for each in self.datasets for stores in self._stores(each, out, means, watch) for store in stores]
+        refuse_unfinished(made, self._extraction.part)
         data = {each.dataset.name: self._extracted(each, out, watch) for each in self.datasets}
         jobs = [job for each in data.values() for job in self._jobs(each)]
 
-        def work(jobs: Sequence[PatchJob], results: Path, _: Means) -> Iterator[PatchJob]:
-            return run_dense(jobs, data, results, default_device())
+        def work(jobs: Sequence[PatchJob], results: Path, means: Means) -> Iterator[PatchJob]:
+            probe = OneByOne(DenseProbe(data, out))
+            return execute(jobs, results, probe, spread_or(means, run_groups), grouped=_same_data)
 
-        def seconds(jobs: Sequence[PatchJob], results: Path, _: Means) -> float:
-            return sum(_job_seconds(job, data[job.domain]) for job in missing(jobs, results))
+        def seconds(jobs: Sequence[PatchJob], results: Path, means: Means) -> float:
+            return sum(_job_seconds(job, data[job.domain]) for job in missing(jobs, results)) / means.places
 
         return Prepared(self._run(data), jobs, work, seconds)
 
@@ -130,26 +138,40 @@ class DenseRequest:
         settings = self._extraction
         return Extraction(BackboneAbout.of(backbone.spec), settings.precision, settings.fast, settings.exif)
 
-    def _missing_images(self, data: OpenDenseDataset, out: Path) -> list[int]:
+    def _missing_images(self, data: OpenDenseDataset, out: Path, part: Part | None = None) -> list[int]:
+        """By backbone; of this part of a job array unless another is given."""
         specs, folder = [backbone.spec for backbone in self.backbones], features_folder(data, out)
-        parts = [remaining_rows(data.source, data.manifest, split, specs, folder, self._extraction) for split in SPLITS]
+        settings = replace(self._extraction, part=part or self._extraction.part)
+        parts = [remaining_rows(data.source, data.manifest, split, specs, folder, settings) for split in SPLITS]
         return [sum(of) for of in zip(*parts, strict=True)]
 
     def _planned_jobs(self, out: Path) -> list[PatchJob]:
         """Jobs on features that are there."""
         found = list[PatchJob]()
         for data in self.datasets:
-            if not max(self._missing_images(data, out)):
+            if not max(self._missing_images(data, out, WHOLE)):
                 found += self._jobs(self._extracted(data, out, None))
         return found
 
+    def _stores(self, data: OpenDenseDataset, out: Path, means: Means, watch: Watch) -> list[list[Path]]:
+        """The features of a data set by split and backbone, one pass over its images for all backbones."""
+        passes = [
+            Pass(
+                data.source,
+                data.manifest,
+                split,
+                features_folder(data, out),
+                partial(watch.extracting, data.dataset.name, split),
+            )
+            for split in SPLITS
+        ]
+        return list(extract_passes(means, passes, self.backbones, self._extraction))
+
     def _extracted(self, data: OpenDenseDataset, out: Path, watch: Watch | None) -> DenseData:
-        """The features of a data set, one pass over its images for all backbones."""
-        folder, name = features_folder(data, out), data.dataset.name
+        """The features of a data set, which are there."""
+        name = data.dataset.name
         features: dict[str, dict[str, PatchFeatures]] = {backbone.label: {} for backbone in self.backbones}
-        for split in SPLITS:
-            told = watch.extracting(name, split) if watch else (lambda progress: None)
-            stores = extract(data.source, data.manifest, split, self.backbones, folder, self._extraction, watch=told)
+        for split, stores in zip(SPLITS, self._stores(data, out, ALONE, Silent()), strict=True):
             for backbone, store in zip(self.backbones, stores, strict=True):
                 features[backbone.label][split] = read_patches(store)
                 if watch and (sentence := damaged_images(f"{name}, {split}", store)):
@@ -244,6 +266,11 @@ def _patch_spec(backbone: Backbone) -> PatchSpec:
     if not isinstance(backbone.spec, PatchSpec):
         raise UserError(f"{backbone.spec.id}: gives one vector per image; load it with patches")
     return backbone.spec
+
+
+def _same_data(jobs: Sequence[PatchJob]) -> list[list[PatchJob]]:
+    """Jobs in groups that work on the same features."""
+    return [list(group) for _, group in groupby(jobs, lambda job: (job.domain, job.backbone))]
 
 
 def _job_seconds(job: PatchJob, data: DenseData) -> float:

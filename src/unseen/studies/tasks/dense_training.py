@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from unseen.backbones.backbone import Backbone
+from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.features.about import BackboneAbout
 from unseen.features.fingerprint import names_and_pixels
@@ -32,12 +33,14 @@ from unseen.probes.dense.work import train_and_score
 from unseen.runs.data import Backbone as RunBackbone
 from unseen.runs.data import Domain, RunData
 from unseen.runs.execute import OneByOne, execute
+from unseen.runs.executors import spread_or
 from unseen.runs.executors.grouped import run_groups
 from unseen.runs.job import job_key
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice, notice
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS, missing
+from unseen.runs.sent_backbone import SentBackbone, sent_backbones
 from unseen.runs.setup import ProtocolUsed, Setup
 from unseen.studies.concepts.study import training_data
 from unseen.studies.study import Cell, Plan, Prepared, Watch
@@ -60,6 +63,41 @@ MEASURED_STEPS = {"cuda": (8, 16), "cpu": (1, 2)}
 The first ones set a GPU up, and find batches that were made meanwhile. After them, batches come in bursts of as many as
 are made at once, where making them is what takes longest: the mean over some bursts counts, not the median.
 """
+
+
+@dataclass(frozen=True, eq=False)
+class _Trains:
+    """The values of a training, with data sets and backbones that are opened or loaded once; it can be sent.
+
+    Attributes:
+        out: folder of the run.
+        device: None for the one that a worker has.
+    """
+
+    datasets: Mapping[str, OpenDenseDataset]
+    backbones: Mapping[str, SentBackbone]
+    out: Path
+    device: str | None
+    watch: Watch
+
+    def __call__(self, job: DenseTrainingJob) -> dict[str, Any]:
+        device = torch.device(self.device) if self.device else default_device()
+        checkpoint, data = _checkpoint(job, self.out), self.datasets[job.domain]
+        checkpoint.parent.mkdir(parents=True, exist_ok=True)
+        name = score_name(job.protocol.backbone, job.protocol.name)
+        step = self.watch.stepping(f"{job.domain}, {job.backbone}, {name}", job.protocol.steps)
+        copy, pictures = _copy(self.backbones[job.backbone].loaded("cpu")), self.out / PICTURES / job_key(job)
+        measured = train_and_score(job, copy, data, device, checkpoint=checkpoint, pictures=pictures, watch=step)
+        return measured | {"classes": list(data.dataset.classes), "device": device.type}
+
+
+def _checkpoint(job: DenseTrainingJob, out: Path) -> Path:
+    return out / CHECKPOINTS / f"{job_key(job)}.pt"
+
+
+def _copy(backbone: Backbone) -> Backbone:
+    """A backbone whose module may be changed."""
+    return replace(backbone, module=deepcopy(backbone.module))
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +184,7 @@ class DenseTrainingRequest:
                     "steps left": job.protocol.steps if job in left else 0,
                 }
             )
-        seconds = self._seconds(left)
+        seconds = self._seconds(left) / means.places
         return Plan(TITLE, parts, len(self.jobs), len(left), probing=seconds, notices=self._notices())
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[DenseTrainingJob]:
@@ -154,27 +192,21 @@ class DenseTrainingRequest:
         return Prepared(
             self._run(),
             self.jobs,
-            lambda jobs, results, _: self._train(jobs, results, watch),
-            lambda jobs, results, _: self._seconds(missing(jobs, results)),
+            lambda jobs, results, means: self._train(jobs, results, means, watch),
+            lambda jobs, results, means: self._seconds(missing(jobs, results)) / means.places,
             recorded="begun",
         )
 
-    def _train(self, jobs: Sequence[DenseTrainingJob], results: Path, watch: Watch) -> Iterator[DenseTrainingJob]:
-        def checkpoint(job: DenseTrainingJob) -> Path:
-            return results.parent / CHECKPOINTS / f"{job_key(job)}.pt"
-
-        def values(job: DenseTrainingJob) -> dict[str, Any]:
-            checkpoint(job).parent.mkdir(parents=True, exist_ok=True)
-            name = score_name(job.protocol.backbone, job.protocol.name)
-            step = watch.stepping(f"{job.domain}, {job.backbone}, {name}", job.protocol.steps)
-            data, pictures = self._data(job), results.parent / PICTURES / job_key(job)
-            measured = train_and_score(
-                job, self._copy(job), data, self.device, checkpoint=checkpoint(job), pictures=pictures, watch=step
-            )
-            return measured | {"classes": list(data.dataset.classes), "device": self.device.type}
-
-        for job in execute(jobs, results, OneByOne(values), run_groups):
-            checkpoint(job).unlink(missing_ok=True)
+    def _train(
+        self, jobs: Sequence[DenseTrainingJob], results: Path, means: Means, watch: Watch
+    ) -> Iterator[DenseTrainingJob]:
+        if means.spread and self.device.type != default_device().type:
+            raise UserError("--device is for one device, and these trainings are spread over several; leave it out")
+        device = None if means.spread else str(self.device)
+        data = {each.dataset.name: each for each in self.datasets}
+        work = OneByOne(_Trains(data, sent_backbones(self.backbones), results.parent, device, watch))
+        for job in execute(jobs, results, work, spread_or(means, run_groups)):
+            _checkpoint(job, results.parent).unlink(missing_ok=True)
             yield job
 
     def _seconds(self, jobs: Sequence[DenseTrainingJob]) -> float:
@@ -187,7 +219,7 @@ class DenseTrainingRequest:
         few = replace(job.protocol, steps=passed + timed, warm_up=0, milestones=())
         train_and_score(
             replace(job, protocol=few),
-            self._copy(job),
+            _copy(next(each for each in self.backbones if each.label == job.backbone)),
             self._data(job),
             self.device,
             every=1,
@@ -195,11 +227,6 @@ class DenseTrainingRequest:
             test=False,
         )
         return (times[-1] - times[passed - 1]) / timed
-
-    def _copy(self, job: DenseTrainingJob) -> Backbone:
-        """A backbone whose module may be changed."""
-        own = next(each for each in self.backbones if each.label == job.backbone)
-        return replace(own, module=deepcopy(own.module))
 
     def _data(self, job: DenseTrainingJob) -> OpenDenseDataset:
         return next(each for each in self.datasets if each.dataset.name == job.domain)

@@ -1,13 +1,14 @@
 """Computing the jobs of dense tasks, one after the other: their features fill the memory of a device."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.features.patches import PatchFeatures
 from unseen.images.decode import whole_pixels
@@ -17,8 +18,6 @@ from unseen.images.dense.pictures import label_picture
 from unseen.probes.patches.job import PatchJob, Predictor
 from unseen.probes.patches.scoring import picture_name, upsampled
 from unseen.probes.patches.task import PatchTask
-from unseen.runs.execute import OneByOne, execute
-from unseen.runs.executors.grouped import run_groups
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.job import job_key
 from unseen.studies.tasks.page_data import PICTURES
@@ -38,23 +37,28 @@ class DenseData:
     features: Mapping[str, Mapping[str, PatchFeatures]]
 
 
-def run_dense(
-    jobs: Sequence[PatchJob], data: Mapping[str, DenseData], results: Path, device: torch.device
-) -> Iterator[PatchJob]:
-    """Run the jobs that have no result yet and pass on each as it is done."""
+@dataclass(frozen=True, eq=False)
+class DenseProbe:
+    """The values of a job, on the device of whoever computes it; it can be sent.
 
-    def values(job: PatchJob) -> dict[str, Any]:
-        here = data[job.domain]
+    Attributes:
+        data: by data set.
+        out: folder of the run.
+    """
+
+    data: Mapping[str, DenseData]
+    out: Path
+
+    def __call__(self, job: PatchJob) -> dict[str, Any]:
+        here, device = self.data[job.domain], default_device()
         sides = here.features[job.backbone]
         for split, wanted in (("train", job.train), ("test", job.test)):
             if sides[split].content_hash != wanted:
                 raise UserError(f"{sides[split].place}: changed since this run was planned; run it again")
         task = PatchTask(here.opened, sides["train"], sides["test"], device)
         measured, predictor = job.run(task)
-        _keep_pictures(task, predictor, results.parent / PICTURES / job_key(job))
+        _keep_pictures(task, predictor, self.out / PICTURES / job_key(job))
         return measured | {"classes": list(here.opened.dataset.classes), "device": device.type}
-
-    return execute(jobs, results, OneByOne(values), run_groups)
 
 
 def _keep_pictures(task: PatchTask, predictor: Predictor, folder: Path) -> None:

@@ -95,6 +95,43 @@ def cost(job: FinetuneTaskJob, opened: OpenDataset, out: Path) -> Cost:
     return Cost(trainings, trainings * job.protocol.steps, 3 * pixels)
 
 
+def run_training(
+    job: TrainingJob,
+    task: FinetuneTaskJob,
+    backbone: Backbone,
+    images: TaskImages,
+    out: Path,
+    *,
+    device: "torch.device",
+    watch: Watch = lambda _, __: None,
+) -> Iterator[TrainingJob]:
+    """Train where there is no result yet, from the last checkpoint on, and pass on the job when it is done.
+
+    Args:
+        job: the task, all of whose trials are done, or a trial of it.
+        backbone: what the job was planned with; its module is left as it is.
+        out: folder of the run; a checkpoint in it, of twice the network's size, is there while a training lasts, and
+            one of each setting that diverged when it was trained again, until another did not.
+    """
+    if backbone.spec != job.spec:
+        raise UserError(f"{job.backbone} on {job.domain}: not what this fine-tuning was planned with; plan it again")
+    results, trials, place = out / RESULTS, trial_jobs(task), checkpoint_path(out, job)
+
+    def values(job: TrainingJob) -> dict[str, Any]:
+        if isinstance(job, FinetuneTrialJob):
+            name = f"setting {trials.index(job) + 1} of {len(trials)}"
+            return run_trial(job, backbone, images, place, device, partial(watch, name))
+        tried = [_result(results, trial) for trial in trials]
+        tell = partial(watch, "the best")
+        found = run_task(job, [each.values for each in tried], backbone, images, place, device, tell)
+        return found | {"trial_seconds": sum(each.seconds for each in tried)}
+
+    for done in run_here([job], results, values):
+        for path in (out / CHECKPOINTS).glob(f"{place.stem}*"):
+            path.unlink(missing_ok=True)
+        yield done
+
+
 def run_finetuning(
     job: FinetuneTaskJob,
     backbone: Backbone,
@@ -104,35 +141,10 @@ def run_finetuning(
     device: "torch.device",
     watch: Watch = lambda _, __: None,
 ) -> Iterator[TrainingJob]:
-    """Train what has no result yet, from its last checkpoint on, and pass on each training that is done.
-
-    Args:
-        backbone: what the job was planned with; its module is left as it is.
-        out: folder of the run; a checkpoint in it, of twice the network's size, is there while a training lasts, and
-            one of each setting that diverged when it was trained again, until another did not.
-    """
-    if backbone.spec != job.spec:
-        raise UserError(f"{job.backbone} on {job.domain}: not what this fine-tuning was planned with; plan it again")
-    results, trials = out / RESULTS, trial_jobs(job)
-    names = {job_key(trial): f"setting {number} of {len(trials)}" for number, trial in enumerate(trials, start=1)}
-
-    def trial_values(trial: FinetuneTrialJob) -> dict[str, Any]:
-        place, name = checkpoint_path(out, trial), names[job_key(trial)]
-        return run_trial(trial, backbone, images, place, device, partial(watch, name))
-
-    def values(task: FinetuneTaskJob) -> dict[str, Any]:
-        tried = [_result(results, trial) for trial in trials]
-        place, tell = checkpoint_path(out, task), partial(watch, "the best")
-        found = run_task(task, [each.values for each in tried], backbone, images, place, device, tell)
-        return found | {"trial_seconds": sum(each.seconds for each in tried)}
-
-    for trial in run_here(trials, results, trial_values):
-        checkpoint_path(out, trial).unlink(missing_ok=True)
-        yield trial
-    for task in run_here([job], results, values):
-        for path in (out / CHECKPOINTS).glob(f"{checkpoint_path(out, task).stem}*"):
-            path.unlink(missing_ok=True)
-        yield task
+    """All trials that have no result yet, and then the task; see `run_training`."""
+    trainings: list[TrainingJob] = [*trial_jobs(job), job]
+    for each in trainings:
+        yield from run_training(each, job, backbone, images, out, device=device, watch=watch)
 
 
 def checkpoint_path(out: Path, job: TrainingJob) -> Path:

@@ -3,24 +3,31 @@
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.backbones.backbone import Backbone
 from unseen.device import default_device
-from unseen.errors import UserError
+from unseen.errors import OtherPartsError, UserError
 from unseen.features.disk import free_disk
 from unseen.features.settings import Settings, checked_device
 from unseen.files import byte_size
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.probes.finetuning.grid import STEPS, FinetuneGrid, finetune_grid
-from unseen.probes.finetuning.images import load_task_images
 from unseen.probes.finetuning.jobs import FinetuneTaskJob, trial_jobs
+from unseen.runs.execute import Executor, even
+from unseen.runs.executors import spread_or
+from unseen.runs.executors.grouped import run_groups
+from unseen.runs.lock import shared_use
+from unseen.runs.machine import decoders_each
 from unseen.runs.means import Means
 from unseen.runs.notices import left_out, told
 from unseen.runs.record import refuse_other_run
+from unseen.runs.results import RESULTS, missing
+from unseen.runs.sent_backbone import sent_backbones
 from unseen.studies.finetuning import Steps, training_seconds
 from unseen.studies.study import Cell, Plan, Prepared, Watch
 from unseen.studies.tasks.finetune import (
@@ -31,8 +38,8 @@ from unseen.studies.tasks.finetune import (
     is_done,
     plan_finetuning,
     record_finetunings,
-    run_finetuning,
 )
+from unseen.studies.tasks.finetune_trainer import Trainer
 from unseen.studies.tasks.opened import Opened, open_datasets
 
 if TYPE_CHECKING:
@@ -43,13 +50,13 @@ class TrainingError(UserError):
     """Some fine-tunings failed, and the others are done.
 
     Attributes:
-        failures: a line on each, with the names of its data set and backbone.
+        failures: lines on them, with the names of data sets and backbones.
         done: how many did not fail.
     """
 
-    def __init__(self, failures: Sequence[str], of: int) -> None:
-        super().__init__(f"{len(failures)} of {of} fine-tunings failed: {'; '.join(failures)}")
-        self.failures, self.done = list(failures), of - len(failures)
+    def __init__(self, failures: Sequence[str], failed: int, of: int) -> None:
+        super().__init__(f"{failed} of {of} fine-tunings failed: {'; '.join(failures)}")
+        self.failures, self.done = list(failures), of - failed
 
 
 def training_device(name: str | None) -> "torch.device":
@@ -66,8 +73,10 @@ class Finetuning:
     opened: OpenDataset
 
     def trainings(self, out: Path) -> list[TrainingJob]:
-        """One for each setting of the grid and one more; of one that is done, the last alone."""
-        return [self.job] if is_done(self.job, out) else [*trial_jobs(self.job), self.job]
+        """One for each setting of the grid and one more; the last alone where it is done and others were not kept."""
+        trials = trial_jobs(self.job)
+        lost = is_done(self.job, out) and missing(trials, out / RESULTS)
+        return [self.job] if lost else [*trials, self.job]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,79 +149,117 @@ class FinetuneRequest:
         return Plan(
             "Fine-tuning",
             parts,
-            sum(len(each.trainings(out)) for each in self.finetunings),
+            len(self._trainings(out)),
             sum(left.trainings for left in costs),
             units={"decoded images": "bytes"},
-            probing=self._seconds(out),
+            probing=self._seconds(missing(self._trainings(out), out / RESULTS), means),
             notices=[*self.split.absent, *map(told, filter(None, [self.grid.short, lacking]))],
         )
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[TrainingJob]:
         """The trainings as jobs; images are decoded as they are needed."""
-        jobs = [job for each in self.finetunings for job in each.trainings(out)]
-        run = finetune_run(self.backbones, self.split.datasets, self.split.missed)
         return Prepared(
-            run,
-            jobs,
-            lambda _, __, means: self._train(out, means.workers, watch),
-            lambda _, __, ___: self._seconds(out),
+            finetune_run(self.backbones, self.split.datasets, self.split.missed),
+            self._trainings(out),
+            lambda jobs, _, means: self._train(jobs, out, means, watch),
+            lambda jobs, results, means: self._seconds(missing(jobs, results), means),
             recorded="work",
         )
 
-    def _seconds(self, out: Path) -> float:
-        """Of the trainings that are left, beside decoding."""
-        todo = [
-            Steps(each.backbone, self.grid.batch, cost(each.job, each.opened, out).steps) for each in self.finetunings
-        ]
-        return training_seconds(todo, self.device)
+    def _trainings(self, out: Path) -> list[TrainingJob]:
+        return [job for each in self.finetunings for job in each.trainings(out)]
 
-    def _train(self, out: Path, workers: int, watch: Watch) -> Iterator[TrainingJob]:
-        """Train what is left, data set by data set; what fails does not stop the others.
+    def _seconds(self, jobs: Sequence[TrainingJob], means: Means) -> float:
+        """Of trainings, beside decoding."""
+        counts = Counter(job.backbone for job in jobs)
+        todo = [Steps(each, self.grid.batch, counts[each.label] * self.grid.steps) for each in self.backbones]
+        return training_seconds(todo, self.device) / means.places
 
-        A fine-tuning is written into the run when it is done. Decoded images are there until all of a data set is.
+    def _train(self, jobs: Sequence[TrainingJob], out: Path, means: Means, watch: Watch) -> Iterator[TrainingJob]:
+        """Train what is left of some jobs; what fails does not stop the others.
+
+        Here, backbones and data sets come one after the other. Several devices try all settings first.
         """
-        failures: list[str] = []
-        for data in self.split.datasets:
-            here = [each for each in self.finetunings if each.opened is data]
-            before = len(failures)
-            for each in here:
-                try:
-                    yield from self._train_one(each, out, workers, watch)
-                except UserError as error:
-                    failures.append(f"{data.dataset.name}, {each.job.backbone}: {error}")
-                    watch.tell(failures[-1])
-            if len(failures) == before:
-                shutil.rmtree(out / PIXELS / data.dataset.name, ignore_errors=True)
+        if means.spread and self.device.type != default_device().type:
+            raise UserError("--device is for one device, and these trainings are spread over several; leave it out")
+        own, executor, failures = {*jobs}, spread_or(means, run_groups), list[str]()
+        trainer = Trainer(
+            [each.job for each in self.finetunings],
+            {each.dataset.name: each for each in self.split.datasets},
+            sent_backbones(self.backbones),
+            out,
+            None if means.spread else str(self.device),
+            decoders_each(means),
+            watch,
+        )
+        for some in [self.finetunings] if means.spread else [[each] for each in self.finetunings]:
+            with self._decoded_images(some, out):
+                for of in (self._trials, self._tasks):
+                    try:
+                        for job in of(some, own, out, executor, trainer):
+                            self._record(job, out)
+                            yield job
+                    except UserError as error:
+                        failures.append(str(error))
+                        watch.tell(failures[-1])
+                trainer.forget()
         if failures:
-            raise TrainingError(failures, len(self.finetunings))
+            left = {*missing(jobs, out / RESULTS)}
+            failed = [each for each in self.finetunings if left & {*each.trainings(out)}]
+            raise TrainingError(failures, len(failed), len(self.finetunings))
+        self._refuse_untried(own, out)
 
-    def _train_one(self, each: Finetuning, out: Path, workers: int, watch: Watch) -> Iterator[TrainingJob]:
-        """Fine-tune one backbone; its images leave the device's memory at the end."""
-        job, data = each.job, each.opened
-        if not is_done(job, out):
-            task, folder = f"{job.domain}, {job.backbone}", out / PIXELS / job.domain
-            decoding = Stepping(watch, f"{job.domain}, images decoded")
-            images = load_task_images(
-                data, job.spec.transform, folder, device=self.device, workers=workers, watch=decoding.of
+    def _trials(
+        self, some: Sequence[Finetuning], own: set[TrainingJob], out: Path, executor: Executor, trainer: Trainer
+    ) -> Iterator[TrainingJob]:
+        """Try settings for those that are not done."""
+        groups = [
+            [trial for trial in missing(trial_jobs(each.job), out / RESULTS) if trial in own]
+            for each in some
+            if not is_done(each.job, out)
+        ]
+        if any(groups):
+            yield from executor([group for group in groups if group], trainer, even)
+
+    def _tasks(
+        self, some: Sequence[Finetuning], own: set[TrainingJob], out: Path, executor: Executor, trainer: Trainer
+    ) -> Iterator[TrainingJob]:
+        """Train the best setting where all were tried; what is done already is recorded, in case that it was not."""
+        wanted = [each.job for each in some if each.job in own]
+        for job in wanted:
+            if is_done(job, out):
+                self._record(job, out)
+        left = [job for job in missing(wanted, out / RESULTS) if not missing(trial_jobs(job), out / RESULTS)]
+        if left:
+            yield from executor([[job] for job in left], trainer, even)
+
+    def _record(self, job: TrainingJob, out: Path) -> None:
+        """Write a fine-tuning that is done into the run."""
+        if isinstance(job, FinetuneTaskJob):
+            each = next(each for each in self.finetunings if each.job == job)
+            record_finetunings(out, finetune_run([each.backbone], [each.opened], self.split.missed), [job])
+
+    @contextmanager
+    def _decoded_images(self, some: Sequence[Finetuning], out: Path) -> Iterator[None]:
+        """Use the decoded images of data sets; at the end remove those on which all is done, by whichever part of a
+        job array, and which no other process uses.
+        """
+        with ExitStack() as uses:
+            alone = {
+                name: uses.enter_context(shared_use(out / f".{PIXELS}-{name}.lock"))
+                for name in sorted({each.job.domain for each in some})
+            }
+            yield
+            for name, is_alone in alone.items():
+                if all(is_done(each.job, out) for each in self.finetunings if each.job.domain == name) and is_alone():
+                    shutil.rmtree(out / PIXELS / name, ignore_errors=True)
+
+    def _refuse_untried(self, own: set[TrainingJob], out: Path) -> None:
+        """End what a part of a job array does where others have still to try settings."""
+        mine = [each for each in self.finetunings if own & {*each.trainings(out)}]
+        waiting = [each.job.domain for each in mine if not is_done(each.job, out)]
+        if waiting:
+            raise OtherPartsError(
+                f"this part has done its share of the trainings on {waiting[0]}, and others have not yet; when all "
+                "have tried their settings, the same commands train the best of them"
             )
-            training = partial(Stepping(watch, task).training, self.grid.steps)
-            yield from run_finetuning(job, each.backbone, images, out, device=self.device, watch=training)
-        record_finetunings(out, finetune_run([each.backbone], [data], self.split.missed), [job])
-
-
-class Stepping:
-    """Tells a watch of pieces of work that come one after the other, each from its first step on."""
-
-    def __init__(self, watch: Watch, what: str) -> None:
-        self._watch, self._what = watch, what
-        self._steps: dict[str, Callable[[int], None]] = {}
-
-    def of(self, done: int, total: int) -> None:
-        """The whole work is at a step."""
-        self.training(total, "", done)
-
-    def training(self, total: int, name: str, step: int) -> None:
-        """One of its pieces is at a step."""
-        if name not in self._steps:
-            self._steps[name] = self._watch.stepping(f"{self._what}, {name}" if name else self._what, total)
-        self._steps[name](step)

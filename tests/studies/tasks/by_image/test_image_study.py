@@ -15,6 +15,7 @@ from unseen.errors import UserError
 from unseen.features.settings import Settings
 from unseen.images.transform import Transform
 from unseen.probes.by_name.saliency import SaliencyJob
+from unseen.runs.means import Means
 from unseen.runs.record import read_results, read_run
 from unseen.studies.study import plan_study, run_study
 from unseen.studies.tasks.by_image.kept import read_kept
@@ -60,6 +61,16 @@ def photographs(tmp_path: Path) -> Path:
 def request(place: Path, *backbones: Backbone, grid: str = GRID, examples: int | None = None) -> ImageRequest:
     asked = AskedImages((), place, examples, lambda: backbones, [])
     return saliency_request(asked, Settings(workers=0), grid=grid, batch=9)
+
+
+def test_parts_and_devices_find_what_one_process_finds(photographs: Path, tmp_path: Path, two_devices: Means) -> None:
+    asked = request(photographs, backbone("mine"), backbone("other", seed=1))
+    expected = {(score.key, score.value) for score in run_study(asked, tmp_path / "one").scores}
+    assert len(expected) == 2
+    parts = [run_study(asked, tmp_path / "parts", part=(number, 2)) for number in (1, 2)]
+    devices = run_study(asked, tmp_path / "devices", means=two_devices)
+    for found in (parts[-1], devices):
+        assert {(score.key, score.value) for score in found.scores} == expected
 
 
 def test_a_study_is_planned_run_and_not_run_again(photographs: Path, tmp_path: Path) -> None:

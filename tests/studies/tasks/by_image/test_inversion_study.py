@@ -131,7 +131,7 @@ def test_distances_come_later_without_new_reconstructions(
     run_study(request(places, mine), out)
     monkeypatch.setattr("unseen.studies.tasks.by_image.inversion.invert", None)
     later = with_trunk(request(places, mine))
-    assert (later.plan(out, 1).jobs, later.plan(out, 1).jobs_left) == (4, 2)  # type: ignore[arg-type]
+    assert (plan_study(later, out).jobs, plan_study(later, out).jobs_left) == (4, 2)
     run_study(later, out)
     first = next(result for result in read_results(out) if result.is_of(LpipsJob))
     kept = [read_kept(out / "by-image" / first.job["inversion"], place) for place in range(2)]

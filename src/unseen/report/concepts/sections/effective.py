@@ -8,6 +8,7 @@ from unseen.papers.concept_generalization import (
 )
 from unseen.report.concepts.context import ConceptContext
 from unseen.report.concepts.published_parts import comparable, domain_title
+from unseen.report.concepts.section_parts import first_few
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
 from unseen.words import signed
@@ -48,7 +49,9 @@ def build(context: ConceptContext) -> Section | None:
         "Expected is what a logit-linear fit over the published models trained on IN-1K alone gives for the same "
         "accuracy on IN-1K; intervals of 95% draw those models anew, and accuracies from their spread over seeds."
     )
-    return Section("effective", "Effective concept generalization", [*sentences, USUALLY_OFF], [figure], note)
+    return Section(
+        "effective", "Effective concept generalization", [*first_few(sentences), USUALLY_OFF], [figure], note
+    )
 
 
 SECTION = PageSection("concepts", 50, build)

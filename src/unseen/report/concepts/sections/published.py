@@ -9,7 +9,7 @@ from unseen.report.concepts.published_parts import (
     neighbours,
     published_table,
 )
-from unseen.report.concepts.section_parts import domain_ticks
+from unseen.report.concepts.section_parts import domain_ticks, first_few
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Section
 from unseen.runs.comparability_words import comparison_notices
@@ -25,7 +25,8 @@ def build(context: ConceptContext) -> Section | None:
     table, mine = published_table([shots]), own[own["shots"] == shots]
     domains = [domain for domain in data.domains if domain.name in set(mine["domain"])]
     figures = level_figures(data.backbones, table, mine, domain_ticks(domains), [domain.name for domain in domains])
-    sentences = [text for b in data.backbones if (text := neighbours(table, mine, b.name, domains[-1].name))]
+    between = neighbours(table, mine, domains[-1].name)
+    sentences = first_few([between[b.name] for b in data.backbones if b.name in between])
     note = (
         f"Thin lines are the published numbers, coloured by category; thick ones are of this run, with bars of "
         f"{bars_text(mine)}."

@@ -10,6 +10,7 @@ from unseen.report.concepts.published_parts import (
     neighbours,
     published_table,
 )
+from unseen.report.concepts.section_parts import first_few
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Section
 
@@ -22,16 +23,12 @@ def build(context: ConceptContext) -> Section | None:
     if len(wanted) < 2:
         return None
     table = published_table(SHOTS)
-    sentences = [
-        text for backbone in data.backbones
-        if (text := neighbours(
-            table[table["shots"] == wanted[0]], own[own["shots"] == wanted[0]], backbone.name, chosen[-1]
-        ))
-    ]  # fmt: skip
+    between = neighbours(table[table["shots"] == wanted[0]], own[own["shots"] == wanted[0]], chosen[-1])
+    sentences = [between[backbone.name] for backbone in data.backbones if backbone.name in between]
     first = "one sample" if wanted[0] == "1" else f"{wanted[0]} samples"
     return Section(
         "published-few-shots", "Few shots among the published models",
-        [f"With {first} a concept: {text[0].lower()}{text[1:]}" for text in sentences],
+        first_few([f"With {first} a concept: {text[0].lower()}{text[1:]}" for text in sentences]),
         few_shot_figures(data.backbones, table, own, chosen), f"Bars are {bars_text(own)}.",
     )  # fmt: skip
 

@@ -6,6 +6,7 @@ from unseen.metrics.ranks import ranks_from_draws
 from unseen.papers.concept_generalization import DOMAINS, measured_accuracies, published_accuracies
 from unseen.report.concepts.context import ConceptContext
 from unseen.report.concepts.published_parts import comparable, domain_title
+from unseen.report.concepts.section_parts import first_few
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
 from unseen.runs.comparability_words import comparison_notices
@@ -43,7 +44,9 @@ def build(context: ConceptContext) -> Section | None:
         "Intervals of 95%: accuracies are drawn anew from their spread over seeds, and the published ones within the "
         "rounding of print too."
     )
-    return Section("ranks", "Rank on each level", [*sentences, *comparison_notices(context.data)], [figure], note)
+    return Section(
+        "ranks", "Rank on each level", [*first_few(sentences), *comparison_notices(context.data)], [figure], note
+    )
 
 
 SECTION = PageSection("concepts", 40, build)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unseen.errors import UserError
+from unseen.errors import OtherPartsError, UserError
 from unseen.metrics.lpips import LEAST_SIDE, Trunk, lpips
 from unseen.metrics.lpips_trunks import TITLES
 from unseen.probes.by_name.inversion import InversionJob, LpipsJob
@@ -73,7 +73,14 @@ class InversionRequest:
         def work(jobs: Sequence[ImageJob], results: Path, means: Means) -> Iterator[ImageJob]:
             later = [job for job in jobs if isinstance(job, LpipsJob)]
             yield from first.work([job for job in jobs if isinstance(job, InversionJob)], results, means)
-            yield from execute(later, results, OneByOne(partial(self._values, results.parent)), run_groups)
+            absent = {job_key(job) for job in missing(self.reconstructions.jobs, results)}
+            ready = [job for job in later if job.inversion not in absent]
+            yield from execute(ready, results, OneByOne(partial(self._values, results.parent)), run_groups)
+            if len(ready) < len(later):
+                raise OtherPartsError(
+                    "this part has reconstructed its share of the images, and others have not yet; when they have, the "
+                    "same command goes on with the distances"
+                )
 
         def seconds(jobs: Sequence[ImageJob], results: Path, means: Means) -> float:
             return first.seconds([job for job in jobs if isinstance(job, InversionJob)], results, means)

@@ -18,12 +18,14 @@ from unseen.features.settings import Settings, checked_device
 from unseen.probes.image_job import ImageJob, image_values
 from unseen.runs.data import Backbone as RunBackbone
 from unseen.runs.data import Domain, RunData
-from unseen.runs.execute import execute
+from unseen.runs.execute import execute, execute_whole
+from unseen.runs.executors import choose_executor
 from unseen.runs.executors.grouped import run_groups
 from unseen.runs.job import job_key
 from unseen.runs.means import Means
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS, missing
+from unseen.runs.sent_backbone import SentBackbone, sent_backbones
 from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed
 from unseen.studies.concepts.study import training_data
 from unseen.studies.study import Cell, Plan, Prepared, Watch
@@ -62,6 +64,14 @@ class ImageRequest:
             for each in self.images.sets
         ]
 
+    @cached_property
+    def _sent(self) -> dict[str, SentBackbone]:
+        return sent_backbones(self.backbones)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Sent to a process that does some of the jobs, it has backbones that are loaded there."""
+        return self.__dict__ | {"backbones": (), "jobs": self.jobs, "_sent": self._sent}
+
     def plan(self, out: Path, means: Means) -> Plan:
         """What is to be done; see `unseen.studies.study.Request`."""
         checked_device(self.settings)
@@ -76,7 +86,7 @@ class ImageRequest:
             named: dict[str, Cell] = {"images of": images.title, "backbone": job.backbone, "images": len(images)}
             parts.append({**named, **self.analysis.columns(backbone, len(images)), "images left": left})
         todo = missing(self.jobs, out / RESULTS)
-        seconds = self._seconds(todo, out)
+        seconds = self._seconds(todo, out) / means.places
         notices = [*self.analysis.notices(), *self.images.absent]
         return Plan(TITLE, parts, len(self.jobs), len(todo), probing=seconds, notices=notices)
 
@@ -85,13 +95,17 @@ class ImageRequest:
         return Prepared(
             self._run(),
             self.jobs,
-            lambda jobs, results, _: self._work(jobs, results, watch),
-            lambda jobs, results, _: self._seconds(missing(jobs, results), results.parent),
+            lambda jobs, results, means: self._work(jobs, results, means, watch),
+            lambda jobs, results, means: self._seconds(missing(jobs, results), results.parent) / means.places,
         )
 
-    def _work(self, jobs: Sequence[ImageJob], results: Path, watch: Watch) -> Iterator[ImageJob]:
-        together = partial(self._together, results.parent, watch)
-        return execute(jobs, results, together, run_groups, grouped=_by_backbone)
+    def _work(self, jobs: Sequence[ImageJob], results: Path, means: Means, watch: Watch) -> Iterator[ImageJob]:
+        if not means.spread:
+            together = partial(self._together, results.parent, watch)
+            return execute(jobs, results, together, run_groups, grouped=_by_backbone)
+        own = replace(self, settings=replace(self.settings, device=self.settings.device.partition(":")[0]))
+        together = partial(own._together, results.parent, watch)
+        return execute_whole(jobs, results, together, choose_executor(means), _by_backbone)
 
     def _together(self, out: Path, watch: Watch, jobs: Sequence[ImageJob]) -> Iterator[tuple[ImageJob, dict[str, Any]]]:
         """The values of jobs of one backbone; all their images but for done ones are given to the analysis at once."""
@@ -116,7 +130,8 @@ class ImageRequest:
                     raise UserError(f"{job.backbone} on {self._set(wrong).title}, {name}: {error}") from None
                 done += 1
             yield job, self._result(job, out) | {"device": self.settings.device}
-        shutil.rmtree(scratch, ignore_errors=True)
+        if not missing([job for job in self.jobs if job.backbone == jobs[0].backbone], out / RESULTS):
+            shutil.rmtree(scratch, ignore_errors=True)  # other parts of a job array may have work in it before
         with suppress(OSError):  # another process may be at work on another backbone
             scratch.parent.rmdir()
 
@@ -144,7 +159,7 @@ class ImageRequest:
         )
 
     def _backbone(self, job: ImageJob) -> Backbone:
-        return next(each for each in self.backbones if each.label == job.backbone)
+        return self._sent[job.backbone].loaded(self.settings.device)
 
     def _set(self, job: ImageJob) -> ImageSet:
         return next(each for each in self.images.sets if each.name == job.domain)

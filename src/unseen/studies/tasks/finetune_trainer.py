@@ -1,0 +1,106 @@
+"""Trainings of the task study as work that can be sent: data sets and backbones are opened or loaded once by each."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unseen.device import default_device
+from unseen.errors import UserError
+from unseen.images.datasets.open_dataset import OpenDataset
+from unseen.probes.finetuning.images import TaskImages, load_task_images
+from unseen.probes.finetuning.jobs import FinetuneTaskJob, trial_jobs
+from unseen.runs.job import job_key
+from unseen.runs.lock import folder_lock
+from unseen.runs.sent_backbone import SentBackbone
+from unseen.studies.study import Watch
+from unseen.studies.tasks.finetune import PIXELS, TrainingJob, run_training
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(eq=False)
+class Trainer:
+    """Trains, on images that stay in memory until those of another backbone or data set are needed.
+
+    Attributes:
+        tasks: all of them, as a trial is one of a task's.
+        folder: of the run.
+        device: None for the one that a worker has.
+        workers: processes that decode images.
+    """
+
+    tasks: Sequence[FinetuneTaskJob]
+    opened: Mapping[str, OpenDataset]
+    backbones: Mapping[str, SentBackbone]
+    folder: Path
+    device: str | None
+    workers: int
+    watch: Watch
+    _images: dict[tuple[str, str], TaskImages] = field(default_factory=dict)
+
+    @cached_property
+    def _task_of(self) -> dict[str, FinetuneTaskJob]:
+        return {job_key(job): task for task in self.tasks for job in (*trial_jobs(task), task)}
+
+    def __call__(self, jobs: Sequence[TrainingJob], /) -> Iterator[TrainingJob]:
+        for job in jobs:
+            try:
+                yield from self._trained(job)
+            except UserError as error:
+                raise UserError(f"{job.domain}, {job.backbone}: {error}") from None
+
+    def _trained(self, job: TrainingJob) -> Iterator[TrainingJob]:
+        import torch
+
+        device = torch.device(self.device) if self.device else default_device()
+        told = Stepping(self.watch, f"{job.domain}, {job.backbone}")
+        yield from run_training(
+            job,
+            self._task_of[job_key(job)],
+            self.backbones[job.backbone].loaded("cpu"),
+            self._loaded(job, device),
+            self.folder,
+            device=device,
+            watch=partial(told.training, job.protocol.steps),
+        )
+
+    def _loaded(self, job: TrainingJob, device: "torch.device") -> TaskImages:
+        what = (job.domain, job.backbone)
+        if what not in self._images:
+            self._images.clear()
+            folder = self.folder / PIXELS / job.domain
+            with folder_lock(folder):  # one decodes, and others that need the same images wait for them
+                self._images[what] = load_task_images(
+                    self.opened[job.domain],
+                    job.spec.transform,
+                    folder,
+                    device=device,
+                    workers=self.workers,
+                    watch=Stepping(self.watch, f"{job.domain}, images decoded").of,
+                )
+        return self._images[what]
+
+    def forget(self) -> None:
+        """Give the memory of images back."""
+        self._images.clear()
+
+
+class Stepping:
+    """Tells a watch of pieces of work that come one after the other, each from its first step on."""
+
+    def __init__(self, watch: Watch, what: str) -> None:
+        self._watch, self._what = watch, what
+        self._steps: dict[str, Callable[[int], None]] = {}
+
+    def of(self, done: int, total: int) -> None:
+        """The whole work is at a step."""
+        self.training(total, "", done)
+
+    def training(self, total: int, name: str, step: int) -> None:
+        """One of its pieces is at a step."""
+        if name not in self._steps:
+            self._steps[name] = self._watch.stepping(f"{self._what}, {name}" if name else self._what, total)
+        self._steps[name](step)
