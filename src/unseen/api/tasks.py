@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from unseen.features.settings import Precision, Settings
     from unseen.studies.study import Plan, Request
 
-BATCH = 128
+BATCH, GRID, TRIALS = 128, "10/2", 40
+USES = {
+    "": (),
+    "finetune": ("trials", "steps"),
+    "dense": ("probes",),
+    "dense+finetune": ("steps", "scale"),
+    "saliency": ("grid", "examples"),
+    "invert": ("steps", "sigmoid", "examples", "lpips_weights"),
+}
+"""What each kind of work takes of the arguments that not all take."""
 
 
 @naming_extras()
@@ -33,14 +42,14 @@ def tasks(
     converge: Literal["chosen", "all"] | None = None,
     imagenet_top1: float | Sequence[float] | None = None,
     finetune: bool = False,
-    trials: int = 40,
+    trials: int = TRIALS,
     steps: int | None = None,
     seed: int = 0,
     dense: bool = False,
     probes: Sequence[str] = (),
     scale: float = 1.0,
     saliency: bool = False,
-    grid: str = "10/2",
+    grid: str = GRID,
     examples: int | None = None,
     invert: bool = False,
     sigmoid: bool = False,
@@ -136,6 +145,12 @@ def tasks(
     called = names_of(backbone)
     load = partial(loaded_backbones, backbone)
     extracting = partial(extraction_settings, device, precision, batch or BATCH)
+    mode = "saliency" if saliency else "invert" if invert else "dense" if dense else "finetune" if finetune else ""
+    _refuse_unused(
+        mode + ("+finetune" if mode == "dense" and finetune else ""),
+        grid=None if grid == GRID else grid, examples=examples, steps=steps, sigmoid=sigmoid, probes=tuple(probes),
+        lpips_weights=lpips_weights, scale=None if scale == 1 else scale, trials=None if trials == TRIALS else trials,
+    )  # fmt: skip
     request: Request[Any]
     if saliency:
         wrong = {"dense": dense, "finetune": finetune, "invert": invert}
@@ -176,6 +191,12 @@ def _refuse(what: str, **given: object) -> None:
     wrong = [name for name, value in given.items() if value is not None and value is not False and value != ()]
     if wrong:
         raise UserError(f"{what}: leave out {' and '.join(wrong)}")
+
+
+def _refuse_unused(kind: str, **given: object) -> None:
+    """Refuse arguments that would be ignored: whoever gives a grid of saliency to an inversion expects something."""
+    what = f"with {kind.replace('+', ' and ')}" if kind else "without finetune, dense, saliency or invert"
+    _refuse(f"not used {what}", **{name: value for name, value in given.items() if name not in USES[kind]})
 
 
 def _dense(
