@@ -243,6 +243,7 @@ def tell_and_wait(_: Square) -> dict[str, Any]:
 
 
 def run_waiting(folder: Path) -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup make test` ignores it, and children inherit that
     list(execute(JOBS[:1], folder, OneByOne(tell_and_wait), choose_executor(Means(2, devices=("cpu", "cpu")))))
 
 
@@ -254,7 +255,7 @@ def test_workers_end_with_their_parent(tmp_path: Path, monkeypatch: pytest.Monke
     parent = start_alone(run_waiting, tmp_path)
     worker = os.pidfd_open(int((tmp_path / "fifo").read_text()))
     os.kill(parent.pid or 0, end)
-    parent.join()
+    parent.join(60)
     ended, _, _ = select.select([worker], [], [], 10)
     os.close(worker)
     assert ended
