@@ -167,7 +167,7 @@ def test_interrupted_it_says_how_to_go_on(demo: tuple[Path, str], tmp_path: Path
     said = errors.read_text()
     assert process.exitcode == 130
     assert re.search(r"(\d+) of \1 jobs to do, about [\d.]+ (min|h) on (1 core|the GPU);", said)
-    assert "interrupted; the same command goes on" in said
+    assert "interrupted; run the same command again" in said
     assert "Traceback" not in said
 
 

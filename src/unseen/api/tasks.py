@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from unseen.features.settings import Precision, Settings
     from unseen.studies.study import Plan, Request
 
-BATCH, GRID, TRIALS = 128, "10/2", 40
+BATCH, TRIALS = 128, 40
 USES = {
     "": (),
     "finetune": ("trials", "steps"),
@@ -49,7 +49,7 @@ def tasks(
     probes: Sequence[str] = (),
     scale: float = 1.0,
     saliency: bool = False,
-    grid: str = GRID,
+    grid: str | None = None,
     examples: int | None = None,
     invert: bool = False,
     sigmoid: bool = False,
@@ -101,7 +101,8 @@ def tasks(
         scale: in dense fine-tuning, of the sides of images, for a quick look.
         saliency: look at single images instead: attention maps by occlusion, and how diffuse they are. `datasets` are
             those to take images of, `images` alone is a folder of images; by default drawings.
-        grid: of saliency, mask and stride in pixels: "10/1" is the paper's, "10/2", "8/4" and "16/8" are cheaper.
+        grid: of saliency, mask and stride in pixels: "10/1" is the paper's, "10/2" (the default), "8/4" and "16/8" are
+            cheaper.
         examples: of saliency and inversion, how many images of each data set or folder; by default 1, 8 drawings, all
             of a folder.
         invert: reconstruct single images, chosen as for saliency, from their last spatial map by a deep image prior,
@@ -148,7 +149,7 @@ def tasks(
     mode = "saliency" if saliency else "invert" if invert else "dense" if dense else "finetune" if finetune else ""
     _refuse_unused(
         mode + ("+finetune" if mode == "dense" and finetune else ""),
-        grid=None if grid == GRID else grid, examples=examples, steps=steps, sigmoid=sigmoid, probes=tuple(probes),
+        grid=grid, examples=examples, steps=steps, sigmoid=sigmoid, probes=tuple(probes),
         lpips_weights=lpips_weights, scale=None if scale == 1 else scale, trials=None if trials == TRIALS else trials,
     )  # fmt: skip
     request: Request[Any]

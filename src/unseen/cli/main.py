@@ -130,7 +130,7 @@ def run() -> None:
             raise
         _fail(message)
     if code == INTERRUPTED:
-        typer.echo("unseen: interrupted; the same command goes on from what is done", err=True)
+        typer.echo("unseen: interrupted; run the same command again to continue", err=True)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -154,7 +154,7 @@ def _want_of_memory(error: RuntimeError) -> str | None:
     if type(error).__name__ == "OutOfMemoryError":  # PyTorch's, which is slow to import
         return (
             "the GPU has not enough memory for this; end what else runs on it, or ask for less at a time (--batch or "
-            "--size, where the command has them); stopped, the same command goes on from what is done"
+            "--size, where the command has them); run the same command again to continue"
         )
     return None
 

@@ -28,7 +28,7 @@ AHEAD = 2  # batches that each worker has ready or under way
 DEATH = re.compile(r"DataLoader worker \(pid|shared memory")
 DIED = (
     "a process that decodes images died, most likely for want of memory or of shared memory (docker run --shm-size=8g "
-    "gives more); run the same command again, it goes on where it stopped, or with fewer --workers or a smaller --batch"
+    "gives more); run the same command again to continue, or with fewer --workers or a smaller --batch"
 )
 
 

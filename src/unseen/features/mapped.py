@@ -9,16 +9,16 @@ import shutil
 import struct
 import zlib
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.features.checked import Stamp, Tell, recall
 from unseen.files import atomic_write, byte_size
+from unseen.reading.arrays import read_npy_header
 
 UNPACKED = ".unseen-unpacked.npy"
 SAFETENSORS = {
@@ -47,10 +47,8 @@ def map_stored(path: Path, info: ZipInfo) -> NDArray[Any] | None:
     start = _start(path, info)
     with path.open("rb") as file:
         file.seek(start)
-        shape, fortran, dtype = _npy_header(file)
+        shape, fortran, dtype = read_npy_header(file)
         offset = file.tell()
-    if dtype.hasobject:
-        raise ValueError("object arrays need allow_pickle")
     if offset - start + dtype.itemsize * int(np.prod(shape, dtype=object)) != info.file_size:
         raise ValueError(f"{info.filename} is not as long as its shape says")
     return np.memmap(path, dtype, "r", offset, shape, "F" if fortran else "C")
@@ -116,13 +114,3 @@ def _start(path: Path, info: ZipInfo) -> int:
         file.seek(info.header_offset)
         name, extra = LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size))
     return int(info.header_offset + LOCAL_HEADER.size + name + extra)
-
-
-def _npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether columns come first, and type."""
-    version = npy.read_magic(file)
-    read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
-    if read is None:
-        raise ValueError(f"version {version} of the npy format is not read here")
-    shape, fortran, dtype = read(file)
-    return shape, fortran, dtype

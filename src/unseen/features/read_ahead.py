@@ -1,6 +1,5 @@
 """Reading features while a device still works on others, so that they are in memory when their turn comes."""
 
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -8,6 +7,7 @@ from threading import Thread
 
 from unseen.errors import UserError
 from unseen.features.readers import read_features
+from unseen.reading.arrays import memory
 
 BLOCK = 1 << 24
 SHARE = 0.25
@@ -21,7 +21,7 @@ def read_ahead(places: Sequence[Path]) -> Thread | None:
     """
     files = [file for place in places for file in (place.glob("X-*.npy") if place.is_dir() else (place,))]
     with suppress(OSError):
-        if sum(file.stat().st_size for file in files) > SHARE * _memory():
+        if sum(file.stat().st_size for file in files) > SHARE * memory():
             return None
         thread = Thread(target=_read, args=(places, files), daemon=True)
         thread.start()
@@ -38,7 +38,3 @@ def _read(places: Sequence[Path], files: Sequence[Path]) -> None:
             with path.open("rb", buffering=0) as file:
                 while file.readinto(block):
                     pass
-
-
-def _memory() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

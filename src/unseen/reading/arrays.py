@@ -46,13 +46,8 @@ def read_npy(path: Path) -> NDArray[Any]:
         return _array(file, os.fstat(file.fileno()).st_size)
 
 
-def _unpacked(archive: ZipFile, info: ZipInfo) -> NDArray[Any]:
-    with archive.open(info) as file:
-        return _array(file, info.file_size)
-
-
-def _array(file: IO[bytes], size: int) -> NDArray[Any]:
-    """The array in a file of so many bytes, which must be those that its header announces."""
+def read_npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether columns come first, and type of the array whose bytes follow; pickled objects are refused."""
     readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
     version = npy.read_magic(file)
     if version not in readers:
@@ -60,6 +55,17 @@ def _array(file: IO[bytes], size: int) -> NDArray[Any]:
     shape, fortran, dtype = readers[version](file)
     if dtype.hasobject:
         raise ValueError("it holds pickled objects")
+    return shape, fortran, dtype
+
+
+def _unpacked(archive: ZipFile, info: ZipInfo) -> NDArray[Any]:
+    with archive.open(info) as file:
+        return _array(file, info.file_size)
+
+
+def _array(file: IO[bytes], size: int) -> NDArray[Any]:
+    """The array in a file of so many bytes, which must be those that its header announces."""
+    shape, fortran, dtype = read_npy_header(file)
     announced = prod(shape) * dtype.itemsize
     if announced != size - file.tell():
         raise ValueError(f"an array of {announced:,} bytes in {size - file.tell():,}")

@@ -136,5 +136,5 @@ def refuse_unfinished(stores: Sequence[Path], part: Part) -> None:
     if part != WHOLE and not all((store / MANIFEST).is_file() for store in stores):
         raise OtherPartsError(
             f"part {part[0]} of {part[1]} has extracted its share of the features, and others have not yet; when they "
-            "have, the same command goes on with the probes"
+            "have, run the same command again to run the probes"
         )

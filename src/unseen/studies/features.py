@@ -15,7 +15,7 @@ def read_about(store: Path) -> dict[str, Any]:
     """What a store says of itself; one that is not finished is an error."""
     about = about_finished(store)
     if about is None:
-        raise UserError(f"{store}: its extraction is not finished; run it again, it goes on where it stopped")
+        raise UserError(f"{store}: its extraction is not finished; run it again to continue")
     return about
 
 

@@ -33,7 +33,7 @@ class Measured:
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
 
-class ImageError(UserError):
+class PlacedImageError(UserError):
     """What is wrong with one of the images that were given, by its place among them."""
 
     def __init__(self, place: int, sentence: str) -> None:

@@ -21,7 +21,7 @@ from unseen.probes.inversion.invert import DivergedError, InversionStack, Precis
 from unseen.probes.inversion.protocol import InversionProtocol
 from unseen.runs.notices import Notice, notice
 from unseen.studies.study import Cell, Stepping
-from unseen.studies.tasks.by_image.analysis import ImageError, Measured, Pixels
+from unseen.studies.tasks.by_image.analysis import Measured, Pixels, PlacedImageError
 from unseen.studies.tasks.features import STUDY
 
 MOST_STACKED = 8
@@ -110,7 +110,7 @@ class InversionAnalysis:
                     checkpoint=checkpoint, watch=told,
                 )  # fmt: skip
             except DivergedError as error:
-                raise ImageError(first + error.place, str(error)) from None
+                raise PlacedImageError(first + error.place, str(error)) from None
             for place, errors in enumerate(colour_errors(pixels, found.images)):
                 yield Measured(
                     dict(zip(COLOURS, map(float, errors), strict=True)),

@@ -78,8 +78,8 @@ class InversionRequest:
             yield from execute(ready, results, OneByOne(partial(self._values, results.parent)), run_groups)
             if len(ready) < len(later):
                 raise OtherPartsError(
-                    "this part has reconstructed its share of the images, and others have not yet; when they have, the "
-                    "same command goes on with the distances"
+                    "this part has reconstructed its share of the images, and others have not yet; when they have, "
+                    "run the same command again to compute the distances"
                 )
 
         def seconds(jobs: Sequence[ImageJob], results: Path, means: Means) -> float:

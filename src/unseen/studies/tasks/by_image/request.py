@@ -29,7 +29,7 @@ from unseen.runs.sent_backbone import SentBackbone, sent_backbones
 from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed
 from unseen.studies.concepts.study import training_data
 from unseen.studies.study import Cell, Plan, Prepared, Watch
-from unseen.studies.tasks.by_image.analysis import Analysis, ImageError
+from unseen.studies.tasks.by_image.analysis import Analysis, PlacedImageError
 from unseen.studies.tasks.by_image.kept import BY_IMAGE, keep, kept_values
 from unseen.studies.tasks.by_image.sets import ImageSet, ImageSets
 from unseen.studies.tasks.features import STUDY
@@ -125,7 +125,7 @@ class ImageRequest:
                 try:
                     keep(_folder(job, out), place, pixels[done], next(found))
                 except UserError as error:
-                    wrong, number = left[error.place if isinstance(error, ImageError) else done]
+                    wrong, number = left[error.place if isinstance(error, PlacedImageError) else done]
                     name = self._set(wrong).ids[number]
                     raise UserError(f"{job.backbone} on {self._set(wrong).title}, {name}: {error}") from None
                 done += 1
