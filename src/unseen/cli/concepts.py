@@ -14,8 +14,17 @@ from unseen.cli.extract import decoders
 from unseen.cli.groups import with_groups
 from unseen.cli.modes import chosen_mode, given_options, option_name, refuse_options
 from unseen.cli.option_groups import BackboneOptions, ExtractionOptions, MachineOptions
-from unseen.cli.options import BACKBONES, IMAGES, STUDY, DryRunOption, PartOption, PreprocessingOption
-from unseen.cli.output import console
+from unseen.cli.options import (
+    BACKBONES,
+    IMAGES,
+    STUDY,
+    DryRunOption,
+    OwnMetricsOption,
+    OwnProbesOption,
+    PartOption,
+    PreprocessingOption,
+)
+from unseen.cli.output import console, note
 from unseen.cli.running import WorkersOption, finish
 from unseen.cli.watching import CommandWatch, dry_run
 from unseen.errors import UserError
@@ -40,7 +49,7 @@ MACHINE = (
 MODES = {
     "": (
         "out", "features", "regroup", "levels", "vectors", "domains", "seen", "shots", "seeds", "protocol",
-        "sequential", "extended", "fast", "exif", *LOADING, *PLACES, *DRAW, *MACHINE,
+        "sequential", "extended", "probe", "metric", "fast", "exif", *LOADING, *PLACES, *DRAW, *MACHINE,
     ),
     "--finetune": (
         "finetune", "out", "domains", "epochs", "batch", "rate", "seeds", "workers", "only_plan", "devices",
@@ -107,6 +116,8 @@ def concepts(
             rich_help_panel=STUDY,
         ),
     ] = None,
+    probe: OwnProbesOption = None,
+    metric: OwnMetricsOption = None,
     images: Annotated[
         str | None,
         typer.Option(help="ImageNet-21K, or what the levels are of: tars or folders.", rich_help_panel=IMAGES),
@@ -190,18 +201,20 @@ def concepts(
         _refuse_image_options(context)
     elif regroup:
         raise UserError("--regroup is for features that are there: --features")
-    from unseen.studies.concepts.chosen import asked_of, known_draw
+    from unseen.studies.concepts.chosen import asked_of, known_draw, with_names
     from unseen.studies.concepts.request import request_of_features, request_of_images
     from unseen.studies.concepts.verify import BACKBONE
+    from unseen.studies.own_code import chosen_code
     from unseen.studies.study import run_study
 
     check_writable(out)
     means = machine.means(workers, every_gpu=extraction.device is None)
     watch, chosen = CommandWatch(means), where.levels(levels)
     draw = known_draw(features=features is not None, splits=where.splits)
+    further, own = chosen_code(probe or [], metric or [], note)
     asked = asked_of(
         chosen, domains=where.domains, shots=shots, seeds=5 if seeds is None else seeds, protocol=protocol,
-        sequential=sequential, variant=where.variant, draw=draw, extended=extended,
+        sequential=sequential, variant=where.variant, draw=draw, extended=with_names(extended, further), own=own,
     )  # fmt: skip
     ids = [BACKBONE] if check else backbone or []
     if features is not None:

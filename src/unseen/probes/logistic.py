@@ -129,6 +129,24 @@ def probe_settings(
             )
 
 
+def final_fit(
+    X: Tensor | Rows,
+    y: Tensor,
+    classes: int,
+    setting: Setting,
+    pair: tuple[float, float],
+    *,
+    protocol: LogisticProtocol,
+    device: torch.device,
+    products: torch.dtype,
+) -> tuple[Tensor, Tensor]:
+    """(c, d) weights and (c,) bias of the final classifier of a setting whose rate and decay are known, on the CPU."""
+    trainer = Trainer.load(X, y, classes, protocol, device=device, dtype=products)
+    rows = torch.arange(len(y)) if setting.shots is None else draw_shots(y, setting.shots, stream(setting.seed, 3))
+    fitted = trainer.fit([rows], [[pair]], [final_generator(setting.seed)])[0][0].cpu()
+    return fitted[:-1].T.contiguous(), fitted[-1]
+
+
 def final_generator(seed: int) -> Generator:
     """Where the final fit of a seed begins: its initial weights and the order of samples."""
     return stream(seed, 4)

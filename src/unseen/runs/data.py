@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from unseen.features.about import BackboneAbout
+from unseen.metrics.catalogue import METRICS, Metric
+from unseen.metrics.own import MetricUsed
 from unseen.papers.comparability import Comparability, ScoredData, compare, published_domain
 from unseen.runs.cautions import Caution
 from unseen.runs.flaws import Flaw, flaw_sentences
@@ -16,8 +18,14 @@ from unseen.runs.setup import Extraction, FeatureKey, ImagesUsed, LevelsUsed, Pr
 if TYPE_CHECKING:
     from unseen.metrics.resampling import Interval
 
+OWN_METRIC = "own-metric"
+"""The protocol that a run has under the name of a metric of the user's own: its facts, and the digest of its code."""
 Study = Literal["concepts", "tasks", "shifts", "probe"]
 """Which study a run is of; it decides what its page looks like, and which runs share a page."""
+
+
+def _facts(metric: ProtocolUsed) -> dict[str, Any]:
+    return {name: metric.settings[name] for name in ("higher_is_better", "lower", "upper", "unit")}
 
 
 @dataclass(frozen=True)
@@ -211,6 +219,13 @@ class RunData:
             features=self.features,
             limits={domain.name: domain.limit for domain in self.domains},
         )
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        """Every metric by its name: those of the catalogue, and the user's own."""
+        used = [each for _, part in self.parts for each in part.protocols] or self.protocols
+        own = [MetricUsed(each.probe, **_facts(each)) for each in used if each.name == OWN_METRIC]
+        return {**METRICS, **{each.name: each.metric for each in own}}
 
     @property
     def notice(self) -> str:

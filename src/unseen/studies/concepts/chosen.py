@@ -19,6 +19,7 @@ from unseen.runs.random_draws import DRAW, RANDOM
 from unseen.runs.shots import Shots, seed_count, shots_in_python
 from unseen.studies.concepts.plan import Asked, levels_hash
 from unseen.studies.concepts.variants import PLAIN, random_sets
+from unseen.studies.own_code import NO_CODE, OwnCode
 from unseen.studies.probing import SHOTS
 
 NAME = re.compile(r"[\w-][\w.-]*")
@@ -92,6 +93,13 @@ def chosen_domains(names: Names, known: Sequence[str]) -> tuple[str, ...]:
     return tuple(known) if names is None else _some(names, known, "domains")
 
 
+def with_names(extended: Names, further: Sequence[str]) -> Names:
+    """Further probes that were named in two ways, together."""
+    if not further:
+        return extended
+    return [*([] if extended is None else extended.split(",") if isinstance(extended, str) else extended), *further]
+
+
 def chosen_probes(names: Names) -> tuple[str, ...]:
     """`kmeans,pca` as names of further probes, in alphabetical order; none for None.
 
@@ -127,6 +135,7 @@ def asked_of(
     variant: str = PLAIN,
     draw: Draw = "unknown",
     extended: Names = None,
+    own: OwnCode = NO_CODE,
 ) -> Asked:
     """What is asked of a study, checked.
 
@@ -134,6 +143,7 @@ def asked_of(
         shots: None for those of the paper.
         sequential: one trial at a time, as in the paper.
         extended: further probes.
+        own: probes and metrics of the user's own.
     """
     names = chosen_domains(domains, chosen.names)
     known = dict(chosen.domains) | ({chosen.seen_domain: chosen.seen} if chosen.seen else {})
@@ -147,6 +157,7 @@ def asked_of(
         variant=variant,
         draw=draw,
         extended=chosen_probes(extended),
+        own=own,
         seen=chosen.seen_domain,
     )
 

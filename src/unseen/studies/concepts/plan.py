@@ -15,9 +15,11 @@ from unseen.ontology.levels import SHIPPED, Levels, load_levels
 from unseen.papers.comparability import Draw
 from unseen.probes.by_name import all_probes
 from unseen.probes.by_name.logistic import Logistic
+from unseen.probes.own import OwnProbe
 from unseen.probes.protocol import LogisticProtocol
 from unseen.studies.concepts.features import SIDES
 from unseen.studies.concepts.variants import PLAIN
+from unseen.studies.own_code import NO_CODE, OwnCode
 from unseen.studies.probing import FeaturePair
 
 
@@ -31,6 +33,7 @@ class Asked:
         variant: how the images of a concept are drawn (`unseen.studies.concepts.variants`).
         draw: who chose the images of the levels, where their features do not say.
         extended: names of further probes (`unseen.probes.by_name`) to run.
+        own: probes and metrics of the user's own.
         seen: the name of the domain of seen concepts.
     """
 
@@ -43,6 +46,7 @@ class Asked:
     variant: str = PLAIN
     draw: Draw = "unknown"
     extended: tuple[str, ...] = ()
+    own: OwnCode = NO_CODE
     seen: str = SEEN
 
     @property
@@ -137,7 +141,14 @@ def expected_pairs(domains: Sequence[DomainImages], backbones: Sequence[Backbone
     ]
 
 
-def probing_memory(pairs: Sequence[FeaturePair], protocol: LogisticProtocol, *, extended: Collection[str] = ()) -> int:
+def probing_memory(
+    pairs: Sequence[FeaturePair],
+    protocol: LogisticProtocol,
+    *,
+    extended: Collection[str] = (),
+    own: Sequence[OwnProbe] = (),
+) -> int:
     """Bytes that probing the largest pair takes, by the probe that takes the most."""
     probes = [all_probes()[name].in_study(protocol) for name in (Logistic.name, *extended)]
+    probes += [each.probe for each in own]
     return max(probe.memory(pair.size, gpu=on_gpu()) for pair in pairs for probe in probes)

@@ -3,7 +3,7 @@
 What its jobs are, and what is written of the run beside them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,14 @@ from unseen.ontology.levels import Levels, spoken
 from unseen.ontology.wordnet import wordnet
 from unseen.papers.comparability import Draw, ScoredData
 from unseen.papers.leaderboard import other_size
+from unseen.probes.own import OwnProbe
 from unseen.probes.probe import FeatureJob
 from unseen.probes.protocol import COG_V2
 from unseen.runs.cautions import Caution, caution
 from unseen.runs.data import Backbone as ReportBackbone
 from unseen.runs.data import Domain, RunData, Study
 from unseen.runs.notices import Notice, notice
+from unseen.runs.own_metric import metric_jobs
 from unseen.runs.random_draws import DRAW, RANDOM
 from unseen.runs.setup import (
     SHORT,
@@ -62,7 +64,13 @@ def study_jobs(asked: Asked, pairs: Sequence[FeaturePair]) -> list[FeatureJob]:
     """Every job of a study."""
     jobs: list[FeatureJob] = [*plan(STUDY, pairs, asked.protocol, asked.shots, range(asked.seeds))]
     further = plan_extended(STUDY, pairs, seeds=range(asked.seeds), protocol=asked.protocol, kinds=asked.extended)
-    return [*jobs, *further]
+    own = [job for pair in pairs for each in asked.own.probes for job in _own_jobs(each, pair, asked)]
+    fitted = [*jobs, *further, *own]
+    return [*fitted, *metric_jobs(asked.own.metrics, fitted)]
+
+
+def _own_jobs(own: OwnProbe, pair: FeaturePair, asked: Asked) -> Iterator[FeatureJob]:
+    return own.jobs(pair.part(STUDY, asked.protocol), range(asked.seeds))
 
 
 def study_run(
@@ -129,7 +137,7 @@ def study_setup(asked: Asked, backbones: Mapping[str, Place], splits: SplitsUsed
         backbones: features of each, or what they will say of themselves.
     """
     return Setup(
-        protocols=[ProtocolUsed.of("logistic", asked.protocol)],
+        protocols=[ProtocolUsed.of("logistic", asked.protocol), *asked.own.protocols()],
         levels=LevelsUsed(asked.levels.name, levels_hash(asked.levels)),
         splits=splits,
         extractions={name: known for name, place in backbones.items() if (known := extraction_of(place.known))},
