@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from unseen.features.settings import Precision
+    from unseen.images.shift_sets.own import OwnSet
     from unseen.metrics.robustness import Method
     from unseen.report.core.model import Figure
     from unseen.studies.shifts.plans import ModelPlan
@@ -122,8 +123,9 @@ def effective_robustness(
 def shifts(
     models: "str | PathLike[str] | ModelPlan | Sequence[str | ModelPlan]",
     *,
-    sets: str | PathLike[str],
     out: str | PathLike[str],
+    sets: str | PathLike[str] | None = None,
+    test_sets: "str | PathLike[str] | OwnSet | Sequence[str | PathLike[str] | OwnSet]" = (),
     only: str | Sequence[str] | None = None,
     classes: str | Sequence[str] = "own",
     mapping: str | PathLike[str] | Mapping[str, str] | None = None,
@@ -155,10 +157,12 @@ def shifts(
     Args:
         models: ids of backbones, or a CSV file as for the command `unseen shifts run --models`, or
             `unseen.studies.shifts.plans.ModelPlan`s with a head, a checkpoint and a name each.
-        sets: the folder that all test sets are below.
         out: folder of the run, with `accuracies.csv`, `columns.csv` and predictions.
-        only: names of test sets, or patterns such as "imagenet-c.*"; by default all that are there.
-        classes: to score on: "own", "shared", or test sets whose classes to take.
+        sets: the folder that published test sets are below.
+        test_sets: your own: a folder per class, a CSV or Parquet of images and labels, what `unseen shifts captions`
+            wrote, a TOML file, or an `unseen.images.shift_sets.own.OwnSet`.
+        only: names of test sets below `sets`, or patterns such as "imagenet-c.*"; by default all that are there.
+        classes: to score on: "own", "shared", test sets whose classes to take, or lists of classes by name or file.
         mapping: classes to compare by: "cifar-10", a CSV file, or name → class.
         head, checkpoint, outputs, templates, weights: what makes backbones classifiers, where they are given by ids.
         allow_code: run the Python files and hub folders that a CSV file of models names.
@@ -180,6 +184,7 @@ def shifts(
     """
     from unseen.api.progress import bars
     from unseen.features.settings import extraction_settings
+    from unseen.images.shift_sets.own import OwnSet
     from unseen.ontology.class_mapping import choose_mapping
     from unseen.runs.machine import chosen_means
     from unseen.runs.parts import checked_part
@@ -191,9 +196,10 @@ def shifts(
     common = ModelPlan("", "", head=head, checkpoint=state, classes=outputs, templates=templates, weights=weights)
     wanted, scopes = ([names] if isinstance(names, str) else list(names or ()) for names in (only, classes))
     folder = Path(out)
+    own = [test_sets] if isinstance(test_sets, str | PathLike | OwnSet) else list(test_sets)
     request = ShiftRequest(
         _models(models, common, allow_code=allow_code),
-        open_sets(Path(sets), wanted, partial=partial),
+        open_sets(None if sets is None else Path(sets), wanted, own, partial=partial),
         extraction_settings(device, precision, batch, workers, on_error),
         scopes,
         choose_mapping(fspath(mapping)).of if isinstance(mapping, str | PathLike) else mapping,

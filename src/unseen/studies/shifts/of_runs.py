@@ -103,12 +103,12 @@ def fit_runs(runs: RunTable) -> RunFits:
     found, notices = dict[tuple[str, ...], list[ShiftStudy]](), list[str]()
     fitted_on = dict[str, Sequence[str]]()
     for ood, of in runs.columns.items():
-        if not _shifted(of):
+        if not _shifted(runs, ood):
             continue
         ids = {
             facts.test_set: name
             for name, facts in runs.columns.items()
-            if not _shifted(facts) and facts.digest == of.digest
+            if not _shifted(runs, name) and facts.digest == of.digest
         }
         if not ids:
             notices.append(f"{ood} has no fit: no test set that is not shifted is on the same classes (--classes).")
@@ -131,12 +131,14 @@ def scores_of_runs(runs: RunTable) -> tuple[list[Score], Sequence[str]]:
     fits = fit_runs(runs)
     if fits.studies:
         return fit_scores(fits.studies), fits.notices
-    return [score for score in runs.data.scores if _shifted(runs.columns[score.domain])], fits.notices
+    return [score for score in runs.data.scores if _shifted(runs, score.domain)], fits.notices
 
 
-def _shifted(facts: Facts) -> bool:
-    """Whether a column is OOD; a test set of an earlier version that is no more is."""
-    return facts.test_set not in SHIFT_SETS or SHIFT_SETS[facts.test_set].shifted
+def _shifted(runs: RunTable, column: str) -> bool:
+    """Whether a column is OOD; where a run of an earlier version does not say, a published test set tells."""
+    said = next(each.shifted for each in runs.data.domains if each.name == column)
+    test_set = runs.columns[column].test_set
+    return (test_set not in SHIFT_SETS or SHIFT_SETS[test_set].shifted) if said is None else said
 
 
 def _table(runs: RunTable, frame: "pd.DataFrame", id_sets: Sequence[str], ood_sets: Sequence[str]) -> ShiftTable:
