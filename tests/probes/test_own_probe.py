@@ -78,7 +78,7 @@ def test_a_job_is_of_the_content_and_not_of_the_place(file: Path, tmp_path: Path
     assert sent == job
     assert sent.probe.name == "own-mean"
     with pytest.raises(UserError, match="changed since the study was planned"):
-        ProbeAt(str(moved), job.code, "PROBE")()
+        ProbeAt(str(moved), 64 * "0", "PROBE")()
 
 
 @pytest.mark.parametrize(

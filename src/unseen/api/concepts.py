@@ -76,7 +76,8 @@ def concepts(
         features: instead of images, a folder with one folder per domain, as `unseen extract --levels` makes them, or
             with your own `train` and `test` features in each.
         levels: what the domains l1, l2, … are: by `unseen.levels` or `unseen.build_levels`, the name of a published
-            set, a CSV file, a measure of similarity, or "random".
+            set, a CSV file, a measure of similarity, or "random"; or a TOML or CSV file of your own data, which says
+            which classes are seen, which are in which domain, and where their images are.
         domains: some of them, for instance ["l1", "l5"]; by default the seen domain and all levels.
         shots: training samples per concept: a number, "all" or a list; by default those of the paper.
         seeds: how many.
@@ -132,8 +133,9 @@ def concepts(
         raise UserError("give images or features, not both")
     with bars(show=progress) as watch:
         chosen = choose_levels(
-            levels if isinstance(levels, Levels) else str(levels), vectors=_path(vectors), seen=seen, tell=watch.tell
-        )
+            levels if isinstance(levels, Levels) else str(levels), vectors=_path(vectors), seen=seen,
+            images=_path(images), tell=watch.tell,
+        )  # fmt: skip
         further, own = chosen_code(probe, metric, watch.tell)
         asked = asked_of(
             chosen, domains=domains, shots=shots, seeds=seeds, protocol=protocol, sequential=sequential,

@@ -52,7 +52,7 @@ MODES = {
         "sequential", "extended", "probe", "metric", "fast", "exif", *LOADING, *PLACES, *DRAW, *MACHINE,
     ),
     "--finetune": (
-        "finetune", "out", "domains", "epochs", "batch", "rate", "seeds", "workers", "only_plan", "devices",
+        "finetune", "out", "levels", "domains", "epochs", "batch", "rate", "seeds", "workers", "only_plan", "devices",
         "executor", "ray_address", "part", *LOADING, *PLACES, *DRAW,
     ),
     "--label-noise": (
@@ -93,7 +93,11 @@ def concepts(
     machine: MachineOptions,
     part: PartOption = "1/1",
     levels: Annotated[
-        str, typer.Option(help="cog-v2, cog-v1, a levels CSV, a measure, or random.", rich_help_panel=STUDY)
+        str,
+        typer.Option(
+            help="cog-v2, cog-v1, a levels CSV, a measure, random, or a TOML or CSV file of your own classes.",
+            rich_help_panel=STUDY,
+        ),
     ] = "cog-v2",
     where: DomainOptions,
     shots: Annotated[
@@ -187,12 +191,16 @@ def concepts(
         def load(ids: "Sequence[str]", named: bool) -> "list[Backbone]":
             return (loading if named else replace(loading, name=None)).load(ids, preprocessing, "cpu")
 
+        from unseen.images.concept_file import is_concept_file
         from unseen.studies.concepts.finetune_request import finetune_request
 
+        data_file = Path(levels) if is_concept_file(Path(levels)) else None
+        if data_file is None and "levels" in given_options(context):
+            raise UserError("--finetune keeps to the levels of the run; --levels is for a file of your own classes")
         trainings = finetune_request(
             out, where.places(images), load, backbones=backbone, names=loading.name, domains=where.domains,
             epochs=epochs, batch=256 if extraction.batch is None else extraction.batch, rate=rate,
-            seeds=1 if seeds is None else seeds, watch=CommandWatch(),
+            seeds=1 if seeds is None else seeds, levels=data_file, watch=CommandWatch(),
         )  # fmt: skip
         means = machine.means(workers or None, every_gpu=True)
         means = means if means.spread else Means(decoders(workers))  # which may be 0
@@ -209,7 +217,7 @@ def concepts(
 
     check_writable(out)
     means = machine.means(workers, every_gpu=extraction.device is None)
-    watch, chosen = CommandWatch(means), where.levels(levels)
+    watch, chosen = CommandWatch(means), where.levels(levels, images)
     draw = known_draw(features=features is not None, splits=where.splits)
     further, own = chosen_code(probe or [], metric or [], note)
     asked = asked_of(

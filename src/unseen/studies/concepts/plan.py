@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone
@@ -35,6 +35,7 @@ class Asked:
         extended: names of further probes (`unseen.probes.by_name`) to run.
         own: probes and metrics of the user's own.
         seen: the name of the domain of seen concepts.
+        numbers: the level of each domain.
     """
 
     levels: Levels
@@ -48,6 +49,7 @@ class Asked:
     extended: tuple[str, ...] = ()
     own: OwnCode = NO_CODE
     seen: str = SEEN
+    numbers: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def published(self) -> str:

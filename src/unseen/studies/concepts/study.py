@@ -3,6 +3,7 @@
 What its jobs are, and what is written of the run beside them.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.backbones.catalogue import Published
 from unseen.backbones.training_data import published_as, trained_on
 from unseen.features.about import BackboneAbout, StoreAbout
+from unseen.images.concept_data import ConceptData
 from unseen.images.domains import DRAWN_BY, SEEN, SOMEBODY_ELSE, US, DomainImages
 from unseen.images.releases import release_of
 from unseen.images.splits import Splits
@@ -49,6 +51,7 @@ from unseen.studies.probing import FeaturePair, plan, plan_extended, possible_sh
 STUDY: Study = "concepts"
 SIZE = 224
 """Pixels of an image's side in ImageNet-CoG, but for a few models."""
+LEVEL = re.compile(r"l[0-9]+")
 USUAL_LAYERS = ("penultimate", "embedding", "output")
 """Where features come from that are before a classifier, or all that a network gives."""
 
@@ -181,6 +184,14 @@ def splits_used(file: Path | None, variant: str) -> SplitsUsed:
     return SplitsUsed(seed=0, test=rule.test, max_train=rule.max_train)
 
 
+def own_splits(data: ConceptData) -> SplitsUsed:
+    """How the images of the user's own data are drawn, or which file says it."""
+    rule = data.rule
+    if rule is None:
+        return SplitsUsed(file=data.description.path.name)
+    return SplitsUsed(seed=0, test=rule.test, max_train=data.description.file.train or None)
+
+
 def image_notices(images: Sequence[ImagesUsed]) -> list[Notice]:
     """What a reader must know of such images."""
     return [notice("blurred-faces")] if any(each.blurred for each in images) else []
@@ -206,9 +217,10 @@ def _domains(asked: Asked) -> list[Domain]:
             title = "IN-1K" if name == SEEN else name
             domains.append(Domain(name, title, seen=True, concepts=_named(ids, asked.levels), classes=len(ids)))
         elif not DRAW.fullmatch(name):
-            level = asked.levels[int(name.removeprefix("l"))]
+            level = asked.levels[asked.numbers.get(name) or int(name.removeprefix("l"))]
             concepts = _named(ids, asked.levels)
-            domains.append(Domain(name, name.upper(), False, _similarity(level), concepts, classes=len(ids)))
+            title = name.upper() if LEVEL.fullmatch(name) else name
+            domains.append(Domain(name, title, False, _similarity(level), concepts, classes=len(ids)))
     drawn = [asked.concepts.get(name, ()) for name in asked.domains if DRAW.fullmatch(name)]
     if drawn:
         everything = sorted({concept.wnid for concept in asked.levels.concepts})
