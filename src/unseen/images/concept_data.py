@@ -1,6 +1,5 @@
 """Images and levels of a concept study of the user's own, looked through before anything is computed."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from unseen.images.domains import DRAWN_BY, SOMEBODY_ELSE, DomainImages, LeftOut
 from unseen.images.entries import EntryTable
 from unseen.images.manifest import Manifest
 from unseen.images.open_source import open_images
+from unseen.images.own.contents import SharedImages, digests
 from unseen.images.source import ImageSource
 from unseen.images.splits import SplitRule
 from unseen.images.tar_index import Watch
@@ -25,7 +25,6 @@ from unseen.ontology.wordnet import wordnet
 TEST_SHARE = 5
 """One image of so many tests, where the file does not say how many."""
 MOST = 10**9
-SHOWN = 3
 Side = Literal["train", "test"]
 
 
@@ -235,19 +234,17 @@ def _manifest(source: ImageSource, classes: Collection[str], side: str) -> Manif
 
 def repeated_images(domain: DomainImages) -> list[tuple[str, str]]:
     """Ids of a training and a test image with the same bytes, for each such test image; all are read."""
-    trained = dict(_digests(*domain.sides["train"], "train"))
-    return [(trained[digest], id_) for digest, id_ in _digests(*domain.sides["test"], "test") if digest in trained]
+    trained, tested = (_digests(*domain.sides[side], side) for side in ("train", "test"))
+    first = {digest: id_ for id_, digest in reversed(trained)}
+    return [(first[digest], id_) for id_, digest in tested if digest in first]
 
 
-def _digests(source: ImageSource, manifest: Manifest, side: str) -> Iterator[tuple[bytes, str]]:
-    ids = {entry.id for entry, word in zip(manifest.entries, manifest.splits, strict=True) if word == side}
-    for number, entry in enumerate(source.entries):
-        if entry.id in ids:
-            image = source.read(number)
-            yield hashlib.sha256(image if isinstance(image, bytes) else image.tobytes()).digest(), entry.id
+def _digests(source: ImageSource, manifest: Manifest, side: str) -> list[tuple[str, bytes]]:
+    numbers = manifest.numbers(source, side)
+    found = digests(source, numbers)
+    return [(source.entries[number].id, found[number]) for number in numbers]
 
 
 def duplicates_sentence(pairs: Sequence[tuple[str, str]]) -> str:
     """How many test images train too, with a few of them."""
-    named = ", ".join(f"{test} is {train}" for train, test in pairs[:SHOWN]) + (", …" if len(pairs) > SHOWN else "")
-    return f"{len(pairs):,} test images are training images too ({named})"
+    return SharedImages("training", "test", pairs).sentence

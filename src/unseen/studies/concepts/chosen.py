@@ -10,6 +10,7 @@ from unseen.images.concept_data import ConceptData, open_concept_data
 from unseen.images.concept_file import Description, is_concept_file, read_concept_file
 from unseen.images.domains import SEEN
 from unseen.ontology.levels import SHIPPED, Levels, load_levels
+from unseen.ontology.levels_hash import levels_hash
 from unseen.ontology.measures import all_measures
 from unseen.ontology.reranking import reranked
 from unseen.ontology.wordnet import wordnet
@@ -19,7 +20,7 @@ from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.protocol import protocol_named
 from unseen.runs.random_draws import DRAW, RANDOM
 from unseen.runs.shots import Shots, seed_count, shots_in_python
-from unseen.studies.concepts.plan import Asked, levels_hash
+from unseen.studies.concepts.plan import Asked
 from unseen.studies.concepts.variants import PLAIN, random_sets
 from unseen.studies.own_code import NO_CODE, OwnCode
 from unseen.studies.probing import SHOTS
