@@ -82,6 +82,18 @@ def datasets(
     print_rows(*(dense_rows() if dense else dataset_rows()), as_json=as_json)
 
 
+@app.command()
+def domains(
+    file: Annotated[Path, typer.Argument(help="A TOML or CSV file of your own classes, for unseen concepts --levels.")],
+    images: Annotated[Path | None, typer.Option(help="Where their images are, if the file does not say.")] = None,
+    as_json: Json = False,
+) -> None:
+    """The domains of a concept study of your own, looked through: classes, images, and what is wrong with them."""
+    from unseen.cli.own_domains import show_domains
+
+    show_domains(file, images, as_json=as_json)
+
+
 @app.command("shift-sets")
 def shift_sets(
     root: Annotated[

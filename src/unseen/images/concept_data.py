@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from unseen.errors import UserError, names_of
+from unseen.errors import UserError, did_you_mean, names_of
 from unseen.images.concept_file import Description
 from unseen.images.domains import DRAWN_BY, SOMEBODY_ELSE, DomainImages, LeftOut, OnMissing, level_domains
 from unseen.images.entries import EntryTable
@@ -17,10 +17,12 @@ from unseen.images.splits import SplitRule
 from unseen.images.tar_index import Watch
 from unseen.ontology.class_names import NamedConcepts, concepts_of_classes
 from unseen.ontology.edges import read_taxonomy
+from unseen.ontology.information import information_content
 from unseen.ontology.levels import Concept, Levels, build_levels, nearest_seen
 from unseen.ontology.recipes import Recipe
 from unseen.ontology.space import Space
-from unseen.ontology.wordnet import wordnet
+from unseen.ontology.taxonomy import Taxonomy
+from unseen.ontology.wordnet import imagenet_taxonomy
 
 TEST_SHARE = 5
 """One image of so many tests, where the file does not say how many."""
@@ -90,10 +92,16 @@ class ConceptData:
             )
         else:
             found, lost = self._given(wanted, where, on_missing, advice)
-        pairs = [pair for domain in found for pair in repeated_images(domain)]
-        if pairs and not self.description.file.allow_duplicates:
-            raise UserError(f"{where}: {duplicates_sentence(pairs)}; remove them, or say allow_duplicates = true")
+        if repeated := self.repeated(found):
+            raise UserError(f"{where}: {repeated}; remove them, or say allow_duplicates = true")
         return found, lost
+
+    def repeated(self, domains: Sequence[DomainImages]) -> str:
+        """How many test images of domains train too, with a few of them; empty where none do, or where they may."""
+        if self.description.file.allow_duplicates:
+            return ""
+        pairs = [pair for domain in domains for pair in repeated_images(domain)]
+        return SharedImages("training", "test", pairs).sentence if pairs else ""
 
     def _given(
         self, wanted: Mapping[str, Collection[str]], where: str, on_missing: OnMissing, advice: str
@@ -130,6 +138,10 @@ def open_concept_data(description: Description, watch: Watch = iter) -> ConceptD
     counts = Counter(entry.label for source in sources.values() for entry in source.entries)
     told, named = list[str](), description.domains
     known = {*description.seen, *description.unseen, *(name for classes in named.values() for name in classes)}
+    unknown = next((name for name in description.file.concepts if name not in {*counts, *known}), None)
+    if unknown is not None:
+        hint = did_you_mean(unknown, {*counts, *known})
+        raise UserError(f"{description.path}: [concepts] has {unknown}, which is no class{hint}")
     others = sorted({*counts} - known)
     if named or description.unseen:
         if others:
@@ -162,10 +174,7 @@ def _built(description: Description, unseen: Sequence[str], counts: Mapping[str,
     file, where = description.file, str(description.path)
     if not unseen:
         raise UserError(f"{where}: no classes are left to build levels from, all of the images are seen")
-    taxonomy = None if description.taxonomy is None else read_taxonomy(description.taxonomy)
-    named = concepts_of_classes(
-        [*description.seen, *unseen], file.concepts, taxonomy, where, first_sense=file.first_sense
-    )
+    named, taxonomy = _concepts(description, unseen)
     size = file.size or len(unseen) // file.levels
     if size * file.levels > len(unseen) or size < 2:
         raise UserError(f"{where}: {len(unseen)} classes are too few for {file.levels} levels of {max(size, 2)}")
@@ -176,15 +185,27 @@ def _built(description: Description, unseen: Sequence[str], counts: Mapping[str,
     label = {concept: name for name, concept in named.ids.items()}
     built = build_levels(
         recipe,
-        taxonomy or wordnet().taxonomy,
+        taxonomy,
         [named.ids[name] for name in unseen],
         [named.ids[name] for name in description.seen],
         counts={named.ids[name]: counts.get(name, 0) for name in unseen},
+        information=information_content(taxonomy),
     )
     concepts = tuple(
         replace(each, wnid=label[each.wnid], nearest=label[each.nearest]) for each in built.levels.concepts
     )
     return Levels(description.name, concepts), [_guesses(named)] if named.guessed else []
+
+
+def _concepts(description: Description, classes: Sequence[str]) -> tuple[NamedConcepts, Taxonomy]:
+    """The concepts of the seen and of other classes, and the taxonomy that information content is counted over.
+
+    With WordNet that is ImageNet-21K with these concepts: counted over a few classes alone, most similarities are ties.
+    """
+    file, own = description.file, None if description.taxonomy is None else read_taxonomy(description.taxonomy)
+    labels = [*description.seen, *classes]
+    named = concepts_of_classes(labels, file.concepts, own, str(description.path), first_sense=file.first_sense)
+    return named, own or imagenet_taxonomy(named.ids.values())
 
 
 def _guesses(named: NamedConcepts) -> str:
@@ -212,14 +233,9 @@ def _named_levels(description: Description, counts: Mapping[str, int]) -> tuple[
 
 def _similarities(description: Description, classes: Sequence[str]) -> tuple[dict[str, tuple[float, str]], list[str]]:
     """Class → similarity to the nearest seen class, and which that is."""
-    file = description.file
-    own = None if description.taxonomy is None else read_taxonomy(description.taxonomy)
-    named = concepts_of_classes(
-        [*description.seen, *classes], file.concepts, own, str(description.path), first_sense=file.first_sense
-    )
-    taxonomy = (own or wordnet().taxonomy).closure(list(named.ids.values()))
+    named, taxonomy = _concepts(description, classes)
     rows, columns = (taxonomy.index([named.ids[name] for name in part]) for part in (classes, description.seen))
-    best, values = nearest_seen(Space(taxonomy), file.measure, rows, columns)
+    best, values = nearest_seen(Space(taxonomy), description.file.measure, rows, columns)
     found = {
         name: (float(value), description.seen[place])
         for name, value, place in zip(classes, values, best.tolist(), strict=True)
@@ -243,8 +259,3 @@ def _digests(source: ImageSource, manifest: Manifest, side: str) -> list[tuple[s
     numbers = manifest.numbers(source, side)
     found = digests(source, numbers)
     return [(source.entries[number].id, found[number]) for number in numbers]
-
-
-def duplicates_sentence(pairs: Sequence[tuple[str, str]]) -> str:
-    """How many test images train too, with a few of them."""
-    return SharedImages("training", "test", pairs).sentence

@@ -48,9 +48,6 @@ def concepts_of_classes(
         first_sense: whether a word always has its most frequent meaning.
     """
     labels = list(dict.fromkeys(classes))
-    unknown = next((name for name in given if name not in labels), None)
-    if unknown is not None:
-        raise UserError(f"{where}: {unknown} is given a concept, but is no class here")
     find = _InWordNet(wordnet(), first=first_sense) if taxonomy is None else _InTaxonomy(taxonomy)
     ids, guessed, wrong = dict[str, str](), dict[str, str](), list[str]()
     for label in labels:

@@ -1,12 +1,12 @@
 """What pages say of probes and metrics of the user's own."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from unseen.metrics.own import MetricUsed
 from unseen.own_code import SHORT
 from unseen.probes.own import OWN
 from unseen.report.core.model import Cell, Column, Row, Table
-from unseen.runs.data import OWN_METRIC, RunData
+from unseen.runs.data import OWN_METRIC, known_metrics
 from unseen.runs.setup import ProtocolUsed
 
 COLUMNS = (
@@ -22,26 +22,21 @@ NOTE = (
 )
 
 
-def own_probes(data: RunData) -> list[ProtocolUsed]:
-    """What a run says of its user's probes; of several runs together, of all."""
-    return [each for each in _used(data) if each.name == OWN]
+def own_probes(code: Iterable[ProtocolUsed]) -> list[ProtocolUsed]:
+    """The probes among the user's own code."""
+    return [each for each in code if each.name == OWN]
 
 
-def own_metrics(data: RunData) -> list[ProtocolUsed]:
-    """What a run says of its user's metrics."""
-    return [each for each in _used(data) if each.name == OWN_METRIC]
+def own_metrics(code: Iterable[ProtocolUsed]) -> list[ProtocolUsed]:
+    """The metrics among it."""
+    return [each for each in code if each.name == OWN_METRIC]
 
 
-def _used(data: RunData) -> Iterable[ProtocolUsed]:
-    used = [each for _, part in data.parts for each in part.protocols] or data.protocols
-    return {each.probe: each for each in used}.values()
-
-
-def code_table(data: RunData) -> Table:
+def code_table(code: Sequence[ProtocolUsed]) -> Table:
     """A row for each probe and metric: what it is, and which file it comes from."""
-    known = data.metrics
+    known = known_metrics(code)
     rows = []
-    for each in (*own_probes(data), *own_metrics(data)):
+    for each in (*own_probes(code), *own_metrics(code)):
         names = each.settings.get("metrics")
         scored = [str(name) for name in names] if isinstance(names, list) else [each.probe]
         scores = "; ".join(

@@ -8,15 +8,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.errors import UserError
+from unseen.features.features import Features
 from unseen.metrics.own import MetricUsed, OwnMetricFile, own_metric
+from unseen.probes.by_name.linear import FitsSoFar, Linear, ManyShotJob
 from unseen.probes.job import UNDESCRIBED, Fit, Job
+from unseen.probes.own_task import OwnProbeTaskJob, task_data
 from unseen.probes.probe import FeatureJob, Probe, ProbeData, Size, fits_kept, fits_read
 from unseen.probes.protocol import Setting
 from unseen.runs.job import job_key
 from unseen.runs.results import read_result
+
+if TYPE_CHECKING:
+    import torch
 
 HIDDEN = {UNDESCRIBED: True}
 
@@ -61,6 +67,54 @@ class OwnMetricJob(Job):
 
     def kept(self, fits: Sequence[Fit]) -> dict[str, Any]:
         return fits_kept(fits)
+
+    @classmethod
+    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
+        return fits_read(job, values)
+
+
+@dataclass(frozen=True)
+class OwnMetricTaskJob(Job):
+    """A metric of the user's own of one fitted probe on a data set of the task study; fields as of `OwnMetricJob`.
+
+    Attributes:
+        train, val, test: content hashes of the features.
+    """
+
+    study: str
+    of: str
+    code: str
+    own_metrics: tuple[MetricUsed, ...]
+    protocol: str
+    backbone: str
+    domain: str
+    train: str
+    val: str
+    test: str
+    shots: int | None
+    seed: int
+    job: ManyShotJob | OwnProbeTaskJob = field(compare=False, repr=False, metadata=HIDDEN)
+    place: str = field(compare=False, repr=False, metadata=HIDDEN)
+    results: str = field(default="", compare=False, repr=False, metadata=HIDDEN)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        return self.train, self.val, self.test
+
+    def run(self, parts: Sequence[Features], device: "torch.device", fits: FitsSoFar) -> dict[str, Any]:
+        """What is measured; arguments as of `ManyShotJob.run`."""
+        job, where = self.job, f"{self.domain} by {self.backbone}"
+        own = isinstance(job, OwnProbeTaskJob)
+        probe: Probe = job.make() if own else Linear(protocol=job.protocol)  # type: ignore[union-attr]
+        result = read_result(Path(self.results), self.of)
+        if result is None:
+            raise UserError(f"{where}: the probe that is measured has no result; run the command again")
+        measure = MeasuredProbe(probe, self.of, self.place, self.code, self.results)
+        return fits_kept(list(measure.fit(task_data(parts, device, where), [Setting(self.shots, self.seed)])))
+
+    def flops(self, rows: Mapping[str, int], dimension: int, classes: int) -> float:
+        """Of one fit, which a linear probe has many of."""
+        return self.job.flops(rows, dimension, classes) / (1 if isinstance(self.job, OwnProbeTaskJob) else 10)
 
     @classmethod
     def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
@@ -141,6 +195,22 @@ def metric_jobs(metrics: Sequence[OwnMetricFile], jobs: Sequence[FeatureJob]) ->
     ]  # fmt: skip
 
 
-def _protocol_name(job: FeatureJob) -> str:
+def task_metric_jobs(
+    metrics: Sequence[OwnMetricFile], jobs: "Sequence[ManyShotJob | OwnProbeTaskJob]"
+) -> list[OwnMetricTaskJob]:
+    """The same in the task study."""
+    return [
+        OwnMetricTaskJob(
+            job.study, job_key(job), each.file.digest, (MetricUsed.of(each.metric),), _protocol_name(job),
+            job.backbone, job.domain, job.train, job.val, job.test, getattr(job, "shots", None),
+            getattr(job, "seed", 0), job, f"{each.file.path.resolve()}:{each.attribute}",
+        )
+        for each in metrics
+        for job in jobs
+        if isinstance(job, ManyShotJob) or job.make().scored
+    ]  # fmt: skip
+
+
+def _protocol_name(job: object) -> str:
     protocol = getattr(job, "protocol", "")
     return protocol if isinstance(protocol, str) else str(protocol.name)

@@ -7,7 +7,7 @@ from unseen.metrics.catalogue import METRICS, Metric
 from unseen.metrics.own import MetricUsed
 from unseen.probes.by_name import job_kinds
 from unseen.probes.job import Job
-from unseen.runs.own_metric import OwnMetricJob
+from unseen.runs.own_metric import OwnMetricJob, OwnMetricTaskJob
 from unseen.runs.results import Result, reading_result
 from unseen.runs.score import Score
 
@@ -17,7 +17,7 @@ ROUNDING = 1e-9
 def result_scores(result: Result) -> Iterator[Score]:
     """One score for each metric that the job measured; a result without a sound value of one is an error."""
     job = result.job
-    kinds: dict[str, type[Job]] = {**job_kinds(), OwnMetricJob.__name__: OwnMetricJob}
+    kinds: dict[str, type[Job]] = {**job_kinds(), **{each.__name__: each for each in (OwnMetricJob, OwnMetricTaskJob)}}
     if job.get("job") not in kinds:
         raise UserError(
             f"the result {result.key}.json is of a kind unknown to this version ({job.get('job')}); update unseen"

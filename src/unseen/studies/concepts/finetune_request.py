@@ -20,6 +20,7 @@ from unseen.images.domains import DomainImages
 from unseen.images.joined import joined_images
 from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
+from unseen.ontology.levels_hash import levels_hash
 from unseen.probes.finetuning.jobs import FinetuneJob
 from unseen.runs.data import RunData
 from unseen.runs.execute import alone, even
@@ -36,7 +37,6 @@ from unseen.studies.concepts.chosen import ChosenLevels, Names, choose_levels, c
 from unseen.studies.concepts.features import SIDES, stores_in
 from unseen.studies.concepts.finetune import plan_reference, reference_protocol, run_reference
 from unseen.studies.concepts.images import ImagePlaces, open_domains
-from unseen.studies.concepts.plan import levels_hash
 from unseen.studies.concepts.study import STUDY
 from unseen.studies.features import FEATURES
 from unseen.studies.finetuning import Steps, training_seconds

@@ -11,8 +11,8 @@ from unseen.report.own_code import NOTE, code_table, own_metrics, own_probes
 def build(context: ConceptContext) -> Section | None:
     """A figure for each metric that the user's probes have, and for each probe that the user's metrics are of."""
     data, summary = context.main, context.summary
-    probes = {each.probe for each in own_probes(context.data)}
-    metrics = {each.probe for each in own_metrics(context.data)}
+    probes = {each.probe for each in own_probes(context.data.own_code)}
+    metrics = {each.probe for each in own_metrics(context.data.own_code)}
     if not probes and not metrics:
         return None
     places = {domain.name: float(place) for place, domain in enumerate(data.domains)}
@@ -30,8 +30,8 @@ def build(context: ConceptContext) -> Section | None:
         figures.append(
             Figure(f"{probe}: {metric_title(metric)}{samples}", "Domain", label, series, domain_ticks(data.domains))
         )
-    sentences = [f"{each.probe}: {each.settings.get('title', '')}." for each in own_probes(context.data)]
-    return Section("own-code", "Your own code", sentences, figures, NOTE, [code_table(context.data)])
+    sentences = [f"{each.probe}: {each.settings.get('title', '')}." for each in own_probes(context.data.own_code)]
+    return Section("own-code", "Your own code", sentences, figures, NOTE, [code_table(context.data.own_code)])
 
 
 SECTION = PageSection("concepts", 150, build)
