@@ -6,6 +6,7 @@ ImageNet-1K (supplementary Table 5, all samples).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Generator, Tensor
@@ -17,6 +18,7 @@ from unseen.probes.arrays import common_classes
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.probes.protocol import Setting as Setting  # noqa: PLC0414 - what `probe_settings` is asked for
 from unseen.probes.sampling import draw_shots, split_validation, stream
+from unseen.probes.sgd.pruning import Race
 from unseen.probes.sgd.rows import Resident
 from unseen.probes.sgd.scoring import accuracies
 from unseen.probes.sgd.search import Search, Trial, best_trial, rounds
@@ -59,7 +61,8 @@ def probe_logistic(
 
     Features are ℓ2-normalised. The training set is parted per class; each trial trains on the larger part (with
     `shots`, on that many samples of each class drawn from it) and is scored by top-1 on the whole smaller part after
-    its last epoch. The best pair trains the final classifier on the whole training set (with `shots`, on that many
+    its last epoch. If the protocol cuts trials short, they are scored after some epochs too, and those behind are left
+    out. The best pair trains the final classifier on the whole training set (with `shots`, on that many
     of each class). Trials share their initial weights and the order of samples, which depend on `seed` alone.
 
     Args:
@@ -101,10 +104,11 @@ def probe_settings(
     for group in _groups(problems, trainer):
         for size in rounds(protocol.trials, protocol.round_size):
             asked = [problem.search.ask(size) for problem in group]
-            fits = trainer.fit([problem.part for problem in group], asked, [stream(p.setting.seed, 2) for p in group])
-            for problem, weights in zip(group, fits, strict=True):
-                scores = accuracies(trainer.source, problem.held, trainer.y[problem.held], weights)
-                problem.search.tell(scores[0].tolist())
+            race = Race(protocol.cuts, len(group), size, partial(_validation, trainer, group))
+            generators = [stream(problem.setting.seed, 2) for problem in group]
+            fits = trainer.fit([problem.part for problem in group], asked, generators, race.stops)
+            for number, (problem, weights) in enumerate(zip(group, fits, strict=True)):
+                problem.search.tell(*race.finish(number, weights))
         best = [best_trial(problem.search.trials) for problem in group]
         pairs = [[(trial.rate, trial.decay)] for trial in best]
         finals = trainer.fit(
@@ -127,6 +131,12 @@ def probe_settings(
                     final[-1],
                 ),
             )
+
+
+def _validation(trainer: Trainer, group: Sequence["_Problem"], number: int, weights: Tensor) -> Tensor:
+    """(k,) top-1 of k classifiers on the validation part of a problem."""
+    held = group[number].held
+    return accuracies(trainer.source, held, trainer.y[held], weights)[0]
 
 
 def final_generator(seed: int) -> Generator:
@@ -159,6 +169,7 @@ def _problem(setting: Setting, part: Tensor, held: Tensor, y: Tensor, protocol: 
         round_size=protocol.round_size,
         seed=seed,
         starts=protocol.starts,
+        random=protocol.trials if protocol.cuts else 10,
     )
     return _Problem(setting, part, held, whole, search)
 

@@ -164,7 +164,7 @@ def _setups(regressions: Sequence[tuple[FeatureJob, Size]]) -> dict[FeatureJob, 
         protocol = protocols[job]
         together = max(BUSY // (protocol.round_size * size.classes * size.dimension), 1)
         shared = min(together, alike_jobs[steps(job, size, protocol.batch)])
-        setups[job] = (len(rounds(protocol.trials, protocol.round_size)) + 1) / shared
+        setups[job] = (len(rounds(protocol.trials, protocol.round_size)) + len(protocol.cuts) + 1) / shared
     return setups
 
 
