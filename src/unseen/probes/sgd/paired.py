@@ -64,8 +64,8 @@ def train_paired(
         stops: where trials are left out, equally many of each problem, and the others packed together.
 
     Returns:
-        (s, k, d + 1, c) float32 (float64 for products in float64), of the trials that were not left out. A classifier whose
-        gradient is not finite stays as it was from then on.
+        (s, k, d + 1, c) float32 (float64 for products in float64), of the trials that were not left out. A classifier
+        whose gradient is not finite stays as it was from then on.
     """
     used, classes = initial.shape[1:]
     if isinstance(source, Resident):
