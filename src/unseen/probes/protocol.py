@@ -70,12 +70,14 @@ class PrunedProtocol(LogisticProtocol):
     Which trials go on is decided among all of them, so all are drawn at random beforehand and train side by side.
 
     Attributes:
-        pruning: the cuts; their epochs are even, as a GPU takes steps in pairs.
+        cut_epochs: epochs after which trials are compared, ascending; even, as a GPU takes steps in pairs.
+        survivors: how many go on after each of them.
     """
 
     name: str = "cog-v2-pruned"
     round_size: int = 30
-    pruning: tuple[tuple[int, int], ...] = ((10, 12), (30, 4))
+    cut_epochs: tuple[int, ...] = (10, 30)
+    survivors: tuple[int, ...] = (12, 4)
 
     def __post_init__(self) -> None:
         if self.round_size < self.trials:
@@ -83,15 +85,16 @@ class PrunedProtocol(LogisticProtocol):
                 f"{self.name} compares all {self.trials} trials while they train, so they cannot be searched "
                 f"{self.round_size} at a time; use cog-v2 for that"
             )
-        epochs, left = [epoch for epoch, _ in self.pruning], [trials for _, trials in self.pruning]
-        if any(epoch < 2 or epoch % 2 for epoch in epochs) or epochs != sorted(set(epochs)):
+        epochs, left = self.cut_epochs, self.survivors
+        if any(epoch < 2 or epoch % 2 for epoch in epochs) or list(epochs) != sorted(set(epochs)):
             raise UserError(f"trials are compared after even numbers of epochs, in ascending order, not {epochs}")
-        if any(trials < 1 for trials in left) or left != sorted(left, reverse=True):
-            raise UserError(f"the numbers of trials that go on must be at least 1 and must not grow, unlike {left}")
+        if len(left) != len(epochs) or any(trials < 1 for trials in left) or list(left) != sorted(left, reverse=True):
+            raise UserError(f"after each of {len(epochs)} comparisons fewer trials go on, one at least, not {left}")
 
     @property
     def cuts(self) -> tuple[tuple[int, int], ...]:
-        return tuple((epoch, trials) for epoch, trials in self.pruning if epoch < self.epochs)
+        pairs = zip(self.cut_epochs, self.survivors, strict=True)
+        return tuple((epoch, trials) for epoch, trials in pairs if epoch < self.epochs)
 
     @property
     def trial_epochs(self) -> int:

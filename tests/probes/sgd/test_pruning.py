@@ -9,7 +9,10 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import normalize, pad
 
 from unseen.errors import UserError
+from unseen.probes.by_name.logistic import Logistic
+from unseen.probes.by_name.mlp import MLP
 from unseen.probes.logistic import LogisticResult, Setting, probe_logistic, probe_settings
+from unseen.probes.probe import Size
 from unseen.probes.protocol import COG_V2, COG_V2_PRUNED, LogisticProtocol, PrunedProtocol
 from unseen.probes.sampling import draw_shots, split_validation, stream
 from unseen.probes.sgd.paired import train_paired
@@ -22,7 +25,7 @@ from unseen.probes.sgd.trainer import Trainer
 GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 DEVICES = ["cpu", pytest.param("cuda", marks=GPU)]
 SMALL = PrunedProtocol(
-    name="small", epochs=20, trials=12, round_size=12, batch=64, rates=(1e-1, 5.0), pruning=((4, 5), (10, 2))
+    name="small", epochs=20, trials=12, round_size=12, batch=64, rates=(1e-1, 5.0), cut_epochs=(4, 10), survivors=(5, 2)
 )
 """At greater rates rounding grows to be seen."""
 
@@ -151,7 +154,7 @@ def test_pairs_of_steps_with_stops_and_divergence(device: str) -> None:
 @pytest.mark.parametrize("products", [torch.float32, torch.float16])
 def test_trials_that_all_diverge_are_scored_to_the_end(products: torch.dtype) -> None:
     X, y, X_test, y_test = problem(classes=3, train=10, test=2)
-    protocol = replace(SMALL, rates=(1e38, 2e38), epochs=340, pruning=((330, 5), (334, 2)))
+    protocol = replace(SMALL, rates=(1e38, 2e38), epochs=340, cut_epochs=(330, 334))
     found = probe_logistic(X, y, X_test, y_test, protocol=protocol, products=products)
     assert [sum(t.stopped == epoch for t in found.trials) for epoch in (330, 334, None)] == [7, 3, 2]
 
@@ -177,11 +180,15 @@ def test_work_of_the_protocol() -> None:
     assert COG_V2_PRUNED.trial_epochs == 30 * 10 + 12 * 20 + 4 * 70
     assert COG_V2_PRUNED.unpruned == COG_V2
     assert replace(COG_V2_PRUNED, epochs=20).trial_epochs == 30 * 10 + 12 * 10
+    size = Size(1000, 10, 4, (50,))
+    flops = [Logistic(protocol).flops(size, Setting()) for protocol in (COG_V2, COG_V2_PRUNED)]
+    assert flops == [4 * 51 * 4 * (800 * epochs + 1000 * 100) for epochs in (3000, 820)]
+    assert (MLP(protocol="cog-v2-pruned").searched, MLP().searched.name) == (MLP().searched, "cog-v2")
 
 
 @pytest.mark.parametrize(
     "change",
-    [{"round_size": 1}, {"pruning": ((5, 4),)}, {"pruning": ((10, 4), (4, 2))}, {"pruning": ((4, 2), (10, 4))}],
+    [{"round_size": 1}, {"cut_epochs": (5, 10)}, {"cut_epochs": (10, 4)}, {"survivors": (2, 5)}, {"survivors": (5,)}],
 )
 def test_cuts_that_cannot_be(change: dict[str, object]) -> None:
     with pytest.raises(UserError):
