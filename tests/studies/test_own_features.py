@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import unseen as package
 from unseen.errors import UserError
 from unseen.features.store import write_store
 from unseen.probes.logistic import LogisticProtocol, probe_logistic
+from unseen.probes.protocol import COG_V2_PRUNED, PROTOCOLS
 from unseen.runs.merge import merge_runs
 from unseen.runs.provenance import provenance
 from unseen.runs.record import read_run
@@ -211,9 +213,10 @@ def test_runs_of_different_protocols_are_not_mixed(unseen: Unseen, files: tuple[
 
 
 def test_a_pruned_search_says_so_and_goes_on_where_it_was(
-    unseen: Unseen, files: tuple[Path, Path], tmp_path: Path
+    unseen: Unseen, files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, kept = tmp_path / "run", tmp_path / "kept.npz"
+    monkeypatch.setitem(PROTOCOLS, "cog-v2-pruned", replace(COG_V2_PRUNED, batch=32))  # an epoch is of several steps
     asked = ["--protocol", "cog-v2-pruned", "--seeds", 1, "--workers", 1, "--out", run]
     answer = unseen("probe", *files, *asked, "--shots", "1,all", "--keep", kept)
     assert answer.code == 0, answer.err

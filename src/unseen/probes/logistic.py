@@ -100,11 +100,12 @@ def probe_settings(
     trainer = Trainer.load(X_train, y_train.long(), classes, protocol, device=place, dtype=dtype)
     tests = Resident.load(X_test, unit_rows, device=place, dtype=dtype, name="test")
     parts = {s.seed: split_validation(trainer.y, protocol.validation, stream(s.seed, 0)) for s in settings}
-    problems = [_problem(setting, *parts[setting.seed], trainer.y, protocol) for setting in settings]
+    problems = [_problem(setting, *parts[setting.seed], trainer) for setting in settings]
     for group in _groups(problems, trainer):
-        for size in rounds(protocol.trials, protocol.round_size):
+        searched = protocol.for_steps(trainer.steps(len(group[0].part)))
+        for size in rounds(searched.trials, searched.round_size):
             asked = [problem.search.ask(size) for problem in group]
-            race = Race(protocol.cuts, len(group), size, partial(_validation, trainer, group))
+            race = Race(searched.cuts, len(group), size, partial(_validation, trainer, group))
             generators = [stream(problem.setting.seed, 2) for problem in group]
             fits = trainer.fit([problem.part for problem in group], asked, generators, race.stops)
             for number, (problem, weights) in enumerate(zip(group, fits, strict=True)):
@@ -155,14 +156,15 @@ class _Problem:
     search: Search
 
 
-def _problem(setting: Setting, part: Tensor, held: Tensor, y: Tensor, protocol: LogisticProtocol) -> _Problem:
-    shots, seed = setting.shots, setting.seed
+def _problem(setting: Setting, part: Tensor, held: Tensor, trainer: Trainer) -> _Problem:
+    shots, seed, y = setting.shots, setting.seed, trainer.y
     if len(held) == 0:
         raise UserError("every class has a single training sample: nothing is left to choose hyper-parameters on")
     whole = torch.arange(len(y))
     if shots is not None:
         part = part[draw_shots(y[part], shots, stream(seed, 1))]
         whole = draw_shots(y, shots, stream(seed, 3))
+    protocol = trainer.protocol.for_steps(trainer.steps(len(part)))
     search = Search(
         rates=protocol.rates,
         decays=protocol.decays,

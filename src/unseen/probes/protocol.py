@@ -62,12 +62,18 @@ class LogisticProtocol(SearchProtocol):
         """The protocol in which every trial trains to its end."""
         return self
 
+    def for_steps(self, steps: int) -> "LogisticProtocol":
+        """What is done where an epoch of the trials has so many steps."""
+        return self
+
 
 @dataclass(frozen=True)
 class PrunedProtocol(LogisticProtocol):
     """A search that ends trials which are behind: the best by validation accuracy go on, with the schedule of all.
 
-    Which trials go on is decided among all of them, so all are drawn at random beforehand and train side by side.
+    Which trials go on is decided among all of them, so all are drawn at random beforehand and train side by side. After
+    a few dozen steps their order says little, and so few are soon done: where epochs are of fewer than `least_steps`,
+    as with few samples of each class, the search is that of the whole protocol.
 
     Attributes:
         cut_epochs: epochs after which trials are compared, ascending; even, as a GPU takes steps in pairs.
@@ -78,6 +84,7 @@ class PrunedProtocol(LogisticProtocol):
     round_size: int = 30
     cut_epochs: tuple[int, ...] = (10, 30)
     survivors: tuple[int, ...] = (12, 4)
+    least_steps: int = 3
 
     def __post_init__(self) -> None:
         if self.round_size < self.trials:
@@ -95,6 +102,9 @@ class PrunedProtocol(LogisticProtocol):
     def cuts(self) -> tuple[tuple[int, int], ...]:
         pairs = zip(self.cut_epochs, self.survivors, strict=True)
         return tuple((epoch, trials) for epoch, trials in pairs if epoch < self.epochs)
+
+    def for_steps(self, steps: int) -> LogisticProtocol:
+        return self if steps >= self.least_steps else self.unpruned
 
     @property
     def trial_epochs(self) -> int:

@@ -178,7 +178,8 @@ def _setups(regressions: Sequence[tuple[FeatureJob, Size]]) -> dict[FeatureJob, 
         protocol = protocols[job]
         together = max(BUSY // (protocol.round_size * size.classes * size.dimension), 1)
         shared = min(together, alike_jobs[steps(job, size, protocol.batch)])
-        setups[job] = (len(rounds(protocol.trials, protocol.round_size)) + len(protocol.cuts) + 1) / shared
+        searched = protocol.for_steps(steps(job, size, protocol.batch)[2])
+        setups[job] = (len(rounds(searched.trials, searched.round_size)) + len(searched.cuts) + 1) / shared
     return setups
 
 

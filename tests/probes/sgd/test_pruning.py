@@ -25,8 +25,9 @@ from unseen.probes.sgd.trainer import Trainer
 GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 DEVICES = ["cpu", pytest.param("cuda", marks=GPU)]
 SMALL = PrunedProtocol(
-    name="small", epochs=20, trials=12, round_size=12, batch=64, rates=(1e-1, 5.0), cut_epochs=(4, 10), survivors=(5, 2)
-)
+    name="small", epochs=20, trials=12, round_size=12, batch=64, rates=(1e-1, 5.0),
+    cut_epochs=(4, 10), survivors=(5, 2), least_steps=1,
+)  # fmt: skip
 """At greater rates rounding grows to be seen."""
 
 
@@ -92,7 +93,7 @@ def test_survivors_and_winner_are_those_of_training_all(shots: int | None, produ
 
 def test_pairs_are_random_and_begin_with_those_of_the_whole_protocol() -> None:
     X, y, X_test, y_test = problem(classes=3, train=10, test=2)
-    quick = {"epochs": 2, "batch": 64}
+    quick = {"epochs": 2, "batch": 8}
     pruned, whole = (
         probe_logistic(X, y, X_test, y_test, protocol=replace(protocol, **quick), seed=1).trials
         for protocol in (COG_V2_PRUNED, replace(COG_V2, trials=10))
@@ -103,6 +104,14 @@ def test_pairs_are_random_and_begin_with_those_of_the_whole_protocol() -> None:
     later = [math.log10(t.rate) for t in pruned[10:]]
     assert min(later) < 0
     assert max(later) > 1.5
+
+
+def test_where_epochs_are_of_few_steps_the_search_is_the_whole_protocols() -> None:
+    data = problem(classes=3, train=10, test=2)
+    protocols = (replace(protocol, epochs=4, batch=8) for protocol in (COG_V2_PRUNED, COG_V2))
+    pruned, whole = (dict(probe_settings(*data, [Setting(4), Setting()], protocol=each)) for each in protocols)
+    assert pruned[Setting(4)].trials == whole[Setting(4)].trials  # 2 steps
+    assert pruned[Setting()].trials != whole[Setting()].trials  # 3 steps
 
 
 def test_the_same_where_not_all_trials_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,9 +189,11 @@ def test_work_of_the_protocol() -> None:
     assert COG_V2_PRUNED.trial_epochs == 30 * 10 + 12 * 20 + 4 * 70
     assert COG_V2_PRUNED.unpruned == COG_V2
     assert replace(COG_V2_PRUNED, epochs=20).trial_epochs == 30 * 10 + 12 * 10
-    size = Size(1000, 10, 4, (50,))
+    size = Size(10_000, 10, 4, (50,))
     flops = [Logistic(protocol).flops(size, Setting()) for protocol in (COG_V2, COG_V2_PRUNED)]
-    assert flops == [4 * 51 * 4 * (800 * epochs + 1000 * 100) for epochs in (3000, 820)]
+    assert flops == [4 * 51 * 4 * (8000 * epochs + 10_000 * 100) for epochs in (3000, 820)]
+    few = [Logistic(protocol).flops(size, Setting(8)) for protocol in (COG_V2, COG_V2_PRUNED)]
+    assert few[0] == few[1]  # an epoch is a single step
     assert (MLP(protocol="cog-v2-pruned").searched, MLP().searched.name) == (MLP().searched, "cog-v2")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.probes.job import Fit, read_flat
@@ -72,12 +73,14 @@ class Logistic(Probe):
     def flops(self, size: Size, setting: Setting) -> float:
         """Of the products: trials on the larger part, then the final fit; few samples are trained on in their span."""
         from unseen.probes.sgd.few_samples import WORTH
+        from unseen.probes.sgd.schedule import steps_of_epoch
 
         protocol = resolved(self.protocol)
         whole = size.rows if setting.shots is None else min(setting.shots * size.classes, size.rows)
         part = whole * (1 - protocol.validation) if setting.shots is None else whole
         wide = whole if whole <= WORTH * size.dimension else size.dimension + 1
-        return 4.0 * wide * size.classes * (part * protocol.trial_epochs + whole * protocol.epochs)
+        searched = protocol.for_steps(steps_of_epoch(ceil(part), protocol.batch))
+        return 4.0 * wide * size.classes * (part * searched.trial_epochs + whole * protocol.epochs)
 
     def memory(self, size: Size, *, gpu: bool = False) -> int:
         """Of the features, each with a 1 for the bias, and a round of trials.
