@@ -206,6 +206,17 @@ def voc(folder: Path) -> Made:
     return path, lambda: read_objects(path)
 
 
+def image_list(folder: Path, suffix: str) -> Made:
+    from unseen.images.list_file import read_list
+
+    path, rows = folder / f"list{suffix}", {"path": ["a.jpg", "b.jpg"], "label": ["cat", "dog"]}
+    if suffix == ".parquet":
+        pq.write_table(pa.table(rows), path)
+    else:
+        text(path, "path,label\n" + "".join(f"{a},{b}\n" for a, b in zip(*rows.values(), strict=True)))
+    return path, lambda: read_list(path)
+
+
 def vectors(folder: Path, suffix: str) -> Made:
     from unseen.ontology.word_vectors import read_word_vectors
 
@@ -260,6 +271,7 @@ READERS: dict[str, Callable[[Path], Made]] = {
     **{f"tar{s}": (lambda f, s=s: tar_of_class(f, s)) for s in ("", ".gz")},  # type: ignore[misc]
     **{f"idx{s}": (lambda f, s=s: idx(f, s)) for s in ("", ".gz")},  # type: ignore[misc]
     **{f"captions{s}": (lambda f, s=s: captions(f, s)) for s in (".parquet", ".csv.gz")},  # type: ignore[misc]
+    **{f"list{s}": (lambda f, s=s: image_list(f, s)) for s in (".parquet", ".csv")},  # type: ignore[misc]
     **{f"vectors{s}": (lambda f, s=s: vectors(f, s)) for s in (".txt", ".bin", ".npy", ".gz")},  # type: ignore[misc]
     **{f"table {k}": (lambda f, k=k: table(f, k)) for k in ("manifest", "mapping", "levels", "models", "accuracies")},  # type: ignore[misc]
     "webdataset": webdataset,
