@@ -19,6 +19,7 @@ from unseen.images.releases import release_of
 from unseen.images.splits import Splits
 from unseen.images.transform import Transform
 from unseen.ontology.levels import Levels, spoken
+from unseen.ontology.levels_hash import levels_hash
 from unseen.ontology.wordnet import wordnet
 from unseen.papers.comparability import Draw, ScoredData
 from unseen.papers.leaderboard import other_size
@@ -39,7 +40,7 @@ from unseen.runs.setup import (
     SplitsUsed,
 )
 from unseen.studies.concepts.features import SIDES, Place, Places
-from unseen.studies.concepts.plan import Asked, levels_hash
+from unseen.studies.concepts.plan import Asked
 from unseen.studies.concepts.variants import DRAWS, split_rule
 from unseen.studies.probing import FeaturePair, plan, plan_extended, possible_shots, search_notices
 
@@ -214,10 +215,9 @@ def _similarity(concepts: Sequence[Any]) -> float | None:
 def _named(ids: Sequence[str], levels: Levels) -> list[str]:
     """Concepts as a person would call them, with their ids."""
     names = {concept.wnid: concept.word for concept in levels.concepts}
-    known = wordnet().taxonomy.position
     for wnid in ids:
         if wnid not in names:
-            names[wnid] = spoken(wordnet().synset(wnid).name) if wnid in known else wnid
+            names[wnid] = spoken(wordnet().synset(wnid).name) if wnid in wordnet().position else wnid
     return [f"{names[wnid]} ({wnid})" for wnid in ids]
 
 
