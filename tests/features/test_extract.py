@@ -2,6 +2,7 @@
 
 import io
 import json
+import multiprocessing
 import pickle
 import signal
 import time
@@ -20,7 +21,7 @@ from torch import Tensor, nn
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import UserError
 from unseen.features import one_pass
-from unseen.features.batches import Decoder, Piece, geometry
+from unseen.features.batches import Decoder, Piece, decoded, geometry
 from unseen.features.disk import remaining_rows
 from unseen.features.extract import extract
 from unseen.features.forward import features
@@ -468,3 +469,20 @@ def test_the_fast_way_is_another_store_with_almost_the_same_features(tmp_path: P
     assert exact.provenance["damaged"] == fast.provenance["damaged"]
     gap = np.abs(np.asarray(exact.X) - np.asarray(fast.X)).max()
     assert 0 < gap < 1 / 255 / min(SMALL.std)  # of a mean of pixels, one grey level
+
+
+def test_decoders_are_forked_where_other_processes_are_spawned(ten: FileImages) -> None:
+    """Spawned, each would import PyTorch again; what cannot be pickled shows that nothing was sent to one."""
+
+    class Local(FileImages):
+        pass
+
+    source = Local(ten.root, ten.entries, ten.about)
+    decoder = Decoder(source, np.arange(10), [Piece(0, 0, 3, (SMALL,))], fast=False, exif=False)
+    usual = multiprocessing.get_start_method(allow_none=True)
+    multiprocessing.set_start_method("spawn", force=True)
+    try:
+        (batch,) = decoded(decoder, workers=1, device=torch.device("cpu"))
+    finally:
+        multiprocessing.set_start_method(usual, force=True)
+    assert batch.pixels[SMALL].shape == (3, 16, 16, 3)

@@ -72,12 +72,18 @@ def shift_sets(
     root: Annotated[
         Path | None, typer.Argument(help="Folder that test sets are below, to see which are there.")
     ] = None,
+    test_set: Annotated[
+        list[str] | None, typer.Option(help="Check a test set of your own instead, as unseen shifts run takes it.")
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="With each corruption and severity of ImageNet-C.")] = False,
     as_json: Json = False,
 ) -> None:
     """Test sets of the shift study: what they are and where they are expected."""
     from unseen.images.shift_sets.registry import SHIFT_SETS
 
+    if test_set:
+        _own_sets(test_set, as_json=as_json)
+        return
     rows = []
     for found in SHIFT_SETS.values():
         if found.name.startswith("imagenet-c.") and not every:
@@ -93,6 +99,27 @@ def shift_sets(
     print_table("Test sets", columns, rows, right=["classes", "images"])
     if not every:
         note("ImageNet-C has a test set for each corruption and severity, imagenet-c.fog.3_on-disk; see --all.")
+
+
+def _own_sets(places: Sequence[str], *, as_json: bool) -> None:
+    """What test sets of the user's own have, and what is missing of them."""
+    from collections import Counter
+
+    from unseen.images.shift_sets.own import open_own, refuse_same_names
+    from unseen.images.shift_sets.registry import SHIFT_SETS
+
+    opened = [open_own(place, partial=True) for place in places]
+    refuse_same_names(opened, SHIFT_SETS)
+    rows = []
+    for each in opened:
+        counts = Counter(entry.label for entry in each.manifest.entries).values()
+        role = "OOD" if each.shift_set.shifted else "ID"
+        numbers = (len(counts), len(each.manifest), min(counts), max(counts))
+        rows.append((each.shift_set.name, role, *(f"{number:,}" for number in numbers)))
+    columns = ("test set", "role", "classes", "images", "least of a class", "most of a class")
+    print_rows(columns, rows, as_json=as_json)
+    for sentence in (sentence for each in opened for sentence in each.notes):
+        note(sentence)
 
 
 @app.command()

@@ -4,6 +4,7 @@ A worker decodes a whole batch into one block of shared memory, as bytes: nothin
 times less is moved than with normalised numbers, which the device makes much faster than a worker.
 """
 
+import multiprocessing
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,9 @@ AHEAD = 2  # batches that each worker has ready or under way
 PIXELS_AT_ONCE = 1 << 26
 """Of images that a GPU decodes at once: a third of a gigabyte, and as much again in several forms. Larger ones are
 decoded here."""
+# Where processes are spawned (in a worker that was spawned itself, or from Python 3.14 on), each decoder would import
+# PyTorch again: a minute for sixteen of them. What decoders do needs none of the threads that forking leaves behind.
+START = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
 # As PyTorch says it: a worker that the system ended, or one that got no shared memory. An error of a worker's own code
 # is told otherwise ("DataLoader worker process 0").
 DEATH = re.compile(r"DataLoader worker \(pid|shared memory")
@@ -185,6 +189,7 @@ def decoded(decoder: Decoder, *, workers: int, device: "torch.device") -> Genera
         collate_fn=_as_it_is,
         prefetch_factor=AHEAD if workers else None,
         pin_memory=device.type == "cuda",
+        multiprocessing_context=START if workers else None,
     )
     with dead_workers_named():
         yield from loader

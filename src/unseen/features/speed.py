@@ -12,7 +12,7 @@ SAMPLE = 32
 """Images that are timed; on a GPU as many as a batch has, as fewer do not keep it busy."""
 
 STARTING = 1.0
-"""Seconds until the processes that decode have begun."""
+"""Seconds until the processes that decode for a GPU have begun: each is a copy of a process that drives one."""
 
 
 def extraction_seconds(
@@ -28,7 +28,9 @@ def extraction_seconds(
     reading = speed[0] * max(left) / max(settings.workers, 1)
     computing = sum(each * images for each, images in zip(speed[1], left, strict=True))
     # A CPU decodes and computes with the same cores, a GPU computes while the CPU decodes.
-    return reading + computing if settings.device == "cpu" else max(reading, computing / gpus)
+    if settings.device == "cpu":
+        return reading + computing
+    return max(reading, computing / gpus) + (STARTING if settings.workers else 0.0)
 
 
 def seconds_per_image(

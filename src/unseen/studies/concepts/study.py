@@ -19,6 +19,7 @@ from unseen.images.releases import release_of
 from unseen.images.splits import Splits
 from unseen.images.transform import Transform
 from unseen.ontology.levels import Levels, spoken
+from unseen.ontology.levels_hash import levels_hash
 from unseen.ontology.wordnet import wordnet
 from unseen.papers.comparability import Draw, ScoredData
 from unseen.papers.leaderboard import other_size
@@ -40,7 +41,7 @@ from unseen.runs.setup import (
     SplitsUsed,
 )
 from unseen.studies.concepts.features import SIDES, Place, Places
-from unseen.studies.concepts.plan import Asked, levels_hash
+from unseen.studies.concepts.plan import Asked
 from unseen.studies.concepts.variants import DRAWS, split_rule
 from unseen.studies.probing import FeaturePair, plan, plan_extended, possible_shots
 
