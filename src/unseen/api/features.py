@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, overload
 
@@ -68,21 +69,34 @@ def load_backbone(
 
 
 @naming_extras()
-def open_dataset(name: str, root: str | Path | None = None, *, seed: int = 0, partial: bool = False) -> "OpenDataset":
+def open_dataset(
+    name: "str | PathLike[str]", root: str | Path | None = None, *, seed: int = 0, partial: bool = False
+) -> "OpenDataset":
     """A data set of the task study: its images, and which of them train, validate and test.
 
     Args:
-        name: one of those that `unseen ls datasets` lists.
-        root: the folder that has the data sets; not needed for those that come with packages, such as "digits".
+        name: one of those that `unseen ls datasets` lists, or the place of your own: a folder with `train` and `test`,
+            or a TOML file (docs/own-data.md).
+        root: the folder that has the data sets; not needed for those that come with packages, such as "digits", and
+            for your own.
         seed: of splits that are drawn.
-        partial: take what is there of an incomplete copy.
+        partial: take what is there of an incomplete copy; your own are refused if they are not complete.
 
     Example:
         >>> data = unseen.open_dataset("dtd", root="/data")
+        >>> mine = unseen.open_dataset("birds.toml")
     """
+    from unseen.errors import UserError
     from unseen.images.datasets.open_dataset import open_dataset as find
     from unseen.images.datasets.registry import get_dataset
+    from unseen.images.own.description import describe, is_own
+    from unseen.images.own.survey import open_own_dataset
 
+    if is_own(name):
+        if root is not None or partial:
+            raise UserError(f"{name}: root and partial are for data sets by name; leave them out for your own")
+        return open_own_dataset(describe(Path(name)), seed=seed)
+    name = str(name)
     return find(get_dataset(name), None if root is None else Path(root), seed=seed, partial=partial)
 
 

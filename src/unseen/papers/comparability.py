@@ -17,7 +17,7 @@ Draw = Literal["ours", "given", "unknown"]
 """Who chose the images: we drew them, somebody else's lists name them, or the features do not say."""
 Code = Literal[
     "unknown-counts", "part", "other-protocol", "other-variant", "other-classes", "other-images",
-    "similar-images", "own-draw", "unknown-images",
+    "similar-images", "own-draw", "unknown-images", "own-data",
 ]  # fmt: skip
 CAVEATS: frozenset[Code] = frozenset({"similar-images", "own-draw", "unknown-images"})
 """Reasons that are told beside a comparison. All others refuse it."""
@@ -144,12 +144,19 @@ def published_maps(protocol: str, dataset: "DenseDataset") -> PublishedData:
     return PublishedData((protocol,), len(dataset.classes), (train, test))
 
 
-def compare(scored: ScoredData | None, published: PublishedData) -> Comparability:
-    """Whether scores are of what published ones are of; `scored` is None where a run does not say what they are of."""
+def compare(scored: ScoredData | None, published: PublishedData | None) -> Comparability:
+    """Whether scores are of what published ones are of.
+
+    Args:
+        scored: None where a run does not say what they are of.
+        published: None for a user's own data, which no published number is of.
+    """
+    if scored is not None and scored.limit is not None:
+        return Comparability((Reason("part", scored.limit),))
+    if published is None:
+        return Comparability((Reason("own-data"),))
     if scored is None:
         return Comparability((Reason("unknown-counts"),))
-    if scored.limit is not None:
-        return Comparability((Reason("part", scored.limit),))
     reasons = []
     if scored.protocol not in published.protocols:
         reasons.append(Reason("other-protocol", scored.protocol, published.protocols[0]))

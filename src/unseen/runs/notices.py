@@ -61,6 +61,9 @@ SENTENCES = {
         "a user would see."
     ),
     "no-episodes": "{title}: no {settings} episodes, as it has {reason}.",
+    "test-in-training": (
+        "{title}: {images} of {of} test images are among those that are learned from, so scores on it are too good."
+    ),
     "other-size": "{backbone} saw images of {size} pixels; the published models saw {published}.",
 }
 

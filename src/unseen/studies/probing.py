@@ -27,6 +27,8 @@ from unseen.studies.rates import elapsed, product_rate, regression_speed, starti
 J = TypeVar("J", bound=FeatureJob)
 SHOTS = (1, 2, 4, 8, 16, 32, 64, 128, None)
 """The settings of ImageNet-CoG: samples per concept, None for all."""
+OTHER_WORK_ON_GPU = 5.0
+"""What probes without SGD take on a GPU for each second of their products: comparing, sorting, 64 bits (H200)."""
 OVERHEAD = 0.1
 """Seconds that a job takes besides: the search's own work, drawing samples, scoring, writing its result."""
 
@@ -137,10 +139,11 @@ def estimate(jobs: Sequence[FeatureJob], pairs: Sequence[FeaturePair], folder: P
     side = 8192 if gpu else 1024  # a product of less does not keep a GPU busy
     kinds = {job.probe.multiplies(gpu=gpu) for job in todo if not job.probe.regression}
     rates = {numbers: product_rate((side, side, side), numbers) for numbers in kinds}
+    slower = OTHER_WORK_ON_GPU if gpu else 1.0
     seconds = [
         work / speed.rate + speed.setup * setups[job]
         if speed and job.probe.regression
-        else work / rates[job.probe.multiplies(gpu=gpu)]
+        else slower * work / rates[job.probe.multiplies(gpu=gpu)]
         for job, work in zip(todo, flops, strict=True)
     ]
     places = means.places if gpu else means.workers

@@ -218,10 +218,9 @@ def _similarity(concepts: Sequence[Any]) -> float | None:
 def _named(ids: Sequence[str], levels: Levels) -> list[str]:
     """Concepts as a person would call them, with their ids."""
     names = {concept.wnid: concept.word for concept in levels.concepts}
-    known = wordnet().taxonomy.position
     for wnid in ids:
         if wnid not in names:
-            names[wnid] = spoken(wordnet().synset(wnid).name) if wnid in known else wnid
+            names[wnid] = spoken(wordnet().synset(wnid).name) if wnid in wordnet().position else wnid
     return [f"{names[wnid]} ({wnid})" for wnid in ids]
 
 
