@@ -78,7 +78,8 @@ def concepts(
         domains: some of them, for instance ["l1", "l5"]; by default the seen domain and all levels.
         shots: training samples per concept: a number, "all" or a list; by default those of the paper.
         seeds: how many.
-        protocol: "cog-v2", or "cog-v2-short" for a quick look.
+        protocol: "cog-v2"; "cog-v2-pruned", in which trials that are behind stop early; or "cog-v2-short" for a quick
+            look.
         sequential: one trial of the search at a time, as in the paper.
         extended: names of further probes, such as ["knn", "ridge"]; ["all"] for those of the paper's first version:
             pca, mlp, kmeans and geometry.

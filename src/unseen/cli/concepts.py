@@ -95,7 +95,14 @@ def concepts(
         int | None, typer.Option(help="How many seeds; 5, or 1 with --finetune.", rich_help_panel=STUDY)
     ] = None,
     protocol: Annotated[
-        str, one_of("cog-v2", "cog-v2-short", help="Short: for a quick look.", rich_help_panel=STUDY)
+        str,
+        one_of(
+            "cog-v2",
+            "cog-v2-pruned",
+            "cog-v2-short",
+            help="Pruned: trials that are behind stop early. Short: for a quick look.",
+            rich_help_panel=STUDY,
+        ),
     ] = "cog-v2",
     sequential: Annotated[
         bool, typer.Option("--sequential", help="One trial at a time, as in the paper.", rich_help_panel=STUDY)
