@@ -4,6 +4,7 @@ A worker decodes a whole batch into one block of shared memory, as bytes: nothin
 times less is moved than with normalised numbers, which the device makes much faster than a worker.
 """
 
+import gc
 import multiprocessing
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -22,6 +23,7 @@ from unseen.images.transform import Transform
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
+    from torch.utils.data import DataLoader
 
 AHEAD = 2  # batches that each worker has ready or under way
 PIXELS_AT_ONCE = 1 << 26
@@ -192,7 +194,20 @@ def decoded(decoder: Decoder, *, workers: int, device: "torch.device") -> Genera
         multiprocessing_context=START if workers else None,
     )
     with dead_workers_named():
-        yield from loader
+        yield from _started(loader)
+
+
+def _started(loader: "DataLoader[Any]") -> Iterator[Batch]:
+    """What a loader gives, its processes begun.
+
+    Copies of this process must not collect its garbage: to free an event or a stream of a GPU ends a process that has
+    not set the GPU up itself.
+    """
+    gc.freeze()
+    try:
+        return iter(loader)
+    finally:
+        gc.unfreeze()
 
 
 @contextmanager
