@@ -23,6 +23,7 @@ app = typer.Typer(help="List what can be named in other commands.", no_args_is_h
 LOADING = ("pool", "layer", "size", "checkpoint", "weights", "normalize")
 PROTOCOLS = (
     ("cog-v2", "concepts", "ImageNet-CoG: 30 trials of 100 epochs for each classifier"),
+    ("cog-v2-pruned", "concepts", "the same, but trials that are behind stop early: about a quarter of the work"),
     ("cog-v2-short", "concepts", "a quick look: fewer and shorter trials"),
     ("ericsson-2021", "tasks", "Ericsson et al.: 45 penalties, few-shot episodes; fine-tuning with 40 settings"),
     ("ericsson-2021-exact", "tasks", "the same with the iterations and the temperature of the authors' code"),

@@ -24,7 +24,10 @@ def probe(
     metric: OwnMetricsOption = None,
     protocol: Annotated[
         str | None,
-        typer.Option(help="cog-v2, or cog-v2-short for a quick look; ericsson-2021 of --probe linear."),
+        typer.Option(
+            help="cog-v2; cog-v2-pruned, in which trials that are behind stop; cog-v2-short for a quick look; "
+            "ericsson-2021 of --probe linear."
+        ),
     ] = None,
     shots: Annotated[
         str | None, typer.Option(help="Samples per class: numbers and 'all', with commas. By default all.")

@@ -39,13 +39,12 @@ BOTH = (
 )  # fmt: skip
 MODES = {
     "": (
-        *BOTH, "probe", "metric",
-        "features", "limit", "protocol", "converge", "imagenet_top1", "precision", "batch", "on_error", "fast",
-        "exif", "ignore_disk",
+        *BOTH, "probe", "metric", "features", "limit", "protocol", "converge", "imagenet_top1", "precision", "batch",
+        "on_error", "fast", "exif", "decode", "ignore_disk",
     ),
     "--finetune": (*BOTH, "finetune", "trials", "steps", "seed"),
     "--dense": (
-        *BOTH, "dense", "probes", "precision", "batch", "on_error", "fast", "exif", "ignore_disk",
+        *BOTH, "dense", "probes", "precision", "batch", "on_error", "fast", "exif", "decode", "ignore_disk",
     ),
     "--dense --finetune": (*BOTH, "dense", "finetune", "steps", "scale", "seed"),
     "--invert": (

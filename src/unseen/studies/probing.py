@@ -20,6 +20,7 @@ from unseen.runs.executors import choose_executor
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.kept_labels import keep_labels
 from unseen.runs.means import Means
+from unseen.runs.notices import Notice, cuts_text, notice
 from unseen.runs.own_metric import OwnMetricJob
 from unseen.runs.results import missing
 from unseen.runs.work import alike, run_alike
@@ -91,6 +92,19 @@ def plan_extended(
     """
     chosen = [probe for name, probe in feature_probes().items() if (probe.extended if kinds is None else name in kinds)]
     return [job for pair in pairs for probe in chosen for job in probe.jobs(pair.part(study, protocol), seeds)]
+
+
+def search_notices(protocol: LogisticProtocol, short: str) -> list[Notice]:
+    """What a reader must know of a search that is not the paper's; `short` is the code for one with fewer trials."""
+    if protocol.name == COG_V2.name:
+        return []
+    name, trials, epochs = protocol.name, protocol.trials, protocol.epochs
+    if protocol.cuts:
+        cuts = cuts_text(*zip(*protocol.cuts, strict=True))
+        return [notice("pruned-search", protocol=name, trials=trials, epochs=epochs, cuts=cuts)]
+    if short == "short-search":
+        return [notice(short, protocol=name, trials=trials, epochs=epochs, starts=protocol.starts)]
+    return [notice(short, protocol=name, trials=trials, epochs=epochs)]
 
 
 def possible_shots(shots: Sequence[int | None], samples: int, validation: float) -> tuple[int | None, ...]:
@@ -171,7 +185,8 @@ def _setups(regressions: Sequence[tuple[FeatureJob, Size]]) -> dict[FeatureJob, 
         protocol = protocols[job]
         together = max(BUSY // (protocol.round_size * size.classes * size.dimension), 1)
         shared = min(together, alike_jobs[steps(job, size, protocol.batch)])
-        setups[job] = (len(rounds(protocol.trials, protocol.round_size)) + 1) / shared
+        searched = protocol.for_steps(steps(job, size, protocol.batch)[2])
+        setups[job] = (len(rounds(searched.trials, searched.round_size)) + len(searched.cuts) + 1) / shared
     return setups
 
 

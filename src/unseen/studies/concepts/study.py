@@ -27,7 +27,6 @@ from unseen.papers.comparability import Draw, ScoredData
 from unseen.papers.leaderboard import other_size
 from unseen.probes.own import OwnProbe
 from unseen.probes.probe import FeatureJob
-from unseen.probes.protocol import COG_V2
 from unseen.runs.cautions import Caution, caution
 from unseen.runs.data import Backbone as ReportBackbone
 from unseen.runs.data import Domain, RunData, Study
@@ -47,7 +46,7 @@ from unseen.runs.setup import (
 from unseen.studies.concepts.features import SIDES, Place, Places
 from unseen.studies.concepts.plan import Asked
 from unseen.studies.concepts.variants import DRAWS, split_rule
-from unseen.studies.probing import FeaturePair, plan, plan_extended, possible_shots
+from unseen.studies.probing import FeaturePair, plan, plan_extended, possible_shots, search_notices
 
 STUDY: Study = "concepts"
 SIZE = 224
@@ -150,7 +149,7 @@ def study_setup(asked: Asked, backbones: Mapping[str, Place], splits: SplitsUsed
 
 def extraction_of(known: StoreAbout) -> Extraction | None:
     """What decided features, as far as they say it; None where they say nothing."""
-    found = Extraction(known.backbone or BackboneAbout(), known.precision, known.fast, known.exif)
+    found = Extraction(known.backbone or BackboneAbout(), known.precision, known.fast, known.exif, known.decode)
     return None if found == Extraction() else found
 
 
@@ -199,9 +198,7 @@ def image_notices(images: Sequence[ImagesUsed]) -> list[Notice]:
 
 
 def _notices(asked: Asked, pairs: Sequence[FeaturePair]) -> list[Notice]:
-    said, protocol = [], asked.protocol
-    if protocol.name != COG_V2.name:
-        said.append(notice("short-protocol", protocol=protocol.name, trials=protocol.trials, epochs=protocol.epochs))
+    said = search_notices(asked.protocol, "short-protocol")
     fewest = min(pairs, key=lambda pair: pair.samples)
     possible = possible_shots(asked.shots, fewest.samples, asked.protocol.validation)
     if set(possible) != set(asked.shots):
