@@ -17,6 +17,7 @@ from unseen.errors import UserError
 from unseen.images.decode import decode, proportion
 from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
+from unseen.orphans import end_with_parent
 
 if TYPE_CHECKING:
     import torch
@@ -130,6 +131,7 @@ def decoded(decoder: Decoder, *, workers: int, device: "torch.device") -> Genera
         collate_fn=_as_it_is,
         prefetch_factor=AHEAD if workers else None,
         pin_memory=device.type == "cuda",
+        worker_init_fn=end_with_parent,
     )
     with dead_workers_named():
         yield from loader
