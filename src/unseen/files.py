@@ -79,6 +79,16 @@ def read_table(
         raise UserError(f"{path}, line {reader.line_num}: malformed CSV ({error})") from None
 
 
+def table_header(path: Path) -> list[str]:
+    """The names of the columns of a CSV or TSV file; only its first line is read."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            first = file.readline(1 << 20)
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    return [_from_cell(name.strip()) for name in next(csv.reader([first], delimiter=_separator(first)), [])]
+
+
 def _separator(text: str) -> str:
     """What the fields of a table's first line are separated by; signs within quotes do not count."""
     header = QUOTED.sub("", text.partition("\n")[0])

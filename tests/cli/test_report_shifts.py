@@ -50,7 +50,10 @@ def test_few_models_have_a_page_without_a_fit(unseen: Unseen, tmp_path: Path) ->
     few = write_shift_run(tmp_path / "few", made_up(NAMES[:2]))
     answer = unseen("report", few, "--out", tmp_path / "page.html")
     assert answer.code == 0
-    assert "2 models of the fit have accuracies on val, imagenet-r; 2 coefficients need 3" in answer.out
+    assert (
+        "2 models of the fit have accuracies on val-on-imagenet-r-classes, imagenet-r; 2 coefficients need 3"
+        in answer.out
+    )
 
 
 def test_beside_a_run_of_concepts_they_are_an_axis(unseen: Unseen, run: Path, tmp_path: Path) -> None:

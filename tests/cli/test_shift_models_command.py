@@ -10,13 +10,16 @@ import typer
 from typer.testing import CliRunner
 
 from unseen.cli import shift_models
+from unseen.cli.captions import captions
 from unseen.cli.ls import shift_sets
 from unseen.errors import UserError
 from unseen.studies.study import Plan
 
 PLAN = Plan("t", [], 0, 0)
+NAMES = {"n01440764": "tench", "n02123045": "tabby", "n02085620": "Chihuahua"}
 app = typer.Typer()
 app.command("evaluate")(shift_models.evaluate)
+app.command("captions")(captions)
 app.command("sets")(shift_sets)
 app.command("mapping")(shift_models.show_mapping)
 app.command("interpolate")(shift_models.interpolate)
@@ -38,7 +41,7 @@ def refused(*arguments: object) -> str:
 def sets(tmp_path: Path) -> Path:
     from PIL import Image
 
-    for number, wnid in enumerate(("n01440764", "n02123045", "n02085620")):
+    for number, wnid in enumerate(NAMES):
         for place in (f"imagenet/val/{wnid}/ILSVRC2012_val_{number + 1:08d}.JPEG", f"imagenet-r/{wnid}/art.jpg"):
             (tmp_path / place).parent.mkdir(parents=True)
             Image.new("RGB", (32, 32), (80 * number, 40, 120)).save(tmp_path / place)
@@ -107,6 +110,31 @@ def test_a_dry_run_says_what_is_to_do_and_writes_nothing(sets: Path, tmp_path: P
     assert not out.exists()
     run("evaluate", "--backbone", "timm:test_vit", *common, "--only", "val")
     assert "1 of 2 to do" in run("evaluate", "--backbone", "timm:test_vit", *common, "--dry-run")
+
+
+def test_own_test_sets(sets: Path, tmp_path: Path) -> None:
+    """A folder of classes, and what `unseen shifts captions` writes, beside a published one, on chosen classes."""
+    rows = ["id,caption", "art,nothing", *(f"{wnid}/art,{name}" for wnid, name in NAMES.items())]
+    (tmp_path / "web.csv").write_text("\n".join(rows) + "\n")
+    (tmp_path / "two.txt").write_text("\n".join([*NAMES][:2]) + "\n")
+    run("captions", tmp_path / "web.csv", "--id", "id", "--text", "caption", "--least", 1, "--held-out", 1,
+        "--images", sets / "imagenet-r", "--workers", 1, "--out", tmp_path / "web-test")  # fmt: skip
+    (sets / "imagenet-r").rename(sets / "art")
+    toml = tmp_path / "web-test/test-set.toml"
+    toml.write_text(toml.read_text().replace("imagenet-r", "art"))
+    common = ("--sets", sets, "--out", tmp_path / "out", "--weights", "random", "--partial", "--workers", 0)
+    own = ("--test-set", sets / "art", "--test-set", tmp_path / "web-test")
+    backbone = ("--backbone", "timm:test_vit", "--device", "cpu")
+    run("evaluate", *backbone, *common, *own, "--classes", f"own,{tmp_path / 'two.txt'}")
+    header, row = (tmp_path / "out/accuracies.csv").read_text().splitlines()
+    columns = ["val", "art", "web-test", "val-on-two-classes", "art-on-two-classes", "web-test-on-two-classes"]
+    assert header.split(",")[3:] == columns
+    accuracy = dict(zip(header.split(","), row.split(","), strict=True))
+    assert accuracy["art"] == accuracy["web-test"]  # the same images and labels
+    said = {each["name"]: each["shifted"] for each in json.loads((tmp_path / "out/run.json").read_text())["domains"]}
+    assert said == dict(zip(columns, [False, True, False] * 2, strict=True))
+    assert "two test sets are called 'art'" in refused("evaluate", *backbone, *common, *own, "--test-set", sets / "art")
+    assert "or your own (--test-set)" in refused("evaluate", *backbone, *common[2:])
 
 
 def test_sets(sets: Path) -> None:

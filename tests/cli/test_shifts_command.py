@@ -37,7 +37,7 @@ def test_writes_the_fit_the_models_and_a_report(unseen: Run, table: Path) -> Non
     assert answer.code == 0, answer.err
     assert "read as percent" in answer.err
     out = table.parent / "out"
-    assert sorted(path.name for path in out.iterdir()) == ["fit.json", "models.csv", "report.html"]
+    assert sorted(path.name for path in out.iterdir()) == ["fit.json", "groups.csv", "models.csv", "report.html"]
     record = json.loads((out / "fit.json").read_text())
     sketch = record["ood"]["sketch"]
     assert sketch["n"] == 12
@@ -49,6 +49,10 @@ def test_writes_the_fit_the_models_and_a_report(unseen: Run, table: Path) -> Non
     assert record["unit"] == "percent"
     assert record["sizes"] == {"val": 5000}
     assert {group["group"] for group in record["groups"]} == {"a", "b"}
+    with (out / "groups.csv").open() as file:
+        groups = list(csv.DictReader(file))
+    assert [(row["id"], row["ood"]) for row in groups if row["group"] == "b"][2] == ("val + web", "(average)")
+    assert "(average)" in answer.out
     with (out / "models.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 24
@@ -59,6 +63,20 @@ def test_writes_the_fit_the_models_and_a_report(unseen: Run, table: Path) -> Non
         )
         assert float(row["rho"]) == pytest.approx(float(row["accuracy"]) - special.expit(logit), abs=2e-6)
     assert np.mean([abs(float(row["rho"])) for row in rows[12:]]) == pytest.approx(art["mae"] / 100, abs=1e-6)
+
+
+def test_id_sets_for_one_ood_set(unseen: Run, table: Path) -> None:
+    """Named by `--id-for`, with `--id` for the others."""
+    replaced(table, "val,web", "val,web=2")
+    answer = unseen("shifts", "fit", table, "--id", "val", "--ood", "sketch", "--id-for", "art=web=2", "--min-id", "1",
+                    "--out", table.parent / "out")  # fmt: skip
+    assert answer.code == 0, answer.err
+    record = json.loads((table.parent / "out/fit.json").read_text())
+    assert {ood: fit["id"] for ood, fit in record["ood"].items()} == {"sketch": ["val"], "art": ["web=2"]}
+    assert record["id"] == ["val / web=2"]
+    assert record["minimum"] == {"val": 1, "web=2": 1}
+    answer = unseen("shifts", "fit", table, "--id-for", "art", "--out", table.parent / "out")
+    assert (answer.code, "--id-for is an OOD test set, =" in answer.err) == (2, True)
 
 
 def test_the_same_command_writes_the_same_bytes(unseen: Run, table: Path) -> None:

@@ -1,12 +1,15 @@
 """Extraction: the plain pipeline's numbers, rows that stay with their images, resuming, sharing of the work."""
 
+import gc
 import io
 import json
+import multiprocessing
+import os
 import pickle
 import signal
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -20,7 +23,7 @@ from torch import Tensor, nn
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import UserError
 from unseen.features import one_pass
-from unseen.features.batches import Decoder, Piece, geometry
+from unseen.features.batches import Decoder, Piece, decoded, geometry
 from unseen.features.disk import remaining_rows
 from unseen.features.extract import extract
 from unseen.features.forward import features
@@ -468,3 +471,51 @@ def test_the_fast_way_is_another_store_with_almost_the_same_features(tmp_path: P
     assert exact.provenance["damaged"] == fast.provenance["damaged"]
     gap = np.abs(np.asarray(exact.X) - np.asarray(fast.X)).max()
     assert 0 < gap < 1 / 255 / min(SMALL.std)  # of a mean of pixels, one grey level
+
+
+def test_decoders_are_forked_where_other_processes_are_spawned(ten: FileImages) -> None:
+    """Spawned, each would import PyTorch again; what cannot be pickled shows that nothing was sent to one."""
+
+    class Local(FileImages):
+        pass
+
+    source = Local(ten.root, ten.entries, ten.about)
+    decoder = Decoder(source, np.arange(10), [Piece(0, 0, 3, (SMALL,))], fast=False, exif=False)
+    usual = multiprocessing.get_start_method(allow_none=True)
+    multiprocessing.set_start_method("spawn", force=True)
+    try:
+        (batch,) = decoded(decoder, workers=1, device=torch.device("cpu"))
+    finally:
+        multiprocessing.set_start_method(usual, force=True)
+    assert batch.pixels[SMALL].shape == (3, 16, 16, 3)
+
+
+@dataclass(frozen=True, eq=False)
+class Collecting(FileImages):
+    """Images whose every reading collects garbage."""
+
+    def read(self, number: int) -> bytes:
+        gc.collect()
+        return super().read(number)
+
+
+def test_decoders_leave_the_garbage_of_their_parent_alone(ten: FileImages, tmp_path: Path) -> None:
+    """An event of a GPU among it would end them."""
+
+    class Event:
+        def __init__(self) -> None:
+            self.circle = self
+
+        def __del__(self) -> None:
+            (tmp_path / str(os.getpid())).touch()
+
+    source = Collecting(ten.root, ten.entries, ten.about)
+    decoder = Decoder(source, np.arange(10), [Piece(0, 0, 3, (SMALL,))], fast=False, exif=False)
+    gc.disable()
+    try:
+        Event()
+        list(decoded(decoder, workers=2, device=torch.device("cpu")))
+    finally:
+        gc.enable()
+    gc.collect()
+    assert [path.name for path in tmp_path.iterdir()] == [str(os.getpid())]

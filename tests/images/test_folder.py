@@ -3,6 +3,8 @@
 import pickle
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from picture_files import jpeg, tar_of
 
@@ -96,3 +98,19 @@ def test_a_list_that_is_wrong_says_where(pets: Path, text: str, reason: str) -> 
     (pets / "list.txt").write_text(text)
     with pytest.raises(UserError, match=reason):
         listed_images(pets / "list.txt")
+
+
+def test_a_list_with_columns_of_other_names_and_a_split(pets: Path) -> None:
+    rows = [("cat/a.PNG", 0, "train"), ("cat/b 1.jpg", 1, "test"), ("dog/x,y.jpg", 1, "train")]
+    text = "\n".join(["file\tkind\tsplit", *("\t".join(map(str, row)) for row in rows)])
+    (pets / "list.tsv").write_text(text)
+    columns = dict(zip(("file", "kind", "split"), map(list, zip(*rows, strict=True)), strict=True))
+    pq.write_table(pa.table(columns), pets / "list.parquet")
+    for name in ("list.tsv", "list.parquet"):
+        source = listed_images(pets / name, image="file", label="kind", split="train")
+        assert [(entry.id, entry.label) for entry in source.entries] == [("cat/a.PNG", "0"), ("dog/x,y.jpg", "1")]
+        assert source.read(1) == jpeg(2)
+        with pytest.raises(UserError, match="no images of the split 'tests', only of test, train"):
+            listed_images(pets / name, image="file", label="kind", split="tests")
+        with pytest.raises(UserError, match="no column 'kinds'; did you mean kind"):
+            listed_images(pets / name, image="file", label="kinds")

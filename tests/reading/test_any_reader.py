@@ -198,12 +198,46 @@ def coco(folder: Path) -> Made:
     return path, lambda: read_coco({"train": path})
 
 
+def results(folder: Path) -> Made:
+    from unseen.exchange.contributions import read_contributions
+    from unseen.exchange.export import run_records, write_results
+    from unseen.exchange.read import run_of_records
+    from unseen.exchange.record import ResultsFile
+    from unseen.runs.cautions import caution
+    from unseen.runs.data import Backbone, Domain, RunData
+    from unseen.runs.score import Score
+
+    score = Score("probe", "p", "a", "b", "knn", None, 0, "top1", 0.5)
+    run = RunData(
+        "",
+        [score],
+        [Domain("b", "B")],
+        [Backbone("a", "", cautions=[caution("image-size", size=3)])],
+        "a",
+        study="probe",
+    )
+    path = folder / "r.json"
+    write_results(ResultsFile("unseen-results", 1, "1", run_records(run)), path)
+    return path, lambda: [run_of_records(each.records) for each in read_contributions([path])]
+
+
 def voc(folder: Path) -> Made:
     from unseen.images.dense.sets.voc import read_objects
 
     box = "<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>5</xmax><ymax>6</ymax></bndbox>"
     path = text(folder / "a.xml", f"<annotation><object><name>cat</name>{box}</object></annotation>")
     return path, lambda: read_objects(path)
+
+
+def image_list(folder: Path, suffix: str) -> Made:
+    from unseen.images.list_file import read_list
+
+    path, rows = folder / f"list{suffix}", {"path": ["a.jpg", "b.jpg"], "label": ["cat", "dog"]}
+    if suffix == ".parquet":
+        pq.write_table(pa.table(rows), path)
+    else:
+        text(path, "path,label\n" + "".join(f"{a},{b}\n" for a, b in zip(*rows.values(), strict=True)))
+    return path, lambda: read_list(path)
 
 
 def vectors(folder: Path, suffix: str) -> Made:
@@ -260,6 +294,7 @@ READERS: dict[str, Callable[[Path], Made]] = {
     **{f"tar{s}": (lambda f, s=s: tar_of_class(f, s)) for s in ("", ".gz")},  # type: ignore[misc]
     **{f"idx{s}": (lambda f, s=s: idx(f, s)) for s in ("", ".gz")},  # type: ignore[misc]
     **{f"captions{s}": (lambda f, s=s: captions(f, s)) for s in (".parquet", ".csv.gz")},  # type: ignore[misc]
+    **{f"list{s}": (lambda f, s=s: image_list(f, s)) for s in (".parquet", ".csv")},  # type: ignore[misc]
     **{f"vectors{s}": (lambda f, s=s: vectors(f, s)) for s in (".txt", ".bin", ".npy", ".gz")},  # type: ignore[misc]
     **{f"table {k}": (lambda f, k=k: table(f, k)) for k in ("manifest", "mapping", "levels", "models", "accuracies")},  # type: ignore[misc]
     "webdataset": webdataset,
@@ -271,6 +306,7 @@ READERS: dict[str, Callable[[Path], Made]] = {
     "predictions": predictions,
     "labels": labels,
     "coco": coco,
+    "results": results,
     "voc": voc,
     "picture": picture,
 }

@@ -1,7 +1,7 @@
 """`unseen.shifts` and `unseen.effective_robustness`: accuracies under shifts, and what of them is not expected."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from unseen.features.settings import Precision
+    from unseen.images.shift_sets.own import OwnSet
     from unseen.metrics.robustness import Method
     from unseen.report.core.model import Figure
     from unseen.studies.shifts.plans import ModelPlan
@@ -30,6 +31,19 @@ NAMED = 5
 @dataclass(frozen=True, repr=False)
 class Robustness(ShiftStudy):
     """A study of shifts that can be drawn."""
+
+    def groups(self) -> "pd.DataFrame":
+        """Groups of models in points, for each fit and OOD test set and on average over OOD test sets.
+
+        One row per ID test sets of a fit (`id`), OOD test set and group: number of models, mean and deviation of ρ,
+        and MAE. The average, `(average)`, is over OOD test sets for each model that has them all, then over models.
+        """
+        import pandas as pd
+
+        from unseen.studies.shifts.groups import group_scores
+
+        rows = [{"id": " + ".join(score.id_sets), **asdict(score)} for score in group_scores(self)]
+        return pd.DataFrame(rows).drop(columns="id_sets")
 
     def plot(self, ood: str | None = None) -> "Figure":
         """Accuracies on an OOD test set over those expected from the ID ones; above the line is effective robustness.
@@ -75,8 +89,8 @@ class Robustness(ShiftStudy):
 
 def effective_robustness(
     table: "pd.DataFrame",
-    id: str | Sequence[str],  # noqa: A002  (what the field calls it)
-    ood: str | Sequence[str],
+    id: str | Sequence[str] | Mapping[str, str | Sequence[str]],  # noqa: A002  (what the field calls it)
+    ood: str | Sequence[str] | None = None,
     *,
     fit_on: FitOn = None,
     group: str | None = None,
@@ -93,7 +107,9 @@ def effective_robustness(
 
     Args:
         table: one row per model, one column per test set, in percent or as fractions.
-        id, ood: names of columns, each one or several.
+        id: columns of the ID test sets, one or several; or OOD test set → its ID test sets, as many for each and in the
+            same order, where each OOD test set has them on classes of its own.
+        ood: columns of the OOD test sets, one or several; by default those that `id` names.
         fit_on: the models of the fit, as an expression (`"group in {a, b}"`) or a function of the table; the others
             are only scored. By default all.
         group: column of groups, for means and for held-out groups.
@@ -111,19 +127,27 @@ def effective_robustness(
         >>> study = unseen.effective_robustness(table, id=["imagenet", "yfcc"], ood="imagenet-v2")
         >>> study.to_frame().sort_values("rho", ascending=False).head()
     """
-    id_sets, ood_sets = ([names] if isinstance(names, str) else list(names) for names in (id, ood))
-    checked = shift_table(table, id_sets, ood_sets, model=model, group=group, fit_on=fit_on, unit=unit)
+    own = {name: _listed(columns) for name, columns in id.items()} if isinstance(id, Mapping) else {}
+    checked = shift_table(
+        table, [] if isinstance(id, Mapping) else _listed(id), list(own) if ood is None else _listed(ood), id_for=own,
+        model=model, group=group, fit_on=fit_on, unit=unit,
+    )  # fmt: skip
     settings = ShiftSettings(method or PAPER, minimum or {}, sizes or {}, resamples, seed, level)
     study = study_shifts(checked, settings)
     return Robustness(study.table, study.settings, study.fits)
+
+
+def _listed(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
 
 
 @naming_extras()
 def shifts(
     models: "str | PathLike[str] | ModelPlan | Sequence[str | ModelPlan]",
     *,
-    sets: str | PathLike[str],
     out: str | PathLike[str],
+    sets: str | PathLike[str] | None = None,
+    test_sets: "str | PathLike[str] | OwnSet | Sequence[str | PathLike[str] | OwnSet]" = (),
     only: str | Sequence[str] | None = None,
     classes: str | Sequence[str] = "own",
     mapping: str | PathLike[str] | Mapping[str, str] | None = None,
@@ -155,10 +179,12 @@ def shifts(
     Args:
         models: ids of backbones, or a CSV file as for the command `unseen shifts run --models`, or
             `unseen.studies.shifts.plans.ModelPlan`s with a head, a checkpoint and a name each.
-        sets: the folder that all test sets are below.
         out: folder of the run, with `accuracies.csv`, `columns.csv` and predictions.
-        only: names of test sets, or patterns such as "imagenet-c.*"; by default all that are there.
-        classes: to score on: "own", "shared", or test sets whose classes to take.
+        sets: the folder that published test sets are below.
+        test_sets: your own: a folder per class, a CSV or Parquet of images and labels, what `unseen shifts captions`
+            wrote, a TOML file, or an `unseen.images.shift_sets.own.OwnSet`.
+        only: names of test sets below `sets`, or patterns such as "imagenet-c.*"; by default all that are there.
+        classes: to score on: "own", "shared", test sets whose classes to take, or lists of classes by name or file.
         mapping: classes to compare by: "cifar-10", a CSV file, or name → class.
         head, checkpoint, outputs, templates, weights: what makes backbones classifiers, where they are given by ids.
         allow_code: run the Python files and hub folders that a CSV file of models names.
@@ -180,6 +206,7 @@ def shifts(
     """
     from unseen.api.progress import bars
     from unseen.features.settings import extraction_settings
+    from unseen.images.shift_sets.own import OwnSet
     from unseen.ontology.class_mapping import choose_mapping
     from unseen.runs.machine import chosen_means
     from unseen.runs.parts import checked_part
@@ -191,9 +218,10 @@ def shifts(
     common = ModelPlan("", "", head=head, checkpoint=state, classes=outputs, templates=templates, weights=weights)
     wanted, scopes = ([names] if isinstance(names, str) else list(names or ()) for names in (only, classes))
     folder = Path(out)
+    own = [test_sets] if isinstance(test_sets, str | PathLike | OwnSet) else list(test_sets)
     request = ShiftRequest(
         _models(models, common, allow_code=allow_code),
-        open_sets(Path(sets), wanted, partial=partial),
+        open_sets(None if sets is None else Path(sets), wanted, own, partial=partial),
         extraction_settings(device, precision, batch, workers, on_error),
         scopes,
         choose_mapping(fspath(mapping)).of if isinstance(mapping, str | PathLike) else mapping,

@@ -122,12 +122,12 @@ def _words() -> Any:
 
 
 def read_class_names(path: Path) -> dict[str, str]:
-    """Class → name, from a CSV file with the columns class, name."""
+    """Class → name, from a CSV file with the columns class and, where it differs from the class itself, name."""
     names = dict[str, str]()
-    for line, row in read_table(path, ("class", "name")):
-        if not row["class"] or not row["name"] or row["class"] in names:
+    for line, row in read_table(path, ("class",), ("name",)):
+        if not row["class"] or row["class"] in names:
             raise UserError(f"{path}, line {line}: {row['class'] or 'a class'} is there twice, or a field is empty")
-        names[row["class"]] = row["name"]
+        names[row["class"]] = row["name"] or row["class"]
     if not names:
         raise UserError(f"{path}: no classes in it")
     return names

@@ -17,6 +17,9 @@ def captions(
     id_: Annotated[str, typer.Option("--id", help="Column of the images' ids; its number in a file without a header.")],
     text: Annotated[str, typer.Option(help="Column of captions or tags; its number in a file without a header.")],
     out: Annotated[Path, typer.Option(help="Folder for test.csv, remove.csv and coverage.csv.")],
+    images: Annotated[
+        Path | None, typer.Option(help="Where images are found by their ids: a folder, or WebDataset shards.")
+    ] = None,
     names: Annotated[str, typer.Option(help="Of classes: imagenet-1k, imagenet-21k, or a CSV class,name.")] = (
         "imagenet-1k"
     ),
@@ -39,7 +42,7 @@ def captions(
         workers=processes(workers),
         watch=lambda tallies: track(tallies, "batches of captions"),
     )
-    found.write(out)
+    found.write(out, images)
     _print(found)
     note(f"written to {out}")
 

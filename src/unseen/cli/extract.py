@@ -46,9 +46,10 @@ def extract(
     split: Annotated[str | None, typer.Option(help="Which to open, where the place has several.")] = None,
     root: Annotated[Path | None, typer.Option(help="Of a list's paths, or of torchvision's data.")] = None,
     label: Annotated[
-        str | None, typer.Option(help="Where classes are: a column (Hugging Face), cls or a JSON field (WebDataset).")
+        str | None,
+        typer.Option(help="Where classes are: a column (list, Hugging Face), cls or a JSON field (WebDataset)."),
     ] = None,
-    image: Annotated[str | None, typer.Option(help="Column of the images (Hugging Face).")] = None,
+    image: Annotated[str | None, typer.Option(help="Column of the images (list, Hugging Face).")] = None,
     chosen: BackboneOptions,
     patches: Annotated[
         int | None,

@@ -31,13 +31,22 @@ MappingOption = Annotated[
     str | None, typer.Option(help="Classes to compare by: cifar-10 (from ImageNet's, by WordNet), or a CSV wnid,class.")
 ]
 
+TestSetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A test set of your own: a folder per class, a CSV or Parquet of images and labels, what shifts captions "
+        "wrote, or a TOML file; several may be given."
+    ),
+]
+
 
 def evaluate(
-    sets: Annotated[Path, typer.Option(help="Folder that all test sets are below.")],
     out: Annotated[
         Path,
         typer.Option(help="Folder whose accuracies.csv, columns.csv and predictions are added to."),
     ],
+    sets: Annotated[Path | None, typer.Option(help="Folder that published test sets are below.")] = None,
+    test_set: TestSetOption = None,
     backbone: Annotated[list[str] | None, typer.Option(help="Its id; several may be given.")] = None,
     models: Annotated[
         Path | None, typer.Option(help="CSV: model,backbone[,group,head,checkpoint,classes,templates,weights].")
@@ -45,9 +54,12 @@ def evaluate(
     allow_code: Annotated[
         bool, typer.Option("--allow-code", help="Run the Python files and hub folders that --models names.")
     ] = False,
-    only: Annotated[str | None, typer.Option(help="Some test sets, with commas; * stands for anything.")] = None,
+    only: Annotated[
+        str | None, typer.Option(help="Some test sets below --sets, with commas; * stands for anything.")
+    ] = None,
     classes: Annotated[
-        str, typer.Option(help="To score on, with commas: own, shared, or a test set whose classes to take.")
+        str,
+        typer.Option(help="To score on, with commas: own, shared, a test set or a list (imagenet-r, a file) of them."),
     ] = "own",
     mapping: MappingOption = None,
     head: Annotated[str, typer.Option(help="own, zero-shot, linear, or a file of a linear probe.")] = "own",
@@ -81,7 +93,7 @@ def evaluate(
     common = ModelPlan("", "", head=head, checkpoint=checkpoint, classes=outputs, templates=templates, weights=weights)
     request = ShiftRequest(
         chosen_models(backbone or [], models, common, allow_code=allow_code),
-        open_sets(sets, split_names("--only", only) if only else (), partial=partial),
+        open_sets(sets, split_names("--only", only) if only else (), test_set or (), partial=partial),
         settings,
         split_names("--classes", classes),
         choose_mapping(mapping).of if mapping else None,

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 TableArgument = Annotated[
     Path, typer.Argument(help="CSV: one row per model, one column per test set, in percent or fractions.")
 ]
+IdForOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="ID test sets of one OOD test set, instead of --id: imagenet-r=val-on-imagenet-r-classes,"
+        "yfcc-on-imagenet-r-classes; once for each."
+    ),
+]
 FitOnOption = Annotated[
     str, typer.Option(help='Models of the fit, e.g. "group in {a, b} and val >= 5"; the others are only scored.')
 ]
@@ -42,7 +49,15 @@ LossOption = Annotated[str, one_of("squares", "huber", help="Loss of the fit; hu
 
 
 def read_shift_table(
-    path: Path, id_: str, ood: str, *, model: str, unit: str, fit_on: str, group: str | None = None
+    path: Path,
+    id_: str,
+    ood: str,
+    *,
+    model: str,
+    unit: str,
+    fit_on: str,
+    group: str | None = None,
+    id_for: Sequence[str] = (),
 ) -> "ShiftTable":
     """The columns of a table that options name."""
     from unseen.studies.shifts.table import read_accuracies, shift_table
@@ -50,8 +65,29 @@ def read_shift_table(
     word = choose("--unit", unit, ("percent", "fraction", "detect"))
     known: Unit | None = None if word == "detect" else "percent" if word == "percent" else "fraction"
     rows = read_accuracies(path)
-    id_sets, ood_sets = (_columns(option, text, rows.columns) for option, text in (("--id", id_), ("--ood", ood)))
-    return shift_table(rows, id_sets, ood_sets, model=model, group=group, fit_on=fit_on or None, unit=known)
+    id_sets, ood_sets = (
+        _columns(option, text, rows.columns) if text else [] for option, text in (("--id", id_), ("--ood", ood))
+    )
+    own = _own_id_sets(id_for, rows.columns)
+    oods = [*ood_sets, *(name for name in own if name not in ood_sets)]
+    return shift_table(rows, id_sets, oods, id_for=own, model=model, group=group, fit_on=fit_on or None, unit=known)
+
+
+def _own_id_sets(texts: Sequence[str], columns: Collection[str]) -> dict[str, list[str]]:
+    """OOD set → ID sets of its own, from `imagenet-r=val-on-imagenet-r-classes,…`; names may hold a `=` too."""
+    found = dict[str, list[str]]()
+    for text in texts:
+        places = [place for place, sign in enumerate(text) if sign == "="]
+        ood, ids = next(
+            ((name, text[place + 1 :]) for place in places if (name := text[:place].strip().strip('"')) in columns),
+            (text.partition("=")[0].strip(), text.partition("=")[2]),
+        )
+        if not places or not ids.strip():
+            raise UserError(f"--id-for is an OOD test set, = and its ID test sets with commas between, not '{text}'")
+        if ood in found:
+            raise UserError(f"--id-for has '{ood}' twice")
+        found[ood] = _columns("--id-for", ids, columns)
+    return found
 
 
 def _columns(option: str, text: str, columns: Collection[str]) -> list[str]:

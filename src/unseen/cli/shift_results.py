@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.cli.output import console, print_table
+from unseen.words import signed
 
 if TYPE_CHECKING:
     from unseen.report.shifts.page_data import ShiftPage
     from unseen.runs.data import RunData
+    from unseen.studies.shifts.groups import GroupScore
+    from unseen.studies.shifts.study import ShiftStudy
 
 
 def print_shift_results(page: "ShiftPage", table: Path | None) -> None:
@@ -32,6 +35,42 @@ def print_shift_results(page: "ShiftPage", table: Path | None) -> None:
         console().print(sentence)
     if table:
         console().print(f"\nScores: {table}")
+
+
+def print_study(study: "ShiftStudy") -> None:
+    """The fits of a table, and the effective robustness of groups of models where there are several."""
+    from unseen.studies.shifts.groups import group_scores
+
+    names = study.table.id_sets
+    columns = ["OOD test set", "models", *names, "intercept", "R²", "MAE", "leave-one-out"]
+    rows = [
+        [
+            found.ood, found.fit.n, *(f"{weight:.4f}" for weight in found.fit.weights), f"{found.fit.intercept:.4f}",
+            f"{found.fit.r2:.4f}", f"{found.fit.mae:.3f}", f"{found.held_out.held_out:.3f}",
+        ]
+        for found in study.fits
+    ]  # fmt: skip
+    print_table(f"Weights on {study.settings.method.scale.name}s; errors in points", columns, rows, right=columns[1:])
+    if len(set(study.table.groups)) > 1:
+        _print_groups(group_scores(study))
+
+
+def _print_groups(scores: "Sequence[GroupScore]") -> None:
+    """A row for each group and OOD test set, and a column for each fit: to single ID test sets, and to all."""
+    fits = sorted(dict.fromkeys(score.id_sets for score in scores), key=len)
+    cells = {(score.group, score.in_fit, score.ood, score.id_sets): score for score in scores}
+    rows = []
+    for group, in_fit, ood in dict.fromkeys((score.group, score.in_fit, score.ood) for score in scores):
+        own = [cells.get((group, in_fit, ood, fit)) for fit in fits]
+        spread = ("" if each is None else _mean_and_deviation(each.mean, each.deviation) for each in own)
+        models = next(each.models for each in own if each)
+        rows.append([group if in_fit else f"{group} (only scored)", models, ood, *spread])
+    columns = ["group", "models", "OOD test set", *(" + ".join(fit) for fit in fits)]
+    print_table("Effective robustness in points, by the ID test sets of the fit", columns, rows, right=columns[3:])
+
+
+def _mean_and_deviation(mean: float, deviation: float | None) -> str:
+    return signed(mean, 2) + ("" if deviation is None else f" ± {deviation:.2f}")
 
 
 def print_accuracies(data: "RunData", models: Sequence[str] = (), columns: Sequence[str] = ()) -> None:

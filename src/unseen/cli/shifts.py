@@ -1,7 +1,7 @@
 """`unseen shifts`: effective robustness under shifts of distribution."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,6 +11,7 @@ from unseen.cli.moved import Tree
 from unseen.cli.output import console, note, print_table
 from unseen.cli.shift_options import (
     FitOnOption,
+    IdForOption,
     LossOption,
     MinIdOption,
     ModelOption,
@@ -23,9 +24,7 @@ from unseen.cli.shift_options import (
     choose_sizes,
     read_shift_table,
 )
-
-if TYPE_CHECKING:
-    from unseen.studies.shifts.study import ShiftStudy
+from unseen.cli.shift_results import print_study
 
 app = typer.Typer(help="How models hold up under shifts of distribution.", no_args_is_help=True, cls=Tree)
 app.command("run")(shift_models.evaluate)
@@ -42,9 +41,10 @@ def _group() -> None:
 @app.command()
 def fit(
     table: TableArgument,
-    id_: Annotated[str, typer.Option("--id", help="In-distribution test sets: columns, with commas between.")],
-    ood: Annotated[str, typer.Option(help="Shifted test sets: columns, with commas between.")],
-    out: Annotated[Path, typer.Option(help="Folder for fit.json, models.csv and report.html.")],
+    out: Annotated[Path, typer.Option(help="Folder for fit.json, models.csv, groups.csv and report.html.")],
+    id_: Annotated[str, typer.Option("--id", help="In-distribution test sets: columns, with commas between.")] = "",
+    ood: Annotated[str, typer.Option(help="Shifted test sets: columns, with commas between.")] = "",
+    id_for: IdForOption = None,
     group: Annotated[str | None, typer.Option(help="Column of groups of models.")] = None,
     fit_on: FitOnOption = "",
     sizes: SizesOption = "",
@@ -61,17 +61,17 @@ def fit(
     from unseen.studies.shifts.notes import notes
     from unseen.studies.shifts.study import ShiftSettings, study_shifts
 
-    checked = read_shift_table(table, id_, ood, model=model, unit=unit, fit_on=fit_on, group=group)
+    checked = read_shift_table(table, id_, ood, model=model, unit=unit, fit_on=fit_on, group=group, id_for=id_for or ())
     settings = ShiftSettings(
         method=choose_method(scale, loss),
-        minimum=choose_minimum(min_id, checked.id_sets),
+        minimum=choose_minimum(min_id, checked.all_id_columns),
         sizes=choose_sizes(sizes, checked.test_sets),
         resamples=resamples,
         seed=seed,
     )
     study = study_shifts(checked, settings)
     write_study(study, out, source=table.name, fit_on=fit_on)
-    _print(study)
+    print_study(study)
     for sentence in (f"accuracies were read as {checked.unit}", *notes(study), f"written to {out}"):
         note(sentence)
 
@@ -142,16 +142,3 @@ def agreement(
         for one in study.estimates
     ]  # fmt: skip
     print_table("Accuracies in percent", columns, rows, right=columns[1:])
-
-
-def _print(study: "ShiftStudy") -> None:
-    names = study.table.id_sets
-    columns = ["OOD test set", "models", *names, "intercept", "R²", "MAE", "leave-one-out"]
-    rows = [
-        [
-            found.ood, found.fit.n, *(f"{weight:.4f}" for weight in found.fit.weights), f"{found.fit.intercept:.4f}",
-            f"{found.fit.r2:.4f}", f"{found.fit.mae:.3f}", f"{found.held_out.held_out:.3f}",
-        ]
-        for found in study.fits
-    ]  # fmt: skip
-    print_table(f"Weights on {study.settings.method.scale.name}s; errors in points", columns, rows, right=columns[1:])

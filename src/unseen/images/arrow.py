@@ -70,7 +70,7 @@ def arrow_images(
             raise UserError(f"{folder}: no column '{name}'{hint}")
     if not _holds_images(table[image].type):
         raise UserError(f"{folder}: the column '{image}' has values of the type {table[image].type}, not images")
-    labels = _labels(folder, label, _plain_values(table[label], f"{folder}: the column '{label}'"), features.get(label))
+    labels = _labels(folder, label, plain_values(table[label], f"{folder}: the column '{label}'"), features.get(label))
     entries = EntryTable.of(((f"{row:08d}", name) for row, name in enumerate(labels)), str(folder))
     about = provenance("Hugging Face data set", entries.classes, len(entries), **({"split": split} if split else {}))
     return ArrowImages(files, image, entries, about)
@@ -110,7 +110,7 @@ def _holds_images(kind: Any) -> bool:
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
-def _plain_values(column: Any, where: str) -> list[Any]:
+def plain_values(column: Any, where: str) -> list[Any]:
     """The numbers or texts of a column; of other types, a few bytes could stand for any amount of them."""
     import pyarrow as pa
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from unseen.errors import UserError, did_you_mean
-from unseen.files import byte_size
+from unseen.files import byte_size, table_header
 from unseen.reading.guard import reading
 from unseen.words import whole_number
 
@@ -70,6 +70,16 @@ def read_captions(path: Path, columns: Columns) -> Iterator[Batch]:
     """All rows of a file; an empty text stands for one that is missing. Memory is that of a batch."""
     with reading(path, "captions that can be read"):
         yield from (_parquet if _kind(path) == "parquet" else _text)(path, columns)
+
+
+def column_names(path: Path) -> list[str]:
+    """The columns of a Parquet file, or of a text file with a header."""
+    with reading(path, "a table with a header"):
+        if _kind(path) == "parquet":
+            import pyarrow.parquet as pq
+
+            return [str(name) for name in pq.read_schema(path).names]
+        return list(table_header(path))
 
 
 def _kind(path: Path) -> str | None:

@@ -10,6 +10,7 @@ than are held out; no other labels are remembered.
 
 import hashlib
 import heapq
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -20,12 +21,14 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from unseen.errors import UserError
-from unseen.files import write_table
+from unseen.files import atomic_write, write_table
 from unseen.images.caption_files import Batch, Columns, read_captions
 from unseen.images.caption_matcher import CaptionMatcher, ClassNames, tag_texts
 from unseen.orphans import end_with_parent
 
-TEST, REMOVE, COVERAGE = "test.csv", "remove.csv", "coverage.csv"
+TEST, REMOVE, COVERAGE, CLASSES = "test.csv", "remove.csv", "coverage.csv", "classes.csv"
+TOML = "test-set.toml"
+"""As `unseen.images.shift_sets.own` calls it."""
 
 Held = tuple[str, str, str]
 """An image that may be held out: hash, id, text."""
@@ -108,9 +111,17 @@ class CaptionSet:
         """Of the captions that name any class, the part that names several."""
         return self.tally.matched[2] / max(1, self.tally.matched[1] + self.tally.matched[2])
 
-    def write(self, folder: Path) -> None:
-        """`test.csv`: id, class, caption; `remove.csv`: ids not to train on; `coverage.csv`: counts of every class."""
+    def write(self, folder: Path, images: Path | None = None) -> None:
+        """Write the test set so that `unseen shifts run --test-set FOLDER` can read it.
+
+        `test.csv`: id, class, caption; `remove.csv`: ids not to train on; `coverage.csv`: counts of every class;
+        `classes.csv`: the classes of the test set and their names; `test-set.toml`: what the test set is.
+
+        Args:
+            images: the folder or the WebDataset shards where images are found by their ids, where that is known.
+        """
         test = self.test
+        write_table(folder / CLASSES, ["class", "name"], ((label, self.names[label][0]) for label in test))
         rows = ((image, label, text) for label, images in test.items() for _, image, text in images)
         write_table(folder / TEST, ["id", "class", "caption"], rows)
         ids = sorted({image for images in test.values() for _, image, _ in images})
@@ -119,6 +130,9 @@ class CaptionSet:
             (label, several[0], self.tally.labelled[number], self.tally.ambiguous[number], len(test.get(label, ())))
             for number, (label, several) in enumerate(self.names.items())
         )
+        root = f"root = {json.dumps(str(images.absolute()), ensure_ascii=False)}\n" if images else ""
+        with atomic_write(folder / TOML) as file:
+            file.write(f'images = "{TEST}"\n{root}classes = "{CLASSES}"\nshifted = false\n'.encode())
         write_table(folder / COVERAGE, ["class", "name", "captions_labelled", "captions_ambiguous", "held_out"], counts)
 
 

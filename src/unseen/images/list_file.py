@@ -1,55 +1,132 @@
-"""Images named in a list file: a path and a class on each line."""
+"""Images named in a list: a path and a class on each line of a text file, or in each row of a Parquet file."""
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
-from unseen.errors import UserError
+from unseen.errors import UserError, did_you_mean
 from unseen.files import read_text
+from unseen.images.arrow import plain_values
 from unseen.images.entries import EntryTable
 from unseen.images.folder import FileImages
 from unseen.images.releases import provenance
+from unseen.reading.guard import reading
 
-HEADER = ("path", "label")
+PATH, LABEL, SPLIT = "path", "label", "split"
+PARQUET = ".parquet"
 
 
-def listed_images(file: Path, *, root: Path | None = None) -> FileImages:
-    """Images in the order of a list: comma-separated, tab-separated, or `path label` with spaces.
+class ListRow(NamedTuple):
+    """An image of a list: the line or row that names it, for errors, its path, its class, and its split or nothing."""
 
-    What separates is told by the first line: a tab if it has one, else a comma, else the last space. A header with
-    `path` and `label` may be given, in any order and with further columns; without one, a line is a path and a class.
+    place: str
+    path: str
+    label: str
+    split: str = ""
+
+
+def listed_images(
+    file: Path,
+    *,
+    root: Path | None = None,
+    split: str | None = None,
+    image: str | None = None,
+    label: str | None = None,
+) -> FileImages:
+    """Images in the order of a list: Parquet, comma-separated, tab-separated, or `path label` with spaces.
+
+    What separates the fields of a text is told by its first line: a tab if it has one, else a comma, else the last
+    space. A header with `path` and `label` may be given, in any order and with further columns; without one, a line is
+    a path and a class.
 
     Args:
         root: what the paths are relative to; the folder of the list unless given. Absolute paths must be below it.
+        split: only rows with this word in the column `split`.
+        image, label: columns of the paths and the classes, where they are not called `path` and `label`.
     """
-    root = file.parent if root is None else root
-    rows = [(_relative(path, root, file, line), label) for line, path, label in _rows(file)]
-    entries = EntryTable.of(rows, str(file))
-    first = root / rows[0][0]
+    source = read_list(file, root=root, split=split, image=image, label=label)
+    first = source.root / source.entries[0].id
     if not first.is_file():
         raise UserError(f"{file}: its first image is not there ({first}); give the folder its paths start from as root")
+    return source
+
+
+def read_list(
+    file: Path,
+    *,
+    root: Path | None = None,
+    split: str | None = None,
+    image: str | None = None,
+    label: str | None = None,
+) -> FileImages:
+    """The same, whether the images are there or not."""
+    root = file.parent if root is None else root
+    wanted = [image or PATH, label or LABEL, *([SPLIT] if split is not None else [])]
+    is_parquet = file.suffix.lower() == PARQUET
+    found = _table_rows(file, wanted) if is_parquet else _text_rows(file, wanted, named=bool(image or label or split))
+    rows, splits = list[tuple[str, str]](), set[str]()
+    for row in found:
+        splits.add(row.split)
+        if split in {None, row.split}:
+            rows.append((_relative(row, root, file), row.label))
+    if not rows and splits:
+        raise UserError(f"{file}: no images of the split '{split}', only of {', '.join(sorted(splits))}")
+    entries = EntryTable.of(rows, str(file))
     return FileImages(root, entries, provenance("list file", entries.classes, len(entries)))
 
 
-def _rows(file: Path) -> Iterator[tuple[int, str, str]]:
-    """(line number, path, class) of every line that is not blank."""
+def _text_rows(file: Path, wanted: Sequence[str], *, named: bool) -> Iterator[ListRow]:
+    """Every line that is not blank.
+
+    Args:
+        wanted: the columns.
+        named: whether there must be a header with them.
+    """
     lines = [(number, line) for number, line in enumerate(read_text(file).split("\n"), start=1) if line.strip()]
     split = _splitter(lines[0][1] if lines else "")
-    columns, places = 2, (0, 1)
+    columns, places = 2, [0, 1]
     for number, line in lines:
         try:
             fields = [field.strip() for field in split(line)]
         except csv.Error as error:
             raise UserError(f"{file}, line {number}: malformed ({error})") from None
-        if number == lines[0][0] and set(HEADER) <= set(fields):
-            columns, places = len(fields), (fields.index(HEADER[0]), fields.index(HEADER[1]))
+        if number == lines[0][0] and (named or set(wanted) <= set(fields)):
+            columns, places = len(fields), _places(file, wanted, fields)
             continue
         if len(fields) != columns:
             raise UserError(f"{file}, line {number}: expected a path and a label, found {line.strip()!r}")
-        path, label = (fields[place] for place in places)
-        if not path or not label or not (path + label).isprintable():
-            raise UserError(f"{file}, line {number}: a path or a label is empty or not plain text")
-        yield number, path, label
+        yield _checked(file, f"line {number}", [fields[place] for place in places])
+
+
+def _table_rows(file: Path, wanted: Sequence[str]) -> Iterator[ListRow]:
+    """Every row of a Parquet file; its classes are texts or whole numbers."""
+    with reading(file, "a readable Parquet file"):
+        from pyarrow import parquet
+
+        _places(file, wanted, parquet.read_schema(str(file)).names)
+        table = parquet.ParquetFile(str(file), read_dictionary=list(wanted))
+        if table.metadata.num_rows > file.stat().st_size:  # paths are all different, and take a byte at least
+            raise ValueError(f"{table.metadata.num_rows:,} rows in {file.stat().st_size:,} bytes")
+        rows = table.read(columns=list(wanted))
+        columns = [plain_values(rows[name], f"{file}: the column '{name}'") for name in wanted]
+    for number, values in enumerate(zip(*columns, strict=True), start=1):
+        yield _checked(file, f"row {number}", ["" if value is None else str(value) for value in values])
+
+
+def _places(file: Path, wanted: Sequence[str], names: Sequence[str]) -> list[int]:
+    for name in wanted:
+        if name not in names:
+            hint = did_you_mean(name, names) or f"; there are {', '.join(names)}"
+            raise UserError(f"{file}: no column '{name}'{hint}")
+    return [names.index(name) for name in wanted]
+
+
+def _checked(file: Path, place: str, values: Sequence[str]) -> ListRow:
+    row = ListRow(place, *values)
+    if not row.path or not row.label or not (row.path + row.label).isprintable():
+        raise UserError(f"{file}, {place}: a path or a label is empty or not plain text")
+    return row
 
 
 def _splitter(first: str) -> Callable[[str], list[str]]:
@@ -60,11 +137,11 @@ def _splitter(first: str) -> Callable[[str], list[str]]:
     return lambda line: line.rsplit(maxsplit=1)
 
 
-def _relative(path: str, root: Path, file: Path, line: int) -> str:
+def _relative(row: ListRow, root: Path, file: Path) -> str:
     """A path below `root`, with forward slashes; ids must not depend on where the machine keeps its images."""
-    given = PurePosixPath(path.replace("\\", "/"))
+    given = PurePosixPath(row.path.replace("\\", "/"))
     if given.is_absolute() and given.is_relative_to(PurePosixPath(root.absolute())):
         given = given.relative_to(PurePosixPath(root.absolute()))
     if given.is_absolute() or ".." in given.parts:
-        raise UserError(f"{file}, line {line}: {path} is not below {root}; give the folder of all images as root")
+        raise UserError(f"{file}, {row.place}: {row.path} is not below {root}; give the folder of all images as root")
     return str(given)

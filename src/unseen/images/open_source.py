@@ -9,7 +9,7 @@ from unseen.images.arrow import INFO, SPLITS, STATE, arrow_images
 from unseen.images.folder import folder_images
 from unseen.images.imagenet_1k import flat_validation, imagenet_1k, is_flat_validation
 from unseen.images.imagenet_tars import imagenet_tars
-from unseen.images.list_file import listed_images
+from unseen.images.list_file import PARQUET, listed_images
 from unseen.images.listing import list_folder
 from unseen.images.source import ImageSource
 from unseen.images.tar_index import Watch
@@ -17,7 +17,7 @@ from unseen.images.tars import TAR_NAME, is_image
 from unseen.images.torchvision_sets import PREFIX, torchvision_images
 from unseen.images.webdataset import RANGE, is_shard, webdataset_images
 
-LIST_SUFFIXES = (".csv", ".tsv", ".txt", ".lst")
+LIST_SUFFIXES = (".csv", ".tsv", ".txt", ".lst", PARQUET)
 OFFICIAL_TARS = ("ILSVRC2012_img_train.tar", "ILSVRC2012_img_val.tar")
 SPLIT_FOLDERS = {"train", "val", "validation", "test"}
 EXPECTED = (
@@ -36,7 +36,7 @@ class Kind:
 
 
 TORCHVISION = Kind("a data set of torchvision", torchvision_images, ("root", "split"))
-LIST = Kind("a list file", listed_images, ("root",))
+LIST = Kind("a list file", listed_images, ("root", "split", "image", "label"))
 ARROW = Kind("a Hugging Face data set", arrow_images, ("split", "image", "label"))
 SHARDS = Kind("a WebDataset", webdataset_images, ("label", "cache", "watch"))
 TARS = Kind("a set of tar files per class", imagenet_tars, ("cache", "watch"))
@@ -61,10 +61,10 @@ def open_images(
     Args:
         place: a folder, a file, a pattern of shards, or `torchvision:NAME`.
         split: which, where there are several: `train` or `val` of ImageNet-1K, those of a Hugging Face data set or of
-            torchvision.
+            torchvision, those in the column `split` of a list.
         root: what the paths of a list file are relative to; where torchvision's files are.
-        label: where the class is: a column of a Hugging Face data set, `cls` or a JSON field of a WebDataset.
-        image: the column of the images in a Hugging Face data set.
+        label: where the class is: a column of a list or a Hugging Face data set, `cls` or a JSON field of a WebDataset.
+        image: the column of the paths in a list, or of the images in a Hugging Face data set.
         truth: the classes of ImageNet-1K's flat validation images.
         cache: a folder for the index of tar files, which is kept beside them unless given.
         watch: passes on what is found while such an index is built, to show progress.

@@ -30,7 +30,8 @@ def webdataset_images(
 
     Args:
         label: where a sample's class is: "cls" (text, or a number), or the name of a field of its JSON. Unless given,
-            `cls` where a sample has it, otherwise the field "label".
+            `cls` where a sample has it, otherwise the field "label". "" for no classes: all labels are empty then, as
+            whoever opens such shards has labels of its own.
         cache, watch: see `imagenet_tars`.
     """
     shards = find_shards(place)
@@ -119,6 +120,8 @@ def _groups(shards: Sequence[Path], label: str | None) -> Groups:
 
 
 def _label(archive: Archive, parts: dict[str, Member], label: str | None, where: str) -> str:
+    if label == "":
+        return ""
     if label in (None, "cls") and "cls" in parts:
         text = _text(archive, parts["cls"], where).strip()
         found: object = text.lstrip("0") or "0" if text.isascii() and text.isdigit() else text

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unseen.errors import UserError
-from unseen.files import read_table, write_table
+from unseen.files import read_table, table_header, write_table
 from unseen.ontology.wordnet import wordnet
 
 CIFAR_10 = "cifar-10"
@@ -82,10 +82,11 @@ def choose_mapping(name: str | Path) -> ClassMapping:
 
 
 def read_mapping(path: Path) -> ClassMapping:
-    """A mapping from a CSV file with the columns wnid, class; a concept that is there twice is an error."""
+    """A mapping from a CSV file with the columns wnid (or label) and class; a concept may be there once."""
     of = dict[str, str]()
-    for line, row in read_table(path, COLUMNS):
-        wnid, target = row["wnid"], row["class"]
+    key = "label" if "label" in table_header(path) else COLUMNS[0]
+    for line, row in read_table(path, (key, COLUMNS[1])):
+        wnid, target = row[key], row[COLUMNS[1]]
         if not wnid or not target or wnid in of:
             raise UserError(f"{path}, line {line}: {wnid or 'a concept'} is there twice, or a field is empty")
         of[wnid] = target

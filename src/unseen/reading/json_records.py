@@ -160,6 +160,6 @@ def _scalar(value: Any, hint: type[Any], where: str) -> Any:
 
 
 def _wrong(value: Any, wanted: str, where: str) -> UserError:
-    shown = json.dumps(value) if not isinstance(value, dict | list) else "a list"
+    shown = json.dumps(value, default=str) if not isinstance(value, dict | list) else "a list"
     shown = "keys and values" if isinstance(value, dict) else shown
     return UserError(f"{where}: must be {wanted}, not {shown[:60]}")

@@ -36,6 +36,7 @@ class Domain:
         classes: how many are told apart; 0 for as many as there are concepts.
         limit: at most so many images of each class in every split, where the rest was left out for a quick look.
         licence: of the data set; empty where it is not known.
+        shifted: of a column of the shift study, whether its test set is out of distribution; None where not known.
         origin: where it is from, if several runs were merged.
     """
 
@@ -48,6 +49,7 @@ class Domain:
     classes: int = 0
     limit: int | None = None
     licence: str = ""
+    shifted: bool | None = None
     origin: "Origin | None" = None
 
 

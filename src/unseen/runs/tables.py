@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.files import atomic_write, csv_cell
+from unseen.latex import escaped, tabular
 from unseen.metrics.catalogue import METRICS
 from unseen.metrics.resampling import Floats, Interval, draws, percentile_interval
 from unseen.runs.score import Score, shots_name
@@ -180,13 +181,9 @@ def _markdown(table: pd.DataFrame) -> bytes:
 
 
 def _latex(table: pd.DataFrame) -> bytes:
-    def line(cells: Iterable[object]) -> str:
-        return " & ".join(_escaped(_text(cell)) for cell in cells) + " \\\\\n"
-
     columns = "".join("r" if pd.api.types.is_numeric_dtype(table[name]) else "l" for name in table.columns)
-    rows = "".join(line(row) for row in table.itertuples(index=False, name=None))
-    head = f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{line(table.columns)}\\midrule\n"
-    return f"{head}{rows}\\bottomrule\n\\end{{tabular}}\n".encode()
+    rows = ([escaped(_text(cell)) for cell in row] for row in table.itertuples(index=False, name=None))
+    return tabular(columns, [escaped(str(name)) for name in table.columns], rows).encode()
 
 
 WRITERS = {".csv": _csv, ".parquet": _parquet, ".md": _markdown, ".tex": _latex}
@@ -197,10 +194,3 @@ def _text(cell: object) -> str:
     if isinstance(cell, float):
         return "" if np.isnan(cell) else f"{cell:.4f}"
     return str(cell)
-
-
-def _escaped(text: str) -> str:
-    """Text in which LaTeX's special characters are only characters."""
-    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$"}
-    special |= {character: f"\\{character}" for character in "&%$#_{}"}
-    return "".join(special.get(character, character) for character in text)

@@ -46,7 +46,7 @@ def a_page(id_sets: tuple[str, ...] = ("val", "web"), bad: str = "resnet") -> Sh
         lines = tuple(
             Line(name, 0.9, -0.2, 0.9, 1.0, (-1.0, 1.0), (-1.2, 0.6), (-1.0, 0.8), own) for name in id_sets
         )  # fmt: skip
-        panels.append(OodPanel(ood, record, points, lines))
+        panels.append(OodPanel(ood, id_sets, record, points, lines))
     scores = {"id_sets": id_sets, "ood": bad, "group": bad, "in_fit": False, "models": 2, "mae": 2.0, "average": False}
     groups = ({**scores, "mean": -1.25, "deviation": 0.5}, {**scores, "mean": 0.0, "deviation": None})
     return ShiftPage(

@@ -252,18 +252,70 @@ def test_the_docs_print_the_figures_of_the_testbed() -> None:
         ], name
 
 
-@pytest.mark.parametrize(("ood", "on"), NATURAL.values())
-def test_natural_shifts_of_the_testbed(ood: str, on: str) -> None:
+def test_natural_shifts_of_the_testbed() -> None:
+    """Each against the validation images of its own classes, in one study."""
     if not TESTBED.is_file():
         pytest.skip("needs imagenet_testbed_top1.csv in ../shared/data")
     table = pd.read_csv(TESTBED)
-    (fit,) = effective_robustness(read_accuracies(TESTBED), id=on, ood=ood, unit="percent", **QUICK).fits
-    part = table[[on, ood]].dropna()
-    part = part[(part > 0).all(axis=1)]
-    expected = plain_rho(part, [on], ood, np.full(len(part), True))
-    assert fit.fit.n == len(part) > 300
-    assert fit.fit.mae == pytest.approx(np.abs(expected).mean())
-    assert fit.held_out.held_out > fit.fit.mae
+    study = effective_robustness(read_accuracies(TESTBED), id=dict(NATURAL.values()), unit="percent", **QUICK)
+    assert study.table.id_sets == ("val",)
+    for fit, (ood, on) in zip(study.fits, NATURAL.values(), strict=True):
+        part = table[[on, ood]].dropna()
+        part = part[(part > 0).all(axis=1)]
+        expected = plain_rho(part, [on], ood, np.full(len(part), True))
+        assert fit.ood == ood
+        assert fit.fit.n == len(part) > 300
+        assert fit.fit.mae == pytest.approx(np.abs(expected).mean())
+        assert fit.held_out.held_out > fit.fit.mae
+
+
+def test_id_sets_of_each_ood_set() -> None:
+    """Every fit is that of its own columns alone, and averages go over all of them."""
+    table = a_table().assign(
+        **{"photos-on-art-classes": a_table(seed=1).photos, "web-on-art-classes": a_table(seed=2).web}
+    )
+    own = {"sketch": ["photos", "web"], "art": ["photos-on-art-classes", "web-on-art-classes"]}
+    study = effective_robustness(table, id=own, group="group", sizes={"web-on-art-classes": 900}, **QUICK)
+    assert study.table.id_sets == ("photos", "web")
+    rho = {ood: plain_rho(table, ids, ood, np.full(24, True)) for ood, ids in own.items()}
+    for fit in study.fits:
+        assert fit.fit.names == ("photos", "web")
+        assert np.allclose([100 * score.rho for score in fit.scores], rho[fit.ood])
+    mean = study.groups().set_index(["id", "ood", "group"])["mean"]
+    web = (table.group == "web").to_numpy()
+    assert mean["photos + web", AVERAGE, "web"] == pytest.approx(np.mean([of[web].mean() for of in rho.values()]))
+    alone = plain_rho(table, ["photos-on-art-classes"], "art", np.full(24, True))
+    assert mean["photos", "art", "web"] == pytest.approx(alone[web].mean())
+
+
+@pytest.mark.parametrize(
+    ("own", "ood", "message"),
+    [
+        ({"sketch": ["photos", "web"], "art": "web"}, None, "as many for each OOD"),
+        ({"sketch": "photos", "art": "sketch"}, None, "'sketch' is named twice"),
+        ({"sketch": "photos"}, ["sketch", "art"], "'art' has no ID test set"),
+        ({"sketch": "photos", "aft": "web"}, ["sketch", "art"], "'aft', which is no OOD test set; did you mean art"),
+        ({"sketch": "photo"}, None, "no column 'photo'; did you mean photos"),
+    ],
+)  # fmt: skip
+def test_bad_id_sets_of_ood_sets(own: dict[str, Any], ood: list[str] | None, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        effective_robustness(a_table(), id=own, ood=ood, **QUICK)
+
+
+def test_averages_are_those_of_the_papers_tables() -> None:
+    """Tables 2, 4 and 6 of Shi et al.: with all models on all OOD sets, the average is that of the printed means."""
+    printed = {
+        -1.57: [-1.23, -2.80, -1.25, -0.99], 0.07: [-0.19, -0.41, 0.14, 0.74], 2.59: [1.69, 3.44, 1.90, 3.32],
+        2.58: [1.05, 3.91, 2.77], 5.98: [3.95, 8.98, 5.32, 5.68],
+    }  # fmt: skip
+    assert all(np.mean(means) == pytest.approx(average, abs=0.01) for average, means in printed.items())
+    study = effective_robustness(a_table(), id=["photos", "web"], ood=["sketch", "art"], group="group", **QUICK)
+    for (_, _), rows in study.groups().groupby(["id", "group"]):
+        by_ood = rows.set_index("ood")
+        single = by_ood.drop(AVERAGE)
+        assert by_ood.loc[AVERAGE, "mean"] == pytest.approx(single["mean"].mean())
+        assert by_ood.loc[AVERAGE, "mae"] == pytest.approx(single["mae"].mean())
 
 
 def cell(row: int, column: str, value: object) -> pd.DataFrame:

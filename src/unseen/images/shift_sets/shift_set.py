@@ -11,7 +11,7 @@ from unseen.images.datasets.listing import ALL, Listing
 from unseen.images.manifest import Manifest
 from unseen.images.source import Entry, ImageSource
 
-LabelSpace = Literal["imagenet-1k", "cifar-10"]
+LabelSpace = Literal["imagenet-1k", "cifar-10", "your own"]
 """What labels are: synset ids of ImageNet-1K (several joined by + where an object may be any of them), or names."""
 
 
@@ -60,11 +60,12 @@ class ShiftSet:
 
 @dataclass(frozen=True)
 class OpenSet:
-    """A test set that is there; all of its manifest is one split."""
+    """A test set that is there; all of its manifest is one split, and `notes` is what is to be said of it."""
 
     shift_set: ShiftSet
     source: ImageSource
     manifest: Manifest
+    notes: tuple[str, ...] = ()
 
 
 def open_set(shift_set: ShiftSet, root: Path, *, partial: bool = False) -> OpenSet:

@@ -1,4 +1,4 @@
-"""What `unseen shifts fit` writes: fit.json, models.csv and report.html."""
+"""What `unseen shifts fit` writes: fit.json, models.csv, groups.csv and report.html."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ MOST_SHOWN = 4000
 
 
 def write_study(study: ShiftStudy, folder: Path, *, source: str, fit_on: str = "") -> None:
-    """Write the three files; `source` and `fit_on` are told in them."""
+    """Write the files; `source` and `fit_on` are told in them."""
     groups = group_scores(study)
     record = study_record(study, groups) | {"table": source, "fit_on": fit_on or None}
     page = study_page(study, source=source, fit_on=fit_on)
@@ -38,6 +38,8 @@ def write_study(study: ShiftStudy, folder: Path, *, source: str, fit_on: str = "
     ids = [f"id:{name}" for name in study.table.id_sets]
     header = ["ood", "model", "group", "in_fit", *ids, "accuracy", "expected", "rho", "low", "high"]
     write_table(folder / "models.csv", header, _model_rows(study))
+    header = ["id", "ood", "group", "in_fit", "models", "mean", "deviation", "mae"]
+    write_table(folder / "groups.csv", header, map(_group_row, groups))
     write_shift_page(page, folder / "report.html")
 
 
@@ -53,7 +55,7 @@ def study_record(study: ShiftStudy, groups: Sequence[GroupScore]) -> dict[str, A
         "minimum": dict(settings.minimum),
         "sizes": dict(settings.sizes),
         "bootstrap": {"resamples": settings.resamples, "seed": settings.seed, "level": settings.level},
-        "ood": {fit.ood: _fit_record(fit) for fit in study.fits},
+        "ood": {fit.ood: {"id": list(table.id_columns[fit.ood])} | _fit_record(fit) for fit in study.fits},
         "groups": [asdict(group) for group in groups],
         "notes": notes(study),
     }
@@ -115,6 +117,13 @@ def _model_rows(study: ShiftStudy) -> Iterator[list[object]]:
             yield [fit.ood, score.model, score.group, in_fit, *(f"{number:.6f}" for number in numbers)]
 
 
+def _group_row(score: GroupScore) -> list[object]:
+    """A group under a fit to one, some or all ID sets, in points."""
+    numbers = ("" if number is None else f"{number:.6f}" for number in (score.mean, score.deviation, score.mae))
+    in_fit = "yes" if score.in_fit else "no"
+    return [" + ".join(score.id_sets), score.ood, score.group, in_fit, score.models, *numbers]
+
+
 def study_page(study: ShiftStudy, *, source: str, fit_on: str = "") -> ShiftPage:
     """What the page of a fit shows; `source` and `fit_on` are told on it."""
     settings, table = study.settings, study.table
@@ -142,6 +151,7 @@ def study_page(study: ShiftStudy, *, source: str, fit_on: str = "") -> ShiftPage
 def _panel(study: ShiftStudy, fit: ShiftFit, most: int) -> OodPanel:
     return OodPanel(
         name=fit.ood,
+        id_columns=study.table.id_columns[fit.ood],
         record=_fit_record(fit),
         points=shown_models(fit.scores, most),
         lines=tuple(_line(study, fit, place) for place in range(len(fit.fit.names))),

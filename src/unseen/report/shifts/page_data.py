@@ -36,9 +36,10 @@ class Line:
 
 @dataclass(frozen=True)
 class OodPanel:
-    """What the page shows of an OOD set; `record` is its part of fit.json."""
+    """What the page shows of an OOD set; `id_columns` are those of its ID sets, `record` its part of fit.json."""
 
     name: str
+    id_columns: tuple[str, ...]
     record: Mapping[str, Any]
     points: tuple[FittedModel, ...]
     lines: tuple[Line, ...]

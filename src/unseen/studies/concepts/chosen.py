@@ -8,6 +8,7 @@ from pathlib import Path
 from unseen.errors import UserError, did_you_mean
 from unseen.images.domains import SEEN
 from unseen.ontology.levels import SHIPPED, Levels, load_levels
+from unseen.ontology.levels_hash import levels_hash
 from unseen.ontology.measures import all_measures
 from unseen.ontology.reranking import reranked
 from unseen.ontology.wordnet import wordnet
@@ -17,7 +18,7 @@ from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.protocol import protocol_named
 from unseen.runs.random_draws import DRAW, RANDOM
 from unseen.runs.shots import Shots, seed_count, shots_in_python
-from unseen.studies.concepts.plan import Asked, levels_hash
+from unseen.studies.concepts.plan import Asked
 from unseen.studies.concepts.variants import PLAIN, random_sets
 from unseen.studies.probing import SHOTS
 

@@ -1,6 +1,5 @@
 """What a concept study will do, and what that will take, before it starts."""
 
-import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from unseen.features.settings import Settings
 from unseen.features.speed import extraction_seconds, seconds_per_image
 from unseen.images.domains import SEEN, DomainImages
 from unseen.ontology.levels import SHIPPED, Levels, load_levels
+from unseen.ontology.levels_hash import levels_hash
 from unseen.papers.comparability import Draw
 from unseen.probes.by_name import all_probes
 from unseen.probes.by_name.logistic import Logistic
@@ -50,12 +50,6 @@ class Asked:
         """Whose levels these are: `cog-v2`, or `cog-v1` for the paper's first version; empty for others."""
         own = levels_hash(self.levels)
         return next((name for name in SHIPPED if levels_hash(load_levels(name)) == own), "")
-
-
-def levels_hash(levels: Levels) -> str:
-    """The beginning of SHA-256 over (level, concept): which concepts are in which level, and nothing else."""
-    rows = sorted((concept.level, concept.wnid) for concept in levels.concepts)
-    return hashlib.sha256("".join(f"{level}\t{wnid}\n" for level, wnid in rows).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)

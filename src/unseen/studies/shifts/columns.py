@@ -2,7 +2,8 @@
 
 - `own`: each test set on the classes it has (`imagenet-r`);
 - the name of a test set: every test set that has all its classes, on just those (`val-on-imagenet-r-classes`);
-- `shared`: every test set on the classes that all have (`val-on-shared-classes`).
+- `shared`: every test set on the classes that all have (`val-on-shared-classes`);
+- a list of classes, by name or file (`unseen.ontology.class_lists`): every test set that has all of them, on those.
 
 An ID and an OOD test set of one fit must be on the same classes. A column that is called like a test set is on all
 classes of it, with or without a mapping of classes; what a mapping keeps of them is a column of its own
@@ -12,9 +13,11 @@ classes of it, with or without a mapping of classes; what a mapping keeps of the
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from unseen.errors import UserError, did_you_mean, names_of
 from unseen.metrics.class_subset import class_names, label_class, shared_classes
+from unseen.ontology.class_lists import CLASS_LISTS, class_list, list_name
 
 OWN, SHARED = "own", "shared"
 
@@ -50,12 +53,39 @@ def table_columns(
     """
     columns = dict[str, Column]()
     for scope in scopes:
-        if scope not in (OWN, SHARED, *labels):
-            words = [OWN, SHARED, *labels]
-            hint = did_you_mean(scope, words) or f"; there are {', '.join(words)}"
+        if scope in (OWN, SHARED, *labels):
+            found = _scope_columns(scope, labels, mapping)
+        elif scope in CLASS_LISTS or Path(scope).is_file():
+            found = _listed_columns(scope, labels, mapping)
+        else:
+            words = [OWN, SHARED, *labels, *CLASS_LISTS]
+            hint = did_you_mean(scope, words) or f"; there are {', '.join(words)}, or a file of classes"
             raise UserError(f"no classes '{scope}' to score on{hint}")
-        columns |= {column.name: column for column in _scope_columns(scope, labels, mapping)}
+        columns |= {column.name: column for column in found}
     return tuple(columns.values())
+
+
+def _listed_columns(
+    scope: str, labels: Mapping[str, tuple[str, ...]], mapping: Mapping[str, str] | None
+) -> Iterator[Column]:
+    """Those of test sets that have all classes of a list."""
+    wanted, called = class_list(scope), list_name(scope)
+    columns = [
+        _column(f"{name}-on-{'mapped-' if mapping is not None else ''}{called}-classes", name, [wanted, own], mapping)
+        for name, own in labels.items()
+        if _covers(own, wanted, mapping)
+    ]
+    if not columns:
+        raise UserError(f"no test set has images of all {len(wanted):,} classes of '{scope}' (--classes)")
+    yield from columns
+
+
+def _covers(own: tuple[str, ...], wanted: tuple[str, ...], mapping: Mapping[str, str] | None) -> bool:
+    """Whether a test set has images of all the classes that some names are of."""
+    both = [wanted, own]
+    classes = class_names(both, mapping)
+    whole = shared_classes([wanted], classes)
+    return bool(whole) and shared_classes(both, classes) == whole
 
 
 def _scope_columns(

@@ -4,7 +4,7 @@ Test sets say whether they are shifted, and a column on which classes it is. An 
 sets that are not shifted on the same classes: `imagenet-r` with `val-on-imagenet-r-classes`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -91,7 +91,22 @@ def fit_chosen(runs: RunTable, id_sets: Sequence[str], ood_sets: Sequence[str]) 
             raise UserError(f"no column '{name}' in these runs{hint}")
     sizes = {name: runs.columns[name].images for name in (*id_sets, *ood_sets)}
     study = study_shifts(_table(runs, runs.to_frame(), id_sets, ood_sets), ShiftSettings(sizes=sizes))
-    return RunFits([study], dict.fromkeys(ood_sets, id_sets))
+    return RunFits([study], dict.fromkeys(ood_sets, id_sets), list(_other_classes(runs, id_sets, ood_sets)))
+
+
+def _other_classes(runs: RunTable, id_sets: Sequence[str], ood_sets: Sequence[str]) -> Iterator[str]:
+    """Of ID columns that are on other classes than an OOD column: what to take instead, where there is one."""
+    for ood in ood_sets:
+        of = runs.columns[ood]
+        for name in id_sets:
+            if runs.columns[name].digest != of.digest:
+                same = [
+                    other
+                    for other, facts in runs.columns.items()
+                    if (facts.test_set, facts.digest) == (runs.columns[name].test_set, of.digest)
+                ]
+                hint = f"; {same[0]} is on the same ones" if same else " (--classes of unseen shifts run)"
+                yield f"{name} is on other classes than {ood}{hint}."
 
 
 def fit_runs(runs: RunTable) -> RunFits:
@@ -103,20 +118,20 @@ def fit_runs(runs: RunTable) -> RunFits:
     found, notices = dict[tuple[str, ...], list[ShiftStudy]](), list[str]()
     fitted_on = dict[str, Sequence[str]]()
     for ood, of in runs.columns.items():
-        if not _shifted(of):
+        if not _shifted(runs, ood):
             continue
         ids = {
             facts.test_set: name
             for name, facts in runs.columns.items()
-            if not _shifted(facts) and facts.digest == of.digest
+            if not _shifted(runs, name) and facts.digest == of.digest
         }
         if not ids:
             notices.append(f"{ood} has no fit: no test set that is not shifted is on the same classes (--classes).")
             continue
-        renamed = frame[["model", "group", ood]].assign(**{label: frame[name] for label, name in ids.items()})
-        sizes = {ood: of.images, **{label: runs.columns[name].images for label, name in ids.items()}}
+        sizes = {name: runs.columns[name].images for name in (ood, *ids.values())}
         try:
-            study = study_shifts(_table(runs, renamed, list(ids), [ood]), ShiftSettings(sizes=sizes))
+            table = _table(runs, frame, list(ids.values()), [ood], id_names=list(ids))
+            study = study_shifts(table, ShiftSettings(sizes=sizes))
         except UserError as error:
             notices.append(f"{ood} has no fit: {error}.")
         else:
@@ -131,26 +146,37 @@ def scores_of_runs(runs: RunTable) -> tuple[list[Score], Sequence[str]]:
     fits = fit_runs(runs)
     if fits.studies:
         return fit_scores(fits.studies), fits.notices
-    return [score for score in runs.data.scores if _shifted(runs.columns[score.domain])], fits.notices
+    return [score for score in runs.data.scores if _shifted(runs, score.domain)], fits.notices
 
 
-def _shifted(facts: Facts) -> bool:
-    """Whether a column is OOD; a test set of an earlier version that is no more is."""
-    return facts.test_set not in SHIFT_SETS or SHIFT_SETS[facts.test_set].shifted
+def _shifted(runs: RunTable, column: str) -> bool:
+    """Whether a column is OOD; where a run of an earlier version does not say, a published test set tells."""
+    said = next(each.shifted for each in runs.data.domains if each.name == column)
+    test_set = runs.columns[column].test_set
+    return (test_set not in SHIFT_SETS or SHIFT_SETS[test_set].shifted) if said is None else said
 
 
-def _table(runs: RunTable, frame: "pd.DataFrame", id_sets: Sequence[str], ood_sets: Sequence[str]) -> ShiftTable:
-    grouped = any(each.category for each in runs.data.backbones)
-    return shift_table(frame, id_sets, ood_sets, group="group" if grouped else None, unit="fraction")
+def _table(
+    runs: RunTable,
+    frame: "pd.DataFrame",
+    id_sets: Sequence[str],
+    ood_sets: Sequence[str],
+    *,
+    id_names: Sequence[str] = (),
+) -> ShiftTable:
+    group = "group" if any(each.category for each in runs.data.backbones) else None
+    return shift_table(frame, id_sets, ood_sets, id_names=id_names, group=group, unit="fraction")
 
 
 def _together(studies: Sequence[ShiftStudy]) -> ShiftStudy:
     """Studies of one OOD test set each, with the same ID test sets, as one."""
-    first, oods = studies[0], [fit.ood for study in studies for fit in study.fits]
-    accuracy = {name: values for study in studies for name, values in study.table.accuracy.items()}
-    sizes = {ood: study.settings.sizes[ood] for ood, study in zip(oods, studies, strict=True)}
-    return ShiftStudy(
-        replace(first.table, ood_sets=tuple(oods), accuracy=accuracy),
-        replace(first.settings, sizes=sizes),
-        tuple(fit for study in studies for fit in study.fits),
+    first, tables = studies[0], [study.table for study in studies]
+    table = replace(
+        first.table,
+        ood_sets=tuple(name for table in tables for name in table.ood_sets),
+        id_columns={ood: columns for table in tables for ood, columns in table.id_columns.items()},
+        accuracy={name: values for table in tables for name, values in table.accuracy.items()},
     )
+    sizes = {name: size for study in studies for name, size in study.settings.sizes.items()}
+    fits = tuple(fit for study in studies for fit in study.fits)
+    return ShiftStudy(table, replace(first.settings, sizes=sizes), fits)

@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 
 from unseen.errors import UserError
 from unseen.features.disk import free_disk
 from unseen.features.settings import Settings
-from unseen.images.shift_sets.registry import get_sets, sets_below
+from unseen.images.shift_sets.own import OwnSet, open_own, refuse_same_names
+from unseen.images.shift_sets.registry import SHIFT_SETS, get_sets, sets_below
 from unseen.images.shift_sets.shift_set import OpenSet, open_set
 from unseen.probes.by_name.classifier import ShiftJob
 from unseen.runs.data import Backbone, Domain, RunData
@@ -70,6 +72,7 @@ class ShiftRequest:
         return self._surveys[out]
 
     def plan(self, out: Path, means: Means) -> Plan:
+        refuse_same_names(self.sets, SHIFT_SETS)
         check_plans(self.plans)
         _refuse_other_study(out)
         check_columns(out, self.columns)
@@ -139,6 +142,7 @@ class ShiftRequest:
             )
 
     def _sentences(self, found: Survey) -> Iterator[str]:
+        yield from (note for opened in self.sets for note in opened.notes)
         if self.mapping is not None:
             yield from unmapped(self.columns, {each.name: each.labels for each in self.images})
         for model in found.models:
@@ -157,12 +161,13 @@ class ShiftRequest:
     def _run(self, out: Path, found: Survey) -> RunData:
         jobs = found.jobs
         asked, models = {job.domain for job in jobs}, [model for model in found.models if model.jobs]
+        shifted = {each.name: each.opened.shift_set.shifted for each in self.images}
         before = {each.name: each.category for each in read_record(out)[0].backbones} if (out / RUN).is_file() else {}
         return RunData(
             title=TITLE,
             scores=(),
             domains=[
-                Domain(column.name, column.name, classes=len(column.kept))
+                Domain(column.name, column.name, classes=len(column.kept), shifted=shifted[column.test_set])
                 for column in self.columns
                 if column.name in asked
             ],
@@ -174,16 +179,29 @@ class ShiftRequest:
         )
 
 
-def open_sets(root: Path, names: Sequence[str] = (), *, partial: bool = False) -> list[OpenSet]:
-    """Test sets below a folder: those of some names or patterns, or all that are there.
+def open_sets(
+    root: Path | None,
+    names: Sequence[str] = (),
+    own: Sequence[str | PathLike[str] | OwnSet] = (),
+    *,
+    partial: bool = False,
+) -> list[OpenSet]:
+    """Test sets below a folder, those of some names or patterns or all that are there, and those of the user's own.
 
     Args:
+        root: the folder; None where there are only the user's own.
+        own: see `unseen.images.shift_sets.own`.
         partial: take incomplete copies too.
     """
-    chosen = get_sets(names) if names else sets_below(root)
-    if not chosen:
+    if root is None and (names or not own):
+        raise UserError(
+            "say which test sets: the folder that published ones are below (--sets), or your own (--test-set)"
+        )
+    chosen = () if root is None else get_sets(names) if names else sets_below(root)
+    if root is not None and not chosen and not own:
         raise UserError(f"{root}: no test set below it; see unseen ls shift-sets for where they are expected")
-    return [open_set(each, root, partial=partial) for each in chosen]
+    published = [open_set(each, root, partial=partial) for each in chosen if root is not None]
+    return [*published, *(open_own(place, partial=partial) for place in own)]
 
 
 def _backbone(model: Surveyed, group: str) -> Backbone:

@@ -145,7 +145,7 @@ def check_settings(table: ShiftTable, settings: ShiftSettings) -> None:
         if name not in names:
             raise UserError(f"no test set '{name}' in this fit to have a size or a minimum{did_you_mean(name, names)}")
     for name, least in settings.minimum.items():
-        if name not in table.id_sets:
+        if name not in table.all_id_columns:
             raise UserError(f"a minimum is for an ID test set, and '{name}' is OOD")
         if table.fraction(least) > 1:
             raise UserError(
@@ -160,7 +160,7 @@ def _fit_ood(table: ShiftTable, ood: str, settings: ShiftSettings) -> ShiftFit:
     x, y, inside = accuracy[rows, :-1], accuracy[rows, -1], table.in_fit[rows]
     fewest = len(names) + 2
     if inside.sum() < fewest:
-        sets = ", ".join((*names, ood))
+        sets = ", ".join((*table.id_columns[ood], ood))
         below = sum(why.kind == "below" for why in left_out.values())
         raise UserError(
             f"{inside.sum()} models of the fit have accuracies on {sets}; {fewest - 1} coefficients need {fewest}"
@@ -194,7 +194,7 @@ def usable_models(table: ShiftTable, ood: str, settings: ShiftSettings) -> tuple
         (models, k + 1) fractions, those of 0 and 1 moved inside where the size of their test set is known; model → why
         it is left out.
     """
-    names = (*table.id_sets, ood)
+    names = (*table.id_columns[ood], ood)
     accuracy = np.column_stack([_finite(table, name, settings) for name in names])
     limits = [table.fraction(settings.minimum[name]) if name in settings.minimum else 0.0 for name in names]
     reasons = dict[str, LeftOut]()
@@ -244,7 +244,7 @@ def _scores(
     ood: str,
     settings: ShiftSettings,
 ) -> tuple[FittedModel, ...]:
-    names = (*fit.names, ood)
+    names = (*table.id_columns[ood], ood)
     sizes = {place: settings.sizes[name] for place, name in enumerate(names) if name in settings.sizes}
     low, high = robustness.robustness_intervals(
         draws, x, y, method=fit.method, sizes=sizes, seed=settings.seed, level=settings.level

@@ -25,6 +25,8 @@ GAPS = ("", "nan", "na", "<na>", "none")
 """What stands for no accuracy, in any case of letters."""
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 UNGROUPED = "all models"
+ON = "-on-"
+"""What stands in the name of a column between its test set and whose classes it is on."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,9 @@ class ShiftTable:
     Attributes:
         groups: of each model.
         in_fit: (models,) whether a model takes part in the fit or is only scored.
-        accuracy: of each test set, (models,) fractions; NaN where the table has a gap.
+        id_sets: what the k ID test sets are called in fits; an OOD set may have each of them on its own classes.
+        id_columns: OOD set → the columns of its k ID test sets, in the order of `id_sets`.
+        accuracy: of each column, (models,) fractions; NaN where the table has a gap.
         unit: of the table as it was given.
     """
 
@@ -43,12 +47,19 @@ class ShiftTable:
     in_fit: NDArray[np.bool_]
     id_sets: tuple[str, ...]
     ood_sets: tuple[str, ...]
+    id_columns: Mapping[str, tuple[str, ...]]
     accuracy: Mapping[str, Array]
     unit: Unit
 
     @property
+    def all_id_columns(self) -> tuple[str, ...]:
+        """Those of all OOD sets, each once."""
+        return tuple(dict.fromkeys(name for columns in self.id_columns.values() for name in columns))
+
+    @property
     def test_sets(self) -> tuple[str, ...]:
-        return (*self.id_sets, *self.ood_sets)
+        """All columns, each once."""
+        return (*self.all_id_columns, *self.ood_sets)
 
     def fraction(self, value: float) -> float:
         """A number in the unit of the table as a fraction."""
@@ -70,6 +81,8 @@ def shift_table(
     id_sets: Sequence[str],
     ood_sets: Sequence[str],
     *,
+    id_for: Mapping[str, Sequence[str]] | None = None,
+    id_names: Sequence[str] = (),
     model: str = "model",
     group: str | None = None,
     fit_on: FitOn = None,
@@ -79,38 +92,76 @@ def shift_table(
 
     Args:
         table: a row a model; cells may be text.
+        id_sets: columns of the ID test sets of every OOD set that `id_for` does not name.
+        id_for: OOD set → columns of ID test sets of its own, as many for each and in the same order: the same ID test
+            sets on the classes of that OOD set.
+        id_names: what the ID test sets are called; by default what the columns at each place have in common.
         model, group: columns of names and of groups.
         unit: of the accuracies; where not given it is detected, and refused where the numbers do not tell it.
     """
-    _check_sets(id_sets, ood_sets)
+    id_columns = _id_columns(id_sets, ood_sets, id_for or {})
+    wanted = dict.fromkeys([*(name for own in id_columns.values() for name in own), *ood_sets])
     columns = [str(name) for name in table.columns]
-    for name in (model, *([group] if group else []), *id_sets, *ood_sets):
+    for name in (model, *([group] if group else []), *wanted):
         if name not in columns:
             raise UserError(f"the table has no column '{name}'{did_you_mean(name, columns)}")
     if len(set(columns)) < len(columns):
         raise UserError("a column name occurs twice in the table")
     models = _models([_text(cell) for cell in table[model]])
-    numbers = {name: _numbers(name, models, [_text(cell) for cell in table[name]]) for name in (*id_sets, *ood_sets)}
+    numbers = {name: _numbers(name, models, [_text(cell) for cell in table[name]]) for name in wanted}
     found = unit or detect_unit(numbers, models)
     _check_range(numbers, models, found)
     return ShiftTable(
         models=models,
         groups=tuple(_text(cell) or "none" for cell in table[group]) if group else (UNGROUPED,) * len(models),
         in_fit=_in_fit(table, fit_on, columns),
-        id_sets=tuple(id_sets),
+        id_sets=tuple(id_names) or _id_names(id_columns),
         ood_sets=tuple(ood_sets),
+        id_columns=id_columns,
         accuracy={name: values / 100 if found == "percent" else values for name, values in numbers.items()},
         unit=found,
     )
 
 
-def _check_sets(id_sets: Sequence[str], ood_sets: Sequence[str]) -> None:
-    if not id_sets or not ood_sets:
-        raise UserError("a fit needs at least one ID test set and one OOD test set")
-    names = [*id_sets, *ood_sets]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise UserError(f"the test set '{twice}' is named twice; each is either ID or OOD, once")
+def _id_columns(
+    id_sets: Sequence[str], ood_sets: Sequence[str], id_for: Mapping[str, Sequence[str]]
+) -> dict[str, tuple[str, ...]]:
+    """OOD set → the columns of its ID test sets, checked."""
+    unknown = next((name for name in id_for if name not in ood_sets), None)
+    if unknown is not None:
+        raise UserError(
+            f"ID test sets are given for '{unknown}', which is no OOD test set{did_you_mean(unknown, ood_sets)}"
+        )
+    found = {ood: tuple(id_for.get(ood, id_sets)) for ood in ood_sets}
+    without = next((ood for ood, columns in found.items() if not columns), None)
+    if not found or without is not None:
+        where = f", and '{without}' has no ID test set" if without else ""
+        raise UserError(f"a fit needs at least one ID test set and one OOD test set{where}")
+    for columns in found.values():
+        names = [*columns, *ood_sets]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise UserError(f"the test set '{twice}' is named twice; each is either ID or OOD, once")
+    first, *others = found
+    odd = next((ood for ood in others if len(found[ood]) != len(found[first])), None)
+    if odd is not None:
+        raise UserError(
+            f"'{first}' has {len(found[first])} ID test sets and '{odd}' {len(found[odd])}; give as many for each OOD "
+            "test set, or fit them apart"
+        )
+    return found
+
+
+def _id_names(id_columns: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """What the columns at each place have in common: their name, or that of their test set on different classes."""
+    places = [dict.fromkeys(columns) for columns in zip(*id_columns.values(), strict=True)]
+    test_sets = [{name.partition(ON)[0] for name in columns} for columns in places]
+    alike = [
+        next(iter(names)) if len(names) == 1 else " / ".join(of) for names, of in zip(test_sets, places, strict=True)
+    ]
+    whole = [" / ".join(columns) for columns in places]
+    # With a single OOD set, or the same columns for all, there is nothing to be shortened.
+    return tuple(whole if len(set(alike)) < len(alike) or all(len(of) == 1 for of in places) else alike)
 
 
 def _models(names: Sequence[str]) -> tuple[str, ...]:

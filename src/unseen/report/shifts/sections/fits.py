@@ -37,7 +37,8 @@ def _fits(page: ShiftPage) -> Table:
     rows = []
     for panel in page.panels:
         r = panel.record
-        cells = [Cell(panel.name), Cell(str(r["n"]))]
+        own = "" if panel.id_columns == page.id_sets else f"on {' and '.join(panel.id_columns)}"
+        cells = [Cell(panel.name, small=own), Cell(str(r["n"]))]
         cells += [_weight(r["coefficients"][name], r["intervals"]["coefficients"][name]) for name in page.id_sets]
         adjusted = r["adjusted_r2"]
         more = "" if adjusted is None else f"(adjusted {adjusted:.4f})"

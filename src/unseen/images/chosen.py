@@ -1,0 +1,30 @@
+"""Some images of a source, under labels of their own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.images.entries import EntryTable
+from unseen.images.source import Image, ImageSource
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenImages:
+    """Images at some places of a source; `entries` has the same ids, and labels that may be others."""
+
+    source: ImageSource
+    numbers: NDArray[np.int64]
+    entries: EntryTable
+    about: dict[str, str]
+
+    def read(self, number: int) -> Image:
+        return self.source.read(int(self.numbers[number]))
+
+
+def choose_images(source: ImageSource, numbers: Sequence[int], labels: Sequence[str], where: str) -> ChosenImages:
+    """The images of a source at some places, each with the label given here."""
+    entries = source.entries
+    rows = ((entries[number].id, label) for number, label in zip(numbers, labels, strict=True))
+    return ChosenImages(source, np.array(numbers, dtype=np.int64), EntryTable.of(rows, where), source.about)

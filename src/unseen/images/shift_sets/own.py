@@ -1,0 +1,189 @@
+"""Test sets of the user's own, for the shift study.
+
+A place is one of
+- a folder with a folder per class, or any other place that `unseen.images.open_source` knows;
+- a CSV, TSV or Parquet file that names images and their labels (`unseen.images.image_tables`);
+- a TOML file with the fields of `OwnSet`, or a folder that has it as `test-set.toml`: what `unseen shifts captions`
+  writes.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from unseen.errors import UserError, did_you_mean, names_of
+from unseen.images.captions import TOML
+from unseen.images.chosen import choose_images
+from unseen.images.datasets.listing import Listing, Row
+from unseen.images.image_tables import SUFFIXES, table_listing
+from unseen.images.manifest import Manifest
+from unseen.images.open_source import open_images
+from unseen.images.shift_sets.shift_set import LabelSpace, OpenSet, ShiftSet
+from unseen.images.source import Entry
+from unseen.ontology.class_lists import CLASS_LISTS, class_list
+from unseen.ontology.class_mapping import CIFAR_10, choose_mapping
+from unseen.reading.toml_files import read_toml
+
+OWN: LabelSpace = "your own"
+
+
+@dataclass(frozen=True)
+class OwnSet:
+    """A test set of the user's own; paths in a TOML file are relative to it.
+
+    Attributes:
+        images: where they are; see the module.
+        name: its column in tables; the name of the folder or file unless given.
+        root: what the paths of a table are relative to, or WebDataset shards whose samples it names by their keys.
+        image, label: columns of a table, or of a Hugging Face data set.
+        split: of a place that has several.
+        classes: the list that labels must be of: a name of `unseen.ontology.class_lists`, or a file.
+        mapping: label → class, where labels are not the classes themselves: `cifar-10`, or a CSV file with the columns
+            label (or wnid) and class. Images whose label it lacks are left out, which is said.
+        shifted: False for an ID test set.
+    """
+
+    images: str | PathLike[str]
+    name: str = ""
+    root: str | PathLike[str] | None = None
+    image: str | None = None
+    label: str | None = None
+    split: str | None = None
+    classes: str | PathLike[str] | None = None
+    mapping: str | PathLike[str] | None = None
+    shifted: bool = True
+    title: str = ""
+    licence: str = ""
+    citation: str = ""
+
+
+def own_set(place: str | PathLike[str] | OwnSet) -> OwnSet:
+    """The test set at a place, with a name."""
+    if isinstance(place, OwnSet):
+        found = place
+    else:
+        path = Path(place)
+        file = path / TOML if (path / TOML).is_file() else path
+        found = _read(file) if file.suffix == ".toml" else OwnSet(path)
+        if not found.name and file.name == TOML:
+            found = replace(found, name=file.absolute().parent.name)
+        elif not found.name and file.suffix == ".toml":
+            found = replace(found, name=file.stem)
+    images = Path(found.images).absolute()
+    name = found.name or (images.stem if images.suffix.lower() in SUFFIXES else images.name)
+    if not name or not name.isprintable() or "/" in name or name.startswith("."):
+        raise UserError(f"a test set cannot be called {name!r}: its name is that of files and of a column of a table")
+    return replace(found, name=name)
+
+
+def open_own(place: str | PathLike[str] | OwnSet, *, partial: bool = False) -> OpenSet:
+    """Open a test set of the user's own, and refuse one whose files or labels are not as it says.
+
+    Args:
+        partial: take what is there although images are missing.
+    """
+    own = own_set(place)
+    listing = _list(own)
+    absent = _missing(own, listing)
+    if absent and not partial:
+        raise UserError(f"{absent}; score those that are there with --partial")
+    rows, notes = _labelled(own, listing.rows)
+    labels = [row.label for row in rows]
+    if own.classes is not None:
+        _refuse_unlisted(own, labels)
+    place_of = {row.id: number for number, row in enumerate(listing.rows)}
+    source = choose_images(listing.open(), [place_of[row.id] for row in rows], labels, own.name)
+    shift_set = ShiftSet(
+        name=own.name, title=own.title or own.name, space=OWN, classes=len(set(labels)), images=len(rows), layouts=(),
+        get="", licence=own.licence, citation=own.citation, shifted=own.shifted,
+    )  # fmt: skip
+    entries = [Entry(row.id, row.label) for row in rows]
+    return OpenSet(
+        shift_set, source, Manifest(entries, [shift_set.split] * len(entries)), (*([absent] if absent else ()), *notes)
+    )
+
+
+def refuse_same_names(sets: Sequence[OpenSet], known: Collection[str]) -> None:
+    """Two test sets of one name would be one column, as would one that is called like a test set of the package."""
+    own = [each.shift_set.name for each in sets if each.shift_set.space == OWN]
+    counts = Counter(each.shift_set.name for each in sets)
+    twice = next((name for name in own if counts[name] > 1), None)
+    if twice is not None:
+        raise UserError(f"two test sets are called '{twice}'; give one of them another name (name, in its TOML file)")
+    taken = next((name for name in own if name in known), None)
+    if taken is not None:
+        raise UserError(
+            f"a test set of your own is called '{taken}', which is the name of a published one; give it another name "
+            "(name, in its TOML file)"
+        )
+
+
+def _read(file: Path) -> OwnSet:
+    names = [each.name for each in fields(OwnSet)]
+    record = read_toml(file)
+    for name, value in record.items():
+        if name not in names:
+            raise UserError(
+                f"{file}: unknown key '{name}'{did_you_mean(name, names) or '; there are ' + ', '.join(names)}"
+            )
+        kind = bool if name == "shifted" else str
+        if not isinstance(value, kind):
+            raise UserError(f"{file}: {name} is {'true or false' if kind is bool else 'a text'}, not {value!r}")
+    if "images" not in record:
+        raise UserError(f"{file}: it does not say where the images are (images)")
+    for name in ("images", "root", "classes", "mapping"):
+        if name in record:
+            record[name] = _beside(file, name, record[name])
+    return OwnSet(**record)
+
+
+def _beside(file: Path, name: str, value: str) -> Any:
+    """A path relative to the file; names of lists and mappings of the package stay as they are."""
+    known = CLASS_LISTS if name == "classes" else (CIFAR_10,) if name == "mapping" else ()
+    return value if value in known or value.startswith("torchvision:") else file.parent / value
+
+
+def _list(own: OwnSet) -> Listing:
+    images, root = Path(own.images), None if own.root is None else Path(own.root)
+    if images.suffix.lower() in SUFFIXES:
+        return table_listing(images, root=root, image=own.image, label=own.label)
+    source = open_images(fspath(own.images), split=own.split, root=root, label=own.label, image=own.image)
+    rows = [Row(entry.id, entry.label, "") for entry in source.entries]
+    return Listing(rows, lambda: source)
+
+
+def _missing(own: OwnSet, listing: Listing) -> str:
+    """A sentence that names images that are not there and counts them; empty where all are."""
+    if not listing.missing:
+        return ""
+    count = f"{len(listing.missing):,} of {len(listing.rows) + len(listing.missing):,}"
+    return f"{own.name}: {count} images are not there, or are empty files: {names_of(listing.missing)}"
+
+
+def _labelled(own: OwnSet, rows: Sequence[Row]) -> tuple[Sequence[Row], tuple[str, ...]]:
+    """Rows under the classes that a mapping gives their labels, and what is to be said of the others."""
+    if own.mapping is None:
+        return rows, ()
+    of: Mapping[str, str] = choose_mapping(str(own.mapping)).of
+    kept = [row._replace(label=of[row.label]) for row in rows if row.label in of]
+    lost = Counter(row.label for row in rows if row.label not in of)
+    if not kept:
+        raise UserError(f"{own.name}: the mapping {own.mapping} has none of its labels, such as {rows[0].label}")
+    if not lost:
+        return kept, ()
+    left_out = f"{own.name}: {sum(lost.values()):,} images are left out, as the mapping lacks their labels"
+    return kept, (f"{left_out}: {names_of([*lost])}",)
+
+
+def _refuse_unlisted(own: OwnSet, labels: Sequence[str]) -> None:
+    known = set(class_list(str(own.classes)))
+    odd = Counter(label for label in labels if label not in known)
+    if odd:
+        first = next(iter(odd))
+        raise UserError(
+            f"{own.name}: {sum(odd.values()):,} images have labels that the class list {own.classes} lacks: "
+            f"{names_of([*odd])}{did_you_mean(first, known)}; correct the labels or the list, or give a mapping"
+        )

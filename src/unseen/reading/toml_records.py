@@ -1,0 +1,48 @@
+"""TOML files that users write, as typed records: a mistake is one sentence with the file, the key and what to do.
+
+As in `json_records`, a record is a frozen dataclass and the types of its fields are the schema. A field without a
+default must be there. Paths are texts in a record, and `beside` says what they mean.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_type_hints
+
+from unseen.errors import UserError, did_you_mean
+from unseen.reading.guard import read_bounded, reading
+from unseen.reading.json_records import typed_fields
+
+Record = TypeVar("Record")
+MOST_BYTES = 1 << 24
+
+
+def read_toml(path: Path, cls: type[Record]) -> Record:
+    """The record in a TOML file.
+
+    An unknown key is refused with the keys that are close to it, or else all that there are; so is a value of another
+    type than its field's, and a key that is missing.
+    """
+    with reading(path, "TOML"):
+        record = tomllib.loads(read_bounded(path, MOST_BYTES).decode("utf-8-sig"))
+    _check_keys(record, cls, str(path))
+    return cls(**typed_fields(record, cls, str(path), defaults=True))
+
+
+def beside(file: Path, text: str) -> Path:
+    """The path that a file means by a text: below the file's own folder, unless the text is absolute."""
+    return file.parent / Path(text).expanduser()
+
+
+def _check_keys(record: Mapping[str, Any], cls: Any, where: str) -> None:
+    """Refuse keys that a dataclass, or one in its fields, does not have."""
+    hints = get_type_hints(cls)
+    known = [field.name for field in fields(cls)]
+    for key, value in record.items():
+        if key not in known:
+            hint = did_you_mean(key, known) or f"; there are {', '.join(known)}"
+            raise UserError(f"{where}: unknown key '{key}'{hint}")
+        inner = next((each for each in (hints[key], *get_args(hints[key])) if is_dataclass(each)), None)
+        if inner is not None and isinstance(value, Mapping):
+            _check_keys(value, inner, f"{where}, [{key}]")
