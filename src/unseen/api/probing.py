@@ -45,8 +45,8 @@ def probe(
         y_train, y_test: (n,) classes, as integers or words. Both parts must have every class.
         probe: its name (logistic, linear, knn, ridge, kmeans, mlp, pca, centroids, geometry), or a probe with settings
             of your own, such as `unseen.probes.KNN(k=5)`.
-        protocol: by name, for probes that have several: "cog-v2" or "cog-v2-short" for logistic, pca and mlp,
-            "ericsson-2021" or "ericsson-2021-exact" for linear. By default the first.
+        protocol: by name, for probes that have several: "cog-v2", "cog-v2-pruned" or "cog-v2-short" for logistic, pca
+            and mlp, "ericsson-2021" or "ericsson-2021-exact" for linear. By default the first.
         shots: training samples per class: 8, "all", or a list such as [1, 8, "all"]. By default all, and 5 in episodes.
         seeds: how many, or a list of them. A probe that draws nothing at random is fitted once.
         device: "cpu" or "cuda"; by default a GPU where there is one.

@@ -40,7 +40,7 @@ MACHINE = (
 MODES = {
     "": (
         "out", "features", "regroup", "levels", "vectors", "domains", "seen", "shots", "seeds", "protocol",
-        "sequential", "extended", "fast", "exif", *LOADING, *PLACES, *DRAW, *MACHINE,
+        "sequential", "extended", "fast", "exif", "decode", *LOADING, *PLACES, *DRAW, *MACHINE,
     ),
     "--finetune": (
         "finetune", "out", "domains", "epochs", "batch", "rate", "seeds", "workers", "only_plan", "devices",
@@ -54,7 +54,8 @@ MODES = {
 """What the command does, and the options that go with it."""
 IMAGE_OPTIONS = (
     "images", "imagenet_1k", "truth", "on_missing", "checkpoint", "pool", "layer", "size", "weights",
-    "name", "normalize", "preprocessing", "device", "precision", "batch", "on_error", "fast", "exif", "ignore_disk",
+    "name", "normalize", "preprocessing", "device", "precision", "batch", "on_error", "fast", "exif", "decode",
+    "ignore_disk",
 )  # fmt: skip
 """What says where images are and how features are made of them: nothing to features that are there.
 
@@ -94,7 +95,14 @@ def concepts(
         int | None, typer.Option(help="How many seeds; 5, or 1 with --finetune.", rich_help_panel=STUDY)
     ] = None,
     protocol: Annotated[
-        str, one_of("cog-v2", "cog-v2-short", help="Short: for a quick look.", rich_help_panel=STUDY)
+        str,
+        one_of(
+            "cog-v2",
+            "cog-v2-pruned",
+            "cog-v2-short",
+            help="Pruned: trials that are behind stop early. Short: for a quick look.",
+            rich_help_panel=STUDY,
+        ),
     ] = "cog-v2",
     sequential: Annotated[
         bool, typer.Option("--sequential", help="One trial at a time, as in the paper.", rich_help_panel=STUDY)

@@ -12,6 +12,7 @@ from unseen.cli.modes import refuse_options
 from unseen.cli.moved import Tree
 from unseen.cli.options import CheckpointOption, LayerOption, NormalizeOption, PoolOption, SizeOption, WeightsOption
 from unseen.cli.output import Json, note, print_json, print_rows, print_table
+from unseen.errors import UserError
 
 if TYPE_CHECKING:
     from unseen.probes.probe import Probe
@@ -21,6 +22,7 @@ app = typer.Typer(help="List what can be named in other commands.", no_args_is_h
 LOADING = ("pool", "layer", "size", "checkpoint", "weights", "normalize")
 PROTOCOLS = (
     ("cog-v2", "concepts", "ImageNet-CoG: 30 trials of 100 epochs for each classifier"),
+    ("cog-v2-pruned", "concepts", "the same, but trials that are behind stop early: about a quarter of the work"),
     ("cog-v2-short", "concepts", "a quick look: fewer and shorter trials"),
     ("ericsson-2021", "tasks", "Ericsson et al.: 45 penalties, few-shot episodes; fine-tuning with 40 settings"),
     ("ericsson-2021-exact", "tasks", "the same with the iterations and the temperature of the authors' code"),
@@ -58,12 +60,25 @@ def backbones(
 
 @app.command()
 def datasets(
+    place: Annotated[
+        Path | None, typer.Argument(help="Your own, a folder or a TOML file: look through it and say what is wrong.")
+    ] = None,
     dense: Annotated[bool, typer.Option("--dense", help="Those with boxes or maps, for unseen tasks --dense.")] = False,
     as_json: Json = False,
 ) -> None:
-    """The data sets of the task study; `unseen doctor --images FOLDER` says which are there."""
-    from unseen.cli.datasets import dataset_rows, dense_rows
+    """The data sets of the task study, or what is in one of your own.
 
+    `unseen doctor --images FOLDER` says which are there. Of your own, shows images per split and class, missing files
+    and images that are in two splits; a data set that cannot be used ends in an error that says why.
+    """
+    from unseen.cli.datasets import dataset_rows, dense_rows
+    from unseen.cli.own_dataset import show_own_dataset
+
+    if place is not None:
+        if dense:
+            raise UserError("--dense lists data sets; your own says itself what its labels are")
+        show_own_dataset(place, as_json=as_json)
+        return
     print_rows(*(dense_rows() if dense else dataset_rows()), as_json=as_json)
 
 

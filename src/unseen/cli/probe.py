@@ -19,7 +19,10 @@ def probe(
     kind: Annotated[str, typer.Option("--probe", help="One of those that unseen ls probes lists.")] = "logistic",
     protocol: Annotated[
         str | None,
-        typer.Option(help="cog-v2, or cog-v2-short for a quick look; ericsson-2021 of --probe linear."),
+        typer.Option(
+            help="cog-v2; cog-v2-pruned, in which trials that are behind stop; cog-v2-short for a quick look; "
+            "ericsson-2021 of --probe linear."
+        ),
     ] = None,
     shots: Annotated[
         str | None, typer.Option(help="Samples per class: numbers and 'all', with commas. By default all.")

@@ -13,6 +13,7 @@ from unseen.cli.groups import with_groups
 from unseen.cli.modes import chosen_mode, refuse_options
 from unseen.cli.option_groups import BackboneOptions, ExtractionOptions, MachineOptions
 from unseen.cli.options import BACKBONES, IMAGES, STUDY, DryRunOption, PartOption
+from unseen.cli.output import track
 from unseen.cli.running import WorkersOption
 from unseen.cli.task_results import carry_out
 from unseen.cli.watching import dry_run
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from unseen.features.settings import Settings
     from unseen.probes.many_shot import ManyShotProtocol
     from unseen.studies.study import Request
+    from unseen.studies.tasks.opened import Asked
 
 FINETUNING, DENSE, BY_IMAGE = "With --finetune", "With --dense", "With --saliency and --invert"
 PROTOCOLS = ("ericsson-2021", "ericsson-2021-exact")
@@ -36,11 +38,11 @@ BOTH = (
 MODES = {
     "": (
         *BOTH, "features", "limit", "protocol", "converge", "imagenet_top1", "precision", "batch", "on_error", "fast",
-        "exif", "ignore_disk",
+        "exif", "decode", "ignore_disk",
     ),
     "--finetune": (*BOTH, "finetune", "trials", "steps", "seed"),
     "--dense": (
-        *BOTH, "dense", "probes", "precision", "batch", "on_error", "fast", "exif", "ignore_disk",
+        *BOTH, "dense", "probes", "precision", "batch", "on_error", "fast", "exif", "decode", "ignore_disk",
     ),
     "--dense --finetune": (*BOTH, "dense", "finetune", "steps", "scale", "seed"),
     "--invert": (
@@ -82,8 +84,8 @@ def tasks(
     datasets: Annotated[
         str | None,
         typer.Option(
-            help="Some of them, with commas; all that are there unless given. With --dense, also folders of your own; "
-            "with --saliency and --invert, drawings unless --images is a folder of images.",
+            help="Some of them, with commas; all that are there unless given. Your own are folders with train and "
+            "test, or TOML files. With --saliency and --invert, drawings unless --images is a folder of images.",
             rich_help_panel=STUDY,
         ),
     ] = None,
@@ -288,9 +290,10 @@ def _dense(
     scale: float,
     seed: int,
 ) -> "Request[Any]":
+    from unseen.studies.tasks.dense_opened import asked_dense
     from unseen.studies.tasks.dense_request import dense_probing, dense_training
 
-    names = split_names("--datasets", datasets) if datasets is not None else []
+    names = asked_dense(split_names("--datasets", datasets), track) if datasets is not None else []
     settings = None if finetune else make_settings()
     if not ids:
         raise UserError("say which backbone: --backbone")
@@ -302,7 +305,7 @@ def _dense(
 
 
 def _probing(
-    names: "Sequence[str]",
+    names: "Sequence[Asked]",
     images: Path | None,
     features: Path | None,
     limit: int | None,

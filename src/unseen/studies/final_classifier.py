@@ -11,7 +11,7 @@ from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.features.features import Features
 from unseen.probes.by_name.logistic import LogisticJob
-from unseen.probes.protocol import LogisticProtocol
+from unseen.probes.protocol import LogisticProtocol, PrunedProtocol
 from unseen.runs.job import job_key
 from unseen.runs.results import Result, read_result
 
@@ -86,4 +86,5 @@ def keep_probe(jobs: Sequence[LogisticJob], train: Features, results: Path, file
 def _protocol(record: Mapping[str, object]) -> LogisticProtocol:
     """A protocol as it was read from JSON, which has lists for tuples."""
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in record.items()}
-    return LogisticProtocol(**values)  # type: ignore[arg-type]
+    kind = PrunedProtocol if "survivors" in values else LogisticProtocol
+    return kind(**values)  # type: ignore[arg-type]

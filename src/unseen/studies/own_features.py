@@ -5,13 +5,13 @@ from pathlib import Path
 
 from unseen.errors import UserError
 from unseen.probes.by_name.logistic import LogisticJob
-from unseen.probes.protocol import COG_V2, LogisticProtocol
+from unseen.probes.protocol import LogisticProtocol
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.notices import notice
 from unseen.runs.setup import FeatureKey, ProtocolUsed
 from unseen.runs.shots import seed_count
 from unseen.studies.prepared import prepared_probes
-from unseen.studies.probing import FeaturePair, plan, possible_shots
+from unseen.studies.probing import FeaturePair, plan, possible_shots, search_notices
 from unseen.studies.study import Prepared
 
 
@@ -28,13 +28,10 @@ def plan_own(
     if pair.train == pair.test:
         raise UserError("training and test features are the same; give a test set that was not trained on")
     possible = possible_shots(shots, pair.samples, protocol.validation)
-    said = []
+    said = search_notices(protocol, "short-search")
     if set(possible) != set(shots):
         short = ", ".join(str(number) for number in shots if number not in possible)
         said.append(notice("few-samples", samples=pair.samples, shots=short))
-    if protocol.name != COG_V2.name:
-        trials, epochs, starts = protocol.trials, protocol.epochs, protocol.starts
-        said.insert(0, notice("short-search", protocol=protocol.name, trials=trials, epochs=epochs, starts=starts))
     jobs = plan("probe", [pair], protocol, shots, range(seed_count(seeds)))
     data = RunData(
         title=f"{pair.backbone} on {pair.domain}",

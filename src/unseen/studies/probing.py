@@ -20,6 +20,7 @@ from unseen.runs.executors import choose_executor
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.kept_labels import keep_labels
 from unseen.runs.means import Means
+from unseen.runs.notices import Notice, cuts_text, notice
 from unseen.runs.results import missing
 from unseen.runs.work import alike, run_alike
 from unseen.studies.rates import elapsed, product_rate, regression_speed, starting
@@ -27,6 +28,8 @@ from unseen.studies.rates import elapsed, product_rate, regression_speed, starti
 J = TypeVar("J", bound=FeatureJob)
 SHOTS = (1, 2, 4, 8, 16, 32, 64, 128, None)
 """The settings of ImageNet-CoG: samples per concept, None for all."""
+OTHER_WORK_ON_GPU = 5.0
+"""What probes without SGD take on a GPU for each second of their products: comparing, sorting, 64 bits (H200)."""
 OVERHEAD = 0.1
 """Seconds that a job takes besides: the search's own work, drawing samples, scoring, writing its result."""
 
@@ -90,6 +93,19 @@ def plan_extended(
     return [job for pair in pairs for probe in chosen for job in probe.jobs(pair.part(study, protocol), seeds)]
 
 
+def search_notices(protocol: LogisticProtocol, short: str) -> list[Notice]:
+    """What a reader must know of a search that is not the paper's; `short` is the code for one with fewer trials."""
+    if protocol.name == COG_V2.name:
+        return []
+    name, trials, epochs = protocol.name, protocol.trials, protocol.epochs
+    if protocol.cuts:
+        cuts = cuts_text(*zip(*protocol.cuts, strict=True))
+        return [notice("pruned-search", protocol=name, trials=trials, epochs=epochs, cuts=cuts)]
+    if short == "short-search":
+        return [notice(short, protocol=name, trials=trials, epochs=epochs, starts=protocol.starts)]
+    return [notice(short, protocol=name, trials=trials, epochs=epochs)]
+
+
 def possible_shots(shots: Sequence[int | None], samples: int, validation: float) -> tuple[int | None, ...]:
     """The settings that a class of `samples` training samples can fill while hyper-parameters are chosen."""
     left = samples - min(max(int(samples * validation), 1), samples - 1)
@@ -137,10 +153,11 @@ def estimate(jobs: Sequence[FeatureJob], pairs: Sequence[FeaturePair], folder: P
     side = 8192 if gpu else 1024  # a product of less does not keep a GPU busy
     kinds = {job.probe.multiplies(gpu=gpu) for job in todo if not job.probe.regression}
     rates = {numbers: product_rate((side, side, side), numbers) for numbers in kinds}
+    slower = OTHER_WORK_ON_GPU if gpu else 1.0
     seconds = [
         work / speed.rate + speed.setup * setups[job]
         if speed and job.probe.regression
-        else work / rates[job.probe.multiplies(gpu=gpu)]
+        else slower * work / rates[job.probe.multiplies(gpu=gpu)]
         for job, work in zip(todo, flops, strict=True)
     ]
     places = means.places if gpu else means.workers
@@ -164,7 +181,8 @@ def _setups(regressions: Sequence[tuple[FeatureJob, Size]]) -> dict[FeatureJob, 
         protocol = protocols[job]
         together = max(BUSY // (protocol.round_size * size.classes * size.dimension), 1)
         shared = min(together, alike_jobs[steps(job, size, protocol.batch)])
-        setups[job] = (len(rounds(protocol.trials, protocol.round_size)) + 1) / shared
+        searched = protocol.for_steps(steps(job, size, protocol.batch)[2])
+        setups[job] = (len(rounds(searched.trials, searched.round_size)) + len(searched.cuts) + 1) / shared
     return setups
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.probes.job import Fit, read_flat
@@ -19,7 +20,8 @@ class Logistic(Probe):
     Features are ℓ2-normalised; see `unseen.probes.logistic`.
 
     Args:
-        protocol: "cog-v2", "cog-v2-short" for a quick look, or a `LogisticProtocol`.
+        protocol: "cog-v2", "cog-v2-pruned" with trials that stop early, "cog-v2-short" for a quick look, or a
+            `LogisticProtocol`.
         products: type of the numbers that are multiplied, "float32" or "float16"; by default 16 bits on a GPU.
     """
 
@@ -71,12 +73,14 @@ class Logistic(Probe):
     def flops(self, size: Size, setting: Setting) -> float:
         """Of the products: trials on the larger part, then the final fit; few samples are trained on in their span."""
         from unseen.probes.sgd.few_samples import WORTH
+        from unseen.probes.sgd.schedule import steps_of_epoch
 
         protocol = resolved(self.protocol)
         whole = size.rows if setting.shots is None else min(setting.shots * size.classes, size.rows)
         part = whole * (1 - protocol.validation) if setting.shots is None else whole
         wide = whole if whole <= WORTH * size.dimension else size.dimension + 1
-        return 4.0 * wide * size.classes * protocol.epochs * (part * protocol.trials + whole)
+        searched = protocol.for_steps(steps_of_epoch(ceil(part), protocol.batch))
+        return 4.0 * wide * size.classes * (part * searched.trial_epochs + whole * protocol.epochs)
 
     def memory(self, size: Size, *, gpu: bool = False) -> int:
         """Of the features, each with a 1 for the bias, and a round of trials.
@@ -152,8 +156,10 @@ def usual_products(gpu: bool) -> str:
 
 
 def listed(trials: "Sequence[Trial]") -> list[list[float]]:
-    """Rate, decay and score of each trial, in the order tried."""
-    return [[trial.rate, trial.decay, trial.score] for trial in trials]
+    """Rate, decay and score of each trial, in the order tried, and the epochs of those that were stopped early."""
+    return [
+        [trial.rate, trial.decay, trial.score, *([] if trial.stopped is None else [trial.stopped])] for trial in trials
+    ]
 
 
 PROBE = Logistic

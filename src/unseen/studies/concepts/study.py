@@ -24,7 +24,6 @@ from unseen.ontology.wordnet import wordnet
 from unseen.papers.comparability import Draw, ScoredData
 from unseen.papers.leaderboard import other_size
 from unseen.probes.probe import FeatureJob
-from unseen.probes.protocol import COG_V2
 from unseen.runs.cautions import Caution, caution
 from unseen.runs.data import Backbone as ReportBackbone
 from unseen.runs.data import Domain, RunData, Study
@@ -43,7 +42,7 @@ from unseen.runs.setup import (
 from unseen.studies.concepts.features import SIDES, Place, Places
 from unseen.studies.concepts.plan import Asked
 from unseen.studies.concepts.variants import DRAWS, split_rule
-from unseen.studies.probing import FeaturePair, plan, plan_extended, possible_shots
+from unseen.studies.probing import FeaturePair, plan, plan_extended, possible_shots, search_notices
 
 STUDY: Study = "concepts"
 SIZE = 224
@@ -139,7 +138,7 @@ def study_setup(asked: Asked, backbones: Mapping[str, Place], splits: SplitsUsed
 
 def extraction_of(known: StoreAbout) -> Extraction | None:
     """What decided features, as far as they say it; None where they say nothing."""
-    found = Extraction(known.backbone or BackboneAbout(), known.precision, known.fast, known.exif)
+    found = Extraction(known.backbone or BackboneAbout(), known.precision, known.fast, known.exif, known.decode)
     return None if found == Extraction() else found
 
 
@@ -180,9 +179,7 @@ def image_notices(images: Sequence[ImagesUsed]) -> list[Notice]:
 
 
 def _notices(asked: Asked, pairs: Sequence[FeaturePair]) -> list[Notice]:
-    said, protocol = [], asked.protocol
-    if protocol.name != COG_V2.name:
-        said.append(notice("short-protocol", protocol=protocol.name, trials=protocol.trials, epochs=protocol.epochs))
+    said = search_notices(asked.protocol, "short-protocol")
     fewest = min(pairs, key=lambda pair: pair.samples)
     possible = possible_shots(asked.shots, fewest.samples, asked.protocol.validation)
     if set(possible) != set(asked.shots):
@@ -218,10 +215,9 @@ def _similarity(concepts: Sequence[Any]) -> float | None:
 def _named(ids: Sequence[str], levels: Levels) -> list[str]:
     """Concepts as a person would call them, with their ids."""
     names = {concept.wnid: concept.word for concept in levels.concepts}
-    known = wordnet().taxonomy.position
     for wnid in ids:
         if wnid not in names:
-            names[wnid] = spoken(wordnet().synset(wnid).name) if wnid in known else wnid
+            names[wnid] = spoken(wordnet().synset(wnid).name) if wnid in wordnet().position else wnid
     return [f"{names[wnid]} ({wnid})" for wnid in ids]
 
 

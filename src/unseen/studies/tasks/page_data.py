@@ -27,13 +27,14 @@ class TaskDataset:
     Attributes:
         family: the paper's group of few-shot data sets, empty for none; `OTHER` for data sets that are not the paper's.
         limit: at most so many images of each class in every split; None for all of them.
+        own: whether it is the user's.
     """
 
     name: str
     title: str
-    metric: str
     family: str
     limit: int | None = None
+    own: bool = False
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from unseen.runs.task_work import TaskJob
 from unseen.studies.features import FEATURES, damaged_images
 from unseen.studies.study import Cell, Plan, Prepared, Watch
 from unseen.studies.tasks.features import Found, TaskFeatures, extract_dataset
-from unseen.studies.tasks.opened import Opened, open_datasets
+from unseen.studies.tasks.opened import Asked, Opened, open_datasets
 from unseen.studies.tasks.plan import (
     DatasetPlan,
     job_flops,
@@ -112,7 +112,7 @@ class TaskRequest:
 
 
 def request_of_images(
-    names: Sequence[str],
+    names: Sequence[Asked],
     root: Path | None,
     load: Callable[[], Sequence[Backbone]],
     settings: Settings,

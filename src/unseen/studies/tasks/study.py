@@ -12,12 +12,11 @@ from pathlib import Path
 
 from unseen.backbones.backbone import Backbone as LoadedBackbone
 from unseen.device import on_gpu
-from unseen.features.about import BackboneAbout, StoreAbout
+from unseen.features.about import StoreAbout
 from unseen.features.readers import read_features
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
 from unseen.images.datasets.open_dataset import OpenDataset
-from unseen.images.datasets.registry import DATASETS
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.execute import OneByOne, execute
@@ -32,6 +31,7 @@ from unseen.studies.concepts.study import extraction_of, training_data
 from unseen.studies.features import read_about
 from unseen.studies.tasks.comparisons import dataset_title, is_of_dataset, scored_data
 from unseen.studies.tasks.features import STUDY, TaskFeatures
+from unseen.studies.tasks.own_record import own_citations, own_images, own_notices
 from unseen.studies.tasks.plan import by_size, job_flops
 
 TITLE = "Transfer to other tasks"
@@ -85,8 +85,9 @@ def task_run(
         missing: on the data sets that were asked for and are not there, and on settings that some lack the images for.
     """
     scored = [scored_data(task, protocol.name) for task in tasks]
-    titles = {each.domain: dataset_title(each) for each in scored}
-    licences = {each.domain: DATASETS[each.domain].licence for each in scored if is_of_dataset(each)}
+    datasets = {task.dataset.name: task.dataset for task in tasks}
+    titles = {each.domain: dataset_title(each, datasets[each.domain]) for each in scored}
+    licences = {each.domain: datasets[each.domain].licence for each in scored if is_of_dataset(each)}
     limits = {each.domain: each.limit for each in scored}
     backbones = {task.backbone: task for task in tasks}
     said = [notice("temperature-on-test-data")] if protocol.temperature == "test-folds" else []
@@ -103,8 +104,10 @@ def task_run(
         ],
         backbones=[_backbone(task, top1.get(name)) for name, task in backbones.items()],
         baseline=next(iter(backbones)),
-        told=[*said, *missing],
+        told=[*said, *missing, *own_notices(datasets.values())],
         protocols=[ProtocolUsed.of(PROBE, protocol)],
+        images=own_images(datasets.values()),
+        remarks=own_citations(datasets.values()),
         features=[FeatureKey(task.backbone, task.dataset.name, task.keys) for task in tasks],
         scored=scored,
         flaws=[flaw for task in tasks for flaw in task.flaws],
@@ -121,11 +124,9 @@ def task_setup(
     """What decides a study before any of its features are there, to compare with the run that a folder has."""
     return Setup(
         protocols=[ProtocolUsed.of(PROBE, protocol)],
-        extractions={
-            each.label: Extraction(BackboneAbout.of(each.spec), settings.precision, settings.fast, settings.exif)
-            for each in backbones
-        },
+        extractions={each.label: Extraction.by(each.spec, settings) for each in backbones},
         limits={each.dataset.name: each.manifest.limit for each in opened},
+        images=own_images(each.dataset for each in opened),
     )
 
 
