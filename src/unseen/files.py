@@ -27,11 +27,13 @@ WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 """How files of Excel and LibreOffice begin: a zip archive, and the older compound file."""
 
 
-def read_text(path: Path) -> str:
-    """The whole of a UTF-8 text file (a leading byte-order mark is dropped); one without end is refused."""
+def read_text(path: Path, *, first_line: bool = False) -> str:
+    """The whole of a UTF-8 text file (a leading byte-order mark is dropped), or its first line; one without end is
+    refused.
+    """
     try:
         with path.open(encoding="utf-8-sig") as file:
-            text = file.read(MOST_CHARACTERS + 1)
+            text = file.readline(MOST_CHARACTERS + 1) if first_line else file.read(MOST_CHARACTERS + 1)
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except UnicodeDecodeError as error:
@@ -81,12 +83,11 @@ def read_table(
 
 def table_header(path: Path) -> list[str]:
     """The names of the columns of a CSV or TSV file; only its first line is read."""
+    first = read_text(path, first_line=True)
     try:
-        with path.open(encoding="utf-8-sig") as file:
-            first = file.readline(1 << 20)
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file") from None
-    return [_from_cell(name.strip()) for name in next(csv.reader([first], delimiter=_separator(first)), [])]
+        return [_from_cell(name.strip()) for name in next(csv.reader([first], delimiter=_separator(first)), [])]
+    except csv.Error as error:
+        raise UserError(f"{path}, line 1: malformed CSV ({error})") from None
 
 
 def _separator(text: str) -> str:
