@@ -16,7 +16,7 @@ from unseen.runs.shots import Shots
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
-    from unseen.features.settings import Precision
+    from unseen.features.settings import Decode, Precision
     from unseen.studies.study import Plan
 
 Place = str | PathLike[str]
@@ -51,6 +51,7 @@ def concepts(
     on_error: Literal["fail", "report"] = "fail",
     fast: bool = False,
     exif: bool = False,
+    decode: "Decode | None" = None,
     ignore_disk: bool = False,
     workers: int = 1,
     devices: str | Sequence[int | str] | None = None,
@@ -90,7 +91,7 @@ def concepts(
         truth: classes of a flat validation set of ImageNet-1K.
         vectors: file of word vectors, for levels="cosine".
         preprocessing: "published" resizes and crops as in ImageNet-CoG, "own" as the backbone's authors do.
-        device, precision, batch, on_error, fast, exif: of the extraction, as for `unseen.extract`.
+        device, precision, batch, on_error, fast, exif, decode: of the extraction, as for `unseen.extract`.
         ignore_disk: start although the disk seems too small for the features.
         workers: processes to decode images and to run probes in. Scripts that ask for several need the usual
             `if __name__ == "__main__"`.
@@ -138,7 +139,7 @@ def concepts(
             if not names:
                 raise UserError("say which backbone, or give its features (features=)")
             settings = extraction_settings(
-                device, precision, batch, workers, on_error, fast=fast, exif=exif, part=share
+                device, precision, batch, workers, on_error, fast=fast, exif=exif, decode=decode, part=share
             )
             loaded = loaded_backbones(backbone, settings.device, published=preprocessing == "published")
             places = ImagePlaces(

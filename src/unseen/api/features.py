@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone, Pool
     from unseen.features.features import Features
     from unseen.features.patches import PatchFeatures
-    from unseen.features.settings import Precision
+    from unseen.features.settings import Decode, Precision
     from unseen.images.datasets.open_dataset import OpenDataset
 
 
@@ -114,6 +114,7 @@ def extract(  # type: ignore[overload-overlap]  # False is a bool, and a bool an
     on_error: Literal["fail", "report"] = "fail",
     fast: bool = False,
     exif: bool = False,
+    decode: "Decode | None" = None,
     devices: str | Sequence[int | str] | None = None,
     executor: str | None = None,
     ray_address: str | None = None,
@@ -136,6 +137,7 @@ def extract(
     on_error: Literal["fail", "report"] = "fail",
     fast: bool = False,
     exif: bool = False,
+    decode: "Decode | None" = None,
     devices: str | Sequence[int | str] | None = None,
     executor: str | None = None,
     ray_address: str | None = None,
@@ -158,6 +160,7 @@ def extract(
     on_error: Literal["fail", "report"] = "fail",
     fast: bool = False,
     exif: bool = False,
+    decode: "Decode | None" = None,
     devices: str | Sequence[int | str] | None = None,
     executor: str | None = None,
     ray_address: str | None = None,
@@ -179,8 +182,11 @@ def extract(
         batch: images per batch.
         workers: processes that decode images; 0 for none but this one.
         on_error: "report" leaves out damaged images and lists them in the features' provenance.
-        fast: resize by PyTorch: about twice as fast, and pixels differ by a grey level or two.
+        fast: decode on a GPU that has a decoder of JPEGs; otherwise resize by PyTorch, which is about twice as fast as
+            PIL, and pixels differ by a grey level or two.
         exif: turn images as their EXIF orientation says.
+        decode: "cpu" or "gpu", which differs by several grey levels here and there; by default the CPU, and with `fast`
+            a GPU that has a decoder.
         devices, executor, ray_address: spread shards over GPUs of this machine or a Ray cluster, as `unseen.concepts`
             does with jobs.
         part: (k, n) extracts the k-th of n parts of the shards, and leaves the rest to other calls with the same `out`.
@@ -209,7 +215,9 @@ def extract(
 
     means = chosen_means(max(workers, 1), devices=devices, executor=executor, ray_address=ray_address)
     share = checked_part(part)
-    settings = extraction_settings(device, precision, batch, workers, on_error, fast=fast, exif=exif, part=share)
+    settings = extraction_settings(
+        device, precision, batch, workers, on_error, fast=fast, exif=exif, decode=decode, part=share
+    )
     net = with_patches(net, patches) if patches else net
     spatial = isinstance(net.spec, PatchSpec)
     settings = patch_settings(settings, [net]) if spatial else settings

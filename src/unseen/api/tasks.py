@@ -14,7 +14,7 @@ from unseen.extras import naming_extras
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
-    from unseen.features.settings import Precision, Settings
+    from unseen.features.settings import Decode, Precision, Settings
     from unseen.images.datasets.open_dataset import OpenDataset
     from unseen.studies.study import Plan, Request
     from unseen.studies.tasks.dense_opened import AskedDense
@@ -63,6 +63,7 @@ def tasks(
     on_error: Literal["fail", "report"] = "fail",
     fast: bool = False,
     exif: bool = False,
+    decode: "Decode | None" = None,
     ignore_disk: bool = False,
     workers: int = 1,
     devices: str | Sequence[int | str] | None = None,
@@ -115,7 +116,7 @@ def tasks(
         sigmoid: of inversion, end in a sigmoid instead of clamping.
         lpips_weights: of inversion, a folder with the weights of AlexNet, VGG-16 or SqueezeNet for perceptual
             distances; by default PyTorch's downloads.
-        device, precision, batch, on_error, fast, exif: how features are extracted, as in `unseen.extract`.
+        device, precision, batch, on_error, fast, exif, decode: how features are extracted, as in `unseen.extract`.
         ignore_disk: start although the disk has too little space for the features.
         workers: processes that decode images and run probes. Scripts that ask for several need the usual
             `if __name__ == "__main__"`.
@@ -171,13 +172,13 @@ def tasks(
         )
     elif dense:
         _refuse("dense tasks take images of whole data sets", features=features, limit=limit, imagenet_top1=percents)
-        settings = extracting(workers, on_error, fast=fast, exif=exif, part=share)
+        settings = extracting(workers, on_error, fast=fast, exif=exif, decode=decode, part=share)
         request = _dense(labelled, place, load, settings, called, finetune, probes, (device, steps, scale, seed))
     elif finetune:
         _refuse("fine-tuning is of whole data sets", features=features, limit=limit, imagenet_top1=percents)
         request = _finetuning(names, place, partial(load, "cpu"), called, device, trials, steps, seed)
     else:
-        settings = extracting(workers, on_error, fast=fast, exif=exif, part=share)
+        settings = extracting(workers, on_error, fast=fast, exif=exif, decode=decode, part=share)
         source = (place, None if features is None else Path(features), limit)
         how = (protocol, converge)
         request = _probing(names, source, partial(load, settings.device), settings, called, how, percents)

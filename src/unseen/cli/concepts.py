@@ -40,7 +40,7 @@ MACHINE = (
 MODES = {
     "": (
         "out", "features", "regroup", "levels", "vectors", "domains", "seen", "shots", "seeds", "protocol",
-        "sequential", "extended", "fast", "exif", *LOADING, *PLACES, *DRAW, *MACHINE,
+        "sequential", "extended", "fast", "exif", "decode", *LOADING, *PLACES, *DRAW, *MACHINE,
     ),
     "--finetune": (
         "finetune", "out", "domains", "epochs", "batch", "rate", "seeds", "workers", "only_plan", "devices",
@@ -54,7 +54,8 @@ MODES = {
 """What the command does, and the options that go with it."""
 IMAGE_OPTIONS = (
     "images", "imagenet_1k", "truth", "on_missing", "checkpoint", "pool", "layer", "size", "weights",
-    "name", "normalize", "preprocessing", "device", "precision", "batch", "on_error", "fast", "exif", "ignore_disk",
+    "name", "normalize", "preprocessing", "device", "precision", "batch", "on_error", "fast", "exif", "decode",
+    "ignore_disk",
 )  # fmt: skip
 """What says where images are and how features are made of them: nothing to features that are there.
 

@@ -143,7 +143,16 @@ FastOption = Annotated[
     bool,
     typer.Option(
         "--fast",
-        help="Resize by PyTorch: twice as fast, pixels differ by a grey level or two.",
+        help="Decode on a GPU that has a decoder of JPEGs, else resize by PyTorch: other pixels, by some grey levels.",
+        rich_help_panel=EXTRACTION,
+    ),
+]
+DecodeOption = Annotated[
+    str | None,
+    one_of(
+        "cpu",
+        "gpu",
+        help="What decodes JPEGs: by default the CPU, and with --fast a GPU that has a decoder.",
         rich_help_panel=EXTRACTION,
     ),
 ]

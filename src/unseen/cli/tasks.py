@@ -38,11 +38,11 @@ BOTH = (
 MODES = {
     "": (
         *BOTH, "features", "limit", "protocol", "converge", "imagenet_top1", "precision", "batch", "on_error", "fast",
-        "exif", "ignore_disk",
+        "exif", "decode", "ignore_disk",
     ),
     "--finetune": (*BOTH, "finetune", "trials", "steps", "seed"),
     "--dense": (
-        *BOTH, "dense", "probes", "precision", "batch", "on_error", "fast", "exif", "ignore_disk",
+        *BOTH, "dense", "probes", "precision", "batch", "on_error", "fast", "exif", "decode", "ignore_disk",
     ),
     "--dense --finetune": (*BOTH, "dense", "finetune", "steps", "scale", "seed"),
     "--invert": (

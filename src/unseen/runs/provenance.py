@@ -132,6 +132,7 @@ def extraction_text(extraction: Extraction) -> str:
         (extraction.precision, f"{extraction.precision} precision"),
         (extraction.fast, "fast decoding"),
         (extraction.exif, "EXIF orientation"),
+        (extraction.decode == "gpu", "JPEGs decoded on a GPU"),
     ]
     return ", ".join(text for holds, text in parts if holds and text)
 

@@ -5,16 +5,20 @@ less than today's. Two runs differ where both know something and it is not the s
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
 
 from unseen.features.about import BackboneAbout
 from unseen.images.transform import Transform
 
+if TYPE_CHECKING:
+    from unseen.backbones.backbone import Spec
+    from unseen.features.settings import Settings
+
 Value = str | int | float | bool | None
 Setting = Value | list[Value]
 WORDS = {
-    "pool": "pooling", "size": "crop", "fast": "fast decoding", "exif": "EXIF orientation",
+    "pool": "pooling", "size": "crop", "fast": "fast decoding", "decode": "decoder", "exif": "EXIF orientation",
     "hash": "list", "images": "number",
 }  # fmt: skip
 """What fields are called in sentences, where that is not their name."""
@@ -98,12 +102,19 @@ class Extraction:
     Attributes:
         fast: images were resized by PyTorch.
         exif: images were turned as their EXIF orientation says.
+        decode: what decoded JPEGs, "cpu" or "gpu"; runs from before there was a choice do not say it.
     """
 
     backbone: BackboneAbout = field(default_factory=BackboneAbout)
     precision: str | None = None
     fast: bool | None = None
     exif: bool | None = None
+    decode: str | None = None
+
+    @staticmethod
+    def by(spec: "Spec", settings: "Settings") -> "Extraction":
+        """What decides features of a backbone that are extracted with some settings."""
+        return Extraction(BackboneAbout.of(spec), settings.precision, settings.fast, settings.exif, settings.decode)
 
 
 @dataclass(frozen=True)
@@ -196,7 +207,8 @@ def _known(setup: Setup) -> Iterator[tuple[str, Value]]:
 
 def _extraction(of: str, extraction: Extraction) -> Iterator[tuple[str, Value]]:
     yield from _backbone(of, extraction.backbone)
-    yield from _fields(extraction, f"{{}}{of}", ("precision", "fast", "exif"))
+    decode = extraction.decode or (None if extraction.fast is None else "cpu")
+    yield from _fields(replace(extraction, decode=decode), f"{{}}{of}", ("precision", "fast", "exif", "decode"))
 
 
 def _backbone(of: str, backbone: BackboneAbout) -> Iterator[tuple[str, Value]]:

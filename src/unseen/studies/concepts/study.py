@@ -138,7 +138,7 @@ def study_setup(asked: Asked, backbones: Mapping[str, Place], splits: SplitsUsed
 
 def extraction_of(known: StoreAbout) -> Extraction | None:
     """What decided features, as far as they say it; None where they say nothing."""
-    found = Extraction(known.backbone or BackboneAbout(), known.precision, known.fast, known.exif)
+    found = Extraction(known.backbone or BackboneAbout(), known.precision, known.fast, known.exif, known.decode)
     return None if found == Extraction() else found
 
 

@@ -132,13 +132,9 @@ class DenseRequest:
     def _setup(self) -> Setup:
         return Setup(
             protocols=self.protocols,
-            extractions={each.label: self._made(each) for each in self.backbones},
+            extractions={each.label: Extraction.by(each.spec, self._extraction) for each in self.backbones},
             images=own_images(data.dataset for data in self.datasets),
         )
-
-    def _made(self, backbone: Backbone) -> Extraction:
-        settings = self._extraction
-        return Extraction(BackboneAbout.of(backbone.spec), settings.precision, settings.fast, settings.exif)
 
     def _missing_images(self, data: OpenDenseDataset, out: Path, part: Part | None = None) -> list[int]:
         """By backbone; of this part of a job array unless another is given."""
@@ -216,7 +212,7 @@ class DenseRequest:
                     "yours",
                     f"{_patch_spec(each).channels} features of each patch",
                     training_data=training_data(each.spec.id, BackboneAbout.of(each.spec)),
-                    features=self._made(each),
+                    features=Extraction.by(each.spec, self._extraction),
                 )
                 for each in self.backbones
             ],

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from unseen.backbones.backbone import Backbone as LoadedBackbone
 from unseen.device import on_gpu
-from unseen.features.about import BackboneAbout, StoreAbout
+from unseen.features.about import StoreAbout
 from unseen.features.readers import read_features
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
@@ -124,10 +124,7 @@ def task_setup(
     """What decides a study before any of its features are there, to compare with the run that a folder has."""
     return Setup(
         protocols=[ProtocolUsed.of(PROBE, protocol)],
-        extractions={
-            each.label: Extraction(BackboneAbout.of(each.spec), settings.precision, settings.fast, settings.exif)
-            for each in backbones
-        },
+        extractions={each.label: Extraction.by(each.spec, settings) for each in backbones},
         limits={each.dataset.name: each.manifest.limit for each in opened},
         images=own_images(each.dataset for each in opened),
     )
