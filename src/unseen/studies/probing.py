@@ -14,7 +14,7 @@ from unseen.features.readers import read_features
 from unseen.probes.by_name import feature_probes
 from unseen.probes.by_name.logistic import Logistic, LogisticJob
 from unseen.probes.probe import FeatureJob, Size, StudyPart
-from unseen.probes.protocol import COG_V2, LogisticProtocol
+from unseen.probes.protocol import COG_V2, LogisticProtocol, PrunedProtocol
 from unseen.runs.execute import execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
@@ -99,9 +99,10 @@ def search_notices(protocol: LogisticProtocol, short: str) -> list[Notice]:
     if protocol.name == COG_V2.name:
         return []
     name, trials, epochs = protocol.name, protocol.trials, protocol.epochs
-    if protocol.cuts:
+    if isinstance(protocol, PrunedProtocol):
         cuts = cuts_text(*zip(*protocol.cuts, strict=True))
-        return [notice("pruned-search", protocol=name, trials=trials, epochs=epochs, cuts=cuts)]
+        steps = protocol.least_steps
+        return [notice("pruned-search", protocol=name, trials=trials, epochs=epochs, cuts=cuts, steps=steps)]
     if short == "short-search":
         return [notice(short, protocol=name, trials=trials, epochs=epochs, starts=protocol.starts)]
     return [notice(short, protocol=name, trials=trials, epochs=epochs)]

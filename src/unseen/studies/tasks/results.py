@@ -30,6 +30,7 @@ from unseen.studies.tasks.comparisons import (
     is_classification,
     own_name,
     page_datasets,
+    refuse_changed_data,
     task_comparison_notices,
     task_verdicts,
 )
@@ -62,6 +63,7 @@ def page_of_runs(folders: Sequence[Path], runs: Sequence[tuple[str, RunData]]) -
         folders: of the runs.
         runs: each with its name, and with its scores.
     """
+    refuse_changed_data(runs)
     data, names = merge_with_names(runs)
     if not data.scores:
         raise UserError(f"{', '.join(map(str, folders))}: no results yet; finish the run")
