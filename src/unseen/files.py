@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryFile
 from typing import IO
 
 from unseen.errors import UserError, did_you_mean
@@ -134,7 +134,8 @@ def remove_unfinished(folder: Path) -> None:
     if fcntl is None:
         return
     for path in folder.rglob(f".*{UNFINISHED}"):
-        with suppress(OSError), path.open("rb") as file:  # another process may remove it first, or may be writing it
+        # Another process may remove it first, or may be writing it. NFS locks only what is open to write.
+        with suppress(OSError), path.open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             path.unlink()
 
@@ -201,7 +202,7 @@ def check_writable(folder: Path) -> None:
     try:
         if not there.is_dir():
             raise NotADirectoryError(f"{there} is a file" if there != folder.absolute() else "it is a file")
-        with NamedTemporaryFile(dir=there, prefix=".unseen."):
+        with TemporaryFile(dir=there):  # without a name, so that a kill leaves nothing
             pass
     except OSError as error:
         raise UserError(f"{folder}: cannot be written to ({error.strerror or error}); give another folder") from None

@@ -19,6 +19,7 @@ from unseen.errors import UserError
 from unseen.images.decode import decode, plain_jpeg_size, proportion
 from unseen.images.source import Image, ImageSource
 from unseen.images.transform import Transform
+from unseen.orphans import end_with_parent
 
 if TYPE_CHECKING:
     import torch
@@ -192,6 +193,7 @@ def decoded(decoder: Decoder, *, workers: int, device: "torch.device") -> Genera
         prefetch_factor=AHEAD if workers else None,
         pin_memory=device.type == "cuda",
         multiprocessing_context=START if workers else None,
+        worker_init_fn=end_with_parent,
     )
     with dead_workers_named():
         yield from _started(loader)
