@@ -7,7 +7,7 @@ from unseen.errors import UserError
 from unseen.images.datasets.multi_label import class_names
 from unseen.images.entries import EntryTable
 from unseen.images.folder import FileImages
-from unseen.images.list_file import read_list
+from unseen.images.list_file import listed_images
 from unseen.images.listing import present_files
 from unseen.images.open_source import LIST, kind_of, open_images
 from unseen.images.own.description import Description, SplitTable
@@ -28,7 +28,7 @@ def open_split(description: Description, split: str, table: SplitTable) -> Image
             return open_images(table.images, root=root, **columns)  # type: ignore[arg-type]
         place = description.path(table.images)
         if kind_of(place) is LIST:
-            return read_list(place, root=root, **columns)
+            return listed_images(place, root=root, there=False, **columns)
         return open_images(place, root=root, **columns)  # type: ignore[arg-type]
     except UserError as error:
         said = OPTION.sub(r"'\1'", str(error))
