@@ -62,7 +62,7 @@ def backbones(
 @app.command()
 def datasets(
     place: Annotated[
-        Path | None, typer.Argument(help="Your own, a folder or a TOML file: look through it and say what is wrong.")
+        Path | None, typer.Argument(help="Your own, a folder or a TOML file, to look through; or one by name.")
     ] = None,
     dense: Annotated[bool, typer.Option("--dense", help="Those with boxes or maps, for unseen tasks --dense.")] = False,
     as_json: Json = False,
@@ -75,12 +75,17 @@ def datasets(
     from unseen.cli.datasets import dataset_rows, dense_rows
     from unseen.cli.own_dataset import show_own_dataset
 
-    if place is not None:
-        if dense:
-            raise UserError("--dense lists data sets; your own says itself what its labels are")
-        show_own_dataset(place, as_json=as_json)
+    if place is None:
+        print_rows(*(dense_rows() if dense else dataset_rows()), as_json=as_json)
         return
-    print_rows(*(dense_rows() if dense else dataset_rows()), as_json=as_json)
+    if dense:
+        raise UserError("--dense lists all data sets with boxes or maps; leave it out for one of them")
+    for columns, rows in (dataset_rows(), dense_rows()):
+        known = [row for row in rows if row[0] == str(place)]
+        if known:
+            print_rows(columns, known, as_json=as_json)
+            return
+    show_own_dataset(place, as_json=as_json)
 
 
 @app.command()
