@@ -1,5 +1,6 @@
 """What a user says of a data set: in a TOML file, or by how a folder is laid out."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
@@ -153,6 +154,13 @@ def describe_all(places: Iterable[Path]) -> list[Description]:
             raise UserError(f"{each.place} and {other}: two data sets of the name '{each.table.name}'; rename one")
         found[each.table.name] = each
     return list(found.values())
+
+
+def refuse_same_names(names: Iterable[str]) -> None:
+    """Refuse data sets that scores could not tell apart."""
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise UserError(f"two data sets of the name '{twice}'; rename one")
 
 
 def _of_folder(folder: Path) -> OwnTable:
