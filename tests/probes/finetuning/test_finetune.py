@@ -354,11 +354,15 @@ def pictures(start: int, loud: int | None = None) -> Iterator[tuple[Tensor, Tens
         step += 1
 
 
+ADAM = AdamWProtocol("test", steps=23, batch=8, rate=0.01, decay=0.1, warmup=3, clip=1.0)
+
+
 @GPU
-def test_on_a_gpu_losses_are_those_of_the_cpu() -> None:
+@pytest.mark.parametrize("protocol", [PROTOCOL, ADAM])
+def test_on_a_gpu_losses_are_those_of_the_cpu(protocol: FinetuneProtocol) -> None:
     here, there = convolutions(), convolutions()
-    expected = finetune(here, pictures, PROTOCOL, device=CPU, every=5)
-    found = finetune(there, pictures, PROTOCOL, device=CUDA, every=5)
+    expected = finetune(here, pictures, protocol, device=CPU, every=5)
+    found = finetune(there, pictures, protocol, device=CUDA, every=5)
     assert found.finished
     assert found.skipped == 0
     assert found.losses == pytest.approx(expected.losses, abs=0.05)
@@ -367,30 +371,32 @@ def test_on_a_gpu_losses_are_those_of_the_cpu() -> None:
 
 
 @GPU
-def test_on_a_gpu_it_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
+@pytest.mark.parametrize("protocol", [PROTOCOL, ADAM])
+def test_on_a_gpu_it_goes_on_from_a_checkpoint(protocol: FinetuneProtocol, tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.pt"
 
     def stop(step: int) -> None:
         if step == 15:
             raise KeyboardInterrupt
 
-    expected = finetune(convolutions(), pictures, PROTOCOL, device=CUDA, every=5)
+    expected = finetune(convolutions(), pictures, protocol, device=CUDA, every=5)
     with pytest.raises(KeyboardInterrupt):
-        finetune(convolutions(), pictures, PROTOCOL, device=CUDA, every=5, checkpoint=path, watch=stop)
+        finetune(convolutions(), pictures, protocol, device=CUDA, every=5, checkpoint=path, watch=stop)
     assert torch.load(path, weights_only=True)["step"] == 10
     rest: list[int] = []
     model = convolutions()
-    found = finetune(model, pictures, PROTOCOL, device=CUDA, every=5, checkpoint=path, watch=rest.append)
+    found = finetune(model, pictures, protocol, device=CUDA, every=5, checkpoint=path, watch=rest.append)
     assert rest == [15, 20, 23]
     assert found.losses == pytest.approx(expected.losses, abs=0.01)
     assert all(p.is_contiguous(memory_format=torch.channels_last) for p in model.parameters() if p.ndim == 4)
 
 
 @GPU
+@pytest.mark.parametrize("protocol", [PROTOCOL, ADAM])
 @pytest.mark.parametrize("loud", [0, LOUD])
-def test_on_a_gpu_an_overflow_is_passed_over(loud: int) -> None:
+def test_on_a_gpu_an_overflow_is_passed_over(protocol: FinetuneProtocol, loud: int) -> None:
     model = convolutions()
-    done = finetune(model, lambda start: pictures(start, loud), PROTOCOL, device=CUDA, every=5)
+    done = finetune(model, lambda start: pictures(start, loud), protocol, device=CUDA, every=5)
     assert done.finished
     assert done.skipped == 1
     assert all(value.isfinite().all() for value in weights(model).values())
