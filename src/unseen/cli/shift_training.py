@@ -8,7 +8,7 @@ import typer
 from unseen.cli.choices import split_names
 from unseen.cli.extract import decoders
 from unseen.cli.option_groups import MachineOptions
-from unseen.cli.options import DevicesOption, DryRunOption, ExecutorOption, RayAddressOption
+from unseen.cli.options import DevicesOption, DryRunOption, ExecutorOption, RayAddressOption, WeightsOption
 from unseen.cli.output import note
 from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
@@ -92,6 +92,49 @@ def pool(
         return
     table = train_pool(request, out, means=means, watch=watch, every=every)
     note(f"written to {table}; evaluate them with unseen shifts run --models {table}")
+
+
+def finetune(
+    backbone: Annotated[str, typer.Option(help="Zero-shot model: openclip:ViT-B-32.laion400m_e32, or a folder.")],
+    data: Annotated[
+        str, typer.Option(help="Training images with classes: a folder per class, a table, or a TOML file.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for the classifier before and after, and models.csv.")],
+    outputs: Annotated[
+        str, typer.Option(help="Classes to tell apart: imagenet-1k, cifar-10, or a CSV class,name.")
+    ] = "imagenet-1k",
+    templates: Annotated[str, typer.Option(help="Of zero-shot sentences: openai, simple, name, or a file.")] = "openai",
+    rates: Annotated[str, typer.Option(help="Learning rates, each a training of its own.")] = "3e-5,1e-4",
+    steps: Annotated[int, typer.Option(min=1, help="Of every training.")] = 50_000,
+    batch: Annotated[int, typer.Option(min=1, help="Images a step.")] = 512,
+    without: WithoutOption = None,
+    weights: WeightsOption = "pretrained",
+    size: Annotated[int | None, typer.Option(min=1, help="Side of the images, instead of the model's own.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the order of images and of what is done to them.")] = 0,
+    every: EveryOption = 500,
+    workers: TrainWorkersOption = None,
+    dry_run: DryRunOption = False,
+    devices: DevicesOption = None,
+    executor: ExecutorOption = None,
+    ray_address: RayAddressOption = None,
+) -> None:
+    """Fine-tune a zero-shot model from its zero-shot head. If it is stopped, the same command continues."""
+    from unseen.studies.shifts.finetune import FinetuneRequest, finetune_zero_shot
+    from unseen.studies.shifts.plans import ZERO_SHOT, ModelPlan
+    from unseen.studies.shifts.training_sets import open_training_set, read_held_out
+
+    plan = ModelPlan(
+        backbone, backbone, head=ZERO_SHOT, classes=outputs, templates=templates, weights=weights, size=size
+    )
+    training = open_training_set(data, without=read_held_out(without or ()))
+    request = FinetuneRequest(plan, training, _numbers("--rates", rates), steps, batch, seed, decoders(workers))
+    means = MachineOptions(devices, executor, ray_address).means(workers or None, every_gpu=True)
+    watch = CommandWatch(means)
+    if dry_run:
+        watch.planned(request.describe(out))
+        return
+    table = finetune_zero_shot(request, out, means=means, watch=watch, every=every)
+    note(f"written to {table}; unseen shifts interpolate {out / 'zero-shot.safetensors'} {out}/rate-….safetensors")
 
 
 def _numbers(option: str, text: str) -> list[float]:

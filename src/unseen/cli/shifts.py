@@ -32,6 +32,7 @@ app.command("mapping")(shift_models.show_mapping)
 app.command("interpolate")(shift_models.interpolate)
 app.command("captions")(caption_sets.captions)
 app.command("pool")(shift_training.pool)
+app.command("finetune")(shift_training.finetune)
 
 
 @app.callback()

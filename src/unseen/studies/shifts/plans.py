@@ -146,25 +146,25 @@ def load_model(plan: ModelPlan, device: str) -> "Backbone":
     check_plan(plan)
     weights = cast("Literal['pretrained', 'random']", plan.weights)
     if plan.head == OWN:
-        classes = tuple(_class_names(plan))
+        classes = tuple(class_names(plan))
         return own_head(
             plan.backbone, classes=classes, checkpoint=plan.checkpoint, weights=weights, size=plan.size, device=device
         )
     if plan.head == ZERO_SHOT:
         kind = cast("Literal['openai', 'simple', 'name']", plan.templates)
         templates = template_set(kind if plan.templates in TEMPLATES else Path(plan.templates))
-        names = _class_names(plan)
+        names = class_names(plan)
         return zero_shot(
             plan.backbone, names, templates, checkpoint=plan.checkpoint, weights=weights, size=plan.size, device=device
         )
     if plan.head == LINEAR and plan.checkpoint is not None:
         backbone = load_backbone(plan.backbone, weights="random", size=plan.size, device=device)
-        return fine_tuned(backbone, tuple(_class_names(plan)), plan.checkpoint)
+        return fine_tuned(backbone, tuple(class_names(plan)), plan.checkpoint)
     backbone = load_backbone(plan.backbone, checkpoint=plan.checkpoint, weights=weights, size=plan.size, device=device)
     return with_probe(backbone, Path(plan.head))
 
 
-def _class_names(plan: ModelPlan) -> Mapping[str, str]:
+def class_names(plan: ModelPlan) -> Mapping[str, str]:
     """Class → what it is called in sentences."""
     from unseen.backbones.zero_shot import imagenet_class_names, read_class_names
     from unseen.images.shift_sets.labels import CIFAR_10, imagenet_classes

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.device import default_device, on_gpu
+from unseen.device import on_gpu
 from unseen.errors import UserError
 from unseen.files import check_writable, remove_unfinished, write_table
 from unseen.images.joined import JoinedImages, joined_images
@@ -37,13 +37,12 @@ from unseen.studies.shifts.pool_networks import (
     network_config,
 )
 from unseen.studies.shifts.recipes import Recipe, protocol_of
+from unseen.studies.shifts.training import EVERY, checkpoint_of, remove_checkpoints, train_network
 from unseen.studies.shifts.training_sets import TrainingSet, refuse_same_sets
 from unseen.studies.study import Plan, Silent, Watch
 from unseen.words import counted
 
-MODELS, CLASSES, NETWORKS, TRAINING = "models.csv", "classes.csv", "networks", "training"
-EVERY = 500
-"""Steps between checkpoints."""
+MODELS, CLASSES, NETWORKS = "models.csv", "classes.csv", "networks"
 SENTENCE = "a photo of a {}."
 """What CLIP models read of an image that has a class and no caption."""
 
@@ -215,11 +214,12 @@ def train_pool(
     for job in request.left(out):
         result_path(out / RESULTS, job_key(job)).unlink(missing_ok=True)
     jobs = list(request.jobs.values())
+    remove_checkpoints(out, jobs)
     work = OneByOne[PoolTraining](_Training(request, out, every, None if means.spread else told))
     here = choose_executor(Means())
     left = len(missing(jobs, out / RESULTS))
-    for _ in told.track(execute(jobs, out / RESULTS, work, spread_or(means, here)), "models trained", left):
-        pass
+    for job in told.track(execute(jobs, out / RESULTS, work, spread_or(means, here)), "models trained", left):
+        remove_checkpoints(out, [job])
     return _write_models(request, out, told)
 
 
@@ -233,30 +233,15 @@ class _Training:
     watch: Watch | None
 
     def __call__(self, job: PoolTraining) -> dict[str, Any]:
-        from unseen.probes.finetuning.train import finetune
-
         request, setup, key = self.request, job.setup, job_key(job)
-        network, rows, device = _network(request, job), request.rows(setup), default_device()
-        protocol, checkpoint = setup.recipe, self.out / TRAINING / f"{key}.pt"
-        show = (self.watch or Silent()).stepping(f"{setup.network} λ={setup.share:g} {setup.ratio:.0%}", protocol.steps)
-        done = finetune(
-            network.module,
-            lambda start: request.streamed.training(
-                rows, network.targets, start, network.transform, protocol, setup.seed, device
-            ),
-            protocol,
-            objective=network.objective,
-            device=device,
-            seed=setup.seed,
-            every=min(self.every, protocol.steps),
-            checkpoint=checkpoint,
-            identity=key,
-            watch=show,
+        show = (self.watch or Silent()).stepping(
+            f"{setup.network} λ={setup.share:g} {setup.ratio:.0%}", setup.recipe.steps
         )
-        if done.finished:
-            network.write(_file(self.out, job))
-        checkpoint.unlink(missing_ok=True)
-        return {"images": len(rows), "finished": done.finished, "losses": list(done.losses), "skipped": done.skipped}
+        rows, network = request.rows(setup), _network(request, job)
+        return train_network(
+            network, request.streamed, rows, setup.recipe, _file(self.out, job), checkpoint_of(self.out, key),
+            identity=key, seed=setup.seed, every=self.every, watch=show,
+        )  # fmt: skip
 
 
 def _network(request: PoolRequest, job: PoolTraining) -> PoolNetwork:
