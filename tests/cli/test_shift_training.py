@@ -34,8 +34,8 @@ def test_a_pool(unseen: Run, data: Path) -> None:
     with (data / "pool/models.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [(row["model"], row["group"]) for row in rows] == [
-        ("test_resnet λ=1 100%", "bright"), ("test_resnet λ=0 100%", "dark"),
-        ("test_resnet λ=0.5 100%", "bright+dark"),
+        ("test_vit λ=1 100%", "bright"), ("test_vit λ=0 100%", "dark"),
+        ("test_vit λ=0.5 100%", "bright+dark"),
     ]  # fmt: skip
     answer = unseen("shifts", "run", "--models", data / "pool/models.csv", "--test-set", data / "dark", "--workers", 0,
                     "--device", "cpu", "--out", data / "run")  # fmt: skip

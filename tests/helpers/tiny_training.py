@@ -8,7 +8,7 @@ import torch
 from PIL import Image
 
 HUES = {"red": (220, 40, 40), "blue": (40, 40, 220), "green": (40, 200, 40)}
-NETWORK = "timm:test_resnet"
+NETWORK = "timm:test_vit"
 SIZE = 32
 
 

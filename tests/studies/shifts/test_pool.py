@@ -135,12 +135,12 @@ def test_the_contrastive_loss(tmp_path: Path) -> None:
 def test_mixtures_at_ratios(data: Path) -> None:
     plan = a_pool(data, shares={"classifier": [0.25]}).plan(data / "nowhere")
     assert [(part["model"], part["group"], part["images"]) for part in plan.parts] == [
-        ("test_resnet λ=1 25%", "bright", 6), ("test_resnet λ=1 100%", "bright", 24),
-        ("test_resnet λ=0 25%", "dark", 6), ("test_resnet λ=0 100%", "dark", 24),
-        ("test_resnet λ=0.25 25%", "bright+dark", 2 + 4), ("test_resnet λ=0.25 100%", "bright+dark", 6 + 18),
+        ("test_vit λ=1 25%", "bright", 6), ("test_vit λ=1 100%", "bright", 24),
+        ("test_vit λ=0 25%", "dark", 6), ("test_vit λ=0 100%", "dark", 24),
+        ("test_vit λ=0.25 25%", "bright+dark", 2 + 4), ("test_vit λ=0.25 100%", "bright+dark", 6 + 18),
     ]  # fmt: skip
     one = a_pool(data, sets=[open_training_set(data / "bright")])
-    assert [model.name for model in one.models] == ["test_resnet 25%", "test_resnet 100%"]
+    assert [model.name for model in one.models] == ["test_vit 25%", "test_vit 100%"]
 
 
 def test_recipes() -> None:
@@ -170,7 +170,7 @@ def test_what_cannot_be_trained_is_refused(data: Path, tmp_path: Path) -> None:
     one, web = open_training_set(data / "bright"), open_training_set(table, captions=True)
     for changes, message in (
         ({"sets": [one, one]}, "two training sets are called 'bright'"),
-        ({"sets": [one, web]}, "web has captions, which timm:test_resnet cannot be trained on"),
+        ({"sets": [one, web]}, "web has captions, which timm:test_vit cannot be trained on"),
         ({"names": {"red": "red", "blue": "blue"}}, "such as green"),
         ({"networks": ["hf:vit"]}, "a pool trains networks of timm: and torchvision:"),
         ({"networks": [NETWORK, NETWORK]}, "the same name"),
