@@ -130,7 +130,7 @@ def announced_extraction(source: ImageSource, backbone: Backbone, settings: Sett
 
 def extraction(out: Path, means: Means, quick: bool) -> Iterator[Case]:
     """Photographs from files to features."""
-    from extraction import write_images
+    from made_images import write_images
 
     gpu = on_gpu()
     sizes = (

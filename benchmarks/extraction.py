@@ -3,20 +3,25 @@
     .venv/bin/python benchmarks/extraction.py --count 1000 --workers 2                                # decoding alone
     .venv/bin/python benchmarks/extraction.py --backbone timm:resnet50 --device cuda --workers 16 --count 50000
     .venv/bin/python benchmarks/extraction.py --images FOLDER           # a folder per class, in place of what is made
+    .venv/bin/python benchmarks/extraction.py --tar --mixed …           # in a tar file of tar files; of many sizes
 
 The plain loop is that of the public ImageNet-CoG code: PIL, torchvision's transforms down to normalised numbers in the
 workers, batches of 128, the backbone, features to the host after every batch. Images are JPEGs of 500 × 375 pixels with
 the spectrum of photographs. Without a backbone, a few pixels are the features, so that decoding is the limit.
 
-The three ways take turns, each several times, and the least time of each counts: wall-clock, and the processor time of
-all processes together, which is the fairer measure where others use the machine too.
+All ways take turns, each several times, and the least time of each counts: wall-clock, and the processor time of all
+processes together, which is the fairer measure where others use the machine too. On a GPU there is one way more, in
+which it decodes. Host memory is that of all processes, a quarter of the way and at the end.
 """
 
 import argparse
 import io
+import multiprocessing
+import os
 import resource
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -32,6 +37,7 @@ from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
 from machine import describe, timed
+from made_images import DISTINCT, Source, photograph, write_images
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.backbones.load import load_backbone
 from unseen.features.extract import extract
@@ -40,11 +46,10 @@ from unseen.features.progress import Progress
 from unseen.features.settings import Precision, Settings
 from unseen.features.store import read_store
 from unseen.images.decode import decode
-from unseen.images.folder import FileImages, folder_images
+from unseen.images.folder import folder_images
 from unseen.images.manifest import whole
 from unseen.images.transform import Transform
 
-DISTINCT = 64  # photographs that are made; more files are copies of these
 BATCH = 128
 
 
@@ -59,38 +64,14 @@ class Glance(nn.Module):
 class PlainDataset(Dataset[tuple[Tensor, int]]):
     """Files as normalised numbers."""
 
-    source: FileImages
+    source: Source
     steps: Callable[[Image.Image], Tensor]
 
     def __len__(self) -> int:
         return len(self.source.entries)
 
     def __getitem__(self, number: int) -> tuple[Tensor, int]:
-        with (self.source.root / self.source.entries[number].id).open("rb") as file:
-            return self.steps(Image.open(file).convert("RGB")), 0
-
-
-def photograph(seed: int, width: int = 500, height: int = 375) -> bytes:
-    """A JPEG whose amplitudes fall with frequency as photographs' do, about 45 KB."""
-    rng = np.random.default_rng(seed)
-    layers = []
-    for scale in (2, 4, 8, 16, 32, 64, 128):
-        coarse = rng.integers(0, 256, (max(2, height // scale), max(2, width // scale), 3), dtype=np.uint8)
-        smooth = Image.fromarray(coarse).resize((width, height), Image.Resampling.BICUBIC)
-        layers.append(np.asarray(smooth, dtype=np.float64) * scale**0.5)
-    whole_picture = np.sum(layers, axis=0)
-    pixels = (whole_picture - whole_picture.mean()) / whole_picture.std() * 55 + 120
-    file = io.BytesIO()
-    Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)).save(file, "JPEG", quality=90)
-    return file.getvalue()
-
-
-def write_images(root: Path, count: int) -> FileImages:
-    pictures = [photograph(seed) for seed in range(min(count, DISTINCT))]
-    (root / "class").mkdir(parents=True)
-    for number in range(count):
-        (root / "class" / f"{number:07d}.jpg").write_bytes(pictures[number % len(pictures)])
-    return folder_images(root)
+        return self.steps(Image.open(io.BytesIO(self.source.read(number))).convert("RGB")), 0
 
 
 def plain_steps(transform: Transform) -> transforms.Compose:
@@ -102,7 +83,7 @@ def plain_steps(transform: Transform) -> transforms.Compose:
     ])  # fmt: skip
 
 
-def plain_loop(source: FileImages, backbone: Backbone, workers: int, device: torch.device) -> NDArray[Any]:
+def plain_loop(source: Source, backbone: Backbone, workers: int, device: torch.device) -> NDArray[Any]:
     data = PlainDataset(source, plain_steps(backbone.spec.transform))
     loader = DataLoader(data, batch_size=BATCH, num_workers=workers, pin_memory=device.type == "cuda")
     module = backbone.module.eval().to(device).to(memory_format=torch.contiguous_format)
@@ -194,21 +175,48 @@ class Best:
         self.wall, self.cores = min(self.wall, wall), min(self.cores, cores)
 
 
-def compare(source: FileImages, backbone: Backbone, settings: Settings, folder: Path, turns: int) -> None:
-    """The plain loop, ours and ours in its fast mode, in turns."""
+class Watch:
+    """Follows an extraction, with the memory of all its processes."""
+
+    def __init__(self) -> None:
+        self.last, self.quarter, self.end = Progress(0, 1, 1.0, 0.0), 0, 0
+
+    def __call__(self, progress: Progress) -> None:
+        if self.last.done < progress.total / 4 <= progress.done:
+            self.quarter = host_bytes()
+        if self.last.done < 0.95 * progress.total <= progress.done:
+            self.end = host_bytes()
+        self.last = progress
+
+
+def host_bytes() -> int:
+    """Of this process and those that decode for it; pages that they share are counted once."""
+    total = 0
+    for process in [os.getpid(), *(child.pid for child in multiprocessing.active_children())]:
+        with suppress(OSError):
+            pages = [int(number) for number in Path(f"/proc/{process}/statm").read_text().split()]
+            total += os.sysconf("SC_PAGE_SIZE") * (pages[1] - (pages[2] if process != os.getpid() else 0))
+    return total
+
+
+def compare(source: Source, backbone: Backbone, settings: Settings, folder: Path, turns: int) -> None:
+    """The plain loop and the ways that we have, in turns."""
     device, count = torch.device(settings.device), len(source.entries)
-    modes = {"same pixels": settings, "fast": replace(settings, fast=True)}
+    modes = {"same pixels": settings, "--fast --decode cpu": replace(settings, fast=True)}
+    if device.type == "cuda":
+        modes["--decode gpu"] = replace(settings, decode="gpu")
     plain, ours = Best(), {mode: Best() for mode in modes}
-    waited, differ = dict.fromkeys(modes, 1.0), dict.fromkeys(modes, 0.0)
+    waited, differ, memory = dict.fromkeys(modes, 1.0), dict.fromkeys(modes, 0.0), dict.fromkeys(modes, "")
     for turn in range(turns):
         expected, *took = measured(lambda: plain_loop(source, backbone, settings.workers, device))
         plain.add(*took)
         for mode, how in modes.items():
-            last: list[Progress] = []
+            watch = Watch()
             run = partial(extract, source, whole(source, "all"), "all", [backbone], folder / str(turn), how)
-            (store,), *took = measured(partial(run, watch=last.append))
+            (store,), *took = measured(partial(run, watch=watch))
             ours[mode].add(*took)
-            waited[mode] = min(waited[mode], last[-1].idle / last[-1].seconds)
+            waited[mode] = min(waited[mode], watch.last.idle / watch.last.seconds)
+            memory[mode] = f"{watch.quarter / 1e9:.1f} / {watch.end / 1e9:.1f}"
             differ[mode] = relative_difference(np.asarray(read_store(store).X), expected)
     for mode, best in ours.items():
         cells = [
@@ -221,6 +229,7 @@ def compare(source: FileImages, backbone: Backbone, settings: Settings, folder: 
             f"{plain.cores / best.cores:.2f}×",
             f"{waited[mode]:.0%}",
             f"{differ[mode]:.1e}",
+            memory[mode],
         ]
         print(f"| {' | '.join(cells)} |", flush=True)
 
@@ -234,6 +243,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--precision", choices=("half", "single"), help="half on a GPU, else single")
     parser.add_argument("--batch", type=int, default=BATCH)
     parser.add_argument("--images", type=Path, help="a folder per class of JPEGs, in place of those that are made")
+    parser.add_argument("--tar", action="store_true", help="images in a tar file of tar files")
+    parser.add_argument("--mixed", action="store_true", help="images of many sizes")
     parser.add_argument("--turns", type=int, default=3, help="how often each way is measured")
     parser.add_argument("--steps", action="store_true", help="only the time of each step of decoding")
     parser.add_argument("--folder", type=Path, help="where images and features are put for the time; /tmp by default")
@@ -250,14 +261,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     backbone = chosen_backbone(options.backbone, options.device)
     with TemporaryDirectory(dir=options.folder) as folder:
         made = Path(folder) / "images"
-        source = folder_images(options.images) if options.images else write_images(made, options.count)
+        source: Source = (
+            folder_images(options.images)
+            if options.images
+            else write_images(made, options.count, tar=options.tar, mixed=options.mixed)
+        )
         print(f"{len(source.entries)} JPEGs, the least of {options.turns} turns\n")
         print(
             "| backbone | plain loop, images/s | unseen | ratio | plain loop, core ms an image | unseen | ratio ",
             end="",
         )
-        print("| device waited | features differ by |")
-        print(f"| --- {'| ---: ' * 8}|")
+        print("| device waited | features differ by | host memory, GB |")
+        print(f"| --- {'| ---: ' * 9}|")
         compare(source, backbone, settings, Path(folder) / "features", options.turns)
     alone = synthetic_rate(backbone, settings, torch.device(options.device))
     print(f"\nThe backbone alone, on images that are on the device: {alone:.0f} images/s")

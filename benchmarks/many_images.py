@@ -17,8 +17,8 @@ from typing import TypeVar, overload
 import numpy as np
 import torch
 
-from extraction import photograph
 from machine import describe
+from made_images import photograph
 from unseen.features.batches import Decoder, Piece, decoded, geometry
 from unseen.features.plan import plan
 from unseen.images.decode import decode

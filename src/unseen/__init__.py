@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from unseen.api.levels import build_levels, levels, similarity
     from unseen.api.papers import leaderboard, published
     from unseen.api.probing import probe
+    from unseen.api.results import check
     from unseen.api.shifts import effective_robustness, shifts
     from unseen.api.tasks import tasks
     from unseen.report.of_runs import report
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "__version__",
     "build_levels",
+    "check",
     "concepts",
     "effective_robustness",
     "example",
@@ -46,6 +48,7 @@ __all__ = [
 
 _WHERE = {
     "build_levels": "levels",
+    "check": "results",
     "concepts": "concepts",
     "effective_robustness": "shifts",
     "example": "example",

@@ -1,13 +1,15 @@
 """Extraction: the plain pipeline's numbers, rows that stay with their images, resuming, sharing of the work."""
 
+import gc
 import io
 import json
 import multiprocessing
+import os
 import pickle
 import signal
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -486,3 +488,34 @@ def test_decoders_are_forked_where_other_processes_are_spawned(ten: FileImages) 
     finally:
         multiprocessing.set_start_method(usual, force=True)
     assert batch.pixels[SMALL].shape == (3, 16, 16, 3)
+
+
+@dataclass(frozen=True, eq=False)
+class Collecting(FileImages):
+    """Images whose every reading collects garbage."""
+
+    def read(self, number: int) -> bytes:
+        gc.collect()
+        return super().read(number)
+
+
+def test_decoders_leave_the_garbage_of_their_parent_alone(ten: FileImages, tmp_path: Path) -> None:
+    """An event of a GPU among it would end them."""
+
+    class Event:
+        def __init__(self) -> None:
+            self.circle = self
+
+        def __del__(self) -> None:
+            (tmp_path / str(os.getpid())).touch()
+
+    source = Collecting(ten.root, ten.entries, ten.about)
+    decoder = Decoder(source, np.arange(10), [Piece(0, 0, 3, (SMALL,))], fast=False, exif=False)
+    gc.disable()
+    try:
+        Event()
+        list(decoded(decoder, workers=2, device=torch.device("cpu")))
+    finally:
+        gc.enable()
+    gc.collect()
+    assert [path.name for path in tmp_path.iterdir()] == [str(os.getpid())]

@@ -29,6 +29,7 @@ def level(**changes: Any) -> ScoredData:
         ({"images": L5 | {"train": 732_000}, "variant": "class-balanced"}, ["other-variant", "other-images"], False),
         ({"classes": 8, "draw": "ours"}, ["other-classes", "own-draw"], False),
         ({"protocol": "cog-v2-short"}, ["other-protocol"], False),
+        ({"protocol": "cog-v2-pruned"}, ["pruned-search"], True),
     ],
 )  # fmt: skip
 def test_levels(changes: dict[str, Any], codes: list[str], allowed: bool) -> None:

@@ -198,6 +198,29 @@ def coco(folder: Path) -> Made:
     return path, lambda: read_coco({"train": path})
 
 
+def results(folder: Path) -> Made:
+    from unseen.exchange.contributions import read_contributions
+    from unseen.exchange.export import run_records, write_results
+    from unseen.exchange.read import run_of_records
+    from unseen.exchange.record import ResultsFile
+    from unseen.runs.cautions import caution
+    from unseen.runs.data import Backbone, Domain, RunData
+    from unseen.runs.score import Score
+
+    score = Score("probe", "p", "a", "b", "knn", None, 0, "top1", 0.5)
+    run = RunData(
+        "",
+        [score],
+        [Domain("b", "B")],
+        [Backbone("a", "", cautions=[caution("image-size", size=3)])],
+        "a",
+        study="probe",
+    )
+    path = folder / "r.json"
+    write_results(ResultsFile("unseen-results", 1, "1", run_records(run)), path)
+    return path, lambda: [run_of_records(each.records) for each in read_contributions([path])]
+
+
 def voc(folder: Path) -> Made:
     from unseen.images.dense.sets.voc import read_objects
 
@@ -207,14 +230,21 @@ def voc(folder: Path) -> Made:
 
 
 def image_list(folder: Path, suffix: str) -> Made:
-    from unseen.images.list_file import read_list
+    from unseen.images.list_file import listed_images
 
     path, rows = folder / f"list{suffix}", {"path": ["a.jpg", "b.jpg"], "label": ["cat", "dog"]}
     if suffix == ".parquet":
         pq.write_table(pa.table(rows), path)
     else:
         text(path, "path,label\n" + "".join(f"{a},{b}\n" for a, b in zip(*rows.values(), strict=True)))
-    return path, lambda: read_list(path)
+    return path, lambda: listed_images(path, there=False)
+
+
+def own_dataset(folder: Path) -> Made:
+    from unseen.images.own.description import describe
+
+    path = text(folder / "own.toml", 'name = "birds"\n[train]\nimages = "a"\nroot = "b"\n[test]\nimages = "c"\n')
+    return path, lambda: describe(path)
 
 
 def vectors(folder: Path, suffix: str) -> Made:
@@ -283,6 +313,8 @@ READERS: dict[str, Callable[[Path], Made]] = {
     "predictions": predictions,
     "labels": labels,
     "coco": coco,
+    "own data set": own_dataset,
+    "results": results,
     "voc": voc,
     "picture": picture,
 }

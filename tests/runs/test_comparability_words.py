@@ -58,6 +58,20 @@ def test_the_short_protocol_is_not_among_the_published() -> None:
     assert published_sections(data) == []
 
 
+def test_a_pruned_search_stands_among_the_published_with_its_name_in_the_same_line() -> None:
+    every = ("in1k", "l1", "l2", "l3", "l4", "l5")
+    data = changed(run(like("ResNet50"), published="cog-v2"), every, protocol="cog-v2-pruned")
+    [sentence] = comparison_notices(data)
+    assert sentence.startswith("Set beside the numbers of ImageNet-CoG, but not expected to agree")
+    assert "the protocol is cog-v2-pruned, not cog-v2" in sentence
+    section = named(data, "published")
+    assert sentence in section.sentences
+    for name in ("published", "ranks", "effective"):
+        assert "mine (cog-v2-pruned) " in named(data, name).sentences[0]
+    assert "this run, searched with cog-v2-pruned" in section.note
+    assert "searched" not in named(run(like("ResNet50"), published="cog-v2"), "published").note
+
+
 def test_of_several_backbones_those_that_differ_are_named() -> None:
     data = run(like("ResNet50"), ["mine", "other"], published="cog-v2")
     scored = [replace(s, images=FEW) if (s.backbone, s.domain) == ("other", "in1k") else s for s in data.scored]

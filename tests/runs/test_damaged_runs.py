@@ -74,7 +74,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(path=st.lists(st.integers(0, 40), min_size=1, max_size=5), value=JSON, format_=st.sampled_from([1, 2, FORMAT]))
+@given(
+    path=st.lists(st.integers(0, 40), min_size=1, max_size=5), value=JSON, format_=st.sampled_from([1, 2, 3, FORMAT])
+)
 def test_a_changed_record_is_read_or_refused_in_a_sentence(
     folder: Path, path: list[int], value: Any, format_: int
 ) -> None:

@@ -171,6 +171,19 @@ def test_a_run_of_format_2_is_read_as_far_as_its_words_go(tmp_path: Path) -> Non
         extend_run(tmp_path, replace(FULL, backbones=[other(features=Extraction(BackboneAbout(weights="y.in1k")))]), [])
 
 
+def test_a_run_of_format_3_lacks_what_has_a_default(tmp_path: Path) -> None:
+    write_run(tmp_path, FULL, ["k"])
+    record = json.loads((tmp_path / RUN).read_text())
+    for domain in record["domains"]:
+        del domain["shifted"]
+    (tmp_path / RUN).write_text(json.dumps(record | {"format": 3}))
+    data, _ = read_record(tmp_path)
+    assert data.domains == FULL.domains
+    (tmp_path / RUN).write_text(json.dumps(record))
+    with pytest.raises(UserError, match="'shifted' is missing"):
+        read_record(tmp_path)
+
+
 def test_a_run_of_format_1_is_read(tmp_path: Path) -> None:
     text = f"{SENTENCES['blurred-faces']} A short form. {FULL.told[0].sentence}"
     backbone = {"name": "b", "category": "yours", "description": "", "cautions": []}

@@ -104,7 +104,7 @@ def test_every_format(tmp_path: Path) -> None:
     assert len(lines) == len(table) + 2
     assert r"x_1\|&" in lines[-1]
     latex = (tmp_path / "t.tex").read_text()
-    assert r"x\_1|\&" in latex
+    assert r"x\_1\textbar{}\&" in latex
     assert latex.count(r"\\") == len(table) + 1
     with pytest.raises(UserError, match="a table is written as"):
         write_table(table, tmp_path / "t.xlsx")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ import unseen as package
 from unseen.errors import UserError
 from unseen.features.store import write_store
 from unseen.probes.logistic import LogisticProtocol, probe_logistic
+from unseen.probes.protocol import COG_V2_PRUNED, PROTOCOLS
 from unseen.runs.merge import merge_runs
+from unseen.runs.provenance import provenance
 from unseen.runs.record import read_run
 from unseen.runs.shots import parse_shots, seeds_in_python
 from unseen.studies.probing import possible_shots
@@ -207,6 +210,35 @@ def test_runs_of_different_protocols_are_not_mixed(unseen: Unseen, files: tuple[
     assert answer.code == 2
     assert "different protocols (cog-v2, cog-v2-short)" in answer.err
     assert not (tmp_path / "page.html").exists()
+
+
+def test_a_pruned_search_says_so_and_goes_on_where_it_was(
+    unseen: Unseen, files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, kept = tmp_path / "run", tmp_path / "kept.npz"
+    monkeypatch.setitem(PROTOCOLS, "cog-v2-pruned", replace(COG_V2_PRUNED, batch=32))  # an epoch is of several steps
+    asked = ["--protocol", "cog-v2-pruned", "--seeds", 1, "--workers", 1, "--out", run]
+    answer = unseen("probe", *files, *asked, "--shots", "1,all", "--keep", kept)
+    assert answer.code == 0, answer.err
+    data = read_run(run)
+    assert [each.code for each in data.told] == ["pruned-search"]
+    assert "30 trials of 100 epochs, the best 12 go on after 10 epochs and 4 after 30" in data.notices[0]
+    assert "cog-v2-pruned: 30 trials of 100 epochs, of which the best 12" in provenance(data)["protocol"]
+    assert {score.protocol for score in data.scores} == {"cog-v2-pruned"}
+    result = package.probe(*load(files), protocol="cog-v2-pruned", shots=[1, "all"], seeds=1)
+    theirs = {(s.shots, s.metric): s.value for s in result.scores}
+    assert {(s.shots, s.metric): s.value for s in data.scores} == pytest.approx(
+        theirs, abs=0 if DEVICE == "cpu" else 0.05
+    )
+    trials = next(fit for fit in result.fits if fit.shots is None).details["trials"]
+    assert [sum(trial[3:] == after for trial in trials) for after in ([10], [30], [])] == [18, 8, 4]
+    before = {file: file.stat().st_mtime_ns for file in (run / "results").iterdir()}
+    first = min(before)
+    first.unlink()
+    assert unseen("probe", *files, *asked, "--shots", "1,all").code == 0
+    assert {file for file in before if file.stat().st_mtime_ns != before[file]} == {first}
+    answer = unseen("probe", *files, *asked, "--sequential")
+    assert (answer.code, "all 30 trials" in answer.err) == (2, True)
 
 
 def test_classes_with_fewer_samples_than_shots_are_said(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, overload
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone, Pool
     from unseen.features.features import Features
     from unseen.features.patches import PatchFeatures
-    from unseen.features.settings import Precision
+    from unseen.features.settings import Decode, Precision
     from unseen.images.datasets.open_dataset import OpenDataset
 
 
@@ -68,21 +69,34 @@ def load_backbone(
 
 
 @naming_extras()
-def open_dataset(name: str, root: str | Path | None = None, *, seed: int = 0, partial: bool = False) -> "OpenDataset":
+def open_dataset(
+    name: "str | PathLike[str]", root: str | Path | None = None, *, seed: int = 0, partial: bool = False
+) -> "OpenDataset":
     """A data set of the task study: its images, and which of them train, validate and test.
 
     Args:
-        name: one of those that `unseen ls datasets` lists.
-        root: the folder that has the data sets; not needed for those that come with packages, such as "digits".
+        name: one of those that `unseen ls datasets` lists, or the place of your own: a folder with `train` and `test`,
+            or a TOML file (docs/own-data.md).
+        root: the folder that has the data sets; not needed for those that come with packages, such as "digits", and
+            for your own.
         seed: of splits that are drawn.
-        partial: take what is there of an incomplete copy.
+        partial: take what is there of an incomplete copy; your own are refused if they are not complete.
 
     Example:
         >>> data = unseen.open_dataset("dtd", root="/data")
+        >>> mine = unseen.open_dataset("birds.toml")
     """
+    from unseen.errors import UserError
     from unseen.images.datasets.open_dataset import open_dataset as find
     from unseen.images.datasets.registry import get_dataset
+    from unseen.images.own.description import describe, is_own
+    from unseen.images.own.survey import open_own_dataset
 
+    if is_own(name):
+        if root is not None or partial:
+            raise UserError(f"{name}: root and partial are for data sets by name; leave them out for your own")
+        return open_own_dataset(describe(Path(name)), seed=seed)
+    name = str(name)
     return find(get_dataset(name), None if root is None else Path(root), seed=seed, partial=partial)
 
 
@@ -100,6 +114,7 @@ def extract(  # type: ignore[overload-overlap]  # False is a bool, and a bool an
     on_error: Literal["fail", "report"] = "fail",
     fast: bool = False,
     exif: bool = False,
+    decode: "Decode | None" = None,
     devices: str | Sequence[int | str] | None = None,
     executor: str | None = None,
     ray_address: str | None = None,
@@ -122,6 +137,7 @@ def extract(
     on_error: Literal["fail", "report"] = "fail",
     fast: bool = False,
     exif: bool = False,
+    decode: "Decode | None" = None,
     devices: str | Sequence[int | str] | None = None,
     executor: str | None = None,
     ray_address: str | None = None,
@@ -144,6 +160,7 @@ def extract(
     on_error: Literal["fail", "report"] = "fail",
     fast: bool = False,
     exif: bool = False,
+    decode: "Decode | None" = None,
     devices: str | Sequence[int | str] | None = None,
     executor: str | None = None,
     ray_address: str | None = None,
@@ -165,8 +182,11 @@ def extract(
         batch: images per batch.
         workers: processes that decode images; 0 for none but this one.
         on_error: "report" leaves out damaged images and lists them in the features' provenance.
-        fast: resize by PyTorch: about twice as fast, and pixels differ by a grey level or two.
+        fast: decode on a GPU that has a decoder of JPEGs; otherwise resize by PyTorch, which is about twice as fast as
+            PIL, and pixels differ by a grey level or two.
         exif: turn images as their EXIF orientation says.
+        decode: "cpu" or "gpu", which differs by several grey levels here and there; by default the CPU, and with `fast`
+            a GPU that has a decoder.
         devices, executor, ray_address: spread shards over GPUs of this machine or a Ray cluster, as `unseen.concepts`
             does with jobs.
         part: (k, n) extracts the k-th of n parts of the shards, and leaves the rest to other calls with the same `out`.
@@ -195,7 +215,9 @@ def extract(
 
     means = chosen_means(max(workers, 1), devices=devices, executor=executor, ray_address=ray_address)
     share = checked_part(part)
-    settings = extraction_settings(device, precision, batch, workers, on_error, fast=fast, exif=exif, part=share)
+    settings = extraction_settings(
+        device, precision, batch, workers, on_error, fast=fast, exif=exif, decode=decode, part=share
+    )
     net = with_patches(net, patches) if patches else net
     spatial = isinstance(net.spec, PatchSpec)
     settings = patch_settings(settings, [net]) if spatial else settings

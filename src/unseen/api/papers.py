@@ -38,7 +38,9 @@ def leaderboard(
     """The 31 models of ImageNet-CoG, ranked on concepts they have not seen, with yours among them.
 
     Args:
-        run: folder of a run over the concepts of ImageNet-CoG, or several; None for the published models alone.
+        run: folder of a run over the concepts of ImageNet-CoG, or a results file (`run.export`), or several of both;
+            None for the published models alone. Results files that are not of the same data are left out, and the
+            `notice` of the leaderboard says why.
         by: accuracy on L5, mean accuracy over L1 to L5, or effective concept generalization.
         shots: training images per concept: 1, 2, 4 … 128, or "all".
 
@@ -49,9 +51,10 @@ def leaderboard(
         >>> unseen.leaderboard(by="effective").to_frame()[["rank", "model", "effective"]]
     """
     from unseen.papers.leaderboard import BY
-    from unseen.studies.concepts.leaderboard import leaderboard_with_runs
+    from unseen.studies.concepts.leaderboard import leaderboard_with_runs, runs_and_contributions
 
     if by not in BY:
         raise UserError(f"by is one of {', '.join(BY)}, not '{by}'{did_you_mean(by, BY)}")
-    folders = [] if run is None else [run] if isinstance(run, str | PathLike) else list(run)
-    return leaderboard_with_runs([Path(folder) for folder in folders], shots=str(shots), by=by)
+    places = [Path(each) for each in ([] if run is None else [run] if isinstance(run, str | PathLike) else run)]
+    folders, contributions = runs_and_contributions(places)
+    return leaderboard_with_runs(folders, contributions, shots=str(shots), by=by)

@@ -70,6 +70,16 @@ class Run:
 
         return report(self.folder, out)
 
+    def export(self, out: str | Path) -> Path:
+        """Write the scores and all that they rest on as a results file (.json), which travels, and return where it is.
+
+        `unseen.check` and `unseen.leaderboard` take it.
+        """
+        from unseen.exchange.export import export_runs
+
+        export_runs([self.folder], Path(out))
+        return Path(out)
+
     def __repr__(self) -> str:
         data = self.data
         backbones, domains = counted(len(data.backbones), "backbone"), counted(len(data.domains), "domain")

@@ -1,6 +1,7 @@
 """`unseen.tasks`: the study of transfer to other tasks."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -14,12 +15,17 @@ from unseen.extras import naming_extras
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
-    from unseen.features.settings import Precision, Settings
+    from unseen.features.settings import Decode, Precision, Settings
+    from unseen.images.datasets.open_dataset import OpenDataset
+    from unseen.studies.own_code import AskedProbe, OwnCode
     from unseen.studies.study import Plan, Request
+    from unseen.studies.tasks.dense_opened import AskedDense
+    from unseen.studies.tasks.opened import Asked
+    from unseen.studies.tasks.request import TaskRequest
 
 BATCH, TRIALS = 128, 40
 USES = {
-    "": (),
+    "": ("probe", "metric"),
     "finetune": ("trials", "steps"),
     "dense": ("probes",),
     "dense+finetune": ("steps", "scale"),
@@ -36,11 +42,13 @@ def tasks(
     out: str | PathLike[str],
     images: str | PathLike[str] | None = None,
     features: str | PathLike[str] | None = None,
-    datasets: str | Sequence[str] | None = None,
+    datasets: "str | PathLike[str] | OpenDataset | Sequence[str | PathLike[str] | OpenDataset] | None" = None,
     limit: int | None = None,
     protocol: str = "ericsson-2021",
     converge: Literal["chosen", "all"] | None = None,
     imagenet_top1: float | Sequence[float] | None = None,
+    probe: "AskedProbe | Sequence[AskedProbe]" = (),
+    metric: "str | PathLike[str] | Sequence[str | PathLike[str]]" = (),
     finetune: bool = False,
     trials: int = TRIALS,
     steps: int | None = None,
@@ -60,6 +68,7 @@ def tasks(
     on_error: Literal["fail", "report"] = "fail",
     fast: bool = False,
     exif: bool = False,
+    decode: "Decode | None" = None,
     ignore_disk: bool = False,
     workers: int = 1,
     devices: str | Sequence[int | str] | None = None,
@@ -81,13 +90,18 @@ def tasks(
         images: the folder that all data sets are below; not needed for those that come with packages.
         features: instead of images, a folder with one folder per data set, as `out/features` of a run, or with your own
             `train`, `val` and `test` features in each.
-        datasets: names of data sets, of those that `unseen ls datasets` lists; by default all that are there.
+        datasets: names of data sets, of those that `unseen ls datasets` lists; places of your own (folders with `train`
+            and `test`, or TOML files: docs/own-data.md); what `unseen.open_dataset` opened of your own. By default all
+            of the list that are there.
         limit: for a quick look, at most so many images of each class in every split.
         protocol: "ericsson-2021", or "ericsson-2021-exact" for the iterations and the temperature of the authors' code.
         converge: which fits of a linear probe go to their optimum: "chosen", that of the ℓ2 constant that is chosen, or
             "all" of the grid, which takes ten times as long and more; by default the protocol's own, "chosen" for
             "ericsson-2021".
         imagenet_top1: accuracy on ImageNet in percent, one for each backbone, to correlate with.
+        probe: further probes of your own, each the path of a Python file, which runs, or an object of a class that a
+            file defines; fitted to the training and validation features of data sets that are split.
+        metric: Python files with metrics of your own, for the linear probe and those of yours that give scores.
         finetune: train the whole backbone on each data set, instead of probing its features: the best of some settings
             on validation images is trained again and scored on test images.
         trials, steps: in fine-tuning, how many of the protocol's 40 settings are tried, and the steps of each training;
@@ -95,8 +109,8 @@ def tasks(
         seed: in fine-tuning, of the new layer, the order of images and their augmentation; it takes the place of an
             earlier seed. In inversion, of the noise and the first weights.
         dense: tasks with maps (segmentation, surface normals, depth) by probes on the features of patches; with
-            `finetune`, detection too, by training detectors and heads for maps. `datasets` may then be folders of your
-            own, and backbones that are given loaded need `patches=True`, but for fine-tuning.
+            `finetune`, detection too, by training detectors and heads for maps. Backbones that are given loaded need
+            `patches=True`, but for fine-tuning.
         probes: of dense tasks, "patch-linear" and "patch-context"; by default both.
         scale: in dense fine-tuning, of the sides of images, for a quick look.
         saliency: look at single images instead: attention maps by occlusion, and how diffuse they are. `datasets` are
@@ -110,7 +124,7 @@ def tasks(
         sigmoid: of inversion, end in a sigmoid instead of clamping.
         lpips_weights: of inversion, a folder with the weights of AlexNet, VGG-16 or SqueezeNet for perceptual
             distances; by default PyTorch's downloads.
-        device, precision, batch, on_error, fast, exif: how features are extracted, as in `unseen.extract`.
+        device, precision, batch, on_error, fast, exif, decode: how features are extracted, as in `unseen.extract`.
         ignore_disk: start although the disk has too little space for the features.
         workers: processes that decode images and run probes. Scripts that ask for several need the usual
             `if __name__ == "__main__"`.
@@ -130,7 +144,6 @@ def tasks(
         >>> run.report("page.html")
     """
     from unseen.features.settings import extraction_settings
-    from unseen.images.datasets.registry import DATASETS, get_dataset
     from unseen.runs.machine import chosen_means
     from unseen.runs.parts import checked_part
     from unseen.studies.study import plan_study, run_study
@@ -138,9 +151,7 @@ def tasks(
 
     means = chosen_means(workers, devices=devices, executor=executor, ray_address=ray_address)
     share = checked_part(part)
-    asked = [datasets] if isinstance(datasets, str) else datasets or ()
-    named = set() if dense else {get_dataset(name).name for name in asked}
-    names = [name for name in DATASETS if name in named]
+    names, labelled = _asked(datasets, dense=dense)
     percents = [imagenet_top1] if isinstance(imagenet_top1, int | float) else imagenet_top1 or ()
     place = None if images is None else Path(images)
     called = names_of(backbone)
@@ -151,6 +162,7 @@ def tasks(
         mode + ("+finetune" if mode == "dense" and finetune else ""),
         grid=grid, examples=examples, steps=steps, sigmoid=sigmoid, probes=tuple(probes),
         lpips_weights=lpips_weights, scale=None if scale == 1 else scale, trials=None if trials == TRIALS else trials,
+        probe=probe, metric=metric,
     )  # fmt: skip
     request: Request[Any]
     if saliency:
@@ -169,22 +181,53 @@ def tasks(
         )
     elif dense:
         _refuse("dense tasks take images of whole data sets", features=features, limit=limit, imagenet_top1=percents)
-        settings = extracting(workers, on_error, fast=fast, exif=exif, part=share)
-        request = _dense(asked, place, load, settings, called, finetune, probes, (device, steps, scale, seed))
+        settings = extracting(workers, on_error, fast=fast, exif=exif, decode=decode, part=share)
+        request = _dense(labelled, place, load, settings, called, finetune, probes, (device, steps, scale, seed))
     elif finetune:
         _refuse("fine-tuning is of whole data sets", features=features, limit=limit, imagenet_top1=percents)
         request = _finetuning(names, place, partial(load, "cpu"), called, device, trials, steps, seed)
     else:
-        settings = extracting(workers, on_error, fast=fast, exif=exif, part=share)
+        settings = extracting(workers, on_error, fast=fast, exif=exif, decode=decode, part=share)
         source = (place, None if features is None else Path(features), limit)
         how = (protocol, converge)
-        request = _probing(names, source, partial(load, settings.device), settings, called, how, percents)
+        own = _own_code(probe, metric)
+        plain = _probing(names, source, partial(load, settings.device), settings, called, how, percents)
+        request = replace(plain, own=own)
     folder = Path(out)
     if dry_run:
         return plan_study(request, folder, means=means)
     with bars(show=progress) as watch:
         run_study(request, folder, means=means, watch=watch, ignore_disk=ignore_disk, part=share)
     return Run(folder)
+
+
+def _asked(
+    datasets: "str | PathLike[str] | OpenDataset | Sequence[str | PathLike[str] | OpenDataset] | None", *, dense: bool
+) -> "tuple[list[Asked], list[AskedDense]]":
+    """Data sets with classes, or those with boxes or maps."""
+    from unseen.images.datasets.open_dataset import OpenDataset
+    from unseen.studies.tasks.dense_opened import asked_dense
+    from unseen.studies.tasks.opened import asked_datasets
+
+    asked = [datasets] if isinstance(datasets, str | PathLike | OpenDataset) else datasets or ()
+    if not dense:
+        return asked_datasets(asked), []
+    words = [each for each in asked if not isinstance(each, OpenDataset)]
+    if len(words) < len(asked):
+        raise UserError("dense tasks take names or places of data sets with boxes or maps, not open ones with classes")
+    return [], asked_dense(words)
+
+
+def _own_code(
+    probe: "AskedProbe | Sequence[AskedProbe]", metric: "str | PathLike[str] | Sequence[str | PathLike[str]]"
+) -> "OwnCode":
+    from unseen.studies.own_code import chosen_code
+
+    with bars(show=False) as watch:
+        names, own = chosen_code(probe, metric, watch.tell)
+    if names:
+        raise UserError(f"{names[0]}: the task study takes probes of your own, as Python files or objects")
+    return own
 
 
 def _refuse(what: str, **given: object) -> None:
@@ -201,7 +244,7 @@ def _refuse_unused(kind: str, **given: object) -> None:
 
 
 def _dense(
-    names: "Sequence[str]",
+    names: "Sequence[AskedDense]",
     place: Path | None,
     load: "Callable[..., Sequence[Backbone]]",
     settings: "Settings",
@@ -221,7 +264,7 @@ def _dense(
 
 
 def _finetuning(
-    names: "Sequence[str]",
+    names: "Sequence[Asked]",
     place: Path | None,
     load: "Callable[[], Sequence[Backbone]]",
     called: "Sequence[str]",
@@ -240,14 +283,14 @@ def _finetuning(
 
 
 def _probing(
-    names: "Sequence[str]",
+    names: "Sequence[Asked]",
     source: "tuple[Path | None, Path | None, int | None]",
     load: "Callable[[], Sequence[Backbone]]",
     settings: "Settings",
     called: "Sequence[str]",
     protocol: "tuple[str, str | None]",
     percents: "Sequence[float]",
-) -> "Request[Any]":
+) -> "TaskRequest":
     from unseen.probes.many_shot import task_protocol
     from unseen.studies.tasks.features import find_task_features
     from unseen.studies.tasks.request import TaskRequest, request_of_images, top1_shares

@@ -1,8 +1,14 @@
 """The data sets of the task study on the command line: naming them, listing them, saying which are there."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from unseen.cli.choices import split_commas
+from unseen.cli.output import track
 from unseen.errors import UserError
+
+if TYPE_CHECKING:
+    from unseen.studies.tasks.opened import Asked
 
 MARKS = {"complete": "✓", "partial": "!", "missing": "–"}
 
@@ -59,14 +65,14 @@ def state_rows(root: Path) -> tuple[tuple[str, ...], list[tuple[str | int, ...]]
     return columns, rows
 
 
-def dataset_names(text: str | None) -> list[str]:
-    """`cifar10,dtd` as names of data sets, in the order of the registry; none where nothing was said."""
-    from unseen.images.datasets.registry import DATASETS, get_dataset
+def dataset_names(text: str | None) -> "list[Asked]":
+    """`cifar10,dtd,birds.toml` as data sets, own ones opened; none where nothing was said."""
+    from unseen.images.datasets.registry import DATASETS
+    from unseen.studies.tasks.opened import asked_datasets
 
     if text is None:
         return []
-    words = [word.strip() for word in text.split(",") if word.strip()]
+    words = [word for word in split_commas("--datasets", text) if word]
     if not words:
-        raise UserError(f"--datasets takes some of {', '.join(DATASETS)}, with commas between")
-    asked = {get_dataset(word).name for word in words}
-    return [name for name in DATASETS if name in asked]
+        raise UserError(f"--datasets takes some of {', '.join(DATASETS)}, with commas between, or your own")
+    return asked_datasets(words, track)

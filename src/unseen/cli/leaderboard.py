@@ -22,7 +22,11 @@ WHAT = {"l5": "accuracy on L5", "mean": "mean accuracy on L1 to L5", "effective"
 
 def leaderboard(
     runs: Annotated[
-        list[Path] | None, typer.Argument(help="Folders of runs whose backbones are placed among the published models.")
+        list[Path] | None,
+        typer.Argument(
+            help="Folders of runs, or results files (unseen export), whose backbones are placed among the published "
+            "models."
+        ),
     ] = None,
     shots: Annotated[str, typer.Option(help="Training images per concept: 1, 2, 4 … 128 or all.")] = "all",
     category: Annotated[
@@ -40,6 +44,14 @@ def leaderboard(
     out: Annotated[
         Path | None, typer.Option(help="Also write a page (.html) or a table (.csv, .parquet, .md, .tex).")
     ] = None,
+    site: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Also write a static site into it that anyone can host: the page, one page per contributed model, and "
+            "all results to download.",
+        ),
+    ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
     """Rank the 31 models of ImageNet-CoG, and yours, on concepts they have not seen. Needs no data."""
@@ -47,21 +59,32 @@ def leaderboard(
 
     from unseen.papers import cog_models
     from unseen.papers.leaderboard import BY
-    from unseen.studies.concepts.leaderboard import leaderboard_with_runs
+    from unseen.studies.concepts.leaderboard import leaderboard_with_runs, runs_and_contributions
 
-    if open_ and (out is None or out.suffix != ".html"):
+    shown_page = site / "index.html" if site is not None else out
+    if open_ and (shown_page is None or shown_page.suffix != ".html"):
         raise UserError("--open shows a page: say where to write it, for instance --out leaderboard.html")
     known = list(dict.fromkeys(cog_models()["category"]))
     wanted = {choose("--category", name, known) for name in category or ()}
-    board = leaderboard_with_runs(runs or [], shots=shots, by=choose("--by", by, BY))
+    if site is not None:
+        from unseen.exchange.contributions import read_contributions
+
+        folders, contributions = list[Path](), read_contributions(runs or [])
+    else:
+        folders, contributions = runs_and_contributions(runs or [])
+    board = leaderboard_with_runs(folders, contributions, shots=shots, by=choose("--by", by, BY))
     shown = replace(board, entries=tuple(e for e in board.entries if not wanted or e.category in wanted or e.yours))
     if out is not None:
         _write(board, shown, out)
+    if site is not None:
+        from unseen.report.leaderboard.site import write_site
+
+        write_site(board, contributions, site)
     _print(shown, len(board.entries))
-    if out is not None:
-        note(f"Written: {out}")
-    if open_ and out is not None:
-        typer.launch(str(out.resolve()))
+    for written in filter(None, (out, site)):
+        note(f"Written: {written}")
+    if open_ and shown_page is not None:
+        typer.launch(str(shown_page.resolve()))
 
 
 def _write(board: "Leaderboard", shown: "Leaderboard", out: Path) -> None:

@@ -11,9 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from unseen.cli import (
+    check,
     concepts,
     demo,
     doctor,
+    export,
     extract,
     leaderboard,
     levels,
@@ -56,6 +58,8 @@ app.command("tasks", rich_help_panel=MEASURE)(tasks.tasks)
 app.add_typer(shifts.app, name="shifts", rich_help_panel=MEASURE)
 app.command("report", rich_help_panel=RESULTS)(report.report)
 app.command("leaderboard", rich_help_panel=RESULTS)(leaderboard.leaderboard)
+app.command("export", rich_help_panel=RESULTS)(export.export)
+app.command("check", rich_help_panel=RESULTS)(check.check)
 app.add_typer(papers.app, name="papers", rich_help_panel=RESULTS)
 app.add_typer(levels.app, name="levels", rich_help_panel=TOOLS)
 app.add_typer(ls.app, name="ls", rich_help_panel=TOOLS)

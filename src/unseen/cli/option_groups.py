@@ -11,6 +11,7 @@ from unseen.cli.loading import load_backbones
 from unseen.cli.options import (
     EXTRACTION,
     CheckpointOption,
+    DecodeOption,
     DevicesOption,
     ExecutorOption,
     ExifOption,
@@ -73,13 +74,14 @@ class ExtractionOptions:
     on_error: OnErrorOption = "fail"
     fast: FastOption = False
     exif: ExifOption = False
+    decode: DecodeOption = None
     ignore_disk: IgnoreDiskOption = False
 
     def settings(self, workers: int, part: "Part" = (1, 1)) -> "Settings":
         """The settings of an extraction with so many processes that decode."""
         batch = BATCH if self.batch is None else self.batch
         return settings_of_options(
-            self.device, self.precision, batch, workers, self.on_error, self.fast, self.exif, part
+            self.device, self.precision, batch, workers, self.on_error, self.fast, self.exif, self.decode, part
         )  # fmt: skip
 
 
@@ -112,10 +114,11 @@ def settings_of_options(
     on_error: str,
     fast: bool = False,
     exif: bool = False,
+    decode: str | None = None,
     part: "Part" = (1, 1),
 ) -> "Settings":
     """How to extract, from options."""
-    from unseen.features.settings import Precision, extraction_settings
+    from unseen.features.settings import Decode, Precision, extraction_settings
 
     return extraction_settings(
         device,
@@ -125,5 +128,6 @@ def settings_of_options(
         "report" if choose("--on-error", on_error, ("fail", "report")) == "report" else "fail",
         fast=fast,
         exif=exif,
+        decode=cast("Decode", choose("--decode", decode, get_args(Decode))) if decode else None,
         part=part,
     )

@@ -31,6 +31,23 @@ VariantOption = Annotated[
     one_of("plain", "class-balanced", help="Balanced: 732 training images per concept.", rich_help_panel=STUDY),
 ]
 
+OwnProbesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--probe",
+        help="Also this probe: a Python file of your own, which runs, or a name as unseen ls probes has it.",
+        rich_help_panel=STUDY,
+    ),
+]
+OwnMetricsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        help="Also this metric, in a Python file of your own, which runs; of probes that give scores of classes.",
+        rich_help_panel=STUDY,
+    ),
+]
+
 # Where images are, and how they are drawn.
 ImageNet1kOption = Annotated[
     Path | None,
@@ -143,7 +160,16 @@ FastOption = Annotated[
     bool,
     typer.Option(
         "--fast",
-        help="Resize by PyTorch: twice as fast, pixels differ by a grey level or two.",
+        help="Decode on a GPU that has a decoder of JPEGs, else resize by PyTorch: other pixels, by some grey levels.",
+        rich_help_panel=EXTRACTION,
+    ),
+]
+DecodeOption = Annotated[
+    str | None,
+    one_of(
+        "cpu",
+        "gpu",
+        help="What decodes JPEGs: by default the CPU, and with --fast a GPU that has a decoder.",
         rich_help_panel=EXTRACTION,
     ),
 ]

@@ -35,7 +35,8 @@ def report(
     export: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Also write every table of the page as CSV and every figure as SVG and PNG into it."
+            metavar="FOLDER",
+            help="Also write every table of the page as CSV and LaTeX and every figure as SVG and PNG into it.",
         ),
     ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,

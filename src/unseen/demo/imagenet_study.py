@@ -23,7 +23,6 @@ from unseen.demo.imagenet_levels import CLASSES, imagenet_domains, imagenet_leve
 from unseen.demo.page_data import on_paper, remarks, shown_domains, shown_steps
 from unseen.device import default_device, on_gpu
 from unseen.errors import UserError
-from unseen.features.about import BackboneAbout
 from unseen.features.extract import extract, store_name
 from unseen.features.forward import features
 from unseen.features.readers import read_features
@@ -192,5 +191,5 @@ def _shown(spec: Spec) -> ShownBackbone:
         spec.id,
         "given",
         f"{spec.parameters / 1e6:.1f} million parameters, {spec.dimension} features of {size} × {size} pixels",
-        features=Extraction(BackboneAbout.of(spec), _settings().precision, fast=False, exif=False),
+        features=Extraction.by(spec, _settings()),
     )

@@ -59,6 +59,7 @@ class StoreAbout:
     Attributes:
         backbone: None where the store says nothing of it.
         name: what the backbone was called, where it was given a name.
+        decode: what decoded JPEGs: "cpu" or "gpu".
         key: of everything that decides the features; files, and stores that were not extracted, have none.
     """
 
@@ -68,6 +69,7 @@ class StoreAbout:
     precision: str | None = None
     fast: bool | None = None
     exif: bool | None = None
+    decode: str | None = None
     key: str | None = None
     damaged: tuple[DamagedImage, ...] = ()
 
@@ -77,7 +79,9 @@ class StoreAbout:
         where = "what a feature store says of itself"
         backbone, source = provenance.get("backbone"), provenance.get("source")
         split = provenance.get("split") or (source.get("split") if isinstance(source, Mapping) else None)
-        known = {name: provenance.get(name) for name in ("name", "precision", "fast", "exif", "key")}
+        known = {name: provenance.get(name) for name in ("name", "precision", "fast", "exif", "decode", "key")}
+        if known["fast"] is not None:
+            known["decode"] = known["decode"] or "cpu"
         return StoreAbout(
             backbone=_backbone(backbone, where) if isinstance(backbone, Mapping) else None,
             **typed_known(known | {"split": split, "damaged": provenance.get("damaged") or []}, StoreAbout, where),

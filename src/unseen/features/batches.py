@@ -4,9 +4,10 @@ A worker decodes a whole batch into one block of shared memory, as bytes: nothin
 times less is moved than with normalised numbers, which the device makes much faster than a worker.
 """
 
+import gc
 import multiprocessing
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,15 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError
-from unseen.images.decode import decode, proportion
-from unseen.images.source import ImageSource
+from unseen.images.decode import decode, plain_jpeg_size, proportion
+from unseen.images.source import Image, ImageSource
 from unseen.images.transform import Transform
+from unseen.orphans import end_with_parent
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
+    from torch.utils.data import DataLoader
 
 AHEAD = 2  # batches that each worker has ready or under way
+PIXELS_AT_ONCE = 1 << 26
+"""Of images that a GPU decodes at once: a third of a gigabyte, and as much again in several forms. Larger ones are
+decoded here."""
 # Where processes are spawned (in a worker that was spawned itself, or from Python 3.14 on), each decoder would import
 # PyTorch again: a minute for sixteen of them. What decoders do needs none of the threads that forking leaves behind.
 START = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
@@ -46,6 +52,18 @@ class Piece:
     geometries: tuple[Transform, ...]
 
 
+class Encoded(NamedTuple):
+    """JPEGs of a batch, one after the other.
+
+    Attributes:
+        files: all their bytes.
+        listed: (n, 5) the place of each among the images, where it begins and how many bytes it has, width and height.
+    """
+
+    files: "Tensor"
+    listed: "Tensor"
+
+
 class Batch(NamedTuple):
     """A piece decoded; a tuple, because what PyTorch moves to page-locked memory has to be one.
 
@@ -54,6 +72,7 @@ class Batch(NamedTuple):
         proportions: (b,) width : height of the images by geometry, for those that squash them.
         damaged: place and reason of the images that are left out, by geometry.
         unreadable: why the images could not be got at all; then there are no pixels.
+        encoded: the images that are still to be decoded, on a GPU; `pixels` then has the others alone.
     """
 
     piece: Piece
@@ -61,6 +80,7 @@ class Batch(NamedTuple):
     proportions: "dict[Transform, Tensor]"
     damaged: dict[Transform, dict[int, str]]
     unreadable: str = ""
+    encoded: Encoded | None = None
 
 
 def geometry(transform: Transform) -> Transform:
@@ -74,6 +94,8 @@ class Decoder:
 
     Attributes:
         numbers: where in the source the image at each place is.
+        fast, exif: as in `decode`.
+        jpegs: leave the plain JPEGs encoded, for a GPU that decodes them.
     """
 
     source: ImageSource
@@ -81,6 +103,7 @@ class Decoder:
     pieces: Sequence[Piece]
     fast: bool
     exif: bool
+    jpegs: bool = False
 
     def __len__(self) -> int:
         return len(self.pieces)
@@ -91,18 +114,27 @@ class Decoder:
 
         piece = self.pieces[number]
         shared = torch.utils.data.get_worker_info() is not None
-        pixels = {shape: _block(piece.stop - piece.start, shape.size, shared) for shape in piece.geometries}
+        images = ((place, self.source.read(int(self.numbers[place]))) for place in range(piece.start, piece.stop))
+        try:
+            if not self.jpegs:
+                return self._decoded(piece, images, piece.stop - piece.start, shared)
+            jpegs, others = self._sorted(piece, images)
+            return self._decoded(piece, others, len(others), shared)._replace(encoded=_encoded(jpegs, shared))
+        except UserError as error:
+            return Batch(piece, {}, {}, {}, str(error))
+
+    def _decoded(self, piece: Piece, images: Iterable[tuple[int, Image]], count: int, shared: bool) -> Batch:
+        """Some images of a piece, at most so many, decoded here."""
+        import torch
+
+        pixels = {shape: _block(count, shape.size, shared) for shape in piece.geometries}
         proportions: dict[Transform, list[float]] = {shape: [] for shape in piece.geometries if shape.squash}
         damaged: dict[Transform, dict[int, str]] = {shape: {} for shape in piece.geometries}
-        for place in range(piece.start, piece.stop):
-            try:
-                image = self.source.read(int(self.numbers[place]))
-            except UserError as error:
-                return Batch(piece, {}, {}, {}, str(error))
+        for row, (place, image) in enumerate(images):
             for shape in piece.geometries:
-                row = place - piece.start - len(damaged[shape])
                 try:
-                    pixels[shape].numpy()[row] = decode(image, shape, fast=self.fast, exif=self.exif)
+                    decoded = decode(image, shape, fast=self.fast, exif=self.exif)
+                    pixels[shape].numpy()[row - len(damaged[shape])] = decoded
                     if shape.squash:
                         proportions[shape].append(proportion(image))
                 except UserError as error:
@@ -110,6 +142,32 @@ class Decoder:
         kept = {shape: block[: len(block) - len(damaged[shape])] for shape, block in pixels.items()}
         shapes = {shape: torch.tensor(values) for shape, values in proportions.items()}
         return Batch(piece, kept, shapes, damaged)
+
+    def _sorted(
+        self, piece: Piece, images: Iterable[tuple[int, Image]]
+    ) -> tuple[list[tuple[int, bytes, tuple[int, int]]], list[tuple[int, Image]]]:
+        """Place, file and size of the plain JPEGs, and place and content of the others."""
+        jpegs, others = [], []
+        for place, image in images:
+            size = plain_jpeg_size(image, piece.geometries, exif=self.exif)
+            if isinstance(image, bytes) and size is not None and size[0] * size[1] <= PIXELS_AT_ONCE:
+                jpegs.append((place, image, size))
+            else:
+                others.append((place, image))
+        return jpegs, others
+
+
+def _encoded(jpegs: Sequence[tuple[int, bytes, tuple[int, int]]], shared: bool) -> Encoded:
+    import torch
+
+    files = torch.empty(sum(len(file) for _, file, _ in jpegs), dtype=torch.uint8)
+    files = files.share_memory_() if shared else files  # type: ignore[no-untyped-call]
+    rows, start = [], 0
+    for place, file, size in jpegs:
+        files.numpy()[start : start + len(file)] = np.frombuffer(file, np.uint8)
+        rows.append((place, start, len(file), *size))
+        start += len(file)
+    return Encoded(files, torch.tensor(rows, dtype=torch.int64).reshape(-1, 5))
 
 
 def _block(images: int, size: int, shared: bool) -> "Tensor":
@@ -135,9 +193,23 @@ def decoded(decoder: Decoder, *, workers: int, device: "torch.device") -> Genera
         prefetch_factor=AHEAD if workers else None,
         pin_memory=device.type == "cuda",
         multiprocessing_context=START if workers else None,
+        worker_init_fn=end_with_parent,
     )
     with dead_workers_named():
-        yield from loader
+        yield from _started(loader)
+
+
+def _started(loader: "DataLoader[Any]") -> Iterator[Batch]:
+    """What a loader gives, its processes begun.
+
+    Copies of this process must not collect its garbage: to free an event or a stream of a GPU ends a process that has
+    not set the GPU up itself.
+    """
+    gc.freeze()
+    try:
+        return iter(loader)
+    finally:
+        gc.unfreeze()
 
 
 @contextmanager

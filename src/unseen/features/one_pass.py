@@ -1,7 +1,7 @@
 """One pass over images for several backbones: decoding, transfer, computing and writing at the same time."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -98,7 +98,7 @@ def one_pass(
     starts = _starts(tasks, plan)
     pieces = list(_pieces(tasks, plan, starts, settings.batch))
     total = sum(piece.stop - piece.start for piece in pieces)
-    decoder = Decoder(source, plan.numbers, pieces, settings.fast, settings.exif)
+    decoder = Decoder(source, plan.numbers, pieces, settings.fast, settings.exif, jpegs=settings.decode == "gpu")
     for task in tasks:
         task.backbone.module.eval().to(device).to(memory_format=torch.channels_last)
     copies = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
@@ -109,7 +109,7 @@ def one_pass(
         dead_workers_named(),
         torch.inference_mode(),
         products(settings.precision),
-        closing(decoded(decoder, workers=settings.workers, device=device)) as batches,
+        closing(_decoded(decoder, settings, device)) as batches,
         ThreadPoolExecutor(1) as writer,
     ):
         for batch, waited in _timed(batches):
@@ -140,6 +140,15 @@ def one_pass(
         _wait(writing)
     idle.finish()
     watch(Progress(done, total, time.perf_counter() - began, idle.seconds))
+
+
+def _decoded(decoder: Decoder, settings: Settings, device: torch.device) -> Generator[Batch, None, None]:
+    batches = decoded(decoder, workers=settings.workers, device=device)
+    if settings.decode == "cpu":
+        return batches
+    from unseen.features.gpu_decode import decoded_there
+
+    return decoded_there(batches, device, exif=settings.exif)
 
 
 def _starts(tasks: Sequence[Task], plan: Plan) -> dict[int, int]:

@@ -1,6 +1,6 @@
 """How an extraction is done, and which of it decides the features."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from unseen.backbones.backbone import Spec
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 REVISION = 2  # of extraction itself: to be raised when the same settings come to give other numbers
 Precision = Literal["half", "bfloat", "single"]
+Decode = Literal["cpu", "gpu"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Settings:
         on_error: whether a damaged image ends the extraction, or is left out and named in the store.
         fast: resize by PyTorch; pixels differ by a grey level or two here and there.
         exif: turn images as their EXIF orientation says.
+        decode: what decodes JPEGs. A GPU's pixels are other than PIL's, by several grey levels here and there; they are
+            resized as PIL does, whatever `fast` says, and what the GPU does not decode is decoded as PIL does.
         part: (k, n), to do the k-th of n parts of the shards and leave the rest to others.
         compact: keep 16 bits whatever is computed with, as for patches, of which an image has hundreds.
     """
@@ -41,6 +44,7 @@ class Settings:
     exif: bool = False
     part: tuple[int, int] = (1, 1)
     compact: bool = False
+    decode: Decode = "cpu"
 
     @property
     def dtype(self) -> Literal["float16", "float32"]:
@@ -65,7 +69,9 @@ class Settings:
             "exif": self.exif,
             "shard_rows": self.shard_rows,
         }
-        return decides if images is None else decides | {"images": images}
+        # Only where it is not PIL, as keys from before there was a choice go on to hold.
+        decoder = {} if self.decode == "cpu" else {"decode": self.decode}
+        return decides | decoder | ({} if images is None else {"images": images})
 
 
 def extraction_settings(
@@ -77,13 +83,25 @@ def extraction_settings(
     *,
     fast: bool = False,
     exif: bool = False,
+    decode: Decode | None = None,
     part: tuple[int, int] = (1, 1),
 ) -> Settings:
-    """How to extract: on a GPU and in half precision where there is one."""
+    """How to extract: on a GPU and in half precision where there is one.
+
+    Args:
+        decode: None for a GPU where images are to be decoded fast and that has a decoder.
+    """
     place = device or default_device().type
     kind = precision or ("half" if place.startswith("cuda") else "single")
     settings = Settings(place, kind, batch, workers, on_error=on_error, fast=fast, exif=exif, part=part)
-    checked_device(settings)  # before a backbone is moved to it
+    there = checked_device(settings)  # before a backbone is moved to it
+    if decode is None and fast and there.type == "cuda":
+        from unseen.features.gpu_decode import is_faster
+
+        decode = "gpu" if is_faster(there) else "cpu"
+    # Fast is a way of the CPU's: what a GPU does not decode is decoded exactly.
+    settings = replace(settings, decode=decode or "cpu", fast=fast and decode != "gpu")
+    checked_device(settings)
     return settings
 
 
@@ -101,6 +119,12 @@ def checked_device(settings: Settings) -> "torch.device":
         raise UserError(f"device {settings.device}: PyTorch finds no GPU on this machine")
     if settings.precision == "half" and device.type != "cuda":
         raise UserError("half precision needs a GPU; without one, features are extracted in single precision")
+    if settings.decode == "gpu":
+        from unseen.features.gpu_decode import why_not
+
+        reason = why_not(device)
+        if reason:
+            raise UserError(f"{reason}; decode on the CPU (--decode cpu)")
     part, parts = settings.part
     if not 1 <= part <= parts:
         raise UserError(f"part {part} of {parts}: parts are counted from 1 to their number")

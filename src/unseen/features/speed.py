@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from unseen.backbones.backbone import Backbone
 from unseen.features.settings import Settings
 from unseen.images.source import ImageSource
+from unseen.images.transform import Transform
 
 SAMPLE = 32
 """Images that are timed; on a GPU as many as a batch has, as fewer do not keep it busy."""
@@ -35,7 +36,10 @@ def extraction_seconds(
 def seconds_per_image(
     source: ImageSource, backbones: Sequence[Backbone], settings: Settings
 ) -> tuple[float, list[float]]:
-    """Seconds that one process decodes an image in, and that each backbone takes for one, measured on a few."""
+    """Seconds that one process decodes an image in, and that each backbone takes for one, measured on a few.
+
+    Where a GPU decodes, its seconds are counted as those of as many processes as there are.
+    """
     import torch
 
     from unseen.features.forward import features
@@ -43,13 +47,16 @@ def seconds_per_image(
 
     count = len(source.entries)
     numbers = range(0, count, max(count // SAMPLE, 1))[:SAMPLE]
-    start = time.perf_counter()
-    for number in numbers:
-        read_pixels(
-            source, number, backbones[0].spec.transform, on_error="report", fast=settings.fast, exif=settings.exif
-        )
-    decode = (time.perf_counter() - start) / len(numbers)
     device, compute = torch.device(settings.device), []
+    start = time.perf_counter()
+    if settings.decode == "gpu":
+        decode = _seconds_there(source, numbers, backbones[0].spec.transform, settings)
+    else:
+        for number in numbers:
+            read_pixels(
+                source, number, backbones[0].spec.transform, on_error="report", fast=settings.fast, exif=settings.exif
+            )
+        decode = (time.perf_counter() - start) / len(numbers)
     for backbone in backbones:
         side = backbone.spec.transform.size
         images = settings.batch if device.type == "cuda" else min(settings.batch, SAMPLE)
@@ -61,3 +68,23 @@ def seconds_per_image(
                 features(backbone, pixels, settings.precision).cpu()
         compute.append((time.perf_counter() - start) / len(pixels))
     return decode, compute
+
+
+def _seconds_there(source: ImageSource, numbers: Sequence[int], transform: Transform, settings: Settings) -> float:
+    """Seconds a process reads an image in, or a GPU decodes it in for each process, whichever are more."""
+    import numpy as np
+    import torch
+
+    from unseen.features.batches import Decoder, Piece, geometry
+    from unseen.features.gpu_decode import decoded_there
+
+    device, places = torch.device(settings.device), np.array(numbers).repeat(max(1, settings.batch // len(numbers)))
+    pieces = [Piece(0, 0, len(places), (geometry(transform),))]
+    decoder = Decoder(source, places, pieces, fast=False, exif=settings.exif, jpegs=True)
+    start = time.perf_counter()
+    read = decoder[0]
+    reading = time.perf_counter() - start
+    for _ in range(2):  # the first time a device sets itself up
+        start = time.perf_counter()
+        [*decoded_there((batch for batch in [read]), device, exif=settings.exif)]
+    return max(reading, (time.perf_counter() - start) * max(settings.workers, 1)) / len(places)

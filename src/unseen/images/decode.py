@@ -14,6 +14,7 @@ What the content is decides, not what the file is called. Damaged and truncated 
 import io
 import threading
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +23,8 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.images.fast_pixels import is_resized_fast, jpeg_pixels, resized_fast
+from unseen.images.jpeg_header import jpeg_header
+from unseen.images.resampling import crop_start, resized_size
 from unseen.images.source import Image, ImageSource
 from unseen.images.transform import Transform
 
@@ -83,12 +86,9 @@ def decode(image: Image, transform: Transform, *, fast: bool = False, exif: bool
 
     try:
         picture = _open(image)
-        width, height = picture.size
-        if width * height > MAX_PIXELS:
-            raise UserError(f"{width} × {height} pixels, more than the {MAX_PIXELS:,} that are decoded")
-        needed = _resized((width, height), transform)
-        fast = fast and is_resized_fast((width, height), transform)
-        if fast and isinstance(image, bytes) and not (exif and _is_turned(picture)):
+        needed = resized_checked(picture.size, transform)
+        fast = fast and is_resized_fast(picture.size, transform)
+        if fast and isinstance(image, bytes) and not (exif and is_turned(picture)):
             pixels = jpeg_pixels(image, picture)
             if pixels is not None:
                 return _centre(resized_fast(pixels, needed, transform), transform)
@@ -107,6 +107,24 @@ def decode(image: Image, transform: Transform, *, fast: bool = False, exif: bool
         raise
     except Exception as error:  # damaged files make decoders raise anything at all
         raise UserError(f"damaged image ({str(error).rstrip('.') or type(error).__name__})") from None
+
+
+def plain_jpeg_size(image: Image, transforms: Iterable[Transform], *, exif: bool = False) -> tuple[int, int] | None:
+    """Width and height of a JPEG that any decoder may decode and any of the transforms takes.
+
+    None for whatever else it is: `decode` then finds out, and says what is wrong with it.
+    """
+    header = jpeg_header(image) if isinstance(image, bytes) else None
+    if header is None or not header.plain:
+        return None
+    try:
+        for transform in transforms:
+            resized_checked(header.size, transform)
+        if exif and header.exif and is_turned(_open(image)):
+            return None
+    except Exception:  # EXIF can be damaged in any way
+        return None
+    return header.size
 
 
 def image_size(image: Image) -> tuple[int, int]:
@@ -180,15 +198,12 @@ def _open(image: Image) -> "Picture":
             Pil.MAX_IMAGE_PIXELS = limit
 
 
-def _resized(size: tuple[int, int], transform: Transform) -> tuple[int, int]:
-    """Width and height after the shortest side becomes `transform.resize`, the other cut to a whole number."""
+def resized_checked(size: tuple[int, int], transform: Transform) -> tuple[int, int]:
+    """Width and height after resizing; a UserError where there are too few or too many pixels for the transform."""
     width, height = size
-    if transform.resize is not None and transform.squash:
-        width = height = transform.resize
-    elif transform.resize is not None:
-        short, long = min(size), max(size)
-        other = int(transform.resize * long / short)
-        width, height = (transform.resize, other) if width <= height else (other, transform.resize)
+    if width * height > MAX_PIXELS:
+        raise UserError(f"{width} × {height} pixels, more than the {MAX_PIXELS:,} that are decoded")
+    width, height = resized_size(size, transform)
     if min(width, height) < transform.size:
         raise UserError(f"{width} × {height} pixels, smaller than the {transform.size} that are to be cut out of it")
     if width * height > MAX_PIXELS:
@@ -212,7 +227,7 @@ def _rgb(picture: "Picture") -> "Picture":
     return picture.convert("RGB")
 
 
-def _is_turned(picture: "Picture") -> bool:
+def is_turned(picture: "Picture") -> bool:
     from PIL import ExifTags
 
     return bool(picture.getexif().get(ExifTags.Base.Orientation, 1) != 1)
@@ -220,5 +235,5 @@ def _is_turned(picture: "Picture") -> bool:
 
 def _centre(pixels: NDArray[np.uint8], transform: Transform) -> NDArray[np.uint8]:
     """A copy of the square in the middle, whose corner is rounded as torchvision does."""
-    top, left = (round((side - transform.size) / 2) for side in pixels.shape[:2])
+    top, left = (crop_start(side, transform.size) for side in pixels.shape[:2])
     return pixels[top : top + transform.size, left : left + transform.size].copy()

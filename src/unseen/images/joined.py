@@ -1,7 +1,7 @@
 """Several places of images as one, such as training and validation images that are stored apart."""
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -27,9 +27,13 @@ class JoinedImages:
         return self.parts[part].read(number - self.starts[part])
 
 
-def joined_images(parts: Mapping[str, ImageSource]) -> JoinedImages:
-    """Sources by name as one; ids get the name before them (`train/…`), as two places may use the same id."""
-    rows = ((f"{name}/{entry.id}", entry.label) for name, source in parts.items() for entry in source.entries)
+def joined_images(parts: Mapping[str, ImageSource], called: Callable[[str], str] = str) -> JoinedImages:
+    """Sources by name as one; ids get the name before them (`train/…`), as two places may use the same id.
+
+    Args:
+        called: the name of a class, from what the source calls it.
+    """
+    rows = ((f"{name}/{entry.id}", called(entry.label)) for name, source in parts.items() for entry in source.entries)
     lengths = [len(source.entries) for source in parts.values()]
     about = {f"{label} of {name}": text for name, source in parts.items() for label, text in source.about.items()}
     starts = tuple(accumulate(lengths[:-1], initial=0))

@@ -1,6 +1,6 @@
 """Which images there are, per class, in a folder or in ImageNet's tar files, which are read in place."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from os import DirEntry, scandir
 from pathlib import Path
 
@@ -46,6 +46,24 @@ def list_folder(folder: Path) -> list[DirEntry[str]]:
             return sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
         raise UserError(f"{folder}: cannot be read ({error.strerror})") from None
+
+
+def present_files(base: Path, names: Iterable[str]) -> set[str]:
+    """Those of some paths below a folder that are files with a byte, looked up folder by folder.
+
+    A file without a byte, as a download that was cut off leaves it, is not there.
+    """
+    wanted: dict[str, set[str]] = {}
+    for name in names:
+        folder, _, file = name.rpartition("/")
+        wanted.setdefault(folder, set()).add(file)
+    return {
+        f"{folder}/{entry.name}" if folder else entry.name
+        for folder, files in wanted.items()
+        if (base / folder).is_dir()
+        for entry in list_folder(base / folder)
+        if entry.name in files and entry.is_file() and entry.stat().st_size
+    }
 
 
 def _in_folder(root: Path) -> Iterator[tuple[str, list[str]]]:

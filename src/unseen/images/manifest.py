@@ -21,19 +21,21 @@ class Manifest:
 
     Attributes:
         limit: at most so many images of each class in every split, where others were left out for a quick look.
+        contents: hash of what all images show, where it is known, as of a user's own data sets.
     """
 
     entries: Sequence[Entry]
     splits: Sequence[str]
     limit: int | None = None
+    contents: str = ""
 
     def __len__(self) -> int:
         return len(self.splits)
 
     @cached_property
     def content_hash(self) -> str:
-        """SHA-256 over all (id, class, split), in order."""
-        digest = hashlib.sha256()
+        """SHA-256 over all (id, class, split), in order, behind the hash of their contents where that is known."""
+        digest = hashlib.sha256(self.contents.encode())
         for row in self._rows():
             digest.update(("\t".join(row) + "\n").encode())
         return digest.hexdigest()

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from unseen.errors import UserError
 
@@ -42,12 +41,16 @@ def expit(z: ArrayLike) -> Array:
 
 def probit(p: ArrayLike) -> Array:
     """The standard normal's quantile of fractions within (0, 1)."""
+    from scipy import special
+
     values: Array = special.ndtri(_inside(p))
     return values
 
 
 def normal_cdf(z: ArrayLike) -> Array:
     """The standard normal's cumulative distribution, the inverse of `probit`."""
+    from scipy import special
+
     values: Array = special.ndtr(np.asarray(z, dtype=np.float64))
     return values
 

@@ -9,7 +9,6 @@ from math import copysign, inf, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from unseen.errors import UserError
 from unseen.metrics.resampling import RESAMPLES, Floats, Interval, accuracy_per_concept, draws, percentile_interval
@@ -141,6 +140,8 @@ def mcnemar(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> McNemar:
 
     p = min(1, 2·P(X ≤ the lesser number)), X binomial (n, ½).
     """
+    from scipy import special
+
     one, other = int((first & ~second).sum()), int((second & ~first).sum())
     tail = special.bdtr(min(one, other), one + other, 0.5)
     added = 0.5 if min(one, other) == 0 else 0.0

@@ -3,7 +3,6 @@
 from math import sqrt
 
 import numpy as np
-from scipy import special
 
 from unseen.errors import UserError
 from unseen.metrics.resampling import Floats
@@ -36,4 +35,6 @@ def new_point_test(x: Floats, y: Floats, new_x: float, new_y: float) -> float:
 
 def student_two_sided(t: float, freedom: int) -> float:
     """P(|T| ≥ |t|) of Student's t."""
+    from scipy import special
+
     return float(2 * special.stdtr(freedom, -abs(t)))

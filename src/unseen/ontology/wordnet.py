@@ -55,7 +55,7 @@ class WordNet:
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
-        return tuple(f"n{offset:08d}" for offset in self._array("offset").tolist())
+        return _ids(self._array("offset"))
 
     @cached_property
     def position(self) -> dict[str, int]:
@@ -146,7 +146,11 @@ class WordNet:
 
     def members(self, name: str) -> tuple[str, ...]:
         """The ids of a set of concepts that ships with the package (see `CONCEPT_SETS`), ascending."""
-        return tuple(self.ids[i] for i in self._array(CONCEPT_SETS[name]))
+        return _ids(self._array("offset")[self._array(CONCEPT_SETS[name])])
+
+
+def _ids(offsets: NDArray[Any]) -> tuple[str, ...]:
+    return tuple(f"n{offset:08d}" for offset in offsets.tolist())
 
 
 CONCEPT_SETS = {"imagenet-1k": "imagenet_1k", "imagenet-21k": "imagenet_21k"}

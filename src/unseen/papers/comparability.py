@@ -17,14 +17,16 @@ Draw = Literal["ours", "given", "unknown"]
 """Who chose the images: we drew them, somebody else's lists name them, or the features do not say."""
 Code = Literal[
     "unknown-counts", "part", "other-protocol", "other-variant", "other-classes", "other-images",
-    "similar-images", "own-draw", "unknown-images",
+    "pruned-search", "similar-images", "own-draw", "unknown-images", "own-data",
 ]  # fmt: skip
-CAVEATS: frozenset[Code] = frozenset({"similar-images", "own-draw", "unknown-images"})
+CAVEATS: frozenset[Code] = frozenset({"pruned-search", "similar-images", "own-draw", "unknown-images"})
 """Reasons that are told beside a comparison. All others refuse it."""
 SIMILAR = 0.02
 """Share of images that may be missing or extra, as damaged ones and another release of the same images are."""
 PLAIN = "plain"
 COG_PROTOCOL = "cog-v2"
+COG_PRUNED = "cog-v2-pruned"
+"""The same but for trials that stop early; what that changes is measured (benchmarks/README.md) and said beside it."""
 ERICSSON_PROTOCOLS = ("ericsson-2021", "ericsson-2021-exact")
 CONCEPTS = 1000
 TEST_IMAGES = 50 * CONCEPTS
@@ -71,6 +73,7 @@ class PublishedData:
 
     Attributes:
         protocols: those that give comparable numbers, the paper's own first.
+        pruned: those that differ in which trials of the search are trained to their end, which is to be told.
         drawn: whether its authors drew the images in a way that we can follow but not repeat.
     """
 
@@ -78,6 +81,7 @@ class PublishedData:
     classes: int
     parts: tuple[Part, ...]
     drawn: bool = False
+    pruned: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -116,12 +120,12 @@ def published_domain(source: str, domain: str) -> PublishedData | None:
     train, test = ("training", ("train",)), ("test", ("test",))
     if domain == "in1k":
         parts = (Part(*train, IMAGENET_1K["train"]), Part(*test, IMAGENET_1K["test"]))
-        return PublishedData((COG_PROTOCOL,), CONCEPTS, parts)
+        return PublishedData((COG_PROTOCOL,), CONCEPTS, parts, pruned=(COG_PRUNED,))
     levels = {f"l{number}": images for number, images in enumerate(LEVEL_IMAGES[source], 1)}
     if domain not in levels:
         return None
     parts = (Part(*train, levels[domain] - TEST_IMAGES), Part(*test, TEST_IMAGES))
-    return PublishedData((COG_PROTOCOL,), CONCEPTS, parts, drawn=True)
+    return PublishedData((COG_PROTOCOL,), CONCEPTS, parts, drawn=True, pruned=(COG_PRUNED,))
 
 
 def published_dataset(dataset: "Dataset") -> PublishedData:
@@ -144,14 +148,23 @@ def published_maps(protocol: str, dataset: "DenseDataset") -> PublishedData:
     return PublishedData((protocol,), len(dataset.classes), (train, test))
 
 
-def compare(scored: ScoredData | None, published: PublishedData) -> Comparability:
-    """Whether scores are of what published ones are of; `scored` is None where a run does not say what they are of."""
+def compare(scored: ScoredData | None, published: PublishedData | None) -> Comparability:
+    """Whether scores are of what published ones are of.
+
+    Args:
+        scored: None where a run does not say what they are of.
+        published: None for a user's own data, which no published number is of.
+    """
+    if scored is not None and scored.limit is not None:
+        return Comparability((Reason("part", scored.limit),))
+    if published is None:
+        return Comparability((Reason("own-data"),))
     if scored is None:
         return Comparability((Reason("unknown-counts"),))
-    if scored.limit is not None:
-        return Comparability((Reason("part", scored.limit),))
     reasons = []
-    if scored.protocol not in published.protocols:
+    if scored.protocol in published.pruned:
+        reasons.append(Reason("pruned-search", scored.protocol, published.protocols[0]))
+    elif scored.protocol not in published.protocols:
         reasons.append(Reason("other-protocol", scored.protocol, published.protocols[0]))
     if scored.variant != PLAIN:
         reasons.append(Reason("other-variant", scored.variant))

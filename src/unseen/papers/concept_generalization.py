@@ -20,7 +20,6 @@ from math import sqrt
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import special
 
 from unseen.errors import UserError, did_you_mean
 from unseen.metrics.accuracy_scales import expit, logit
@@ -227,6 +226,8 @@ def effective_generalization(
                 unusual[number, place] = new_point_test(logit(x), logit(y), *point)
     effective = accuracies.mean[:, 1:] - expected
     low, high = interval(differences)
+    from scipy import special
+
     off_line = special.erfc(np.abs(effective) / differences.std(axis=0, ddof=1) / sqrt(2))
     fits = tuple(fit_logits(base[:, 0], base[:, place + 1], [SEEN]) for place in range(len(LEVELS)))
     return ConceptGeneralization(

@@ -6,6 +6,7 @@ ImageNet-1K (supplementary Table 5, all samples).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Generator, Tensor
@@ -17,6 +18,7 @@ from unseen.probes.arrays import common_classes
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.probes.protocol import Setting as Setting  # noqa: PLC0414 - what `probe_settings` is asked for
 from unseen.probes.sampling import draw_shots, split_validation, stream
+from unseen.probes.sgd.pruning import Race
 from unseen.probes.sgd.rows import Resident
 from unseen.probes.sgd.scoring import accuracies
 from unseen.probes.sgd.search import Search, Trial, best_trial, rounds
@@ -59,7 +61,8 @@ def probe_logistic(
 
     Features are ℓ2-normalised. The training set is parted per class; each trial trains on the larger part (with
     `shots`, on that many samples of each class drawn from it) and is scored by top-1 on the whole smaller part after
-    its last epoch. The best pair trains the final classifier on the whole training set (with `shots`, on that many
+    its last epoch. If the protocol cuts trials short, they are scored after some epochs too, and those behind are left
+    out. The best pair trains the final classifier on the whole training set (with `shots`, on that many
     of each class). Trials share their initial weights and the order of samples, which depend on `seed` alone.
 
     Args:
@@ -97,14 +100,16 @@ def probe_settings(
     trainer = Trainer.load(X_train, y_train.long(), classes, protocol, device=place, dtype=dtype)
     tests = Resident.load(X_test, unit_rows, device=place, dtype=dtype, name="test")
     parts = {s.seed: split_validation(trainer.y, protocol.validation, stream(s.seed, 0)) for s in settings}
-    problems = [_problem(setting, *parts[setting.seed], trainer.y, protocol) for setting in settings]
+    problems = [_problem(setting, *parts[setting.seed], trainer) for setting in settings]
     for group in _groups(problems, trainer):
-        for size in rounds(protocol.trials, protocol.round_size):
+        searched = protocol.for_steps(trainer.steps(len(group[0].part)))
+        for size in rounds(searched.trials, searched.round_size):
             asked = [problem.search.ask(size) for problem in group]
-            fits = trainer.fit([problem.part for problem in group], asked, [stream(p.setting.seed, 2) for p in group])
-            for problem, weights in zip(group, fits, strict=True):
-                scores = accuracies(trainer.source, problem.held, trainer.y[problem.held], weights)
-                problem.search.tell(scores[0].tolist())
+            race = Race(searched.cuts, len(group), size, partial(_validation, trainer, group))
+            generators = [stream(problem.setting.seed, 2) for problem in group]
+            fits = trainer.fit([problem.part for problem in group], asked, generators, race.stops)
+            for number, (problem, weights) in enumerate(zip(group, fits, strict=True)):
+                problem.search.tell(*race.finish(number, weights))
         best = [best_trial(problem.search.trials) for problem in group]
         pairs = [[(trial.rate, trial.decay)] for trial in best]
         finals = trainer.fit(
@@ -129,6 +134,30 @@ def probe_settings(
             )
 
 
+def final_fit(
+    X: Tensor | Rows,
+    y: Tensor,
+    classes: int,
+    setting: Setting,
+    pair: tuple[float, float],
+    *,
+    protocol: LogisticProtocol,
+    device: torch.device,
+    products: torch.dtype,
+) -> tuple[Tensor, Tensor]:
+    """(c, d) weights and (c,) bias of the final classifier of a setting whose rate and decay are known, on the CPU."""
+    trainer = Trainer.load(X, y, classes, protocol, device=device, dtype=products)
+    rows = torch.arange(len(y)) if setting.shots is None else draw_shots(y, setting.shots, stream(setting.seed, 3))
+    fitted = trainer.fit([rows], [[pair]], [final_generator(setting.seed)])[0][0].cpu()
+    return fitted[:-1].T.contiguous(), fitted[-1]
+
+
+def _validation(trainer: Trainer, group: Sequence["_Problem"], number: int, weights: Tensor) -> Tensor:
+    """(k,) top-1 of k classifiers on the validation part of a problem."""
+    held = group[number].held
+    return accuracies(trainer.source, held, trainer.y[held], weights)[0]
+
+
 def final_generator(seed: int) -> Generator:
     """Where the final fit of a seed begins: its initial weights and the order of samples."""
     return stream(seed, 4)
@@ -145,20 +174,22 @@ class _Problem:
     search: Search
 
 
-def _problem(setting: Setting, part: Tensor, held: Tensor, y: Tensor, protocol: LogisticProtocol) -> _Problem:
-    shots, seed = setting.shots, setting.seed
+def _problem(setting: Setting, part: Tensor, held: Tensor, trainer: Trainer) -> _Problem:
+    shots, seed, y = setting.shots, setting.seed, trainer.y
     if len(held) == 0:
         raise UserError("every class has a single training sample: nothing is left to choose hyper-parameters on")
     whole = torch.arange(len(y))
     if shots is not None:
         part = part[draw_shots(y[part], shots, stream(seed, 1))]
         whole = draw_shots(y, shots, stream(seed, 3))
+    protocol = trainer.protocol.for_steps(trainer.steps(len(part)))
     search = Search(
         rates=protocol.rates,
         decays=protocol.decays,
         round_size=protocol.round_size,
         seed=seed,
         starts=protocol.starts,
+        random=protocol.trials if protocol.cuts else 10,
     )
     return _Problem(setting, part, held, whole, search)
 

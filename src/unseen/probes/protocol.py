@@ -1,9 +1,9 @@
 """The protocols of ImageNet-CoG: of its logistic regression, and of the networks of its first version."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Self
 
-from unseen.errors import look_up
+from unseen.errors import UserError, look_up
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,11 @@ class SearchProtocol:
         """The same with trials one at a time."""
         return replace(self, round_size=1)
 
+    @property
+    def trial_epochs(self) -> int:
+        """Epochs of all trials together."""
+        return self.trials * self.epochs
+
 
 @dataclass(frozen=True)
 class LogisticProtocol(SearchProtocol):
@@ -47,11 +52,80 @@ class LogisticProtocol(SearchProtocol):
 
     name: str = "cog-v2"
 
+    @property
+    def cuts(self) -> tuple[tuple[int, int], ...]:
+        """(epochs, trials): after so many epochs, so many of the best trials go on. By default all do."""
+        return ()
+
+    @property
+    def unpruned(self) -> "LogisticProtocol":
+        """The protocol in which every trial trains to its end."""
+        return self
+
+    def for_steps(self, steps: int) -> "LogisticProtocol":
+        """What is done where an epoch of the trials has so many steps."""
+        return self
+
+
+@dataclass(frozen=True)
+class PrunedProtocol(LogisticProtocol):
+    """A search that ends trials which are behind: the best by validation accuracy go on, with the schedule of all.
+
+    Which trials go on is decided among all of them, so all are drawn at random beforehand and train side by side. After
+    a few dozen steps their order says little, and so few are soon done: where epochs are of fewer than `least_steps`,
+    as with few samples of each class, the search is that of the whole protocol.
+
+    Attributes:
+        cut_epochs: epochs after which trials are compared, ascending; even, as a GPU takes steps in pairs.
+        survivors: how many go on after each of them.
+    """
+
+    name: str = "cog-v2-pruned"
+    round_size: int = 30
+    cut_epochs: tuple[int, ...] = (10, 30)
+    survivors: tuple[int, ...] = (12, 4)
+    least_steps: int = 3
+
+    def __post_init__(self) -> None:
+        if self.round_size < self.trials:
+            raise UserError(
+                f"{self.name} compares all {self.trials} trials while they train, so they cannot be searched "
+                f"{self.round_size} at a time; use cog-v2 for that"
+            )
+        epochs, left = self.cut_epochs, self.survivors
+        if any(epoch < 2 or epoch % 2 for epoch in epochs) or list(epochs) != sorted(set(epochs)):
+            raise UserError(f"trials are compared after even numbers of epochs, in ascending order, not {epochs}")
+        if len(left) != len(epochs) or any(trials < 1 for trials in left) or list(left) != sorted(left, reverse=True):
+            raise UserError(f"after each of {len(epochs)} comparisons fewer trials go on, one at least, not {left}")
+
+    @property
+    def cuts(self) -> tuple[tuple[int, int], ...]:
+        pairs = zip(self.cut_epochs, self.survivors, strict=True)
+        return tuple((epoch, trials) for epoch, trials in pairs if epoch < self.epochs)
+
+    def for_steps(self, steps: int) -> LogisticProtocol:
+        return self if steps >= self.least_steps else self.unpruned
+
+    @property
+    def trial_epochs(self) -> int:
+        epochs, running, before = 0, self.trials, 0
+        for epoch, left in self.cuts:
+            epochs += running * (epoch - before)
+            running, before = min(running, left), epoch
+        return epochs + running * (self.epochs - before)
+
+    @property
+    def unpruned(self) -> LogisticProtocol:
+        usual = {each.name: getattr(self, each.name) for each in fields(LogisticProtocol)}
+        return LogisticProtocol(**usual | {"name": COG_V2.name, "round_size": COG_V2.round_size})
+
 
 COG_V2 = LogisticProtocol()
 COG_V2_SHORT = LogisticProtocol(name="cog-v2-short", epochs=30, trials=10, round_size=5, starts=5)
 """A short form for demonstrations, its first five trials spread evenly; its numbers are not those of the protocol."""
-PROTOCOLS = {protocol.name: protocol for protocol in (COG_V2, COG_V2_SHORT)}
+COG_V2_PRUNED = PrunedProtocol()
+"""About a quarter of the work of `cog-v2`, with the same final fit; what it changes is in benchmarks/README.md."""
+PROTOCOLS = {protocol.name: protocol for protocol in (COG_V2, COG_V2_PRUNED, COG_V2_SHORT)}
 
 
 def protocol_named(name: str, *, sequential: bool = False) -> LogisticProtocol:

@@ -19,6 +19,7 @@ PHRASES = {
     "layer": "features of the layer {layer}",
     "pooling": "pooling {pool}, not the class token",
     "blurred-faces": "IN-1K with blurred faces",
+    "pruned-search": "protocol cog-v2-pruned, not the paper's: trials that were behind stopped early",
     "own-draw": "own draw of test images",
     "unknown-images": "features do not say which images they are of",
     "similar-images": "slightly other numbers of images",

@@ -27,6 +27,25 @@ def caveats(data: RunData, backbone: str) -> list[Caution]:
     return list(dict.fromkeys(Caution(reason.code) for reason in reasons if not reason.refuses))
 
 
+def searched_with(data: RunData) -> str:
+    """What to add where a caption speaks of a run's own scores: `, searched with cog-v2-pruned`, or nothing."""
+    names = dict.fromkeys(name for backbone, _ in data.comparisons for name in _pruned(data, backbone))
+    return f", searched with {listed(list(names))}" if names else ""
+
+
+def with_protocol(data: RunData, backbone: str) -> str:
+    """What sentences call a backbone beside published models: `mine (cog-v2-pruned)`, or its name alone."""
+    names = _pruned(data, backbone)
+    return f"{backbone} ({listed(names)})" if names else backbone
+
+
+def _pruned(data: RunData, backbone: str) -> list[str]:
+    """Protocols of a backbone's scores that differ from the paper's in which trials train to their end."""
+    verdicts = [verdict for (name, _), verdict in data.comparisons.items() if name == backbone]
+    reasons = [reason for verdict in verdicts for reason in verdict.reasons]
+    return list(dict.fromkeys(str(reason.found) for reason in reasons if reason.code == "pruned-search"))
+
+
 def verdict_sentences(verdicts: Verdicts, titles: Mapping[str, str], paper: str) -> list[str]:
     """A sentence on what is not set beside the paper's numbers and why, and one on what differs in the rest.
 
@@ -65,8 +84,9 @@ def _clauses(verdicts: Verdicts, titles: Mapping[str, str], *, allowed: bool) ->
 
 
 def _clause(reason: Reason, titles: Sequence[str]) -> str:
-    if reason.code == "other-protocol":
-        return f"the protocol is {reason.found}, not {reason.expected}"
+    if reason.code in ("other-protocol", "pruned-search"):
+        how = ": trials that were behind stopped early" if reason.code == "pruned-search" else ""
+        return f"the protocol is {reason.found}, not {reason.expected}{how}"
     if reason.code == "other-variant":
         return f"training images were chosen in another way ({reason.found})"
     if reason.code == "unknown-counts":

@@ -20,6 +20,10 @@ SENTENCES = {
         "A short form of the protocol ({protocol}): {trials} trials of {epochs} epochs, the first {starts} spread "
         "evenly."
     ),
+    "pruned-search": (
+        "The protocol is {protocol}: of {trials} trials of {epochs} epochs, the best {cuts}; all do where an epoch has "
+        "fewer than {steps} steps. The final fit is that of the whole protocol."
+    ),
     "short-training": "A short form of the protocol ({protocol}): {steps} steps of training.",
     "simple-pyramid": (
         "Beyond the paper, which has ResNets only: {backbone} has maps of one resolution, of which a simple feature "
@@ -61,6 +65,9 @@ SENTENCES = {
         "a user would see."
     ),
     "no-episodes": "{title}: no {settings} episodes, as it has {reason}.",
+    "test-in-training": (
+        "{title}: {images} of {of} test images are among those that are learned from, so scores on it are too good."
+    ),
     "other-size": "{backbone} saw images of {size} pixels; the published models saw {published}.",
 }
 
@@ -95,6 +102,13 @@ class Notice:
 def notice(code: str, domain: str = "", **arguments: Argument) -> Notice:
     """A notice with its arguments by name."""
     return Notice(code, tuple(sorted(arguments.items())), domain)
+
+
+def cuts_text(epochs: Sequence[object], survivors: Sequence[object]) -> str:
+    """`12 go on after 10 epochs and 4 after 30`."""
+    first, *others = zip(survivors, epochs, strict=True)
+    rest = "".join(f" and {trials} after {epoch}" for trials, epoch in others)
+    return f"{first[0]} go on after {first[1]} epochs{rest}"
 
 
 def told(text: str) -> Notice:

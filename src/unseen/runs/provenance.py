@@ -6,6 +6,7 @@ from unseen.features.about import BackboneAbout
 from unseen.images.releases import RELEASES
 from unseen.images.transform import NORMALISATIONS, Transform
 from unseen.runs.data import RunData, Written
+from unseen.runs.notices import cuts_text
 from unseen.runs.setup import SHORT, Extraction, FeatureKey, ImagesUsed, LevelsUsed, ProtocolUsed, Setting, SplitsUsed
 
 
@@ -66,7 +67,10 @@ def protocol_text(protocol: ProtocolUsed) -> str:
     """A protocol in a line, with the settings that readers ask for first."""
     known = protocol.settings
     if known.keys() >= {"trials", "epochs"}:
-        size = known.get("round_size")
+        size, epochs, survivors = (known.get(name) for name in ("round_size", "cut_epochs", "survivors"))
+        if isinstance(epochs, list) and isinstance(survivors, list):
+            cuts = cuts_text(epochs, survivors)
+            return f"{protocol.name}: {known['trials']} trials of {known['epochs']} epochs, of which the best {cuts}"
         order = "" if size is None else ", one trial at a time" if size == 1 else f", rounds of {size} trials"
         return f"{protocol.name}: {known['trials']} trials of {known['epochs']} epochs{order}"
     if known.keys() >= {"steps", "weakest", "strongest", "max_iterations"}:
@@ -109,7 +113,7 @@ def _images(images: ImagesUsed) -> tuple[str, str]:
 def _splits(splits: SplitsUsed) -> str:
     if splits.file is not None:
         return f"{splits.file}, {(splits.hash or '')[:SHORT]}"
-    most = f"at most {splits.max_train} training images a concept"
+    most = f"at most {splits.max_train} training images a concept" if splits.max_train else "all other images to train"
     if splits.seed is None:
         return f"regrouped, {most}"
     return f"drawn with seed {splits.seed}: {splits.test} test and {most}"
@@ -128,6 +132,7 @@ def extraction_text(extraction: Extraction) -> str:
         (extraction.precision, f"{extraction.precision} precision"),
         (extraction.fast, "fast decoding"),
         (extraction.exif, "EXIF orientation"),
+        (extraction.decode == "gpu", "JPEGs decoded on a GPU"),
     ]
     return ", ".join(text for holds, text in parts if holds and text)
 

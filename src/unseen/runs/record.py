@@ -29,13 +29,14 @@ docs/run-folder.md explains it for readers of the file:
 | written | when it was first written and last changed; versions, device and command of the last change |
 
 Where a part of a run is added (`extend_run`), it is refused if it differs in a field that both parts know
-(`unseen.runs.setup`). Runs of formats 1 and 2 are read too: what they had in words only is not known.
+(`unseen.runs.setup`). Runs of earlier formats are read too: what formats 1 and 2 had in words only is not known.
 """
 
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from math import inf
 from pathlib import Path
 from shlex import join
@@ -58,8 +59,10 @@ from unseen.runs.score import Score
 from unseen.runs.scores import result_scores
 from unseen.runs.setup import FeatureKey, ProtocolUsed, Setup, differences
 
-FORMAT = 3
-"""Of `run.json`; runs of formats 1 and 2 are read too (`unseen.runs.earlier_formats`)."""
+FORMAT = 4
+"""Of `run.json`; a field that is added raises it, as a field may lack in runs of earlier formats only."""
+WORDS = 2
+"""Formats up to this one had in words what is in fields now (`unseen.runs.earlier_formats`)."""
 RUN = "run.json"
 LEVELS = "levels.csv"
 ADVICE = "restore it from a copy, or make the run again"
@@ -209,7 +212,7 @@ def read_record(folder: Path) -> tuple[RunData, list[str]]:
     if found not in range(1, FORMAT + 1) or isinstance(found, bool):
         raise UserError(f"{path}: of format {found}, which this version of unseen does not know; update unseen")
     earlier = found < FORMAT
-    if earlier:
+    if found <= WORDS:
         record = upgraded(record, found, folder)
     keys = typed(record.pop("keys", None), list[str], f"{path}, keys")
     data = RunData(scores=(), **typed_fields(record, RunData, str(path), without=MEASURED, defaults=earlier))
@@ -243,7 +246,7 @@ def with_scores(folder: Path, data: RunData, keys: Sequence[str], *, elsewhere: 
     results = read_all(folder / RESULTS, keys)
     scores = [*pooled_draws(score for result in results for score in result_scores(result))]
     left = len({*keys} - {result.key for result in results} - {*elsewhere})
-    levels = Levels.read(folder / LEVELS) if (folder / LEVELS).is_file() else None
+    levels = _levels(folder / LEVELS)
     hits = concept_hits(folder / RESULTS, results)
     return replace(
         data,
@@ -253,6 +256,20 @@ def with_scores(folder: Path, data: RunData, keys: Sequence[str], *, elsewhere: 
         concept_hits=hits,
         flaws=[*data.flaws, *zero_rows(results), *images_left_out(results)],
     )
+
+
+def _levels(path: Path) -> Levels | None:
+    """The levels of a run, where it has them; a file is read once, as a command that ends with a page asks twice."""
+    try:
+        about = path.stat()
+    except FileNotFoundError:
+        return None
+    return _read_levels(path, about.st_mtime_ns, about.st_size)
+
+
+@lru_cache(maxsize=8)
+def _read_levels(path: Path, changed: int, size: int) -> Levels:
+    return Levels.read(path)
 
 
 def in_order(domains: Iterable[Domain]) -> list[Domain]:

@@ -5,7 +5,7 @@ The schema of a score, in JSON and as columns of a table:
 | key | meaning |
 | --- | --- |
 | study | what was asked: `concepts`, `tasks`, `shifts`, `probe` |
-| protocol | the protocol and its version, `cog-v2`; a shortened form is a protocol of its own, `cog-v2-short` |
+| protocol | the protocol and its version, `cog-v2`; a shortened form is a protocol of its own, `cog-v2-pruned` |
 | backbone | whose features, as named in the study |
 | domain | which concepts: `in1k` or `seen`, `l1` … `l5`; or a data set, a test set; empty for a mean over several |
 | probe | as `unseen ls probes` has it, or a variant (`pca-32`); `own-head` for the one a network came with |

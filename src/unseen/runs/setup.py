@@ -5,16 +5,20 @@ less than today's. Two runs differ where both know something and it is not the s
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
 
 from unseen.features.about import BackboneAbout
 from unseen.images.transform import Transform
 
+if TYPE_CHECKING:
+    from unseen.backbones.backbone import Spec
+    from unseen.features.settings import Settings
+
 Value = str | int | float | bool | None
 Setting = Value | list[Value]
 WORDS = {
-    "pool": "pooling", "size": "crop", "fast": "fast decoding", "exif": "EXIF orientation",
+    "pool": "pooling", "size": "crop", "fast": "fast decoding", "decode": "decoder", "exif": "EXIF orientation",
     "hash": "list", "images": "number",
 }  # fmt: skip
 """What fields are called in sentences, where that is not their name."""
@@ -76,7 +80,8 @@ class ImagesUsed:
         images: how many there are in that place, of all domains together.
         release: code of the release of ImageNet that they were recognised as (`unseen.images.releases`).
         blurred: whether faces are blurred in that release; None where none was recognised.
-        hash: of the names of the images and their splits, where these are the data set's own.
+        hash: of the names of the images and their splits, where these are the data set's own; of a user's own data
+            set, also of what all its images show and of their labels.
         fingerprint: of what some of the images show.
         pool: whether several domains share the place, as levels do.
     """
@@ -98,12 +103,19 @@ class Extraction:
     Attributes:
         fast: images were resized by PyTorch.
         exif: images were turned as their EXIF orientation says.
+        decode: what decoded JPEGs, "cpu" or "gpu"; runs from before there was a choice do not say it.
     """
 
     backbone: BackboneAbout = field(default_factory=BackboneAbout)
     precision: str | None = None
     fast: bool | None = None
     exif: bool | None = None
+    decode: str | None = None
+
+    @staticmethod
+    def by(spec: "Spec", settings: "Settings") -> "Extraction":
+        """What decides features of a backbone that are extracted with some settings."""
+        return Extraction(BackboneAbout.of(spec), settings.precision, settings.fast, settings.exif, settings.decode)
 
 
 @dataclass(frozen=True)
@@ -196,7 +208,8 @@ def _known(setup: Setup) -> Iterator[tuple[str, Value]]:
 
 def _extraction(of: str, extraction: Extraction) -> Iterator[tuple[str, Value]]:
     yield from _backbone(of, extraction.backbone)
-    yield from _fields(extraction, f"{{}}{of}", ("precision", "fast", "exif"))
+    decode = extraction.decode or (None if extraction.fast is None else "cpu")
+    yield from _fields(replace(extraction, decode=decode), f"{{}}{of}", ("precision", "fast", "exif", "decode"))
 
 
 def _backbone(of: str, backbone: BackboneAbout) -> Iterator[tuple[str, Value]]:

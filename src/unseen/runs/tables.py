@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.files import atomic_write, csv_cell
-from unseen.metrics.catalogue import METRICS
+from unseen.latex import escaped, tabular
+from unseen.metrics.catalogue import METRICS, Metric
 from unseen.metrics.resampling import Floats, Interval, draws, percentile_interval
 from unseen.runs.score import Score, shots_name
 
@@ -103,7 +104,13 @@ def summarise(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*GROUP, "mean", "deviation", "low", "high", "seeds"])
 
 
-def with_comparisons(summary: pd.DataFrame, *, seen: str | None, baseline: str | None = None) -> pd.DataFrame:
+def with_comparisons(
+    summary: pd.DataFrame,
+    *,
+    seen: str | None,
+    baseline: str | None = None,
+    metrics: Mapping[str, Metric] = METRICS,
+) -> pd.DataFrame:
     """The summary with `gap` (mean minus that on the seen domain), `relative` (minus the baseline backbone's), `rank`.
 
     Rank is 1 for the best backbone on a domain under the same shots and metric; equal means share the better rank.
@@ -120,7 +127,7 @@ def with_comparisons(summary: pd.DataFrame, *, seen: str | None, baseline: str |
         base = summary[summary["backbone"] == baseline][[*keys, "mean"]].rename(columns={"mean": "_base"})
         result = result.merge(base, on=keys, how="left")
         result["relative"] = result["mean"] - result.pop("_base")
-    sign = result["metric"].map(lambda name: -1 if name in METRICS and not METRICS[name].higher_is_better else 1)
+    sign = result["metric"].map(lambda name: -1 if name in metrics and not metrics[name].higher_is_better else 1)
     result["rank"] = (
         (sign * result["mean"]).groupby([result[key] for key in keys]).rank(ascending=False, method="min").astype(int)
     )
@@ -180,13 +187,9 @@ def _markdown(table: pd.DataFrame) -> bytes:
 
 
 def _latex(table: pd.DataFrame) -> bytes:
-    def line(cells: Iterable[object]) -> str:
-        return " & ".join(_escaped(_text(cell)) for cell in cells) + " \\\\\n"
-
     columns = "".join("r" if pd.api.types.is_numeric_dtype(table[name]) else "l" for name in table.columns)
-    rows = "".join(line(row) for row in table.itertuples(index=False, name=None))
-    head = f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{line(table.columns)}\\midrule\n"
-    return f"{head}{rows}\\bottomrule\n\\end{{tabular}}\n".encode()
+    rows = ([escaped(_text(cell)) for cell in row] for row in table.itertuples(index=False, name=None))
+    return tabular(columns, [escaped(str(name)) for name in table.columns], rows).encode()
 
 
 WRITERS = {".csv": _csv, ".parquet": _parquet, ".md": _markdown, ".tex": _latex}
@@ -197,10 +200,3 @@ def _text(cell: object) -> str:
     if isinstance(cell, float):
         return "" if np.isnan(cell) else f"{cell:.4f}"
     return str(cell)
-
-
-def _escaped(text: str) -> str:
-    """Text in which LaTeX's special characters are only characters."""
-    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$"}
-    special |= {character: f"\\{character}" for character in "&%$#_{}"}
-    return "".join(special.get(character, character) for character in text)

@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unseen.errors import UserError
-from unseen.probes.by_name.logistic import LogisticJob
-from unseen.probes.protocol import COG_V2, LogisticProtocol
+from unseen.probes.probe import FeatureJob
+from unseen.probes.protocol import LogisticProtocol
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.notices import notice
+from unseen.runs.own_metric import metric_jobs
 from unseen.runs.setup import FeatureKey, ProtocolUsed
 from unseen.runs.shots import seed_count
+from unseen.studies.own_code import NO_CODE, OwnCode
 from unseen.studies.prepared import prepared_probes
-from unseen.studies.probing import FeaturePair, plan, possible_shots
+from unseen.studies.probing import FeaturePair, plan, possible_shots, search_notices
 from unseen.studies.study import Prepared
 
 
@@ -21,21 +23,24 @@ def plan_own(
     protocol: LogisticProtocol,
     shots: Sequence[int | None],
     seeds: int,
-) -> Prepared[LogisticJob]:
-    """A run over one pair of features, which takes the place of one that its folder has."""
+    own: OwnCode = NO_CODE,
+) -> Prepared[FeatureJob]:
+    """A run over one pair of features, which takes the place of one that its folder has.
+
+    Args:
+        own: with metrics of the user's own.
+    """
     if pair.classes < 2:
         raise UserError("the features are of a single class: a classifier needs at least two")
     if pair.train == pair.test:
         raise UserError("training and test features are the same; give a test set that was not trained on")
     possible = possible_shots(shots, pair.samples, protocol.validation)
-    said = []
+    said = search_notices(protocol, "short-search")
     if set(possible) != set(shots):
         short = ", ".join(str(number) for number in shots if number not in possible)
         said.append(notice("few-samples", samples=pair.samples, shots=short))
-    if protocol.name != COG_V2.name:
-        trials, epochs, starts = protocol.trials, protocol.epochs, protocol.starts
-        said.insert(0, notice("short-search", protocol=protocol.name, trials=trials, epochs=epochs, starts=starts))
-    jobs = plan("probe", [pair], protocol, shots, range(seed_count(seeds)))
+    fitted: list[FeatureJob] = [*plan("probe", [pair], protocol, shots, range(seed_count(seeds)))]
+    jobs = [*fitted, *metric_jobs(own.metrics, fitted)]
     data = RunData(
         title=f"{pair.backbone} on {pair.domain}",
         scores=(),
@@ -43,7 +48,7 @@ def plan_own(
         backbones=[Backbone(pair.backbone, "yours")],
         baseline=pair.backbone,
         told=said,
-        protocols=[ProtocolUsed.of("logistic", protocol)],
+        protocols=[ProtocolUsed.of("logistic", protocol), *own.protocols()],
         seeds=range(seeds),
         features=[
             FeatureKey(

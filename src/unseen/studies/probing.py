@@ -14,12 +14,14 @@ from unseen.features.readers import read_features
 from unseen.probes.by_name import feature_probes
 from unseen.probes.by_name.logistic import Logistic, LogisticJob
 from unseen.probes.probe import FeatureJob, Size, StudyPart
-from unseen.probes.protocol import COG_V2, LogisticProtocol
+from unseen.probes.protocol import COG_V2, LogisticProtocol, PrunedProtocol
 from unseen.runs.execute import execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.kept_labels import keep_labels
 from unseen.runs.means import Means
+from unseen.runs.notices import Notice, cuts_text, notice
+from unseen.runs.own_metric import OwnMetricJob
 from unseen.runs.results import missing
 from unseen.runs.work import alike, run_alike
 from unseen.studies.rates import elapsed, product_rate, regression_speed, starting
@@ -27,6 +29,8 @@ from unseen.studies.rates import elapsed, product_rate, regression_speed, starti
 J = TypeVar("J", bound=FeatureJob)
 SHOTS = (1, 2, 4, 8, 16, 32, 64, 128, None)
 """The settings of ImageNet-CoG: samples per concept, None for all."""
+OTHER_WORK_ON_GPU = 5.0
+"""What probes without SGD take on a GPU for each second of their products: comparing, sorting, 64 bits (H200)."""
 OVERHEAD = 0.1
 """Seconds that a job takes besides: the search's own work, drawing samples, scoring, writing its result."""
 
@@ -90,6 +94,20 @@ def plan_extended(
     return [job for pair in pairs for probe in chosen for job in probe.jobs(pair.part(study, protocol), seeds)]
 
 
+def search_notices(protocol: LogisticProtocol, short: str) -> list[Notice]:
+    """What a reader must know of a search that is not the paper's; `short` is the code for one with fewer trials."""
+    if protocol.name == COG_V2.name:
+        return []
+    name, trials, epochs = protocol.name, protocol.trials, protocol.epochs
+    if isinstance(protocol, PrunedProtocol):
+        cuts = cuts_text(*zip(*protocol.cuts, strict=True))
+        steps = protocol.least_steps
+        return [notice("pruned-search", protocol=name, trials=trials, epochs=epochs, cuts=cuts, steps=steps)]
+    if short == "short-search":
+        return [notice(short, protocol=name, trials=trials, epochs=epochs, starts=protocol.starts)]
+    return [notice(short, protocol=name, trials=trials, epochs=epochs)]
+
+
 def possible_shots(shots: Sequence[int | None], samples: int, validation: float) -> tuple[int | None, ...]:
     """The settings that a class of `samples` training samples can fill while hyper-parameters are chosen."""
     left = samples - min(max(int(samples * validation), 1), samples - 1)
@@ -106,9 +124,12 @@ def run(jobs: Sequence[J], pairs: Sequence[FeaturePair], folder: Path, means: Me
     keep_labels(folder, {job.test: tests[job.test] for job in jobs}, read_features)
     order = tuple(dict.fromkeys((job.train, job.test) for job in missing(jobs, folder)))
     work = partial(run_alike, places=places, load=read_features, order=order)
-    yield from execute(
-        jobs, folder, work, choose_executor(replace(means, gpu=on_gpu())), grouped=alike, cost=job_cost(pairs)
-    )
+    measuring = [replace(job, results=str(folder)) for job in jobs if isinstance(job, OwnMetricJob)]
+    fitting = [job for job in jobs if not isinstance(job, OwnMetricJob)]
+    for part in (fitting, measuring):  # in this order: what is measured has a result by then
+        yield from execute(
+            part, folder, work, choose_executor(replace(means, gpu=on_gpu())), grouped=alike, cost=job_cost(pairs)
+        )
 
 
 def job_cost(pairs: Sequence[FeaturePair]) -> Callable[[FeatureJob], float]:
@@ -137,10 +158,11 @@ def estimate(jobs: Sequence[FeatureJob], pairs: Sequence[FeaturePair], folder: P
     side = 8192 if gpu else 1024  # a product of less does not keep a GPU busy
     kinds = {job.probe.multiplies(gpu=gpu) for job in todo if not job.probe.regression}
     rates = {numbers: product_rate((side, side, side), numbers) for numbers in kinds}
+    slower = OTHER_WORK_ON_GPU if gpu else 1.0
     seconds = [
         work / speed.rate + speed.setup * setups[job]
         if speed and job.probe.regression
-        else work / rates[job.probe.multiplies(gpu=gpu)]
+        else slower * work / rates[job.probe.multiplies(gpu=gpu)]
         for job, work in zip(todo, flops, strict=True)
     ]
     places = means.places if gpu else means.workers
@@ -164,7 +186,8 @@ def _setups(regressions: Sequence[tuple[FeatureJob, Size]]) -> dict[FeatureJob, 
         protocol = protocols[job]
         together = max(BUSY // (protocol.round_size * size.classes * size.dimension), 1)
         shared = min(together, alike_jobs[steps(job, size, protocol.batch)])
-        setups[job] = (len(rounds(protocol.trials, protocol.round_size)) + 1) / shared
+        searched = protocol.for_steps(steps(job, size, protocol.batch)[2])
+        setups[job] = (len(rounds(searched.trials, searched.round_size)) + len(searched.cuts) + 1) / shared
     return setups
 
 

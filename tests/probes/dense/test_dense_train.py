@@ -15,7 +15,8 @@ from unseen.backbones.load import load_backbone
 from unseen.errors import UserError
 from unseen.images.dense.dense_dataset import OpenDenseDataset
 from unseen.images.dense.labels import Objects
-from unseen.images.dense.own_data import open_mask_folders
+from unseen.images.own.dense import open_own_dense
+from unseen.images.own.description import describe
 from unseen.images.transform import Transform
 from unseen.probes.dense import train
 from unseen.probes.dense.batches import TrainingImages, ahead, flipped, map_batches
@@ -43,7 +44,8 @@ def squares(tmp_path_factory: pytest.TempPathFactory) -> OpenDenseDataset:
             mask[top : top + 20, left : left + 20] = 1
             Image.fromarray(pixels).save(root / f"images/{split}/{number}.png")
             Image.fromarray(mask).save(root / f"masks/{split}/{number}.png")
-    return open_mask_folders("squares", root, ["ground", "square"])
+    (root / "classes.txt").write_text("ground\nsquare\n")
+    return open_own_dense(describe(root))
 
 
 def trained(

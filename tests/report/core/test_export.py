@@ -1,4 +1,4 @@
-"""Parts of a page as files: every table as CSV, every figure as SVG and PNG."""
+"""Parts of a page as files: every table as CSV and LaTeX, every figure as SVG and PNG."""
 
 import csv
 from pathlib import Path
@@ -41,10 +41,14 @@ def test_every_table_and_figure_is_written(written: list[Path]) -> None:
     names = ["part-first", "part-first-2", "part-round", "part-turned"]
     assert {path.name for path in written} == {
         "part-ends.csv",
+        "part-ends.tex",
         *(f"{n}.{kind}" for n in names for kind in ("svg", "png")),
     }
     with (folder / "part-ends.csv").open() as file:
         assert list(csv.reader(file)) == [["Name", "low", "high"], ["a, b", "0.25", "1"], ["c", "", ""]]
+    latex = (folder / "part-ends.tex").read_text().splitlines()
+    assert latex[1:4] == [r"\begin{tabular}{lr}", r"\toprule", r"Name & Ends \\"]
+    assert latex[5:7] == [r"a, b & 0 to 1 \\", r"c & -- \\"]
     for name in names:
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (folder / f"{name}.svg").read_text()

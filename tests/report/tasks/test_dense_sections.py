@@ -140,7 +140,7 @@ def test_dense_tasks_stand_beside_classification(tmp_path: Path) -> None:
     names = [section.name for section in build_sections("tasks", page)]
     assert {"many-shot", "few-shot", "dense-own"} <= {*names}
     assert "own" not in [dataset.name for dataset in page.datasets]
-    assert any(sentence.startswith("My scenes. ") for sentence in findings(page))
+    assert any(sentence.startswith("My scenes (your data set). ") for sentence in findings(page))
     assert {row["setting"] for row in score_rows(page) if row["dataset"] == "own"} == {
         "patch-linear-miou",
         "patch-linear-pixel-accuracy",

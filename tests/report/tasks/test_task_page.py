@@ -37,7 +37,7 @@ def page(name: str = "mine", stopped: int = 0, edge: str | None = None) -> TaskP
     return TaskPage(
         title="Transfer", protocol="ericsson-2021", backbones=[name],
         datasets=[
-            TaskDataset("cifar10", "CIFAR-10", "top1", "kornblith"), TaskDataset("digits", "digits", "top1", "other")
+            TaskDataset("cifar10", "CIFAR-10", "kornblith"), TaskDataset("digits", "digits", "other")
         ],
         scores=[*own, *PRINTED], fits=[Fit(name, "cifar10", 1.0, edge, stopped, bins, bins, (1.3,))], averages=together,
         correlations=[CorrelationTable("The paper's 14 models", printed, correlations(printed))], ranks=ranks(together),

@@ -16,6 +16,7 @@ from unseen.features.store import write_store
 from unseen.images.domains import DRAWN_BY, SOMEBODY_ELSE, US, DomainImages
 from unseen.images.transform import Transform
 from unseen.ontology.levels import Levels, load_levels
+from unseen.ontology.levels_hash import levels_hash
 from unseen.papers.comparability import Draw, published_domain
 from unseen.probes.protocol import COG_V2
 from unseen.runs.cautions import caution
@@ -31,7 +32,7 @@ from unseen.runs.setup import Extraction, FeatureKey, LevelsUsed, SplitsUsed, ex
 from unseen.runs.tables import score_table, summarise
 from unseen.studies.concepts import plan as concept_plan
 from unseen.studies.concepts.features import Place, feature_pairs, find_features
-from unseen.studies.concepts.plan import Asked, levels_hash, probing_memory
+from unseen.studies.concepts.plan import Asked, probing_memory
 from unseen.studies.concepts.study import as_published, extraction_of, image_notices, images_used, study_run
 from unseen.studies.concepts.variants import random_sets, split_rule
 from unseen.studies.probing import FeaturePair

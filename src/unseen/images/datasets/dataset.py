@@ -58,6 +58,8 @@ class Dataset:
         column: its place in the paper's table of its family; those with the same place go by name.
         get: the site and the files to take from it, or the package to install.
         kind: of task, the name of a file in `unseen.studies.tasks.kinds`.
+        content: of a user's own data set, hash of its images, classes and splits; empty for all others.
+        shared: test images of a user's own data set that are among those to learn from too, which the user allowed.
     """
 
     name: str
@@ -74,6 +76,8 @@ class Dataset:
     citation: str
     column: int = 0
     kind: str = "classification"
+    content: str = ""
+    shared: int = 0
 
     def __getstate__(self) -> dict[str, Any]:
         """Sent to a process that works on it, it is open: how it lies on disk stays behind."""

@@ -33,7 +33,7 @@ def limited(opened: OpenDataset, limit: int) -> OpenDataset:
     if len(chosen) == len(rows):
         return opened
     kept = [rows[number] for number in sorted(chosen)]
-    part = Manifest([entry for entry, _ in kept], [split for _, split in kept], limit)
+    part = Manifest([entry for entry, _ in kept], [split for _, split in kept], limit, manifest.contents)
     return replace(opened, manifest=part)
 
 

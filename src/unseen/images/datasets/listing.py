@@ -14,7 +14,7 @@ from unseen.files import read_text
 from unseen.images.arrays import array_images
 from unseen.images.entries import EntryTable
 from unseen.images.folder import FileImages
-from unseen.images.listing import list_folder
+from unseen.images.listing import present_files
 from unseen.images.releases import provenance
 from unseen.images.source import ImageSource
 
@@ -46,24 +46,13 @@ class Listing:
 
 
 def files_listing(base: Path, rows: Iterable[Row]) -> Listing:
-    """A listing of images that are files below `base`; which of them are there is looked up folder by folder.
-
-    A file without a byte, as a download that was cut off leaves it, is not there.
-    """
-    there: list[Row] = []
-    missing: list[str] = []
-    names: dict[str, set[str]] = {}
-    for row in rows:
+    """A listing of images that are files below `base`, and which of them are there."""
+    listed = list(rows)
+    for row in listed:
         _check(row, base)
-        folder, _, name = row.id.rpartition("/")
-        if folder not in names:
-            entries = list_folder(base / folder) if (base / folder).is_dir() else []
-            names[folder] = {entry.name for entry in entries if entry.is_file() and entry.stat().st_size}
-        if name in names[folder]:
-            there.append(row)
-        else:
-            missing.append(row.id)
-    return Listing(there, partial(_open_files, base, there), missing)
+    present = present_files(base, (row.id for row in listed))
+    there = [row for row in listed if row.id in present]
+    return Listing(there, partial(_open_files, base, there), [row.id for row in listed if row.id not in present])
 
 
 def pixels_listing(rows: Sequence[Row], pixels: Callable[[], NDArray[np.uint8]]) -> Listing:

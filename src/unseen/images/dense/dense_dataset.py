@@ -63,6 +63,7 @@ class DenseDataset:
         classes: names, in the order of their indices; empty for normals and depths.
         counts: images of each split of a complete copy; empty where any number is complete.
         get: the site and the files to take from it, or the package to install.
+        content, shared: as of `unseen.images.datasets.dataset.Dataset`.
     """
 
     name: str
@@ -74,6 +75,8 @@ class DenseDataset:
     get: str
     licence: str
     citation: str
+    content: str = ""
+    shared: int = 0
 
     def __getstate__(self) -> dict[str, Any]:
         """Sent to a process that works on it, it is open: how it lies on disk stays behind."""

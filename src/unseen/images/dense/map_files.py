@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from unseen.images.datasets.listing import Row, files_listing
 from unseen.images.decode import open_picture
 from unseen.images.dense.dense_dataset import DenseListing, LabelReader
 from unseen.images.dense.labels import IGNORED, MOST_CLASSES
-from unseen.images.listing import list_folder
+from unseen.images.listing import present_files
 
 IMAGE = "image"
 """What entries have in place of a class: the labels of these images are not one class each."""
@@ -78,6 +79,28 @@ class ClassMaps:
         return shifted.astype(np.uint8)
 
 
+@dataclass(frozen=True)
+class PictureMaps:
+    """Normals as colours or depths in millimetres in files, one for each image; `names` are below `base`.
+
+    Where a normal is not known its pixel is black, and where a depth is not known it is 0.
+    """
+
+    base: Path
+    names: tuple[str, ...]
+    kind: Literal["normals", "depth"]
+
+    def place(self, number: int) -> str:
+        return str(self.base / self.names[number])
+
+    def read(self, number: int) -> NDArray[np.float32]:
+        path = self.base / self.names[number]
+        if self.kind == "depth":
+            return read_millimetres(path)
+        colours = read_colours(path)
+        return unit_normals(colours, colours.max(axis=2) > 0)
+
+
 def paired_listing(
     base: Path,
     images: Sequence[tuple[str, str]],
@@ -92,7 +115,7 @@ def paired_listing(
         make: the reader, from the paths of labels.
     """
     there = {row.id for row in files_listing(base, (Row(name, IMAGE, part) for name, part in images)).rows}
-    labels = _present(base, [label_of(name) for name, _ in images])
+    labels = present_files(base, [label_of(name) for name, _ in images])
     whole = [(name, part) for name, part in images if name in there and label_of(name) in labels]
     missing = [
         name if name not in there else label_of(name)
@@ -109,17 +132,6 @@ def check_class_count(classes: Sequence[str], where: str) -> None:
     """Refuse more classes than a map of 8 bits can tell apart."""
     if len(classes) > MOST_CLASSES:
         raise UserError(f"{where}: {len(classes)} classes; maps of 8 bits tell at most {MOST_CLASSES} apart")
-
-
-def _present(base: Path, names: Sequence[str]) -> set[str]:
-    folders = {name.rpartition("/")[0] for name in names}
-    return {
-        f"{folder}/{entry.name}" if folder else entry.name
-        for folder in folders
-        if (base / folder).is_dir()
-        for entry in list_folder(base / folder)
-        if entry.is_file() and entry.stat().st_size
-    }
 
 
 def _bytes(path: Path) -> bytes:

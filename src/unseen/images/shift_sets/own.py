@@ -9,7 +9,7 @@ A place is one of
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,16 @@ from unseen.errors import UserError, did_you_mean, names_of
 from unseen.images.captions import TOML
 from unseen.images.chosen import choose_images
 from unseen.images.datasets.listing import Listing, Row
-from unseen.images.image_tables import CAPTION_COLUMNS, LABEL_COLUMNS, SUFFIXES, table_listing
+from unseen.images.image_tables import CAPTION_COLUMNS, SUFFIXES, table_listing
+from unseen.images.list_file import LABEL_COLUMNS
 from unseen.images.manifest import Manifest
 from unseen.images.open_source import open_images
 from unseen.images.shift_sets.shift_set import LabelSpace, OpenSet, ShiftSet
 from unseen.images.source import Entry
+from unseen.images.torchvision_sets import PREFIX
 from unseen.ontology.class_lists import CLASS_LISTS, class_list
 from unseen.ontology.class_mapping import CIFAR_10, choose_mapping
-from unseen.reading.toml_files import read_toml
+from unseen.reading.toml_records import beside, read_toml
 
 OWN: LabelSpace = "your own"
 
@@ -124,28 +126,21 @@ def refuse_same_names(sets: Sequence[OpenSet], known: Collection[str]) -> None:
 
 
 def _read(file: Path) -> OwnSet:
-    names = [each.name for each in fields(OwnSet)]
-    record = read_toml(file)
-    for name, value in record.items():
-        if name not in names:
-            raise UserError(
-                f"{file}: unknown key '{name}'{did_you_mean(name, names) or '; there are ' + ', '.join(names)}"
-            )
-        kind = bool if name == "shifted" else str
-        if not isinstance(value, kind):
-            raise UserError(f"{file}: {name} is {'true or false' if kind is bool else 'a text'}, not {value!r}")
-    if "images" not in record:
-        raise UserError(f"{file}: it does not say where the images are (images)")
-    for name in ("images", "root", "classes", "mapping"):
-        if name in record:
-            record[name] = _beside(file, name, record[name])
-    return OwnSet(**record)
+    """The test set that a TOML file describes; names of lists and mappings of the package stay as they are."""
+    found = read_toml(file, OwnSet)
 
+    def place(text: "str | PathLike[str] | None", known: Sequence[str] = ()) -> Any:
+        if text is None or text in known or fspath(text).startswith(PREFIX):
+            return text
+        return beside(file, fspath(text))
 
-def _beside(file: Path, name: str, value: str) -> Any:
-    """A path relative to the file; names of lists and mappings of the package stay as they are."""
-    known = CLASS_LISTS if name == "classes" else (CIFAR_10,) if name == "mapping" else ()
-    return value if value in known or value.startswith("torchvision:") else file.parent / value
+    return replace(
+        found,
+        images=place(found.images),
+        root=place(found.root),
+        classes=place(found.classes, CLASS_LISTS),
+        mapping=place(found.mapping, (CIFAR_10,)),
+    )
 
 
 def own_listing(own: OwnSet, *, captions: bool = False) -> Listing:

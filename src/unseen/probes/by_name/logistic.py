@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.probes.job import Fit, read_flat
@@ -9,6 +10,9 @@ from unseen.probes.probe import PairJob, Probe, ProbeData, Size, StudyPart
 from unseen.probes.protocol import LogisticProtocol, Setting, protocol_named
 
 if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
     from unseen.probes.sgd.search import Trial
 
 
@@ -19,13 +23,15 @@ class Logistic(Probe):
     Features are ℓ2-normalised; see `unseen.probes.logistic`.
 
     Args:
-        protocol: "cog-v2", "cog-v2-short" for a quick look, or a `LogisticProtocol`.
+        protocol: "cog-v2", "cog-v2-pruned" with trials that stop early, "cog-v2-short" for a quick look, or a
+            `LogisticProtocol`.
         products: type of the numbers that are multiplied, "float32" or "float16"; by default 16 bits on a GPU.
     """
 
     name: ClassVar[str] = "logistic"
     title: ClassVar[str] = "logistic regression by SGD with searched hyper-parameters (ImageNet-CoG)"
     random: ClassVar[bool] = True
+    scored: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5")
     commands: ClassVar[tuple[str, ...]] = ("unseen concepts",)
     revision: ClassVar[int] = 2
@@ -40,12 +46,10 @@ class Logistic(Probe):
         return replace(self, protocol=resolved(protocol))
 
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
-        import torch
-
         from unseen.probes.correctness import top1_hits
         from unseen.probes.logistic import probe_settings
 
-        products = getattr(torch, self.products or ("float16" if data.device.startswith("cuda") else "float32"))
+        products = self._products(data.device)
         found = probe_settings(
             data.X_train,
             data.y_train,
@@ -68,15 +72,42 @@ class Logistic(Probe):
             hits = top1_hits(rows, data.y_test, result.weights, result.bias)
             yield Fit(self.name, setting.shots, setting.seed, values, details, correct=hits)
 
+    def test_scores(
+        self, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
+    ) -> "Iterator[tuple[str, Tensor]] | None":
+        """Logits; with the rate and the decay that were kept, one fit gives them."""
+        import torch
+
+        from unseen.probes.correctness import linear_scores
+        from unseen.probes.logistic import final_fit
+
+        if "rate" not in kept:
+            kept = next(self.fit(data, [setting])).details
+        products = self._products(data.device)
+        weights, bias = final_fit(
+            data.X_train, data.y_train.long(), data.classes, setting, (kept["rate"], kept["decay"]),
+            protocol=resolved(self.protocol), device=torch.device(data.device), products=products,
+        )  # fmt: skip
+        scores = torch.cat([*linear_scores(data.test_rows(unit=True).to(products), weights, bias)])
+        return iter([(self.name, scores)])
+
+    def _products(self, device: str) -> "torch.dtype":
+        import torch
+
+        name = self.products or usual_products(device.startswith("cuda"))
+        return getattr(torch, name)  # type: ignore[no-any-return]
+
     def flops(self, size: Size, setting: Setting) -> float:
         """Of the products: trials on the larger part, then the final fit; few samples are trained on in their span."""
         from unseen.probes.sgd.few_samples import WORTH
+        from unseen.probes.sgd.schedule import steps_of_epoch
 
         protocol = resolved(self.protocol)
         whole = size.rows if setting.shots is None else min(setting.shots * size.classes, size.rows)
         part = whole * (1 - protocol.validation) if setting.shots is None else whole
         wide = whole if whole <= WORTH * size.dimension else size.dimension + 1
-        return 4.0 * wide * size.classes * protocol.epochs * (part * protocol.trials + whole)
+        searched = protocol.for_steps(steps_of_epoch(ceil(part), protocol.batch))
+        return 4.0 * wide * size.classes * (part * searched.trial_epochs + whole * protocol.epochs)
 
     def memory(self, size: Size, *, gpu: bool = False) -> int:
         """Of the features, each with a 1 for the bias, and a round of trials.
@@ -152,8 +183,10 @@ def usual_products(gpu: bool) -> str:
 
 
 def listed(trials: "Sequence[Trial]") -> list[list[float]]:
-    """Rate, decay and score of each trial, in the order tried."""
-    return [[trial.rate, trial.decay, trial.score] for trial in trials]
+    """Rate, decay and score of each trial, in the order tried, and the epochs of those that were stopped early."""
+    return [
+        [trial.rate, trial.decay, trial.score, *([] if trial.stopped is None else [trial.stopped])] for trial in trials
+    ]
 
 
 PROBE = Logistic

@@ -34,7 +34,8 @@ class MLP(DrawnProbe):
     Args:
         hidden: units of each hidden layer; by default 2048 and 2048.
         relu: whether ReLU follows each hidden layer; without it, this is a linear classifier of as many weights.
-        protocol: "cog-v2", "cog-v2-short" or a `LogisticProtocol`; or a `MlpProtocol`, which decides all of it.
+        protocol: "cog-v2", "cog-v2-short" or a `LogisticProtocol`; or a `MlpProtocol`, which decides all of it. Trials
+            of networks always train to their end: "cog-v2-pruned" is "cog-v2" here, and scores say so.
     """
 
     name: ClassVar[str] = "mlp"
@@ -80,7 +81,7 @@ class MLP(DrawnProbe):
         if isinstance(self.protocol, MlpProtocol):
             return self.protocol
         given = protocol_named(self.protocol) if isinstance(self.protocol, str) else self.protocol
-        shared: dict[str, Any] = {name: getattr(given, name) for name in SHARED}
+        shared: dict[str, Any] = {name: getattr(given.unpruned, name) for name in SHARED}
         own = COG_V1_MLP if self.relu else COG_V1_MLP_LINEAR
         return replace(own, hidden=self.hidden or own.hidden, **shared)
 

@@ -15,6 +15,7 @@ weight, where two single steps would move 40. Products are of 16-bit numbers wit
 are kept in 32.
 """
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,6 +28,7 @@ from unseen.probes.sgd.kernels.add_gradient import add_gradient
 from unseen.probes.sgd.kernels.layout import Layout, padded
 from unseen.probes.sgd.kernels.pair_update import join, pair_update, part
 from unseen.probes.sgd.kernels.softmax_gradient import softmax_gradient
+from unseen.probes.sgd.pruning import Stops, still_running
 from unseen.probes.sgd.rows import ALIGNED, Resident, Streamed
 from unseen.probes.sgd.schedule import Schedule
 
@@ -47,6 +49,7 @@ def train_paired(
     momentum: float,
     generators: Sequence[Generator],
     dtype: torch.dtype = torch.float16,
+    stops: Stops | None = None,
 ) -> Tensor:
     """Weights of s × k classifiers after SGD on the mean cross-entropy of each batch.
 
@@ -58,10 +61,11 @@ def train_paired(
         rates, decays: (s, k) initial learning rate and weight decay of each.
         generators: s, of the order of samples.
         dtype: of the products, that of the source's rows.
+        stops: where trials are left out, equally many of each problem, and the others packed together.
 
     Returns:
-        (s, k, d + 1, c) float32 (float64 for products in float64). A classifier whose gradient is not finite stays as
-        it was from then on.
+        (s, k, d + 1, c) float32 (float64 for products in float64), of the trials that were not left out. A classifier
+        whose gradient is not finite stays as it was from then on.
     """
     used, classes = initial.shape[1:]
     if isinstance(source, Resident):
@@ -75,15 +79,27 @@ def train_paired(
         stack.start(pad(initial.to(labels.device), (0, 0, 0, source.dimension - used)))
         trained = torch.empty(*rates.shape, used, classes, dtype=stack.velocity.dtype, device=labels.device)
         which = torch.arange(rates.shape[1]).expand(len(rates), -1)  # the trial that each place of the stack holds
-        indices = _chunks(schedule.epochs_of_batches(generators, batches.rows, source.count), chunk, source.count)
+        ends = {epoch * schedule.steps: epoch for epoch in stops.epochs} if stops else {}
+        sizes = _sizes((*ends, steps), chunk)
+        epochs = schedule.epochs_of_batches(generators, batches.rows, source.count)
+        indices = _chunks(epochs, sizes, chunk, source.count)
+        done = 0
         for number, index in enumerate(source.blocks(indices, batches.X.flatten(0, 2)), start=1):
-            batches.begin(index, number - 1)
-            stack.run()
-            if number % CHECK == 0 and (kept := stack.kept()) is not None:
+            batches.begin(index, done)
+            done += sizes[number - 1]
+            stopping = stops is not None and done in ends
+            stack.run(sizes[number - 1] if stopping else chunk)
+            if stops and stopping:
                 _store(trained, which, stack.result(used))
-                if kept.shape[1] == 0:
-                    return trained
-                which, stack = which.gather(1, kept), stack.only(kept)
+                trained, kept, which = _survivors(trained, which, stops, ends[done])
+            elif number % CHECK == 0 and (fewer := stack.kept()) is not None:
+                _store(trained, which, stack.result(used))
+                kept, which = fewer, which.gather(1, fewer)
+            else:
+                continue
+            if kept.shape[1] == 0:  # the rest has diverged
+                return _settled(trained, stops, done // schedule.steps) if stops else trained
+            stack = stack.only(kept)
         _store(trained, which, stack.result(used))
     return trained
 
@@ -101,21 +117,18 @@ class _Batches:
         self.chunk, self.dtype = chunk, dtype
         # As great as 16-bit sums over a batch allow, to keep small probabilities from becoming 0.
         self.scale = 2.0 ** max(14 - (self.rows - 1).bit_length(), -8) if dtype == torch.float16 else 1.0
-        steps = len(schedule.factors())
-        beyond = chunk * -(-steps // chunk) - steps
         wide = torch.promote_types(dtype, torch.float32)
         # The steps that fill the last chunk have rate 0: they leave the weights alone.
-        self._factors = pad(schedule.factors(), (0, beyond + 1)).to(device, wide)
-        self._scales = pad(1 / (self.scale * schedule.sizes().double()), (0, 0, 0, beyond)).to(device, wide)
+        self._factors = pad(schedule.factors(), (0, chunk + 1)).to(device, wide)
+        self._scales = pad(1 / (self.scale * schedule.sizes().double()), (0, 0, 0, chunk)).to(device, wide)
         self._labels = torch.cat([labels, labels.new_full((1,), -1)])
         self.X = torch.zeros(chunk, self.problems, self.rows, features, dtype=dtype, device=device)
         self.labels = torch.zeros(chunk, self.problems, self.rows, dtype=torch.long, device=device)
         self.factors = torch.zeros(chunk + 1, dtype=wide, device=device)
         self.scales = torch.zeros(chunk, self.problems, dtype=wide, device=device)
 
-    def begin(self, index: Tensor, number: int) -> None:
-        """Make ready for the chunk of that number, whose samples are in X already."""
-        start = number * self.chunk
+    def begin(self, index: Tensor, start: int) -> None:
+        """Make ready for the chunk from that step on, whose samples are in X already."""
         self.labels.copy_(self._labels[index].view_as(self.labels))
         self.factors.copy_(self._factors[start : start + self.chunk + 1])
         self.scales.copy_(self._scales[start : start + self.chunk])
@@ -142,12 +155,12 @@ class _Stack:
         self.copies[1] = wide - self.rates[:, None] * self.decays[:, None] * wide
         self.velocity.zero_()
 
-    def run(self) -> None:
-        """Take the steps of a chunk."""
-        if self._graph is not None:
+    def run(self, steps: int) -> None:
+        """Take the first steps of a chunk, an even number of them."""
+        if self._graph is not None and steps == self.batches.chunk:
             self._graph.replay()
         else:
-            for pair in range(self.batches.chunk // 2):
+            for pair in range(steps // 2):
                 self._pair(pair)
 
     def _pair(self, pair: int) -> None:
@@ -228,20 +241,52 @@ def _multiply(left: Tensor, right: Tensor, out: Tensor) -> None:
 
 
 def _store(trained: Tensor, which: Tensor, result: Tensor) -> None:
-    for problem, places in enumerate(which):
-        trained[problem, places.to(trained.device)] = result[problem]
+    for problem, trials in enumerate(which):
+        held = torch.where(trials >= 0)[0]
+        trained[problem, trials[held].to(trained.device)] = result[problem, held.to(trained.device)]
 
 
-def _chunks(epochs: Iterable[Tensor], length: int, filler: int) -> Iterator[Tensor]:
-    """Indices of `length` steps at a time, across the ends of epochs, the last filled up; flat."""
-    waiting = torch.empty(0)
+def _survivors(trained: Tensor, which: Tensor, stops: Stops, epoch: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Weights of the trials that go on, the places of the stack that hold them, and the trial at each of these.
+
+    Problems of which more trials have diverged keep others in their places, whose trial is −1.
+    """
+    chosen = [stops.choose(problem, epoch, weights) for problem, weights in enumerate(trained)]
+    left = [still_running(kept, held) for kept, held in zip(chosen, which, strict=True)]
+    most = max(len(trials) for _, trials in left)
+    places, trials = which.new_zeros(len(left), most), which.new_full((len(left), most), -1)
+    for problem, (place, trial) in enumerate(left):
+        others = torch.ones(which.shape[1], dtype=torch.bool).index_fill_(0, place, False).nonzero()[:, 0]
+        places[problem] = torch.cat([place, others])[:most]
+        trials[problem, : len(trial)] = trial
+    fewer = [weights[kept.to(weights.device)] for weights, kept in zip(trained, chosen, strict=True)]
+    return torch.stack(fewer), places, trials
+
+
+def _settled(trained: Tensor, stops: Stops, epochs: int) -> Tensor:
+    """The weights of trials that have all diverged, those that later stops leave."""
+    return torch.stack([stops.settle(i, each, trained_epochs=epochs) for i, each in enumerate(trained)])
+
+
+def _sizes(ends: Sequence[int], chunk: int) -> list[int]:
+    """Steps of each chunk, such that one ends at every number of steps in `ends`."""
+    sizes, done = [], 0
+    for end in ends:
+        while done < end:
+            sizes.append(min(chunk, end - done))
+            done += sizes[-1]
+    return sizes
+
+
+def _chunks(epochs: Iterable[Tensor], sizes: Sequence[int], length: int, filler: int) -> Iterator[Tensor]:
+    """Indices of so many steps at a time, across the ends of epochs, each filled up to `length` steps; flat."""
+    waiting, left = torch.empty(0), deque(sizes)
     for epoch in epochs:
         waiting = torch.cat([waiting, epoch]) if len(waiting) else epoch
-        while len(waiting) >= length:
-            yield waiting[:length].flatten()
-            waiting = waiting[length:]
-    if len(waiting):
-        yield pad(waiting, (0, 0, 0, 0, 0, length - len(waiting)), value=filler).flatten()
+        while left and len(waiting) >= left[0]:
+            size = left.popleft()
+            yield pad(waiting[:size], (0, 0, 0, 0, 0, length - size), value=filler).flatten()
+            waiting = waiting[size:]
 
 
 @contextmanager

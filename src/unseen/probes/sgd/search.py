@@ -8,11 +8,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Trial:
-    """A pair that was tried and its score on the validation part."""
+    """A pair that was tried and its score on the validation part.
+
+    Attributes:
+        stopped: epochs after which it was scored and left out, where others went on; None if it trained to its end.
+    """
 
     rate: float
     decay: float
     score: float
+    stopped: int | None = None
 
 
 Pair = tuple[float, float]
@@ -26,17 +31,20 @@ class Search:
     of one. Pairs asked for together count as poor until told (Optuna's constant liar), which keeps them apart.
 
     The first `starts` pairs are spread evenly over the range of rates, and TPE takes over from there: for searches of
-    so few trials that random draws may miss the good part of the range.
+    so few trials that random draws may miss the good part of the range. Where there are none, `random` pairs are drawn
+    first; the same seed draws the same ones, however many.
     """
 
-    def __init__(self, *, rates: Pair, decays: Pair, round_size: int, seed: int, starts: int = 0) -> None:
+    def __init__(
+        self, *, rates: Pair, decays: Pair, round_size: int, seed: int, starts: int = 0, random: int = 10
+    ) -> None:
         import numpy as np
         import optuna
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
             sampler = optuna.samplers.TPESampler(
-                multivariate=True, seed=seed, constant_liar=round_size > 1, n_startup_trials=starts or 10
+                multivariate=True, seed=seed, constant_liar=round_size > 1, n_startup_trials=starts or random
             )
         with _quiet():
             self._study = optuna.create_study(sampler=sampler, direction="maximize")
@@ -55,12 +63,12 @@ class Search:
                 for trial in self._asked
             ]
 
-    def tell(self, scores: Sequence[float]) -> None:
-        """The scores of the pairs last asked for, in their order."""
+    def tell(self, scores: Sequence[float], stopped: Sequence[int | None] | None = None) -> None:
+        """The scores of the pairs last asked for, in their order, and after how many epochs some were stopped."""
         with _quiet():
-            for trial, score in zip(self._asked, scores, strict=True):
+            for trial, score, epochs in zip(self._asked, scores, stopped or [None] * len(scores), strict=True):
                 self._study.tell(trial, score)
-                self.trials += (Trial(trial.params["lr"], trial.params["wd"], score),)
+                self.trials += (Trial(trial.params["lr"], trial.params["wd"], score, epochs),)
 
 
 def search(
@@ -86,8 +94,8 @@ def rounds(trials: int, round_size: int) -> list[int]:
 
 
 def best_trial(trials: Sequence[Trial]) -> Trial:
-    """The first of those with the greatest score, as Optuna has it."""
-    return max(trials, key=lambda trial: trial.score)
+    """The first of those with the greatest score, as Optuna has it, among trials that trained to their end."""
+    return max((trial for trial in trials if trial.stopped is None), key=lambda trial: trial.score)
 
 
 def _between(ends: Pair, share: float) -> float:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import torch
 from torch import Generator, Tensor
 
+from unseen.probes.sgd.pruning import Stops, still_running
 from unseen.probes.sgd.schedule import epoch_orders, learning_rate
 
 
@@ -44,6 +45,7 @@ def train_stacked(
     momentum: float,
     generator: Generator,
     rows: Tensor | None = None,
+    stops: Stops | None = None,
 ) -> Tensor:
     """Weights of k classifiers after SGD on the mean cross-entropy of each batch.
 
@@ -55,9 +57,11 @@ def train_stacked(
         batch: samples a step; the last batch of an epoch has what is left.
         generator: of the order of samples, drawn anew each epoch.
         rows: (m,) those of X and y to train on, copied batch by batch; by default all.
+        stops: where trials are left out; this is their problem 0.
 
     Returns:
-        (k, d + 1, c). A classifier whose gradient is not finite stays as it was from then on, and takes no more time.
+        (k, d + 1, c), of the trials that were not left out. A classifier whose gradient is not finite stays as it was
+        from then on, and takes no more time.
     """
     k, (features, classes) = len(rates), initial.shape
     count = len(X) if rows is None else len(rows)
@@ -70,6 +74,14 @@ def train_stacked(
     buffers = _buffers(X, min(batch, count), k * classes)
     orders = (order for block in epoch_orders(count, epochs, generator) for order in block.draw())
     for epoch, drawn in enumerate(orders):
+        if stops and epoch in stops.epochs:
+            trained[alive] = state[0].transpose(0, 1)
+            kept = stops.choose(0, epoch, trained)
+            trained, rates, decays = trained[kept], rates[kept], decays[kept]
+            left, alive = still_running(kept, alive)
+            state = state[0][:, left].contiguous(), state[1][:, left].contiguous()
+            if len(alive) == 0:
+                return stops.settle(0, trained, trained_epochs=epoch)
         order = drawn.to(X.device)
         hyper = rates[alive].to(X) * learning_rate(epoch, epochs), decays[alive].to(X)
         for start in range(0, count, batch):
@@ -84,7 +96,7 @@ def train_stacked(
                 alive, hyper = alive[left], (hyper[0][left], hyper[1][left])
                 state = state[0][:, left].contiguous(), state[1][:, left].contiguous()
             if len(alive) == 0:
-                return trained
+                return stops.settle(0, trained, trained_epochs=epoch) if stops else trained
     trained[alive] = state[0].transpose(0, 1)
     return trained
 

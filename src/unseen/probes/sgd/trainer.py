@@ -1,7 +1,7 @@
 """Training logistic regressions on parts of the same features, whatever the device and the number of samples."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Generator, Tensor
@@ -16,6 +16,7 @@ from unseen.probes.sgd.few_samples import WORTH, shrinkage, small_problem
 from unseen.probes.sgd.kernels.layout import padded
 from unseen.probes.sgd.memory import SweepSize, fitting_trials
 from unseen.probes.sgd.paired import train_paired
+from unseen.probes.sgd.pruning import Stops
 from unseen.probes.sgd.rows import Resident, Streamed
 from unseen.probes.sgd.schedule import Schedule, steps_of_epoch
 from unseen.probes.sgd.search import Pair
@@ -71,23 +72,38 @@ class Trainer:
         return max(BUSY // (self.protocol.round_size * self.classes * self.dimension), 1)
 
     def fit(
-        self, parts: Sequence[Tensor], pairs: Sequence[Sequence[Pair]], generators: Sequence[Generator]
+        self,
+        parts: Sequence[Tensor],
+        pairs: Sequence[Sequence[Pair]],
+        generators: Sequence[Generator],
+        stops: Stops | None = None,
     ) -> list[Tensor]:
         """Of each problem, the (k, d + 1, c) weights of its k pairs of rate and decay, on the device.
 
         Args:
             parts: of each problem, the rows it trains on, on the host; all of equally many steps.
             generators: of each problem, for its initial weights and the order of samples.
+            stops: where trials are left out; the weights are of the others.
         """
         initial = [initial_weights(self.dimension, self.classes, generator) for generator in generators]
         states = [generator.get_state() for generator in generators]
-        most = self._most_trials(parts, len(pairs[0]))
-        fits = []
-        for start in range(0, len(pairs[0]), most):
+        hyper = torch.tensor([list(each) for each in pairs], dtype=torch.float64)
+
+        def fit(some: Tensor, stops: Stops | None) -> list[Tensor]:
             for generator, state in zip(generators, states, strict=True):
                 generator.set_state(state)  # every trial sees the samples in the same order
-            some = torch.tensor([list(each)[start : start + most] for each in pairs], dtype=torch.float64)
-            fits.append(self._fit(parts, some[..., 0], some[..., 1], initial, generators))
+            return self._fit(parts, some[..., 0], some[..., 1], initial, generators, stops)
+
+        most = self._most_trials(parts, hyper.shape[1])
+        while stops and stops.epochs and hyper.shape[1] > most:
+            # All trials have to be compared, but not all fit: those that go on are trained from the start again.
+            seen: list[list[Tensor]] = [[] for _ in parts]
+            for some in torch.split(hyper, most, dim=1):
+                fit(some, stops.end_at_first(seen))
+            kept = [stops.choose(i, stops.epochs[0], torch.cat(weights)) for i, weights in enumerate(seen)]
+            hyper = torch.stack([some[places] for some, places in zip(hyper, kept, strict=True)])
+            stops = replace(stops, epochs=stops.epochs[1:])
+        fits = [fit(some, stops) for some in torch.split(hyper, most, dim=1)]
         return fits[0] if len(fits) == 1 else [torch.cat(pieces) for pieces in zip(*fits, strict=True)]
 
     def _most_trials(self, parts: Sequence[Tensor], trials: int) -> int:
@@ -116,9 +132,10 @@ class Trainer:
         decays: Tensor,
         initial: Sequence[Tensor],
         generators: Sequence[Generator],
+        stops: Stops | None,
     ) -> list[Tensor]:
         if max(len(part) for part in parts) > WORTH * self.dimension:
-            return self._train(self.source, self.labels, parts, rates, decays, initial, generators)
+            return self._train(self.source, self.labels, parts, rates, decays, initial, generators, stops)
         small = [small_problem(self._rows(part), start) for part, start in zip(parts, initial, strict=True)]
         most = max(len(part) for part in parts)
         samples = torch.cat([pad(each.samples, (0, padded(most, 8) - len(each.samples))) for each in small])
@@ -127,13 +144,24 @@ class Trainer:
         places = [torch.arange(end - len(part), end) for part, end in zip(parts, ends, strict=True)]
         labels = self.labels[torch.cat(list(parts)).to(self.labels.device)]
         starts = [pad(each.initial, (0, 0, 0, most - len(each.initial))) for each in small]
-        trained = self._train(source, labels, places, rates, decays, starts, generators)
         factors = Schedule(parts, self.protocol.epochs, self.protocol.batch).factors()
-        shrunk = shrinkage(rates, decays, factors, self.protocol.momentum)
-        return [
-            each.restore(weights[:, : len(each.initial)], left)
-            for each, weights, left in zip(small, trained, shrunk, strict=True)
-        ]
+        running = [torch.arange(rates.shape[1]) for _ in parts]
+
+        def restored(problem: int, weights: Tensor, epochs: int) -> Tensor:
+            hyper = rates[problem, running[problem]], decays[problem, running[problem]]
+            steps = epochs * self.steps(len(parts[problem]))
+            left = shrinkage(*hyper, factors[:steps], self.protocol.momentum)
+            return small[problem].restore(weights[:, : len(small[problem].initial)], left)
+
+        def choose(problem: int, epoch: int, weights: Tensor) -> Tensor:
+            assert stops
+            kept = stops.choose(problem, epoch, restored(problem, weights, epoch))
+            running[problem] = running[problem][kept]
+            return kept
+
+        inside = Stops(stops.epochs, choose) if stops else None
+        trained = self._train(source, labels, places, rates, decays, starts, generators, inside)
+        return [restored(problem, weights, self.protocol.epochs) for problem, weights in enumerate(trained)]
 
     def _train(
         self,
@@ -144,6 +172,7 @@ class Trainer:
         decays: Tensor,
         initial: Sequence[Tensor],
         generators: Sequence[Generator],
+        stops: Stops | None,
     ) -> list[Tensor]:
         """Train two steps at a time, all problems together, on a GPU or in 16 bits; else step by step, each alone."""
         protocol = self.protocol
@@ -160,10 +189,12 @@ class Trainer:
                 momentum=protocol.momentum,
                 generators=generators,
                 dtype=self.dtype,
+                stops=stops,
             )
             return list(trained)
         fits = []
-        for part, rate, decay, start, generator in zip(parts, rates, decays, initial, generators, strict=True):
+        problems = zip(parts, rates, decays, initial, generators, strict=True)
+        for number, (part, rate, decay, start, generator) in enumerate(problems):
             # What is one batch is gathered once; more than that would be a second copy of the features.
             in_place = isinstance(source, Resident) and len(part) > protocol.batch
             X = source.X if isinstance(source, Resident) and in_place else source.take(part)
@@ -178,6 +209,7 @@ class Trainer:
                 momentum=protocol.momentum,
                 generator=generator,
                 rows=part if in_place else None,
+                stops=stops.of(number) if stops else None,
             )
             fits.append(fit)
         return fits

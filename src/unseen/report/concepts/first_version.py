@@ -4,12 +4,14 @@ import pandas as pd
 
 from unseen.papers import cog_models, published
 from unseen.papers.concept_generalization import DOMAINS, SEEN
+from unseen.runs.comparability_words import searched_with
 from unseen.runs.data import RunData
 
 CLUSTERING = {"purity": "Purity (%)", "ami": "AMI", "nmi": "NMI", "ari": "ARI"}
 PCA = "pca-"
 PRINTED = {"cog-v1": DOMAINS, "cog-v2": (SEEN,)}
 """Whose levels a run has → domains of the same concepts in the first version."""
+PRUNED = " The others are of this run{}; the paper's are not."
 
 
 def first_version(data: RunData) -> pd.DataFrame:
@@ -42,5 +44,5 @@ def printed_note(data: RunData, printed: pd.DataFrame) -> str:
         thin, where = "Thin lines or small points", " on IN-1K alone, as its levels are of other concepts"
     return (
         f" {thin}, in the colours of their categories, are the seven models of the paper's first version{where}; it "
-        f"does not print deviations."
+        f"does not print deviations.{PRUNED.format(own) if (own := searched_with(data)) else ''}"
     )

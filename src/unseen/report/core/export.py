@@ -1,4 +1,4 @@
-"""Files of a page's parts: every table as CSV, every figure as SVG and PNG."""
+"""Files of a page's parts: every table as CSV and LaTeX, every figure as SVG and PNG."""
 
 import re
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from pathlib import Path
 from unseen.errors import UserError
 from unseen.files import atomic_write, write_table
 from unseen.report.core.csv_tables import csv_header, csv_rows
+from unseen.report.core.latex_tables import latex_table
 from unseen.report.core.looks import dressed
 from unseen.report.core.model import Figure, Page, Section
 
@@ -24,6 +25,9 @@ def export_page(page: Page, folder: Path) -> list[Path]:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_table(path, csv_header(table), csv_rows(table))
             written.append(path)
+            with atomic_write(path.with_suffix(".tex")) as file:
+                file.write(latex_table(table).encode())
+            written.append(path.with_suffix(".tex"))
         for name, figure in _figures(section):
             for kind in KINDS:
                 path = folder / f"{name}.{kind}"

@@ -141,6 +141,7 @@ class Cell:
         look: whether the mark of the row's backbone stands before the text.
         dot: number of the colour of a dot before the text.
         shows: two numbers that a press on it sets the choices `across` and `up` to.
+        link: the address of the page that its text leads to, relative to this one.
     """
 
     text: str = "–"
@@ -156,6 +157,7 @@ class Cell:
     look: bool = False
     dot: int | None = None
     shows: tuple[int, int] | None = None
+    link: str = ""
 
 
 @dataclass(frozen=True)
@@ -304,6 +306,7 @@ class Page:
         follow: whether pressing a backbone's name brings it out instead of hiding it.
         scripts: files that have the drawings of its figures.
         data: what those scripts draw.
+        links: text and relative address of pages and files beside this one.
     """
 
     title: str
@@ -316,3 +319,4 @@ class Page:
     follow: bool = False
     scripts: Sequence[str] = ()
     data: Mapping[str, Any] = field(default_factory=dict)
+    links: Sequence[tuple[str, str]] = ()

@@ -14,6 +14,8 @@ RANKED_BY = {
     "mean": "mean accuracy on L1 to L5",
     "effective": "mean effective concept generalization",
 }
+MOST_NAMED = 5
+"""Of the user's backbones, those that the findings tell of."""
 
 
 def write_leaderboard_page(board: Leaderboard, path: Path) -> None:
@@ -41,15 +43,17 @@ def _findings(board: Leaderboard, domain: str) -> list[str]:
     """Who is first, where the user's backbones are, and how much accuracy on IN-1K says."""
     first, unit = board.entries[0], RANKED_BY[board.by]
     sentences = [f"First by {unit} is {first.model}, with {_score(first, board)}."]
-    for entry in board.entries:
-        if entry.yours:
-            effective = entry.effective[domain]
-            sentences.append(
-                f"{entry.model} ranks {entry.rank} of {len(board.entries)}{_range(entry)}, "
-                f"with {_score(entry, board)}, {points(entry.relative[domain])} points against ResNet50 and "
-                f"{points(effective.value)} ({points(effective.low)} to {points(effective.high)}) beyond what its "
-                f"accuracy on IN-1K predicts."
-            )
+    own = [entry for entry in board.entries if entry.yours]
+    for entry in own[:MOST_NAMED]:
+        effective = entry.effective[domain]
+        sentences.append(
+            f"{entry.model} ranks {entry.rank} of {len(board.entries)}{_range(entry)}, "
+            f"with {_score(entry, board)}, {points(entry.relative[domain])} points against ResNet50 and "
+            f"{points(effective.value)} ({points(effective.low)} to {points(effective.high)}) beyond what its "
+            f"accuracy on IN-1K predicts."
+        )
+    if len(own) > MOST_NAMED:
+        sentences.append(f"The ranking has {len(own) - MOST_NAMED} more that are not from the paper.")
     near, far = board.fits["l1"], board.fits["l5"]
     sentences.append(
         f"Over the {near.n} published models trained on IN-1K alone, accuracy on IN-1K explains {100 * near.r2:.0f}% "

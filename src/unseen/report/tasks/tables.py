@@ -91,6 +91,8 @@ def _by_dataset(page: TaskPage, setting: str) -> Table:
         values = {name: scores[name, column].value for name in rows if (name, column) in scores}
         for name, mark in best_two(values, higher_is_better=better).items():
             marks[name, column] = mark
+    own_data = [dataset.title for dataset in page.datasets if dataset.own and dataset.name in names]
+    caption = f"{CAPTIONS[setting]}; no published numbers for your data set" if own_data else CAPTIONS[setting]
     columns = [score_column(titles.get(name, OVER_TEN), name or "mean of ten") for name in names]
     return Table(
         setting, [Column(number=False, names=("backbone",)), *columns],
@@ -101,7 +103,7 @@ def _by_dataset(page: TaskPage, setting: str) -> Table:
             )
             for name in rows
         ],
-        CAPTIONS[setting], head=True,
+        f"{caption}{'s' if len(own_data) > 1 else ''}", head=True,
     )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from unseen.studies.probing import FeaturePair, pair_from_features
 
 SIDES = ("train", "test")
 OWN = "yours"
-ALIKE = ("backbone", "precision", "fast", "exif", "revision")
+ALIKE = ("backbone", "precision", "fast", "exif", "decode", "revision")
 """What all features of a backbone must have in common: a part of what `Settings.decides` lists."""
 
 

@@ -3,50 +3,110 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unseen.backbones.catalogue import catalogue
 from unseen.errors import UserError
-from unseen.papers.concept_generalization import measured_accuracies, published_accuracies
+from unseen.papers.concept_generalization import DOMAINS, measured_accuracies, published_accuracies
 from unseen.papers.leaderboard import By, Leaderboard, Own, leaderboard
 from unseen.runs.cautions import Caution
-from unseen.runs.comparability_words import caveats, comparison_notices, refusal
+from unseen.runs.comparability_words import caveats, comparison_notices, refusal, with_protocol
 from unseen.runs.data import Backbone, RunData
+from unseen.runs.score import shots_name
 from unseen.runs.tables import score_table, summarise
+
+if TYPE_CHECKING:
+    from unseen.exchange.contributions import Contribution
 
 PROTOCOL = "cog-v2"
 
 
-def leaderboard_with_runs(folders: Sequence[Path], *, shots: str = "all", by: By = "l5") -> Leaderboard:
-    """The leaderboard with the backbones of runs among the published models.
+def leaderboard_with_runs(
+    folders: Sequence[Path], contributions: "Sequence[Contribution]" = (), *, shots: str = "all", by: By = "l5"
+) -> Leaderboard:
+    """The leaderboard with the backbones of runs, and contributed models, among the published ones.
 
     A run has to be of the same data (`RunData.comparisons`), and its backbones need a score on IN-1K and on all five
-    levels with the shots asked for.
+    levels with the shots asked for. A contributed model for which that does not hold is left out, and the notice says
+    why.
     """
-    if not folders:
+    if not folders and not contributions:
         return leaderboard(shots=shots, by=by)
     taken = published_accuracies(shots).models
-    data = _read(folders)
+    runs, refused = _read(folders), dict[str, list[str]]()
+    for each in contributions:
+        data, why = _contributed(each, shots)
+        if data is None:
+            refused.setdefault(why, []).append(f"{each.name} ({', '.join(each.places)})")
+        else:
+            runs.append((each.places[0], data))
+    left_out = [f"Left out: {', '.join(names)}: {why}." for why, names in refused.items()]
+    if not runs:
+        return leaderboard(shots=shots, by=by, notice=" ".join(left_out))
+    data, called = _merged(runs)
     found, lacking = measured_accuracies(summarise(score_table(data.scores)), shots)
     for backbone, domains in lacking.items():
         raise UserError(
             f"{_places(folders)}: {backbone} has no score on {', '.join(domains)} with {shots} shots, which its place "
             f"on the leaderboard needs; finish the run, or choose other --shots"
         )
-    names = [name if name not in taken else f"{name} (yours)" for name in found.models]
+    others = {name for names in called[len(folders) :] for name in names.values()}
+    kinds = {name: "contributed" if name in others else "yours" for name in found.models}
+    names = [
+        with_protocol(data, name) if name not in taken else f"{with_protocol(data, name)} ({kinds[name]})"
+        for name in found.models
+    ]
     known = {backbone.name: backbone for backbone in data.backbones}
     # A published model that was run again is left out of its own line, whatever its name here.
     own = replace(found, originals=tuple(_published_name(known.get(name), name) for name in found.models)).called(names)
     about = {
-        name: Own("yours", tuple(each.text for each in known[original].cautions) if original in known else ())
+        name: Own(kinds[original], tuple(each.text for each in known[original].cautions) if original in known else ())
         for name, original in zip(names, found.models, strict=True)
     }
-    notice = " ".join([*data.notices, *comparison_notices(data)])
+    notice = " ".join([*data.notices, *comparison_notices(data), *left_out])
     return leaderboard(own, about, shots=shots, by=by, notice=notice)
 
 
-def _read(folders: Sequence[Path]) -> RunData:
+def runs_and_contributions(places: Sequence[Path]) -> "tuple[list[Path], list[Contribution]]":
+    """Folders of runs, and the models of results files."""
+    files = [place for place in places if place.suffix == ".json" and not place.is_dir()]
+    if not files:
+        return list(places), []
+    from unseen.exchange.contributions import read_contributions
+
+    return [place for place in places if place not in files], read_contributions(files)
+
+
+def _merged(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list[dict[str, str]]]:
+    from unseen.runs.merge import merge_with_names
+
+    return merge_with_names(runs)
+
+
+def _contributed(contribution: "Contribution", shots: str) -> tuple[RunData | None, str]:
+    """The concept study of a contributed model, or why it has no place on the leaderboard."""
+    from unseen.exchange.contributions import beside_published
+    from unseen.exchange.read import run_of_records
+
+    of_levels = [each for each in contribution.records if each.data.published == PROTOCOL]
+    if not of_levels:
+        return None, "no results on the concepts of ImageNet-CoG"
+    records, why = beside_published(of_levels, DOMAINS)
+    if not records:
+        return None, why
+    data = run_of_records(records)
+    scores = [each for each in data.scores if (each.probe, each.metric) == ("logistic", "top1")]
+    scores = [each for each in scores if shots_name(each.shots) == shots]
+    lacking = [name for name in DOMAINS if name not in {score.domain for score in scores}]
+    if lacking:
+        return None, f"no accuracy on {', '.join(lacking)} with {shots} shots"
+    return _with_caveats(replace(data, scores=scores)), ""
+
+
+def _read(folders: Sequence[Path]) -> list[tuple[str, RunData]]:
+    if not folders:
+        return []
     # Reading runs imports the probes, which the published models alone can do without.
-    from unseen.runs.merge import merge_runs
     from unseen.runs.record import read_run
 
     runs = []
@@ -60,13 +120,21 @@ def _read(folders: Sequence[Path]) -> RunData:
         refuse_other_data(folder, data)
         if not data.scores:
             raise UserError(f"{folder}: no scores yet; finish the run")
-        blurred = [Caution("blurred-faces")] if any(each.code == "blurred-faces" for each in data.told) else []
-        backbones = [
-            replace(each, cautions=[*each.cautions, *caveats(data, each.name), *blurred]) for each in data.backbones
-        ]
-        data = replace(data, backbones=backbones)
-        runs.append((folder.resolve().name, data))
-    return merge_runs(runs)
+        runs.append((folder.resolve().name, _with_caveats(data)))
+    return runs
+
+
+def _with_caveats(data: RunData) -> RunData:
+    """A run whose backbones say what to bear in mind beside published ones.
+
+    The concepts of its domains are those of ImageNet-CoG, as it is of the same data, and results files do not list
+    them: without their names, runs and files have the same domains.
+    """
+    blurred = [Caution("blurred-faces")] if any(each.code == "blurred-faces" for each in data.told) else []
+    backbones = [
+        replace(each, cautions=[*each.cautions, *caveats(data, each.name), *blurred]) for each in data.backbones
+    ]
+    return replace(data, backbones=backbones, domains=[replace(each, concepts=()) for each in data.domains])
 
 
 def refuse_other_data(place: object, data: RunData) -> None:

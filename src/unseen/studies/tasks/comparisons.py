@@ -2,17 +2,20 @@
 
 Features of a user's own may have the name of a data set and be of anything. What is not of its classes and images is
 another data set: it goes by another name, which has no published numbers, no place in the paper's averages, and none of
-the facts that are known of the data set, its licence among them.
+the facts that are known of the data set, its licence among them. A user's own data set has a name of its own, and no
+published numbers either.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from unseen.errors import UserError
 from unseen.images.datasets.dataset import Dataset
 from unseen.images.datasets.registry import DATASETS
-from unseen.papers.comparability import Comparability, ScoredData, compare, published_dataset
+from unseen.images.dense.sets import dense_datasets
+from unseen.papers.comparability import Comparability, PublishedData, ScoredData, compare, published_dataset
 from unseen.runs.comparability_words import ERICSSON, refusal_clauses, verdict_sentences
-from unseen.runs.data import RunData
+from unseen.runs.data import Domain, RunData
 from unseen.runs.provenance import limit_text
 from unseen.runs.results import Result
 from unseen.studies.tasks.page_data import OTHER, TaskDataset
@@ -45,6 +48,11 @@ def is_by_image(result: Result) -> bool:
     return "pictures" in result.job
 
 
+def is_by_own_code(result: Result) -> bool:
+    """Whether a result is of a probe or a metric of the user's own."""
+    return "own_metrics" in result.job
+
+
 def is_classification(result: Result) -> bool:
     """Whether a result is of a data set whose images have classes."""
     return not is_dense(result) and not is_by_image(result)
@@ -60,26 +68,38 @@ def part_name(dataset: str, limit: int) -> str:
     return f"{dataset} (part: {limit})"
 
 
-def dataset_title(scored: ScoredData) -> str:
-    """What data are called on a page."""
-    dataset = DATASETS[scored.domain]
+def dataset_title(scored: ScoredData, dataset: Dataset) -> str:
+    """What data are called in a run."""
+    if dataset.content:  # how much of it was taken is said apart
+        return dataset.title
     if scored.limit is not None:
-        return _part_title(dataset, scored.limit)
-    return dataset.title if _verdict(scored).allowed else own_name(scored.domain)
+        return _part_title(dataset.title, scored.limit)
+    return dataset.title if is_of_dataset(scored) else own_name(scored.domain)
 
 
-def _part_title(dataset: Dataset, limit: int) -> str:
-    return f"{dataset.title} (part: {limit} images per class)"
+def _part_title(title: str, limit: int) -> str:
+    return f"{title} (part: {limit} images per class)"
+
+
+def own_title(title: str, limit: int | None = None) -> str:
+    """What a user's own data set, or a part of it, is called on a page."""
+    part = "" if limit is None else f", part: {limit} images per class"
+    return f"{title} (your data set{part})"
 
 
 def _verdict(scored: ScoredData) -> Comparability:
-    return compare(scored, published_dataset(DATASETS[scored.domain]))
+    return compare(scored, _published(scored.domain))
+
+
+def _published(domain: str) -> PublishedData | None:
+    """What published numbers of a data set would be of; None for a user's own."""
+    return published_dataset(DATASETS[domain]) if domain in DATASETS else None
 
 
 def _name(dataset: str, verdict: Comparability) -> str:
     if _is_part(verdict):
         return part_name(dataset, _limit(verdict))
-    return dataset if verdict.allowed else own_name(dataset)
+    return dataset if verdict.allowed or dataset not in DATASETS else own_name(dataset)
 
 
 def _is_part(verdict: Comparability) -> bool:
@@ -96,7 +116,7 @@ def task_verdicts(data: RunData, results: Iterable[Result]) -> dict[tuple[str, s
     pairs = dict.fromkeys(
         (str(result.job["backbone"]), str(result.job["domain"])) for result in results if is_classification(result)
     )
-    return {pair: compare(scored.get(pair), published_dataset(DATASETS[pair[1]])) for pair in pairs}
+    return {pair: compare(scored.get(pair), _published(pair[1])) for pair in pairs}
 
 
 def data_names(verdicts: Mapping[tuple[str, str], Comparability]) -> Names:
@@ -108,28 +128,57 @@ def page_datasets(data: RunData, names: Names) -> list[TaskDataset]:
     """The data sets of a page, in order; one that is of other data for some backbones is there for each."""
     found = []
     for domain in data.domains:
-        if domain.name not in DATASETS:
-            continue  # with boxes or maps, or single images
         limits = {each.limit for each in data.scored if each.domain == domain.name and each.limit is not None}
-        dataset = DATASETS[domain.name]
-        known = {name for (_, of), name in names.items() if of == domain.name} or {domain.name}
+        known = {name for (_, of), name in names.items() if of == domain.name}
+        if domain.name not in DATASETS:
+            found += _own_datasets(domain, known, limits)
+            continue
+        dataset, known = DATASETS[domain.name], known or {domain.name}
         if domain.name in known:
-            found.append(TaskDataset(dataset.name, dataset.title, dataset.metric, dataset.few_shot or ""))
+            found.append(TaskDataset(dataset.name, dataset.title, dataset.few_shot or ""))
         for limit in sorted(limits):
             name = part_name(domain.name, limit)
             if name in known:
-                found.append(TaskDataset(name, _part_title(dataset, limit), dataset.metric, OTHER, limit))
+                found.append(TaskDataset(name, _part_title(dataset.title, limit), OTHER, limit))
         if own_name(domain.name) in known:
-            found.append(TaskDataset(own_name(dataset.name), own_name(dataset.name), dataset.metric, OTHER))
+            found.append(TaskDataset(own_name(dataset.name), own_name(dataset.name), OTHER))
     return found
+
+
+def _own_datasets(domain: Domain, names: Collection[str], limits: Iterable[int]) -> list[TaskDataset]:
+    """A user's own data set and parts of it; nothing for data sets with boxes or maps, and for single images."""
+    called: dict[str, int | None] = {domain.name: None} | {
+        part_name(domain.name, each): each for each in sorted(limits)
+    }
+    return [
+        TaskDataset(name, own_title(domain.title, limit), OTHER, limit, own=True)
+        for name, limit in called.items()
+        if name in names
+    ]
+
+
+def refuse_changed_data(runs: Iterable[tuple[str, RunData]]) -> None:
+    """Refuse runs of a user's own data set whose images, labels or splits are not the same in all of them."""
+    known: dict[str, tuple[str, str]] = {}
+    for run, data in runs:
+        for images in data.images:
+            if images.hash is None or images.domain in DATASETS or images.domain in dense_datasets():
+                continue
+            content, other = known.setdefault(images.domain, (images.hash, run))
+            if content != images.hash:
+                raise UserError(
+                    f"{other} and {run}: your data set {images.domain} is not the same in both, as its images, labels "
+                    "or splits were changed; report them apart, or run the earlier one again"
+                )
 
 
 def task_comparison_notices(verdicts: Mapping[tuple[str, str], Comparability]) -> list[str]:
     """What a reader must know of data that have the name of one of the paper's data sets."""
     parts = {pair: verdict for pair, verdict in verdicts.items() if _is_part(verdict)}
     whole = {pair: verdict for pair, verdict in verdicts.items() if pair not in parts}
-    printed = {pair: verdict for pair, verdict in whole.items() if DATASETS[pair[1]].in_paper}
-    others = {pair: verdict for pair, verdict in whole.items() if not DATASETS[pair[1]].in_paper}
+    known = {pair: verdict for pair, verdict in whole.items() if pair[1] in DATASETS}
+    printed = {pair: verdict for pair, verdict in known.items() if DATASETS[pair[1]].in_paper}
+    others = {pair: verdict for pair, verdict in known.items() if pair not in printed}
     titles = {name: name for _, name in verdicts}
     sentences = [*_part_sentences(parts), *verdict_sentences(printed, titles, ERICSSON)]
     clauses = refusal_clauses(others, titles)
@@ -139,7 +188,7 @@ def task_comparison_notices(verdicts: Mapping[tuple[str, str], Comparability]) -
 def _part_sentences(parts: Mapping[tuple[str, str], Comparability]) -> list[str]:
     titles: dict[int, list[str]] = {}
     for (_, dataset), verdict in parts.items():
-        titles.setdefault(_limit(verdict), []).append(DATASETS[dataset].title)
+        titles.setdefault(_limit(verdict), []).append(DATASETS[dataset].title if dataset in DATASETS else dataset)
     return [
         f"A quick look at a part of {', '.join(dict.fromkeys(names))}: {limit_text(limit)}. Such scores are not those "
         "of all images, so no published ones stand beside them."

@@ -40,6 +40,7 @@ from unseen.studies.study import Cell, Plan, Prepared, Silent, Watch
 from unseen.studies.tasks.dense_estimate import job_seconds, size_of
 from unseen.studies.tasks.dense_work import DenseData, DenseProbe, damaged_label_flaws
 from unseen.studies.tasks.features import STUDY
+from unseen.studies.tasks.own_record import own_citations, own_images, own_notices
 from unseen.studies.tasks.study import TITLE
 
 SPLITS = ("train", "test")
@@ -131,12 +132,9 @@ class DenseRequest:
     def _setup(self) -> Setup:
         return Setup(
             protocols=self.protocols,
-            extractions={each.label: self._made(each) for each in self.backbones},
+            extractions={each.label: Extraction.by(each.spec, self._extraction) for each in self.backbones},
+            images=own_images(data.dataset for data in self.datasets),
         )
-
-    def _made(self, backbone: Backbone) -> Extraction:
-        settings = self._extraction
-        return Extraction(BackboneAbout.of(backbone.spec), settings.precision, settings.fast, settings.exif)
 
     def _missing_images(self, data: OpenDenseDataset, out: Path, part: Part | None = None) -> list[int]:
         """By backbone; of this part of a job array unless another is given."""
@@ -201,12 +199,12 @@ class DenseRequest:
         )
 
     def _run(self, data: Mapping[str, DenseData]) -> RunData:
+        datasets = [each.opened.dataset for each in data.values()]
         return RunData(
             title=TITLE,
             scores=(),
             domains=[
-                Domain(each.name, each.title, classes=len(each.classes), licence=each.licence)
-                for each in [of.opened.dataset for of in data.values()]
+                Domain(each.name, each.title, classes=len(each.classes), licence=each.licence) for each in datasets
             ],
             backbones=[
                 RunBackbone(
@@ -214,12 +212,15 @@ class DenseRequest:
                     "yours",
                     f"{_patch_spec(each).channels} features of each patch",
                     training_data=training_data(each.spec.id, BackboneAbout.of(each.spec)),
-                    features=self._made(each),
+                    features=Extraction.by(each.spec, self._extraction),
                 )
                 for each in self.backbones
             ],
             baseline=self.backbones[0].label,
+            told=own_notices(datasets),
             protocols=self.protocols,
+            images=own_images(datasets),
+            remarks=own_citations(datasets),
             features=[
                 FeatureKey(name, each.opened.dataset.name, {split: of.content_hash for split, of in sides.items()})
                 for each in data.values()

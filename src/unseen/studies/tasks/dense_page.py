@@ -15,7 +15,7 @@ from unseen.runs.data import RunData
 from unseen.runs.results import Result
 from unseen.runs.score import Score
 from unseen.runs.scores import result_scores
-from unseen.studies.tasks.comparisons import is_dense, own_name
+from unseen.studies.tasks.comparisons import is_dense, own_name, own_title
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def dense_tasks(data: RunData, results: Sequence[Result], pictures: Mapping[str,
     return [
         DenseTask(
             name,
-            titles.get(name, name),
+            titles.get(name, name) if name in dense_datasets() else own_title(titles.get(name, name)),
             (some := next(iter(probes.values()))[0]).job["kind"],
             _classes(some),
             [_probe(data, *key, found, titles, pictures) for key, found in probes.items()],

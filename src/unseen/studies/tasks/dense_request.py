@@ -11,7 +11,7 @@ from unseen.features.settings import Settings
 from unseen.probes.dense.protocols import DenseProtocol, shortened
 from unseen.studies.study import Request
 from unseen.studies.tasks.dense import PROBES, DenseRequest
-from unseen.studies.tasks.dense_opened import open_dense
+from unseen.studies.tasks.dense_opened import AskedDense, open_dense
 from unseen.studies.tasks.dense_training import BY_KIND, DenseTrainingRequest
 from unseen.studies.tasks.finetune_request import training_device
 
@@ -19,12 +19,16 @@ MAPS = ("classes", "normals", "depth")
 
 
 def dense_probing(
-    names: Sequence[str], root: Path | None, backbones: Sequence[Backbone], settings: Settings, probes: Sequence[str]
+    names: Sequence[AskedDense],
+    root: Path | None,
+    backbones: Sequence[Backbone],
+    settings: Settings,
+    probes: Sequence[str],
 ) -> Request[Any]:
     """Probes on patch features.
 
     Args:
-        names: of data sets, or folders of a user's own; all that are there where none is given.
+        names: data sets; all that are there where none is given.
         probes: some of `PROBES`; all of them where none is given.
     """
     wrong = next((name for name in probes if name not in PROBES), None)
@@ -36,7 +40,7 @@ def dense_probing(
 
 
 def dense_training(
-    names: Sequence[str],
+    names: Sequence[AskedDense],
     root: Path | None,
     backbones: Sequence[Backbone],
     device: str | None,

@@ -46,6 +46,7 @@ from unseen.studies.concepts.study import training_data
 from unseen.studies.study import Cell, Plan, Prepared, Watch
 from unseen.studies.tasks.dense_work import damaged_label_flaws
 from unseen.studies.tasks.features import STUDY
+from unseen.studies.tasks.own_record import own_citations, own_images, own_notices
 from unseen.studies.tasks.page_data import PICTURES
 from unseen.studies.tasks.study import TITLE
 
@@ -250,12 +251,12 @@ class DenseTrainingRequest:
         ]
 
     def _run(self) -> RunData:
+        datasets = [data.dataset for data in self.datasets]
         return RunData(
             title=TITLE,
             scores=(),
             domains=[
-                Domain(each.name, each.title, classes=len(each.classes), licence=each.licence)
-                for each in [data.dataset for data in self.datasets]
+                Domain(each.name, each.title, classes=len(each.classes), licence=each.licence) for each in datasets
             ],
             backbones=[
                 RunBackbone(
@@ -268,8 +269,10 @@ class DenseTrainingRequest:
                 for each in self.backbones
             ],
             baseline=self.backbones[0].label,
-            told=self._notices(),
+            told=[*self._notices(), *own_notices(datasets)],
             protocols=self._used(),
+            images=own_images(datasets),
+            remarks=own_citations(datasets),
             scored=[
                 ScoredData(
                     each.label,

@@ -138,19 +138,22 @@ def features_in(folder: Path, dataset: Dataset, backbones: Sequence[str]) -> lis
         return []  # who extracts or probes them says what is wrong
 
 
-def find_task_features(folder: Path, names: Sequence[str], backbones: Sequence[str]) -> Found:
+def find_task_features(folder: Path, names: Sequence[str | OpenDataset], backbones: Sequence[str]) -> Found:
     """Features of data sets below a folder; where none of them can be used, that is an error.
 
     Args:
         names: of data sets; empty for all that are there.
         backbones: ids to take; empty for all. For features that do not say whose they are, what to call it.
     """
+    own = next((each.dataset.name for each in names if isinstance(each, OpenDataset)), None)
+    if own is not None:
+        raise UserError(f"{own}: features are of data sets by name; of your own, give the images and the run's folder")
     if not folder.is_dir():
         raise UserError(f"{folder}: no such folder; features are in a folder for each data set below it")
     there = [name for name in DATASETS if (folder / name).is_dir()]
     features: list[TaskFeatures] = []
     faults: list[Notice] = []
-    for name in names or there:
+    for name in map(str, names or there):
         try:
             if name not in there:
                 hint = did_you_mean(name, there) or f"; there are {', '.join(there) or 'none'}"

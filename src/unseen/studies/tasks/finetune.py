@@ -38,6 +38,7 @@ from unseen.runs.setup import ImagesUsed
 from unseen.studies.concepts.study import training_data
 from unseen.studies.tasks.features import STUDY
 from unseen.studies.tasks.finetune_work import run_task, run_trial
+from unseen.studies.tasks.own_record import own_citations, own_notices
 from unseen.studies.tasks.study import TITLE
 
 if TYPE_CHECKING:
@@ -180,7 +181,8 @@ def finetune_run(
         domains=[Domain(each.dataset.name, each.dataset.title, licence=each.dataset.licence) for each in opened],
         backbones=rows,
         baseline=rows[0].name,
-        told=list(notices),
+        told=[*notices, *own_notices(each.dataset for each in opened)],
+        remarks=own_citations(each.dataset for each in opened),
         images=[
             ImagesUsed(each.dataset.name, split, images=count, hash=each.manifest.content_hash)
             for each in opened

@@ -40,7 +40,7 @@ from unseen.studies.tasks.finetune import (
     record_finetunings,
 )
 from unseen.studies.tasks.finetune_trainer import Trainer
-from unseen.studies.tasks.opened import Opened, open_datasets
+from unseen.studies.tasks.opened import Asked, Opened, open_datasets
 
 if TYPE_CHECKING:
     import torch
@@ -118,7 +118,7 @@ class FinetuneRequest:
     @classmethod
     def of(
         cls,
-        names: Sequence[str],
+        names: Sequence[Asked],
         root: Path | None,
         load: Callable[[], Sequence[Backbone]],
         device: str | None,

@@ -1,14 +1,22 @@
 """The data sets that a task study is asked for: those that are there, and what is to be said of the others."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 from unseen.errors import UserError
 from unseen.images.datasets.limit import limited
 from unseen.images.datasets.open_dataset import OpenDataset, open_dataset
-from unseen.images.datasets.registry import DATASETS
+from unseen.images.datasets.registry import DATASETS, get_dataset
+from unseen.images.own.contents import Track, untracked
+from unseen.images.own.description import describe_all, is_own
+from unseen.images.own.survey import open_own_dataset
 from unseen.runs.notices import Notice, left_out
+
+Asked = str | OpenDataset
+"""The name of a data set, or a user's own, which is open."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,22 +37,49 @@ class Opened:
         return list(self.absent) if self.named else []
 
 
-def open_datasets(names: Sequence[str], root: Path | None, *, limit: int | None = None) -> Opened:
+def asked_datasets(words: "Iterable[str | PathLike[str] | OpenDataset]", track: Track = untracked) -> list[Asked]:
+    """What a user asks for: known names, in the order of the registry, then own data sets, opened; each once.
+
+    Args:
+        words: names, places of own data sets, or those that were opened before.
+        track: shows how many images of an own data set were read.
+    """
+    asked = list(words)
+    given = [word for word in asked if isinstance(word, OpenDataset)]
+    places = [*dict.fromkeys(word for word in asked if not isinstance(word, OpenDataset))]
+    names = {_known_name(str(word)) for word in places if not is_own(word)}
+    own = describe_all(Path(word) for word in places if is_own(word))
+    found = [*given, *(open_own_dataset(each, track=track) for each in own)]
+    twice = [name for name, count in Counter(each.dataset.name for each in found).items() if count > 1]
+    if twice:
+        raise UserError(f"two data sets of the name '{twice[0]}'; rename one")
+    return [*(name for name in DATASETS if name in names), *found]
+
+
+def _known_name(word: str) -> str:
+    try:
+        return get_dataset(word).name
+    except UserError as error:
+        raise UserError(f"{error}; your own are folders or .toml files") from None
+
+
+def open_datasets(asked: Sequence[Asked], root: Path | None, *, limit: int | None = None) -> Opened:
     """Open data sets; where none of them is there, that is an error.
 
     Args:
-        names: of data sets; empty for all that are there.
-        root: the folder that all are below; None for those that come with packages.
+        asked: data sets; empty for all of the package that are there.
+        root: the folder that those of the package are below; None for those that come with packages.
         limit: at most so many images of each class in every split.
     """
     if root is not None and not root.is_dir():
         raise UserError(f"{root}: no such folder; give the one that all data sets are below")
     opened, absent = list[OpenDataset](), list[Notice]()
-    for name in names or DATASETS:
+    for name in [word for word in asked if isinstance(word, str)] if asked else DATASETS:
         try:
             opened.append(open_dataset(DATASETS[name], root))
         except UserError as error:
             absent.append(left_out(name, str(error)))
+    opened += [each for each in asked if isinstance(each, OpenDataset)]
     if not opened:
         raise UserError("none of the data sets is there; unseen doctor --images FOLDER says how to get them")
-    return Opened(opened if limit is None else [limited(each, limit) for each in opened], absent, bool(names))
+    return Opened(opened if limit is None else [limited(each, limit) for each in opened], absent, bool(asked))

@@ -12,12 +12,11 @@ from pathlib import Path
 
 from unseen.backbones.backbone import Backbone as LoadedBackbone
 from unseen.device import on_gpu
-from unseen.features.about import BackboneAbout, StoreAbout
+from unseen.features.about import StoreAbout
 from unseen.features.readers import read_features
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
 from unseen.images.datasets.open_dataset import OpenDataset
-from unseen.images.datasets.registry import DATASETS
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.execute import OneByOne, execute
@@ -25,13 +24,16 @@ from unseen.runs.executors import choose_executor
 from unseen.runs.fit_progress import FitProgress
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice, notice
+from unseen.runs.own_metric import OwnMetricTaskJob
 from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed, Setup
 from unseen.runs.task_work import TaskJob, kept_folder, run_task_job
 from unseen.studies.concepts.features import Place
 from unseen.studies.concepts.study import extraction_of, training_data
 from unseen.studies.features import read_about
+from unseen.studies.own_code import NO_CODE, OwnCode
 from unseen.studies.tasks.comparisons import dataset_title, is_of_dataset, scored_data
 from unseen.studies.tasks.features import STUDY, TaskFeatures
+from unseen.studies.tasks.own_record import own_citations, own_images, own_notices
 from unseen.studies.tasks.plan import by_size, job_flops
 
 TITLE = "Transfer to other tasks"
@@ -58,13 +60,16 @@ def run_tasks(
     places = {task.hashes[split]: place for task in tasks for split, place in task.places.items()}
     kept = folder / UNFINISHED
     work = OneByOne[TaskJob](partial(run_task_job, places=places, load=read_features, kept=kept, tell=tell))
-    small, large = (jobs, []) if on_gpu() else by_size(jobs, tasks)
+    measuring = [replace(job, results=str(folder)) for job in jobs if isinstance(job, OwnMetricTaskJob)]
+    fitting = [job for job in jobs if not isinstance(job, OwnMetricTaskJob)]
+    small, large = (fitting, list[TaskJob]()) if on_gpu() else by_size(fitting, tasks)
     cost = partial(job_flops, tasks=tasks)
     running = chain(
         execute(
             small, folder, work, choose_executor(replace(means, workers=1 if on_gpu() else means.workers)), cost=cost
         ),
         execute(large, folder, work, choose_executor(replace(means, workers=1, threads=means.workers)), cost=cost),
+        execute(measuring, folder, work, choose_executor(replace(means, workers=1 if on_gpu() else means.workers))),
     )
     for job in running:
         shutil.rmtree(kept_folder(job, kept), ignore_errors=True)
@@ -77,6 +82,7 @@ def task_run(
     *,
     top1: Mapping[str, float],
     missing: Sequence[Notice] = (),
+    own: OwnCode = NO_CODE,
 ) -> RunData:
     """What is written of a study, without its scores.
 
@@ -85,8 +91,9 @@ def task_run(
         missing: on the data sets that were asked for and are not there, and on settings that some lack the images for.
     """
     scored = [scored_data(task, protocol.name) for task in tasks]
-    titles = {each.domain: dataset_title(each) for each in scored}
-    licences = {each.domain: DATASETS[each.domain].licence for each in scored if is_of_dataset(each)}
+    datasets = {task.dataset.name: task.dataset for task in tasks}
+    titles = {each.domain: dataset_title(each, datasets[each.domain]) for each in scored}
+    licences = {each.domain: datasets[each.domain].licence for each in scored if is_of_dataset(each)}
     limits = {each.domain: each.limit for each in scored}
     backbones = {task.backbone: task for task in tasks}
     said = [notice("temperature-on-test-data")] if protocol.temperature == "test-folds" else []
@@ -103,8 +110,10 @@ def task_run(
         ],
         backbones=[_backbone(task, top1.get(name)) for name, task in backbones.items()],
         baseline=next(iter(backbones)),
-        told=[*said, *missing],
-        protocols=[ProtocolUsed.of(PROBE, protocol)],
+        told=[*said, *missing, *own_notices(datasets.values())],
+        protocols=[ProtocolUsed.of(PROBE, protocol), *own.protocols()],
+        images=own_images(datasets.values()),
+        remarks=own_citations(datasets.values()),
         features=[FeatureKey(task.backbone, task.dataset.name, task.keys) for task in tasks],
         scored=scored,
         flaws=[flaw for task in tasks for flaw in task.flaws],
@@ -117,15 +126,14 @@ def task_setup(
     opened: Sequence[OpenDataset],
     settings: Settings,
     protocol: ManyShotProtocol,
+    own: OwnCode = NO_CODE,
 ) -> Setup:
     """What decides a study before any of its features are there, to compare with the run that a folder has."""
     return Setup(
-        protocols=[ProtocolUsed.of(PROBE, protocol)],
-        extractions={
-            each.label: Extraction(BackboneAbout.of(each.spec), settings.precision, settings.fast, settings.exif)
-            for each in backbones
-        },
+        protocols=[ProtocolUsed.of(PROBE, protocol), *own.protocols()],
+        extractions={each.label: Extraction.by(each.spec, settings) for each in backbones},
         limits={each.dataset.name: each.manifest.limit for each in opened},
+        images=own_images(each.dataset for each in opened),
     )
 
 

@@ -13,26 +13,14 @@ Normals are in the camera's coordinates (x to the right, y up, z towards the cam
 (0, 1, 0) to a level camera, and (0, cos p, sin p) to one that looks down by the angle p.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.images.datasets.listing import Row, files_listing
 from unseen.images.dense.coco import CocoBoxes, read_coco
 from unseen.images.dense.dense_dataset import DenseDataset, DenseLayout, DenseListing
 from unseen.images.dense.labels import Kind
-from unseen.images.dense.map_files import (
-    IMAGE,
-    ClassMaps,
-    paired_listing,
-    read_colours,
-    read_millimetres,
-    unit_normals,
-)
+from unseen.images.dense.map_files import IMAGE, ClassMaps, PictureMaps, paired_listing
 
 FURNITURE = (
     "appliance",
@@ -53,25 +41,6 @@ ANNOTATIONS = {"train": "boxes/train.json", "test": "boxes/test.json"}
 FOLDERS: dict[Kind, str] = {"classes": "masks", "normals": "normals", "depth": "depth"}
 
 
-@dataclass(frozen=True)
-class RoomMaps:
-    """Normals or depths in files, one for each image; `names` are below `base`."""
-
-    base: Path
-    names: tuple[str, ...]
-    kind: Literal["normals", "depth"]
-
-    def place(self, number: int) -> str:
-        return str(self.base / self.names[number])
-
-    def read(self, number: int) -> NDArray[np.float32]:
-        path = self.base / self.names[number]
-        if self.kind == "depth":
-            return read_millimetres(path)
-        colours = read_colours(path)
-        return unit_normals(colours, colours.max(axis=2) > 0)
-
-
 def _listing(place: Path, kind: Kind) -> DenseListing:
     """The images that the files of boxes name, whatever the kind: all four data sets have the same images."""
     found = read_coco({split: place / name for split, name in ANNOTATIONS.items()})
@@ -86,7 +55,7 @@ def _listing(place: Path, kind: Kind) -> DenseListing:
 
     if kind == "classes":
         return paired_listing(place, images, label_of, lambda names: ClassMaps(place, names))
-    return paired_listing(place, images, label_of, lambda names: RoomMaps(place, names, kind))
+    return paired_listing(place, images, label_of, lambda names: PictureMaps(place, names, kind))
 
 
 def _boxes(place: Path, images: list[tuple[str, str]], found: CocoBoxes) -> DenseListing:

@@ -12,7 +12,7 @@ from unseen.report.concepts.published_parts import (
 from unseen.report.concepts.section_parts import domain_ticks, first_few
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Section
-from unseen.runs.comparability_words import comparison_notices
+from unseen.runs.comparability_words import comparison_notices, searched_with
 from unseen.runs.data import RunData
 
 
@@ -25,11 +25,11 @@ def build(context: ConceptContext) -> Section | None:
     table, mine = published_table([shots]), own[own["shots"] == shots]
     domains = [domain for domain in data.domains if domain.name in set(mine["domain"])]
     figures = level_figures(data.backbones, table, mine, domain_ticks(domains), [domain.name for domain in domains])
-    between = neighbours(table, mine, domains[-1].name)
+    between = neighbours(data, table, mine, domains[-1].name)
     sentences = first_few([between[b.name] for b in data.backbones if b.name in between])
     note = (
-        f"Thin lines are the published numbers, coloured by category; thick ones are of this run, with bars of "
-        f"{bars_text(mine)}."
+        f"Thin lines are the published numbers, coloured by category; thick ones are of this run"
+        f"{searched_with(data)}, with bars of {bars_text(mine)}."
     )
     told = [*sentences, *comparison_notices(data), *_cautions(data)]
     return Section("published", "Among the published models", told, figures, note)

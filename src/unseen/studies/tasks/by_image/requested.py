@@ -19,6 +19,7 @@ from unseen.studies.tasks.by_image.perceptual import InversionRequest
 from unseen.studies.tasks.by_image.request import ImageRequest
 from unseen.studies.tasks.by_image.saliency import SaliencyAnalysis
 from unseen.studies.tasks.by_image.sets import open_image_sets
+from unseen.studies.tasks.opened import Asked
 from unseen.studies.tasks.request import top1_shares
 
 DEFAULT_GRID = "10/2"
@@ -37,7 +38,7 @@ class AskedImages:
         percents: accuracy on ImageNet of each backbone, where that is known.
     """
 
-    names: Sequence[str]
+    names: Sequence[Asked]
     place: Path | None
     examples: int | None
     load: Callable[[], Sequence[Backbone]]

@@ -20,7 +20,7 @@ from unseen.images.source import ImageSource
 from unseen.images.tars import is_image
 from unseen.images.transform import Transform
 from unseen.runs.notices import Notice
-from unseen.studies.tasks.opened import open_datasets
+from unseen.studies.tasks.opened import Asked, open_datasets
 from unseen.words import counted
 
 DRAWINGS = "drawings"
@@ -77,11 +77,11 @@ class ImageSets:
     absent: Sequence[Notice] = ()
 
 
-def open_image_sets(names: Sequence[str], place: Path | None, examples: int | None) -> ImageSets:
+def open_image_sets(names: Sequence[Asked], place: Path | None, examples: int | None) -> ImageSets:
     """The images that were asked for.
 
     Args:
-        names: of data sets, of which some images are taken, always the same.
+        names: data sets, of which some images are taken, always the same.
         place: the folder that data sets are below; without names, a folder of images, or any place of images.
         examples: how many of each; by default one of each data set, eight drawings, and all of a folder.
     """

@@ -61,7 +61,7 @@ def skipped_episodes(task: TaskFeatures) -> list[Notice]:
         if task.classes < WAYS
         else f"a class with {task.fewest} images, and {short[0] + QUERIES} are needed"
     )
-    title = dataset_title(scored_data(task, SOURCE))
+    title = dataset_title(scored_data(task, SOURCE), task.dataset)
     return [notice("no-episodes", task.dataset.name, title=title, settings=settings, reason=reason)]
 
 

@@ -1,0 +1,19 @@
+"""Writes `results.schema.json`, the JSON Schema of results files, from the types of `unseen.exchange.record`."""
+
+import json
+from pathlib import Path
+
+import unseen.exchange.record
+from unseen.exchange.record import ResultsFile
+from unseen.reading.json_schema import json_schema
+
+PLACE = Path(unseen.exchange.record.__file__).with_name("results.schema.json")
+
+
+def schema_text() -> str:
+    """The file as it should be."""
+    return json.dumps(json_schema(ResultsFile, "results.schema.json"), indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    PLACE.write_text(schema_text(), encoding="utf-8")

@@ -1,0 +1,41 @@
+"""`unseen check`: whether results files are sound, and whether their numbers are likely."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unseen.cli.output import Json, console, counted, print_json
+
+INVALID, UNLIKELY = 2, 1
+
+
+def check(
+    files: Annotated[list[Path], typer.Argument(help="Results files, as unseen export writes them.")],
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 where there are warnings.")] = False,
+    json: Json = False,
+) -> None:
+    """Check results files: against the schema, the metrics' ranges and the published tables.
+
+    Exit code 2 where a file is not sound; warnings alone give 0, or 1 with --strict.
+    """
+    from dataclasses import asdict
+
+    from unseen.exchange.check import check_results
+
+    found = {path: check_results(path) for path in files}
+    if json:
+        print_json([{"file": str(path)} | asdict(each) for path, findings in found.items() for each in findings])
+    else:
+        out = console()
+        for path, findings in found.items():
+            number = {kind: sum(each.severity == kind for each in findings) for kind in ("error", "warning")}
+            verdict = counted(number["error"], "error") if number["error"] else "valid"
+            out.print(f"{path}: {verdict}, {counted(number['warning'], 'warning')}")
+            for each in findings:
+                out.print(f"  {each.severity}: {each.where + ': ' if each.where else ''}{each.text}")
+    kinds = {each.severity for findings in found.values() for each in findings}
+    if "error" in kinds:
+        raise typer.Exit(INVALID)
+    if strict and "warning" in kinds:
+        raise typer.Exit(UNLIKELY)

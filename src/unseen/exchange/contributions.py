@@ -1,0 +1,98 @@
+"""Models that others contribute: results files put together, each model once."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from unseen.exchange.check import sound_results
+from unseen.exchange.export import run_records
+from unseen.exchange.plausible import verdict
+from unseen.exchange.record import BackboneFacts, ResultRecord
+from unseen.runs.comparability_words import refusal
+
+RESULTS = ".json"
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """A model and all records of it.
+
+    Attributes:
+        name: what it is called among all contributed models; its records have that name too.
+        places: names of the files, or of the folders of runs, that it is from.
+    """
+
+    name: str
+    places: tuple[str, ...]
+    records: tuple[ResultRecord, ...]
+
+    @property
+    def backbone(self) -> BackboneFacts:
+        return self.records[0].backbone
+
+
+def is_results(path: Path) -> bool:
+    """Whether a path is of a results file, not of a run's folder."""
+    return path.suffix == RESULTS and not path.is_dir()
+
+
+def read_contributions(paths: Iterable[Path]) -> list[Contribution]:
+    """The models of results files and of runs, in order.
+
+    Records of one name are of one model if they say the same of the backbone and are of different data. Otherwise the
+    later one gets the name of its file behind its own.
+    """
+    found: dict[str, Contribution] = {}
+    for path in paths:
+        by_name: dict[str, list[ResultRecord]] = {}
+        for record in _records(path):
+            by_name.setdefault(record.backbone.name, []).append(record)
+        for name, records in by_name.items():
+            label = _label(name, records, found, path)
+            renamed = tuple(replace(each, backbone=replace(each.backbone, name=label)) for each in records)
+            before = found.get(label)
+            found[label] = (
+                replace(before, places=(*before.places, path.name), records=(*before.records, *renamed))
+                if before
+                else Contribution(label, (path.name,), renamed)
+            )
+    return list(found.values())
+
+
+def _records(path: Path) -> Sequence[ResultRecord]:
+    if is_results(path):
+        return sound_results(path).records
+    from unseen.runs.record import read_run
+
+    return run_records(read_run(path))
+
+
+def _label(name: str, records: Sequence[ResultRecord], taken: dict[str, Contribution], path: Path) -> str:
+    tries = [name, f"{name} ({path.stem})", *(f"{name} ({path.stem} {number})" for number in range(2, 1000))]
+    return next(each for each in tries if each not in taken or _adds_to(taken[each], records))
+
+
+def _adds_to(before: Contribution, records: Sequence[ResultRecord]) -> bool:
+    """Whether records are more of a model that is known: the same weights, and other data."""
+    own, other = before.backbone, records[0].backbone
+    same = own.digest == other.digest and own.weights == other.weights and own.preprocessing == other.preprocessing
+    known = {each.key[2:] + each.key[:1] for each in before.records}
+    return same and not any(each.key[2:] + each.key[:1] in known for each in records)
+
+
+def beside_published(records: Sequence[ResultRecord], domains: Sequence[str]) -> tuple[list[ResultRecord], str]:
+    """The records that may stand beside published ones, one for each domain; none and the reason where one may not."""
+    found: dict[str, ResultRecord] = {}
+    why: dict[str, str] = {}
+    for record in records:
+        judged = verdict(record)
+        if judged is None:
+            continue
+        if judged[1].allowed:
+            found[record.data.name] = record
+        else:
+            why.setdefault(record.data.name, refusal(judged[1], record.data.title))
+    lacking = [name for name in domains if name not in found]
+    if not lacking:
+        return [found[name] for name in domains], ""
+    return [], why.get(lacking[0], f"no results on {', '.join(lacking)}")

@@ -1,0 +1,219 @@
+"""A run as records that travel: all that others need to read its scores, and nothing of the machine it was made on."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from unseen.errors import UserError, look_up
+from unseen.exchange.places import without_places
+from unseen.exchange.record import (
+    SCHEMA,
+    VERSION,
+    BackboneFacts,
+    DataFacts,
+    ImageSource,
+    Interval95,
+    Levels,
+    Made,
+    Preprocessing,
+    ResultRecord,
+    ResultsFile,
+    ScoreFacts,
+    Splits,
+    Told,
+)
+from unseen.features.about import BackboneAbout
+from unseen.files import atomic_write
+from unseen.papers.comparability import PLAIN
+from unseen.reading.json_records import json_bytes, plain, typed
+from unseen.runs.cautions import Caution
+from unseen.runs.data import Backbone, Domain, RunData
+from unseen.runs.notices import Notice
+from unseen.runs.score import Score, shots_name
+from unseen.runs.setup import Extraction, Setting
+from unseen.runs.tables import LOGISTIC, bootstrap_interval
+from unseen.version import __version__
+
+FLAW = "flaw"
+"""The code of a notice that is about damaged images or rows of zeros."""
+
+
+def export_runs(folders: Sequence[Path], out: Path, *, backbones: Iterable[str] = ()) -> ResultsFile:
+    """Write the records of runs into a file, the same bytes for the same runs, and return them.
+
+    Args:
+        backbones: names of those to export; all where none is given.
+    """
+    from unseen.runs.record import read_runs
+
+    if out.suffix != ".json":
+        raise UserError(f"{out}: results are written as .json")
+    records: dict[tuple[str, ...], ResultRecord] = {}
+    for folder, data in zip(folders, read_runs(folders), strict=True):
+        found = run_records(data)
+        if not found:
+            raise UserError(f"{folder}: no scores yet; finish the run")
+        for record in found:
+            if records.setdefault(record.key, record) is not record:
+                name, where = record.backbone.name, record.data.name
+                raise UserError(f"{folder}: another of these runs has {name} on {where} too; export them apart")
+    known = {record.backbone.name: True for record in records.values()}
+    wanted = {name for name in backbones if look_up(known, name, "backbone", " in these runs")} or {*known}
+    file = ResultsFile(SCHEMA, VERSION, __version__, [r for r in records.values() if r.backbone.name in wanted])
+    write_results(file, out)
+    return file
+
+
+def write_results(file: ResultsFile, out: Path) -> None:
+    """Write records as a results file."""
+    with atomic_write(out) as written:
+        written.write(json_bytes(plain(file)) + b"\n")
+
+
+def run_records(data: RunData) -> list[ResultRecord]:
+    """One record for each backbone, protocol and domain that a run has scores of, without places of the machine."""
+    grouped: dict[tuple[str, str, str], list[Score]] = {}
+    for score in data.scores:
+        grouped.setdefault((score.backbone, score.protocol, score.domain), []).append(score)
+    backbones = {each.name: each for each in data.backbones}
+    domains = {each.name: each for each in data.domains}
+    return [
+        _placeless(
+            ResultRecord(
+                data.study,
+                protocol,
+                _settings(data, {score.probe for score in scores}, protocol),
+                _backbone(backbones[backbone]),
+                _data(data, backbone, domains[domain]),
+                _scores(data, scores),
+                _made(data, scores),
+                _notices(data, backbone, domains[domain]),
+            )
+        )
+        for (backbone, protocol, domain), scores in grouped.items()
+    ]
+
+
+def _placeless(record: ResultRecord) -> ResultRecord:
+    found: ResultRecord = typed(without_places(plain(record)), ResultRecord, "a record")
+    return found
+
+
+def _settings(data: RunData, probes: set[str], protocol: str) -> Mapping[str, Mapping[str, Setting]]:
+    """What is known of the protocols of these probes; a variant of one (`pca-32`) goes by the protocol's name."""
+    return {each.probe: each.settings for each in data.protocols if each.probe in probes or each.name == protocol}
+
+
+def _backbone(backbone: Backbone) -> BackboneFacts:
+    made = backbone.features or Extraction(backbone.finetuning or BackboneAbout())
+    about = made.backbone
+    return BackboneFacts(
+        name=backbone.name,
+        id=about.id,
+        category=backbone.category,
+        description=backbone.description,
+        weights=about.weights,
+        digest=about.digest or None,
+        classifier=backbone.classifier,
+        layer=about.layer,
+        pool=about.pool,
+        dimension=about.dimension,
+        parameters=about.parameters,
+        preprocessing=Preprocessing(**asdict(about.transform)) if about.transform else None,
+        precision=made.precision,
+        decoder=None if made.decode is None else "gpu" if made.decode == "gpu" else "cpu",
+        resizer=None if made.fast is None else "pytorch" if made.fast else "pillow",
+        exif=made.exif,
+        training_data=backbone.training_data,
+        imagenet_top1=backbone.imagenet_top1,
+        finetuned=backbone.finetuning is not None,
+        cautions=[_told(each) for each in backbone.cautions],
+    )
+
+
+def _told(said: Caution | Notice) -> Told:
+    return Told(said.code, dict(said.arguments), said.sentence if isinstance(said, Notice) else said.text)
+
+
+def _data(data: RunData, backbone: str, domain: Domain) -> DataFacts:
+    scored = next((s for s in data.scored if (s.backbone, s.domain) == (backbone, domain.name)), None)
+    features = next((f.keys for f in data.features if (f.backbone, f.domain) == (backbone, domain.name)), {})
+    of_levels = data.levels is not None and not domain.seen
+    splits = data.splits if of_levels else None
+    return DataFacts(
+        name=domain.name,
+        title=domain.title,
+        seen=domain.seen,
+        similarity=domain.similarity,
+        classes=scored.classes if scored else domain.classes or len(domain.concepts) or None,
+        images=scored.images if scored else {},
+        draw=scored.draw if scored else "unknown",
+        variant=scored.variant if scored else PLAIN,
+        limit=scored.limit if scored and scored.limit is not None else domain.limit,
+        licence=domain.licence,
+        levels=Levels(data.levels.name, data.levels.hash) if data.levels else None,
+        splits=Splits(splits.seed, splits.test, splits.max_train, splits.hash) if splits else None,
+        sources=[
+            ImageSource(each.split, each.images, each.release, each.blurred, each.hash, each.fingerprint)
+            for each in data.images
+            if each.domain == domain.name or (each.pool and of_levels)
+        ],
+        features=features,
+        published=data.published,
+    )
+
+
+def _scores(data: RunData, scores: Sequence[Score]) -> list[ScoreFacts]:
+    grouped: dict[tuple[str, int | None, str], dict[int, Score]] = {}
+    for score in scores:
+        grouped.setdefault((score.probe, score.shots, score.metric), {})[score.seed] = score
+    found = []
+    for (probe, shots, metric), by_seed in grouped.items():
+        values = [by_seed[seed].value for seed in sorted(by_seed)]
+        spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
+        intervals = [*_intervals(data, by_seed, values)]
+        found.append(
+            ScoreFacts(probe, shots, metric, float(np.mean(values)), spread, sorted(by_seed), values, intervals)
+        )
+    return found
+
+
+def _intervals(data: RunData, by_seed: Mapping[int, Score], values: Sequence[float]) -> Iterable[Interval95]:
+    first = next(iter(by_seed.values()))
+    if len(values) > 1:
+        yield Interval95("seeds", *bootstrap_interval(values))
+    elif first.low is not None and first.high is not None:
+        yield Interval95("episodes", first.low, first.high)
+    if (first.probe, first.metric) == (LOGISTIC, "top1"):
+        over = data.concept_intervals.get((first.backbone, first.domain, shots_name(first.shots)))
+        if over:
+            yield Interval95("concepts", over.low, over.high)
+
+
+def _made(data: RunData, scores: Sequence[Score]) -> Made:
+    versions: dict[str, list[str]] = {}
+    for score in scores:
+        for package, version in score.versions.items():
+            versions.setdefault(package, []).append(version)
+    jobs = {score.key: score.seconds for score in scores}
+    written = data.written
+    return Made(
+        written.first if written else "",
+        written.last if written else "",
+        {package: ", ".join(dict.fromkeys(found)) for package, found in versions.items()},
+        written.device if written else "",
+        sum(jobs.values()),
+    )
+
+
+def _notices(data: RunData, backbone: str, domain: Domain) -> list[Told]:
+    """Those about the run, this backbone and this domain; flaws of the data among them."""
+    told = [
+        _told(each)
+        for each in data.told
+        if each.domain in {"", domain.name} and dict(each.arguments).get("backbone", backbone) == backbone
+    ]
+    flaws = [each for each in data.flaws if (each.backbone, each.domain) == (backbone, domain.name)]
+    return [*told, *(Told(FLAW, {"kind": f.kind, "count": f.count, "total": f.total}, f"{f.text}.") for f in flaws)]

@@ -1,0 +1,93 @@
+"""Scores as the `model-index` of a Hugging Face model card.
+
+The form is that of hub-docs' modelcard.md: for each model results of a task, a data set and metrics.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from unseen.errors import UserError
+from unseen.exchange.record import ResultRecord, ResultsFile, ScoreFacts
+from unseen.files import atomic_write
+from unseen.metrics.catalogue import METRICS
+from unseen.runs.score import shots_name
+
+KINDS = (".yaml", ".yml", ".md")
+TASKS = {
+    "concepts": "Concept generalization (unseen)",
+    "tasks": "Transfer (unseen)",
+    "shifts": "Robustness to distribution shifts (unseen)",
+    "probe": "Linear probe (unseen)",
+}
+TYPES = {"top1": "accuracy"}
+"""Metrics that the hub has a name for."""
+
+
+def check_card_name(path: Path) -> None:
+    """Refuse a file of another kind, before anything is written."""
+    if path.suffix not in KINDS:
+        raise UserError(f"{path}: a model card's results are written as .yaml, or as .md with the lines of its header")
+
+
+def write_model_card(file: ResultsFile, path: Path) -> None:
+    """Write the `model-index` of all backbones; as .md between the lines that open and close a card's header."""
+    check_card_name(path)
+    text = "".join(f"{line}\n" for line in _yaml({"model-index": model_index(file)}))
+    with atomic_write(path) as written:
+        written.write((f"---\n{text}---\n" if path.suffix == ".md" else text).encode())
+
+
+def model_index(file: ResultsFile) -> list[dict[str, Any]]:
+    """An entry for each backbone: a result for each of its records, with the first metric of each probe and shots."""
+    names = list(dict.fromkeys(record.backbone.name for record in file.records))
+    return [
+        {"name": name, "results": [_result(record) for record in file.records if record.backbone.name == name]}
+        for name in names
+    ]
+
+
+def _result(record: ResultRecord) -> dict[str, Any]:
+    data = record.data
+    of = f"ImageNet-CoG {data.title}" if data.published else data.title
+    first: dict[tuple[str, int | None], ScoreFacts] = {}
+    for score in record.scores:
+        first.setdefault((score.probe, score.shots), score)
+    return {
+        "task": {"type": "image-classification", "name": TASKS[record.study]},
+        "dataset": {"type": data.published or data.name, "name": of, "config": data.name, "split": "test"},
+        "metrics": [_metric(record, score) for score in first.values()],
+    }
+
+
+def _metric(record: ResultRecord, score: ScoreFacts) -> dict[str, Any]:
+    """A metric; shares are in percent, as model cards have them."""
+    share = score.metric in METRICS and METRICS[score.metric].unit == "share"
+    value = round(100 * score.value, 2) if share else score.value
+    images = "all images" if score.shots is None else f"{shots_name(score.shots)} per class"
+    name = f"{score.metric}{' (%)' if share else ''}, {score.probe} probe, {images}"
+    ends = {f"{each.over}_95": [each.low, each.high] for each in score.intervals}
+    arguments = {"protocol": record.protocol, "probe": score.probe, "shots": shots_name(score.shots)}
+    return {
+        "type": TYPES.get(score.metric, score.metric),
+        "value": value,
+        "name": name,
+        "args": {**arguments, "seeds": len(score.seeds), **ends},
+    }
+
+
+def _yaml(value: Any, indent: str = "") -> Iterator[str]:
+    """Keys and lists as YAML; scalars and lists of numbers are JSON, which YAML has in it."""
+    for key, each in value.items():
+        if isinstance(each, dict):
+            yield f"{indent}{key}:"
+            yield from _yaml(each, f"{indent}  ")
+        elif isinstance(each, list) and each and isinstance(each[0], dict):
+            yield f"{indent}{key}:"
+            for item in each:
+                first, *rest = _yaml(item, f"{indent}  ")
+                yield f"{indent}- {first.removeprefix(indent + '  ')}"
+                yield from rest
+        else:
+            yield f"{indent}{key}: {json.dumps(each)}"

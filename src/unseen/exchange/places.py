@@ -1,0 +1,42 @@
+"""Texts without the places of a machine: of a path only the last name is left."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+_NAME = r"[^\s/\\'\",;:()<>|`\[\]{}]+"
+_FILE = r"\.(?:py|pth?|ckpt|bin|onnx|safetensors|np[yz]|csv|json|pkl|tar|gz|zip|parquet|toml|ya?ml|h5|mat|txt)\b"
+_USERS = re.compile(r"(?:file://)?(?:[A-Za-z]:)?[/\\](?:home|Users)[/\\][^/\\\n'\"]{1,64}[/\\]")
+_ABSOLUTE = re.compile(
+    rf"(?<![^\s'\"(=@,;:`\[])(?:file://|[A-Za-z]:|~|\.{{1,2}})?[/\\]+(?:{_NAME}[/\\]+)*({_NAME})[/\\]*"
+)
+_RELATIVE = re.compile(rf"(?<![^\s'\"(=@,;:`\[])(?:{_NAME}[/\\])+({_NAME}{_FILE})")
+_URL = re.compile(r"\bhttps?://\S+")
+
+
+def without_places(value: Any) -> Any:
+    """A value of JSON whose texts name no folders: paths become their last name, web addresses stay."""
+    if isinstance(value, dict):
+        return {without_places(key): without_places(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [without_places(each) for each in value]
+    return _plain_text(value) if isinstance(value, str) else value
+
+
+def names_a_place(text: str) -> bool:
+    """Whether a text has a path in it that `without_places` would take out."""
+    return _plain_text(text) != text
+
+
+def _plain_text(text: str) -> str:
+    addresses = _URL.findall(text)
+    parts = [_without_paths(part) for part in _URL.split(text)]
+    return "".join(part + address for part, address in zip(parts, [*addresses, ""], strict=True))
+
+
+def _without_paths(text: str) -> str:
+    home = str(Path.home())
+    if len(home) > 1:
+        text = text.replace(f"{home}/", "/")
+    text = _USERS.sub("/", text)  # a user's name may have spaces
+    return _RELATIVE.sub(r"\1", _ABSOLUTE.sub(r"\1", text))

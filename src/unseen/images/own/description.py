@@ -1,0 +1,213 @@
+"""What a user says of a data set: in a TOML file, or by how a folder is laid out."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Literal
+
+from unseen.errors import UserError
+from unseen.files import is_plain_name, read_text
+from unseen.images.datasets.dataset import Metric
+from unseen.images.datasets.registry import DATASETS
+from unseen.images.dense.sets import dense_datasets
+from unseen.reading.toml_records import beside, read_toml
+
+Task = Literal["classification", "segmentation", "detection", "normals", "depth"]
+SUFFIX = ".toml"
+FOLDERS = {
+    "train": ("train", "training"),
+    "val": ("val", "valid", "validation", "dev"),
+    "test": ("test", "testing"),
+}
+"""What the folders of splits may be called."""
+IMAGES, MASKS, CLASSES = "images", "masks", "classes.txt"
+RESERVED = "imagenet"
+"""What scores of accuracy on ImageNet are under."""
+EXPECTED = (
+    "a data set is a folder with train and test and one folder per class in each, a folder with images and masks or "
+    "COCO's files, or a .toml file that says where its images are"
+)
+
+
+@dataclass(frozen=True)
+class SplitTable:
+    """Where the images of a split are, and their labels; paths are relative to the file.
+
+    Attributes:
+        images: a folder per class, a list (text, CSV or Parquet), WebDataset shards, a Hugging Face data set on disk;
+            of dense tasks, a folder of images.
+        root: what the paths of a list are relative to; the folder of the list unless given.
+        split: which of several: of a Hugging Face data set, or in the column `split` of a list.
+        image, label: columns of a list or a Hugging Face data set; `label` also a JSON field of a WebDataset.
+        annotations: of dense tasks, a folder of maps with the images' names, or a file in COCO's form.
+    """
+
+    images: str
+    root: str | None = None
+    split: str | None = None
+    image: str | None = None
+    label: str | None = None
+    annotations: str | None = None
+
+
+@dataclass(frozen=True)
+class OwnTable:
+    """A data set.
+
+    Attributes:
+        classes: names, or a file with one on each line; those that images have, unless given.
+        allow_duplicates: whether test images may be among those to learn from.
+        val: a fifth of the training images unless given.
+        all: images that are not split, for few-shot episodes, instead of the three splits.
+    """
+
+    name: str
+    title: str = ""
+    task: Task = "classification"
+    classes: tuple[str, ...] | str | None = None
+    metric: Metric = "top1"
+    licence: str = ""
+    citation: str = ""
+    allow_duplicates: bool = False
+    train: SplitTable | None = None
+    val: SplitTable | None = None
+    test: SplitTable | None = None
+    all: SplitTable | None = None
+
+
+@dataclass(frozen=True)
+class Description:
+    """What is said of a data set, and the file that says it, which paths are relative to.
+
+    Attributes:
+        place: what the user named, for errors.
+    """
+
+    place: Path
+    file: Path
+    table: OwnTable
+
+    @property
+    def splits(self) -> dict[str, SplitTable]:
+        """Those that there are, in order."""
+        tables = {split: getattr(self.table, split) for split in (*FOLDERS, "all")}
+        return {split: table for split, table in tables.items() if table is not None}
+
+    @property
+    def title(self) -> str:
+        return self.table.title or self.table.name
+
+    def path(self, text: str) -> Path:
+        return beside(self.file, text)
+
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes, in order; none where the description does not say."""
+        given = self.table.classes
+        if given is None:
+            return ()
+        where = f"{self.place}, classes"
+        if isinstance(given, str):
+            path = self.path(given)
+            given, where = tuple(filter(None, map(str.strip, read_text(path).splitlines()))), str(path)
+        twice = next((name for name in given if given.count(name) > 1), None)
+        if twice is not None or len(given) < 2:
+            said = f"{twice} is there twice" if twice else f"{len(given)} of them"
+            raise UserError(f"{where}: {said}; name two classes at least, each once")
+        if not all(name and name.isprintable() for name in given):
+            raise UserError(f"{where}: a name is empty or not plain text")
+        return given
+
+
+def is_own(word: "str | PathLike[str]") -> bool:
+    """Whether a word of a user's is a path of an own data set, and not the name of one that is known."""
+    if not isinstance(word, str):
+        return True
+    if word in DATASETS or word in dense_datasets():
+        return False
+    return "/" in word or "\\" in word or word.lower().endswith(SUFFIX) or Path(word).exists()
+
+
+def describe(place: Path) -> Description:
+    """What a file or a folder says of a data set; names that others have are refused, and so are missing splits."""
+    if place.is_dir():
+        found = Description(place, place / "folder", _of_folder(place))
+    elif place.suffix.lower() == SUFFIX:
+        found = Description(place, place, read_toml(place, OwnTable))
+    elif place.is_file():
+        raise UserError(f"{place}: not a .toml file; {EXPECTED}")
+    else:
+        raise UserError(f"{place}: no such file or folder; {EXPECTED}")
+    _check_name(found)
+    _check_splits(found)
+    return found
+
+
+def describe_all(places: Iterable[Path]) -> list[Description]:
+    """Several data sets; two of one name are refused."""
+    found: dict[str, Description] = {}
+    for place in places:
+        each = describe(place)
+        if each.table.name in found:
+            other = found[each.table.name].place
+            raise UserError(f"{each.place} and {other}: two data sets of the name '{each.table.name}'; rename one")
+        found[each.table.name] = each
+    return list(found.values())
+
+
+def _of_folder(folder: Path) -> OwnTable:
+    """The table of a folder, by how it is laid out."""
+    name = folder.resolve().name
+    files = {split: f"{split}.json" for split in ("train", "test")}
+    if all((folder / file).is_file() for file in files.values()):
+        train, test = (SplitTable(IMAGES, annotations=file) for file in files.values())
+        return OwnTable(name, task="detection", train=train, test=test)
+    if (folder / MASKS).is_dir() and (folder / CLASSES).is_file():
+        train, test = (SplitTable(f"{IMAGES}/{split}", annotations=f"{MASKS}/{split}") for split in files)
+        return OwnTable(name, task="segmentation", classes=CLASSES, train=train, test=test)
+    there = {split: [word for word in words if (folder / word).is_dir()] for split, words in FOLDERS.items()}
+    twice = next((words for words in there.values() if len(words) > 1), None)
+    if twice:
+        raise UserError(f"{folder}: has {' and '.join(twice)}, which are one split; say in a .toml file which to take")
+    if not there["train"] and not there["test"]:
+        raise UserError(f"{folder}: no train and no test in it; {EXPECTED}")
+    found = {split: SplitTable(words[0]) for split, words in there.items() if words}
+    return OwnTable(name, train=found.get("train"), val=found.get("val"), test=found.get("test"))
+
+
+def _check_name(found: Description) -> None:
+    name = found.table.name
+    if not is_plain_name(name) or not name.isprintable() or name.startswith(".") or name != name.strip():
+        raise UserError(f"{found.place}: {name!a} cannot be the name of a data set, as folders are named after it")
+    if name in DATASETS or name in dense_datasets() or name == RESERVED:
+        how = "rename the folder, or give a .toml file" if found.place.is_dir() else "choose another"
+        raise UserError(f"{found.place}: '{name}' is the name of another data set; {how}")
+
+
+def _check_splits(found: Description) -> None:
+    splits, table = found.splits, found.table
+    if table.task != "classification":
+        extra = next((split for split in ("val", "all") if split in splits), None)
+        if extra:
+            raise UserError(f"{found.place}: [{extra}] is of classification; {table.task} takes [train] and [test]")
+        if table.metric != "top1":
+            raise UserError(f"{found.place}: metric is of classification; {table.task} has scores of its own")
+    if "all" in splits and len(splits) > 1:
+        raise UserError(f"{found.place}: [all] is of images that are not split; leave it out, or the other splits")
+    lacking = [] if "all" in splits else [split for split in ("train", "test") if split not in splits]
+    if lacking:
+        if found.place.is_dir():
+            tested = f"; to test on {table.val.images}, say so in a .toml file" if table.val and table.train else ""
+            raise UserError(f"{found.place}: no folder {' or '.join(lacking)} in it{tested}; {EXPECTED}")
+        words = " and ".join(f"[{split}]" for split in lacking)
+        others = ", or [all] for images that are not split" if table.task == "classification" else ""
+        raise UserError(f"{found.place}: no {words} in it; a data set has [train] and [test]{others}")
+    for split, each in splits.items():
+        dense = table.task != "classification"
+        if dense and each.annotations is None:
+            what = "the file in COCO's form" if table.task == "detection" else "the folder of maps"
+            raise UserError(f"{found.place}, [{split}]: the key 'annotations' is missing; give {what}")
+        wrong = ("root", "split", "image", "label") if dense else ("annotations",)
+        given = next((name for name in wrong if getattr(each, name) is not None), None)
+        if given:
+            raise UserError(f"{found.place}, [{split}]: the key '{given}' does not go with the task {table.task}")

@@ -1,0 +1,65 @@
+"""The images of a split of a user's own data set, from whatever place they are in."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from unseen.errors import UserError
+from unseen.images.datasets.multi_label import class_names
+from unseen.images.entries import EntryTable
+from unseen.images.folder import FileImages
+from unseen.images.list_file import listed_images
+from unseen.images.listing import present_files
+from unseen.images.open_source import LIST, kind_of, open_images
+from unseen.images.own.description import Description, SplitTable
+from unseen.images.source import ImageSource
+from unseen.images.torchvision_sets import PREFIX
+from unseen.words import whole_number
+
+OPTION = re.compile(r"--(split|root|image|label)\b")
+"""Of commands that take one place of images; here it is a key."""
+
+
+def open_split(description: Description, split: str, table: SplitTable) -> ImageSource:
+    """The images of a split, whether their files are there or not."""
+    root = None if table.root is None else description.path(table.root)
+    columns = {"split": table.split, "image": table.image, "label": table.label}
+    try:
+        if table.images.startswith(PREFIX):
+            return open_images(table.images, root=root, **columns)  # type: ignore[arg-type]
+        place = description.path(table.images)
+        if kind_of(place) is LIST:
+            return listed_images(place, root=root, there=False, **columns)
+        return open_images(place, root=root, **columns)  # type: ignore[arg-type]
+    except UserError as error:
+        said = OPTION.sub(r"'\1'", str(error))
+        raise UserError(f"{description.place}, [{split}]: {said}") from None
+
+
+def labels_of(parts: Iterable[ImageSource]) -> set[str]:
+    """All labels, as the places have them."""
+    return {entry.label for part in parts for entry in part.entries}
+
+
+def all_classes(parts: Mapping[str, ImageSource], labels: Iterable[str], *, several: bool) -> tuple[str, ...]:
+    """All classes, in order: those that images have, and those of folders without images."""
+    if several:
+        return class_names(labels)
+    known = [part.entries.classes for part in parts.values() if isinstance(part.entries, EntryTable)]
+    return tuple(sorted({*labels, *(name for names in known for name in names)}))
+
+
+def naming(named: Sequence[str], labels: Iterable[str]) -> Callable[[str], str]:
+    """What classes are called, by their labels: numbers from 0 on stand for the names of classes, in order."""
+    numbers = {label: number for label in labels if (number := whole_number(label)) is not None}
+    if not named or numbers.keys() != {*labels} or numbers.keys() & {*named}:
+        return str
+    return lambda label: named[numbers[label]] if numbers[label] < len(named) else label
+
+
+def missing_files(part: ImageSource) -> dict[str, str]:
+    """Images whose files are not there: id → path. Shards and Arrow files have all that they name."""
+    if not isinstance(part, FileImages):
+        return {}
+    ids = [entry.id for entry in part.entries]
+    there = present_files(part.root, ids)
+    return {id_: str(part.root / id_) for id_ in ids if id_ not in there}

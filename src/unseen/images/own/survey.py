@@ -1,0 +1,191 @@
+"""Everything that can be said of a user's own data set before it is used: what is in it, and what is wrong with it."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from unseen.errors import UserError, did_you_mean, names_of
+from unseen.images.datasets.dataset import Dataset, Validation
+from unseen.images.datasets.listing import ALL, SPLITS, Row
+from unseen.images.datasets.multi_label import class_names, shown_classes
+from unseen.images.datasets.open_dataset import SPLIT_SEED, SPLIT_WORDS, OpenDataset, check_classes
+from unseen.images.datasets.split_rules import split_rows
+from unseen.images.joined import joined_images
+from unseen.images.manifest import Manifest
+from unseen.images.own.contents import SharedImages, Track, contents_hash, digests, shared_images, untracked
+from unseen.images.own.description import Description
+from unseen.images.own.split_images import all_classes, labels_of, missing_files, naming, open_split
+from unseen.words import counted
+
+T = TypeVar("T")
+GET = "it is your own"
+
+
+@dataclass(frozen=True, eq=False)
+class Survey(Generic[T]):
+    """A data set, looked through.
+
+    Attributes:
+        opened: to be used; None where something is wrong with it.
+        images: split → how many.
+        counts: split → class → images, of classes in order, those without images too; of boxes and maps, nothing yet.
+        missing: images or labels whose files are not there or empty.
+        shared: images that are in two splits.
+        problems: sentences on what is wrong; a data set with any is refused.
+    """
+
+    description: Description
+    opened: T | None
+    images: Mapping[str, int]
+    counts: Mapping[str, Mapping[str, int]]
+    missing: Sequence[str]
+    shared: Sequence[SharedImages]
+    problems: Sequence[str]
+
+    def checked(self) -> T:
+        """What was opened; a data set that something is wrong with is refused, with all that is."""
+        if self.opened is None:
+            raise UserError(f"{self.description.place}: {'; '.join(self.problems)}")
+        return self.opened
+
+
+def survey_dataset(description: Description, *, seed: int = 0, track: Track = untracked) -> Survey[OpenDataset]:
+    """Look through a data set of classification: its lists and folders, and the bytes of all its images.
+
+    Args:
+        seed: of a validation split that is drawn.
+        track: shows how many images were read.
+    """
+    parts = {split: open_split(description, split, table) for split, table in description.splits.items()}
+    named, several = description.classes(), description.table.metric == "map-11-point"
+    found = labels_of(parts.values())
+    source = joined_images(parts, naming(named, found))
+    rows = [Row(entry.id, entry.label, entry.id.partition("/")[0]) for entry in source.entries]
+    classes = named or all_classes(parts, found, several=several)
+    missing = {f"{split}/{id_}": path for split, part in parts.items() for id_, path in missing_files(part).items()}
+    problems = [*not_there([*missing.values()], len(rows)), *_unknown_labels(rows, classes, several=several)]
+    if not problems:
+        problems += _empty_classes(rows, classes, description, several=several)
+    if not problems:
+        try:
+            rows = _split(rows, description, seed, several=several)
+        except UserError as error:
+            problems.append(str(error).removeprefix(f"{description.table.name}: "))
+    hashes = digests(source, [number for number, row in enumerate(rows) if row.id not in missing], track)
+    shared = _shared(hashes, [row.id for row in rows])
+    splits = [row.part for row in rows]
+    problems += leaked(description, shared)
+    counts = _counts(rows, classes, several=several)
+    dataset = _dataset(description, len(classes), splits)
+    opened = None
+    if not problems:
+        source.about[SPLIT_SEED] = str(seed) if dataset.validation == "fifth" else "none, as the splits are given"
+        manifest = Manifest(source.entries, splits, contents=contents_hash(hashes))
+        tested = {id_ for each in shared if each.second == "test" for _, id_ in each.pairs}
+        dataset = replace(dataset, content=manifest.content_hash, shared=len(tested))
+        opened = OpenDataset(dataset, source, manifest)
+    return Survey(description, opened, dataset.counts, counts, [*missing.values()], shared, problems)
+
+
+def open_own_dataset(description: Description, *, seed: int = 0, track: Track = untracked) -> OpenDataset:
+    """A data set of classification; one that something is wrong with is refused, with all that is."""
+    if description.table.task != "classification":
+        raise UserError(f"{description.place}: of the task {description.table.task}, which --dense is for")
+    return survey_dataset(description, seed=seed, track=track).checked()
+
+
+def not_there(missing: Sequence[str], images: int) -> list[str]:
+    """A sentence on files that are not there."""
+    if not missing:
+        return []
+    root = "; is the folder right that their paths start from (root)?" if len(missing) > images / 2 else ""
+    return [f"{len(missing):,} of {images:,} image files are not there or empty: {names_of(missing)}{root}"]
+
+
+def leaked(description: Description, shared: Sequence[SharedImages]) -> list[str]:
+    """Sentences on test images that are among those to learn from, unless that is allowed."""
+    found = [each.sentence for each in shared if each.second == "test" and each.pairs]
+    if not found or description.table.allow_duplicates:
+        return []
+    return [*found[:-1], f"{found[-1]}; remove such images, or allow them in a .toml file (allow_duplicates = true)"]
+
+
+def _unknown_labels(rows: Sequence[Row], classes: Sequence[str], *, several: bool) -> list[str]:
+    known = {*classes}
+    unknown: Counter[str] = Counter()
+    for row in rows:
+        unknown.update({*class_names([row.label])} - known if several else {row.label} - known)
+    if not unknown:
+        return []
+    words = [f"'{name}' ({count:,}{did_you_mean(name, classes).rstrip('?')})" for name, count in unknown.items()]
+    return [f"{counted(sum(unknown.values()), 'label')} outside the list of classes: {names_of(words)}"]
+
+
+def _empty_classes(
+    rows: Sequence[Row], classes: Sequence[str], description: Description, *, several: bool
+) -> list[str]:
+    """What is wrong with classes, before a validation split is drawn."""
+    if len(classes) < 2:
+        return [f"all images are of one class ({', '.join(classes)}); two at least are needed"]
+    problems = []
+    for split in description.splits:
+        shown = {name for row in rows if row.part == split for name in _names(row.label, several=several)}
+        empty = [name for name in classes if name not in shown]
+        if empty:
+            word = f"{SPLIT_WORDS[split]} " if split in SPLIT_WORDS else ""
+            problems.append(f"no {word}images of {names_of(empty)}")
+    return problems
+
+
+def _names(label: str, *, several: bool) -> list[str]:
+    return shown_classes(label) if several else [label]
+
+
+def _split(rows: Sequence[Row], description: Description, seed: int, *, several: bool) -> list[Row]:
+    """The rows with a validation split, which is drawn where there is none."""
+    name, splits = description.table.name, description.splits
+    if "train" in splits and "val" not in splits:
+        if several:
+            raise UserError("images of several classes need a validation split of your own ([val])")
+        rows = split_rows(rows, "author", "fifth", seed, name)
+    labels: dict[str, set[str]] = {}
+    for row in rows:
+        labels.setdefault(row.part, set()).add(row.label)
+    check_classes(labels, name, "every class needs one", several=several)
+    return list(rows)
+
+
+def _shared(hashes: Mapping[int, bytes], ids: Sequence[str]) -> list[SharedImages]:
+    """Images that are in two of the splits that were given; ids begin with these."""
+    splits = [id_.partition("/")[0] for id_ in ids]
+    pairs = [("train", "val"), ("train", "test"), ("val", "test")]
+    found = [shared_images(hashes, ids, splits, first, second) for first, second in pairs]
+    return [each for each in found if each.pairs]
+
+
+def _counts(rows: Sequence[Row], classes: Sequence[str], *, several: bool) -> dict[str, dict[str, int]]:
+    counts = {split: dict.fromkeys(classes, 0) for split in (*SPLITS, ALL) if any(row.part == split for row in rows)}
+    for row in rows:
+        for name in _names(row.label, several=several):
+            counts[row.part][name] = counts[row.part].get(name, 0) + 1
+    return counts
+
+
+def _dataset(description: Description, classes: int, splits: Sequence[str]) -> Dataset:
+    table, several = description.table, description.table.metric == "map-11-point"
+    validation: Validation = "fifth" if table.val is None else "author"
+    return Dataset(
+        name=table.name,
+        title=description.title,
+        classes=classes,
+        metric=table.metric,
+        test="author" if table.all is None else None,
+        validation=validation if table.all is None else None,
+        few_shot=None if several else "other",
+        counts={split: splits.count(split) for split in (*SPLITS, ALL) if split in splits},
+        layouts=(),
+        get=GET,
+        licence=table.licence,
+        citation=table.citation,
+    )

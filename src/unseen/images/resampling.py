@@ -1,0 +1,89 @@
+"""The whole numbers that PIL resizes images of bytes with, so that other arithmetic can give the same bytes.
+
+PIL resizes by two passes, along rows and along columns. Each output pixel of a pass is a weighted sum of neighbours
+with weights of 22 bits after the point, rounded to a byte: floor(Σ w·pixel + ½), cut off at 0 and 255. The sums are of
+whole numbers, so that whoever adds the same ones without loss has the same bytes in whatever order.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.images.transform import Interpolation, Transform
+
+BITS = 22
+"""After the point of a weight."""
+SUPPORTS: dict[Interpolation, float] = {"bilinear": 1.0, "bicubic": 2.0, "lanczos": 3.0}
+"""Half the width of each filter that has weights; "nearest" has none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Taps:
+    """The weights of one pass, for some output pixels.
+
+    Attributes:
+        first: (n,) where in the input the neighbours of each output pixel begin.
+        weights: (n, k) whole numbers, `BITS` of them after the point; beyond the input they are 0.
+    """
+
+    first: NDArray[np.int64]
+    weights: NDArray[np.int32]
+
+
+@lru_cache(maxsize=4096)
+def taps(side: int, resized: int, start: int, count: int, interpolation: Interpolation) -> Taps:
+    """Weights that bring a side of some pixels to `resized`, of `count` output pixels from `start` on.
+
+    The same operations on 64-bit numbers as in PIL's `precompute_coeffs` and `normalize_coeffs_8bpc`. Below an enlarged
+    or a kept side the filter has its own width, below a reduced one it is wider by the same factor (antialiasing).
+    """
+    scale = side / resized
+    widened = max(scale, 1.0)
+    support = SUPPORTS[interpolation] * widened
+    centre = (np.arange(start, start + count) + 0.5) * scale
+    first = np.maximum((centre - support + 0.5).astype(np.int64), 0)
+    last = np.minimum((centre + support + 0.5).astype(np.int64), side)
+    offsets = np.arange(int((last - first).max(initial=1)))
+    values = _filter((first[:, None] + offsets - centre[:, None] + 0.5) * (1.0 / widened), interpolation)
+    values[offsets >= (last - first)[:, None]] = 0.0
+    values /= np.add.accumulate(values, axis=1)[:, -1:]  # in the order of the neighbours, as PIL adds them
+    scaled = values * (1 << BITS)
+    return Taps(first, np.where(scaled < 0, scaled - 0.5, scaled + 0.5).astype(np.int32))
+
+
+def _filter(x: NDArray[np.float64], interpolation: Interpolation) -> NDArray[Any]:
+    """PIL's filters: a triangle, Keys' cubic with a = −½, and sinc times a wider sinc."""
+    x = np.abs(x)
+    if interpolation == "bilinear":
+        return np.where(x < 1.0, 1.0 - x, 0.0)
+    if interpolation == "bicubic":
+        a = -0.5
+        near = ((a + 2.0) * x - (a + 3.0)) * x * x + 1
+        far = (((x - 5) * x + 8) * x - 4) * a
+        return np.where(x < 1.0, near, np.where(x < 2.0, far, 0.0))
+    return np.where(x < 3.0, np.sinc(x) * np.sinc(x / 3), 0.0)
+
+
+def resized_size(size: tuple[int, int], transform: Transform) -> tuple[int, int]:
+    """Width and height after the shortest side becomes `transform.resize`, the other cut to a whole number."""
+    width, height = size
+    if transform.resize is None:
+        return size
+    if transform.squash:
+        return transform.resize, transform.resize
+    other = int(transform.resize * max(size) / min(size))
+    return (transform.resize, other) if width <= height else (other, transform.resize)
+
+
+def crop_start(side: int, size: int) -> int:
+    """Where the square in the middle begins, rounded as torchvision does."""
+    return round((side - size) / 2)
+
+
+def columns_first(size: tuple[int, int], resized: tuple[int, int]) -> bool:
+    """Whether PIL goes along columns before it goes along rows, as it does where an image loses most of its height."""
+    lost_width, lost_height = size[0] - resized[0], size[1] - resized[1]
+    return lost_height > max(0, 2 * lost_width)

@@ -1,0 +1,113 @@
+"""The leaderboard as a folder of files that any web server can host: no server code, nothing loaded from elsewhere."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+from unseen.exchange import record as exchange_record
+from unseen.exchange.contributions import Contribution
+from unseen.exchange.export import write_results
+from unseen.exchange.record import SCHEMA, VERSION, ResultRecord, ResultsFile
+from unseen.files import atomic_write, write_table
+from unseen.papers.leaderboard import Leaderboard
+from unseen.report.core.model import Cell, Column, Page, Row, Section, Table
+from unseen.report.core.render import write_page
+from unseen.report.leaderboard.model_page import TITLES, model_page
+from unseen.report.leaderboard.page import leaderboard_page
+from unseen.report.leaderboard.transfer import transfer_section
+from unseen.runs.score import shots_name
+from unseen.runs.tables import write_table as write_frame
+from unseen.version import __version__
+
+SCHEMA_FILE = Path(exchange_record.__file__).with_name("results.schema.json")
+COLUMNS = ("model", "study", "protocol", "data", "probe", "shots", "metric", "value", "deviation", "seeds")
+
+
+def write_site(board: Leaderboard, models: Sequence[Contribution], folder: Path) -> None:
+    """Write the page of the leaderboard, a page and a results file for each contributed model, and all as tables."""
+    addresses = dict(zip([model.name for model in models], _addresses(models), strict=True))
+    entries = {entry.model: entry for entry in board.entries if entry.yours}
+    everything = [record for model in models for record in model.records]
+    for model in models:
+        address = addresses[model.name]
+        links = [("← Leaderboard", "../index.html"), ("Results (JSON)", f"../results/{address}.json")]
+        entry = entries.get(model.name) or entries.get(f"{model.name} (contributed)")
+        write_page(model_page(model, entry, len(board.entries), links), folder / "models" / f"{address}.html")
+        write_results(_file(model.records), folder / "results" / f"{address}.json")
+    write_frame(board.to_frame(), folder / "leaderboard.csv")
+    write_results(_file(everything), folder / "results.json")
+    write_table(folder / "results.csv", COLUMNS, _rows(everything))
+    with atomic_write(folder / "results.schema.json") as file:
+        file.write(SCHEMA_FILE.read_bytes())
+    write_page(_index(board, models, addresses), folder / "index.html")
+
+
+def _file(records: Sequence[ResultRecord]) -> ResultsFile:
+    return ResultsFile(SCHEMA, VERSION, __version__, records)
+
+
+def _rows(records: Sequence[ResultRecord]) -> Iterator[list[object]]:
+    for record in records:
+        for score in record.scores:
+            yield [
+                record.backbone.name, record.study, record.protocol, record.data.name, score.probe,
+                shots_name(score.shots), score.metric, score.value, score.deviation, len(score.seeds),
+            ]  # fmt: skip
+
+
+def _addresses(models: Sequence[Contribution]) -> list[str]:
+    """A name of a file for each model, of small letters, digits and hyphens; each once."""
+    used: list[str] = []
+    for model in models:
+        first = re.sub(r"[^a-z0-9]+", "-", model.name.lower()).strip("-")[:60] or "model"
+        names = (first if number == 1 else f"{first}-{number}" for number in count(1))
+        used.append(next(name for name in names if name not in used))
+    return used
+
+
+def _index(board: Leaderboard, models: Sequence[Contribution], addresses: Mapping[str, str]) -> Page:
+    page = leaderboard_page(board)
+    pages = {name: f"models/{address}.html" for name, address in addresses.items()}
+    pages |= {f"{name} (contributed)": address for name, address in pages.items()}
+    sections = [_linked(section, pages) for section in page.sections]
+    if models:
+        sections[1:1] = [*filter(None, [transfer_section(models, pages)]), _contributed(models, pages)]
+    downloads = [("Leaderboard (CSV)", "leaderboard.csv"), ("All results (JSON)", "results.json")]
+    downloads += [("All results (CSV)", "results.csv"), ("Schema", "results.schema.json")]
+    return replace(page, sections=sections, links=downloads)
+
+
+def _linked(section: Section, pages: Mapping[str, str]) -> Section:
+    """A section in whose tables the names of contributed models lead to their pages."""
+    tables = [
+        replace(table, rows=[_linked_row(row, pages) for row in table.rows]) for table in section.tables
+    ]  # fmt: skip
+    return replace(section, tables=tables)
+
+
+def _linked_row(row: Row, pages: Mapping[str, str]) -> Row:
+    if row.backbone not in pages:
+        return row
+    return replace(row, cells=[replace(c, link=pages[row.backbone]) if c.look else c for c in row.cells])
+
+
+def _contributed(models: Sequence[Contribution], pages: Mapping[str, str]) -> Section:
+    columns = [
+        Column("Model", number=False), Column("Backbone", number=False), Column("Studies", number=False),
+        Column("Data", "domains, data sets and test sets"), Column("Measured", number=False),
+    ]  # fmt: skip
+    rows = []
+    for model in models:
+        studies = ", ".join(TITLES[study].lower() for study in dict.fromkeys(each.study for each in model.records))
+        data = {(record.study, record.data.name) for record in model.records}
+        dates = sorted(record.made.last[:10] for record in model.records)
+        cells = [
+            Cell(model.name, link=pages[model.name]), Cell(model.backbone.id or "–"), Cell(studies),
+            Cell(str(len(data)), (len(data),)), Cell(dates[-1] or "–"),
+        ]  # fmt: skip
+        rows.append(Row(cells))
+    note = "Contributed results are checked for what cannot be, not measured again."
+    table = Table("contributed", columns, rows, sortable=True)
+    return Section("contributed", "Contributed models", note=note, tables=[table])

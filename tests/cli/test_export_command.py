@@ -1,0 +1,122 @@
+"""`unseen export`, `unseen check` and a leaderboard of results files, as a user types them."""
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from run_folders import write_concept_run
+from shift_runs import made_up, write_shift_run
+
+import unseen as package
+from unseen.api.run import Run
+from unseen.papers import published
+from unseen.papers.concept_generalization import DOMAINS
+from unseen.runs.cautions import caution
+from unseen.runs.data import Backbone
+
+Unseen = Callable[..., Any]
+
+
+def like_resnet(more: float) -> Callable[[str, str, int], float]:
+    """ResNet50's published accuracies, and some more."""
+    table = published("cog-v2")
+    known = table[(table["model"] == "ResNet50") & (table["shots"] == "all")].set_index("domain")["mean"] / 100
+    return lambda _, domain, seed: float(known[domain]) + more + 0.001 * seed
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    backbones = [Backbone("<i>mine</i>", "yours", cautions=[caution("network-size")])]
+    return write_concept_run(tmp_path / "run", backbones, like_resnet(0.03))
+
+
+def test_from_a_run_to_a_place_among_the_published_models(unseen: Unseen, run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "results.json"
+    assert unseen("export", run, "--out", out, "--model-card", tmp_path / "card.yaml").code == 0
+    checked = unseen("check", out)
+    assert (checked.code, checked.out.splitlines()[0]) == (0, f"{out}: valid, 1 warning")
+    assert unseen("check", "--strict", out).code == 1
+    [finding] = json.loads(unseen("check", "--json", out).out)
+    assert (finding["severity"], finding["file"]) == ("warning", str(out))
+    # The same numbers as from the run itself.
+    frames = [package.leaderboard(each).to_frame().drop(columns="category") for each in (run, str(out))]
+    assert frames[0].equals(frames[1])
+    assert frames[0].query("yours")["rank"].tolist() == [10]  # 55.1 on L5: nine in Table 10 have more
+
+
+def test_results_of_other_data_are_left_out_and_that_is_said(unseen: Unseen, run: Path, tmp_path: Path) -> None:
+    from unseen.exchange.read import read_results_file
+
+    good, few, shift = (tmp_path / f"{name}.json" for name in ("good", "few", "shift"))
+    unseen("export", run, "--out", good)
+    record = json.loads(good.read_text())
+    for each in record["records"]:
+        each["data"]["images"]["train"] = 10
+        each["backbone"]["name"] = "few"
+    few.write_text(json.dumps(record))
+    shifted = write_shift_run(tmp_path / "shift-run", made_up(["robust"]))
+    assert unseen("export", shifted, "--out", shift).code == 0
+    assert {each.study for each in read_results_file(shift).records} == {"shifts"}
+    board = unseen("leaderboard", good, few, shift, "--category", "reference")
+    assert "32 models" in board.out
+    assert "Left out: few (few.json): IN1K has 10 training images, not 1,281,167" in board.out
+    assert "Left out: robust (shift.json): no results on the concepts of ImageNet-CoG" in board.out
+    assert "▶ <i>mine</i>" in board.out
+    assert "a network of another size" in board.out
+    assert "not set beside" in unseen("check", few).out
+
+
+def test_a_site_has_pages_and_files_and_loads_nothing(unseen: Unseen, run: Path, tmp_path: Path) -> None:
+    out, site = tmp_path / "mine.json", tmp_path / "site"
+    unseen("export", run, "--out", out)
+    shifted = write_shift_run(tmp_path / "shift-run", made_up(["robust", "robust!"]))
+    assert unseen("leaderboard", out, shifted, "--site", site).code == 0
+    pages = {path.relative_to(site).as_posix(): path.read_text() for path in site.rglob("*.html")}
+    assert set(pages) == {
+        "index.html", "models/i-mine-i.html", "models/robust.html", "models/robust-2.html"
+    }  # fmt: skip
+    for name, page in pages.items():
+        assert "default-src 'none'" in page
+        assert "<i>mine" not in page
+        body = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)  # Plotly has addresses in its texts
+        for link in re.findall(r'<a href="([^"#]+)"', body):
+            assert (site / name).parent.joinpath(link).resolve().is_file(), (name, link)
+        assert not re.search(r'(?:src|href)="(?:https?:)?//', body)
+    assert 'href="models/i-mine-i.html"' in pages["index.html"]
+    assert "31 models: 45.8% to 57.6%" in pages["models/i-mine-i.html"]
+    assert "Ranks 10 of 32" in pages["models/i-mine-i.html"]
+    with (site / "leaderboard.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 32
+    assert unseen("check", site / "results.json", *(site / "results").iterdir()).code == 0
+
+
+def test_mistakes_get_one_sentence(unseen: Unseen, run: Path, tmp_path: Path) -> None:
+    (tmp_path / "newer.json").write_text('{"schema": "unseen-results", "version": 7}')
+    for arguments, message in (
+        (["export", run, "--out", tmp_path / "r.csv"], "results are written as .json"),
+        (["export", run, "--backbone", "min"], "no backbone 'min' in these runs"),
+        (["export", run, run, "--out", tmp_path / "r.json"], "another of these runs has <i>mine</i> on in1k too"),
+        (["export", run, "--model-card", "card.txt"], "written as .yaml"),
+        (["export", tmp_path / "nowhere"], "no run.json in it"),
+        (["leaderboard", tmp_path / "newer.json"], "update unseen"),
+        (["leaderboard", tmp_path / "none.json"], "none.json: no such file"),
+    ):  # fmt: skip
+        answer = unseen(*arguments)
+        assert (answer.code, len(answer.err.splitlines())) == (2, 1)
+        assert message in answer.err
+    bad = unseen("check", tmp_path / "newer.json", tmp_path / "none.json")
+    assert (bad.code, bad.out.count("1 error")) == (2, 2)
+    assert not (tmp_path / "r.json").exists()
+
+
+def test_some_backbones_in_python(tmp_path: Path) -> None:
+    backbones = [Backbone("a", "yours"), Backbone("b", "yours")]
+    folder = write_concept_run(tmp_path / "run", backbones, like_resnet(0.0), domains=DOMAINS[:2])
+    out = Run(folder).export(tmp_path / "r.json")
+    assert len(json.loads(out.read_text())["records"]) == 4
+    assert set(package.check(out)["severity"]) == {"warning"}
+    assert list(package.check([out]).columns) == ["file", "severity", "where", "text"]

@@ -1,0 +1,194 @@
+"""Runs as records: the numbers of the run's own tables, all that they rest on, and nothing of the machine."""
+
+import json
+import re
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+from run_folders import whole_data
+
+from build_results_schema import PLACE, schema_text
+from unseen.errors import UserError
+from unseen.exchange.export import export_runs, run_records, write_results
+from unseen.exchange.places import names_a_place, without_places
+from unseen.exchange.read import read_results_file, run_of_records
+from unseen.exchange.record import (
+    BackboneFacts,
+    DataFacts,
+    ImageSource,
+    Interval95,
+    Levels,
+    Made,
+    Preprocessing,
+    ResultRecord,
+    ResultsFile,
+    ScoreFacts,
+    Splits,
+    Told,
+)
+from unseen.features.about import BackboneAbout
+from unseen.images.transform import Transform
+from unseen.reading.json_records import plain
+from unseen.runs.cautions import caution
+from unseen.runs.data import Backbone, Domain, RunData, Written
+from unseen.runs.flaws import Flaw
+from unseen.runs.notices import left_out, notice, told
+from unseen.runs.record import write_run
+from unseen.runs.score import Score
+from unseen.runs.setup import Extraction, FeatureKey, ImagesUsed, LevelsUsed, ProtocolUsed, SplitsUsed
+from unseen.runs.tables import score_table, summarise
+
+PAGE = (Path(__file__).parents[2] / "docs/results.md").read_text()
+ABOUT = BackboneAbout("timm:x", "x.in1k", "penultimate", "cls", 384, 21_000_000, Transform(256, 292), "ab" * 32)
+
+
+def a_run() -> RunData:
+    """Of two backbones, with everything that a record can have."""
+    scores = [
+        Score("concepts", "cog-v2", name, domain, "logistic", shots, seed, "top1", 0.5 + 0.01 * seed + bonus,
+              seconds=2.0, versions={"unseen": "1"}, key=f"{name}{domain}{shots}{seed}")
+        for name, bonus in (("a", 0.0), ("b", 0.1)) for domain in ("in1k", "l5") for shots in (1, None)
+        for seed in range(3)
+    ]  # fmt: skip
+    episodes = Score("concepts", "other", "a", "l5", "centroids", 5, 0, "top1", 0.6, 0.59, 0.61)
+    backbones = [
+        Backbone("a", "yours", "384 features", [caution("image-size", size=256)], 0.8, ["web"],
+                 Extraction(ABOUT, "half", fast=True, exif=False, decode="gpu")),
+        Backbone("b", "yours", finetuning=ABOUT),
+    ]  # fmt: skip
+    return RunData(
+        title="A run of /home/jane/run",
+        scores=[*scores, episodes],
+        domains=[Domain("in1k", "IN-1K", seen=True), Domain("l5", "L5", similarity=0.2, licence="research")],
+        backbones=backbones,
+        baseline="a",
+        told=[told("Images of /home/jane/data/x.npz were taken."), left_out("l4", "l4: no such folder"),
+              notice("other-size", backbone="b", size=256, published=224)],
+        protocols=[ProtocolUsed("logistic", "cog-v2", {"trials": 30, "rates": [0.1, 100.0]})],
+        levels=LevelsUsed("cog-v2", "0" * 16),
+        splits=SplitsUsed(0, 50, 1300),
+        images=[ImagesUsed("in1k", "test", 50_000, "imagenet-1k-val", blurred=False),
+                ImagesUsed("levels", "train", 14, pool=True)],
+        written=Written("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", {"unseen": "1"}, "A GPU", "unseen /home/jane"),
+        scored=[whole_data(name, domain) for name in "ab" for domain in ("in1k", "l5")],
+        features=[FeatureKey("a", "l5", {"train": "k1", "test": "k2"}, {"train": "/home/jane/f.npz"})],
+        flaws=[Flaw("damaged-images", "a", "l5", "test images", 2, 50, ("/data/x/1.jpg", "2.jpg"))],
+    )  # fmt: skip
+
+
+def test_one_record_for_each_backbone_protocol_and_domain() -> None:
+    found = run_records(a_run())
+    assert [each.key[1:] for each in found] == [
+        ("a", "cog-v2", "in1k"), ("a", "cog-v2", "l5"), ("b", "cog-v2", "in1k"), ("b", "cog-v2", "l5"),
+        ("a", "other", "l5"),
+    ]  # fmt: skip
+    a, b, few = found[1], found[3], found[4]
+    assert (a.backbone.digest, a.backbone.resizer, a.backbone.finetuned) == ("ab" * 32, "pytorch", False)
+    assert (b.backbone.layer, b.backbone.finetuned) == ("penultimate", True)
+    assert a.data.splits is not None
+    assert found[0].data.splits is None
+    assert [each.images for each in a.data.sources] == [14]
+    assert [each.images for each in found[0].data.sources] == [50_000]
+    assert (a.made.seconds, a.made.device, a.made.last[:10]) == (12.0, "A GPU", "2026-01-02")
+    assert [each.code for each in a.notices] == ["told", "flaw"]  # not what is about l4, or about b
+    assert [each.code for each in b.notices] == ["told", "other-size"]
+    assert [(each.over, each.low, each.high) for each in few.scores[0].intervals] == [("episodes", 0.59, 0.61)]
+
+
+def test_numbers_are_those_of_the_runs_own_tables() -> None:
+    data = a_run()
+    table = summarise(score_table(data.scores)).set_index(["backbone", "protocol", "domain", "shots"])
+    for record in run_records(data):
+        for score in record.scores:
+            shots = "all" if score.shots is None else str(score.shots)
+            row = table.loc[(record.backbone.name, record.protocol, record.data.name, shots)]
+            assert score.value == row["mean"]
+            assert score.deviation == (None if np.isnan(row["deviation"]) else row["deviation"])
+            seeds = [each for each in score.intervals if each.over == "seeds"]
+            assert [(each.low, each.high) for each in seeds] == ([(row["low"], row["high"])] if seeds else [])
+
+
+def test_a_file_is_read_back_as_the_run(tmp_path: Path) -> None:
+    data = a_run()
+    write_results(ResultsFile("unseen-results", 1, "1", run_records(data)), tmp_path / "r.json")
+    file = read_results_file(tmp_path / "r.json")
+    assert file.records == run_records(data)
+    back = run_of_records([each for each in file.records if each.protocol == "cog-v2"])
+    assert back.backbones[0] == replace(data.backbones[0], cautions=list(data.backbones[0].cautions))
+    assert back.backbones[1].finetuning == ABOUT
+    assert list(back.scored) == sorted(data.scored, key=lambda each: each.backbone)
+    assert {(s.backbone, s.domain, s.shots, s.seed, s.value) for s in back.scores} == {
+        (s.backbone, s.domain, s.shots, s.seed, s.value) for s in data.scores if s.protocol == "cog-v2"
+    }
+
+
+def test_there_are_no_places_of_the_machine_in_a_file(tmp_path: Path) -> None:
+    write_results(ResultsFile("unseen-results", 1, "1", run_records(a_run())), tmp_path / "r.json")
+    text = (tmp_path / "r.json").read_text()
+    assert "jane" not in text
+    assert "/data" not in text
+    assert "x.npz" in text  # of a path its last name is left
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("'/data/imagenet/val': no", "'val': no"), ("C:\\Users\\Jane Doe\\m.pth", "m.pth"),
+        ("/home/jane doe/d/x.csv left", "x.csv left"), ("timm:resnet50@/w/moco.pth", "timm:resnet50@moco.pth"),
+        ("models/mine.py:make", "mine.py:make"), ("~/x/y.pth, ../b", "y.pth, b"), ("file:///home/u/z.py", "z.py"),
+        (f"{Path.home()}/a b/c.npz", "b/c.npz"[2:]),
+    ],
+)  # fmt: skip
+def test_of_paths_the_last_name_is_left(text: str, left: str) -> None:
+    assert without_places({"a": [text]})["a"][0].endswith(left)
+    assert names_a_place(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["hf:facebook/dinov2-base", "https://arxiv.org/abs/2012.05649", "</b> [x]", "ViT-B/16", "3/4", "and / or", "/", ""],
+)
+def test_what_is_no_path_stays(text: str) -> None:
+    assert without_places(text) == text
+
+
+def test_the_schema_is_that_of_the_types_and_takes_what_is_written() -> None:
+    assert PLACE.read_text() == schema_text(), "run scripts/build_results_schema.py, and raise VERSION if it was used"
+    schema = json.loads(schema_text())
+    Draft202012Validator.check_schema(schema)
+    file = plain(ResultsFile("unseen-results", 1, "1", run_records(a_run())))
+    validator = Draft202012Validator(schema)
+    assert list(validator.iter_errors(file)) == []
+    changes: list[tuple[str, Any]] = [("version", 2), ("unseen", None), ("records", {}), ("more", 1)]
+    for key, value in changes:
+        assert list(validator.iter_errors(file | {key: value})), key
+    file["records"][0]["scores"][0]["value"] = "0.5"
+    assert len(list(validator.iter_errors(file))) == 1
+
+
+HEADINGS = {
+    "the file": ResultsFile, "a record": ResultRecord, "backbone": BackboneFacts, "preprocessing": Preprocessing,
+    "data": DataFacts, "levels": Levels, "splits": Splits, "sources": ImageSource, "scores": ScoreFacts,
+    "intervals": Interval95, "made": Made, "notices and cautions": Told,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("heading", HEADINGS)
+def test_the_page_explains_every_key(heading: str) -> None:
+    below = PAGE.partition(f"\n### {heading}\n")[2].partition("\n#")[0]
+    rows = re.findall(r"^\| (`.*?) \|", below, re.MULTILINE)
+    explained = [key for row in rows for key in re.findall(r"`(\w+)`", row)]
+    assert sorted(explained) == sorted(each.name for each in fields(HEADINGS[heading]))
+
+
+def test_what_cannot_be_exported_is_said(tmp_path: Path) -> None:
+    data = replace(a_run(), scores=())
+    write_run(tmp_path / "run", data, [])
+    with pytest.raises(UserError, match="no scores yet"):
+        export_runs([tmp_path / "run"], tmp_path / "r.json")
+    with pytest.raises(UserError, match=r"written as \.json"):
+        export_runs([tmp_path / "run"], tmp_path / "r.yaml")

@@ -1,0 +1,182 @@
+"""What is wrong in results files, and what is only unlikely."""
+
+import json
+import random
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from run_folders import whole_data
+
+from unseen.errors import UserError
+from unseen.exchange.check import Finding, check_results
+from unseen.exchange.contributions import read_contributions
+from unseen.exchange.export import run_records, write_results
+from unseen.exchange.read import run_of_records
+from unseen.exchange.record import Levels, ResultRecord, ResultsFile
+from unseen.images.datasets.registry import DATASETS
+from unseen.ontology.levels import load_levels
+from unseen.ontology.levels_hash import levels_hash
+from unseen.papers import published
+from unseen.papers.comparability import ScoredData
+from unseen.papers.concept_generalization import DOMAINS
+from unseen.runs.data import Backbone, Domain, RunData
+from unseen.runs.score import Score
+from unseen.runs.setup import LevelsUsed
+
+
+def concept_records(more: float = 0.0, **changes: Any) -> list[ResultRecord]:
+    """The published accuracies of ResNet50, and some more, as if measured."""
+    table = published("cog-v2")
+    table = table[(table["model"] == "ResNet50") & table["shots"].isin(["1", "all"])]
+    scores = [
+        Score("concepts", "cog-v2", "mine", row.domain, "logistic", None if row.shots == "all" else 1, 0, "top1",
+              row.mean / 100 + more)
+        for row in table.itertuples()
+    ]  # fmt: skip
+    data = RunData(
+        "", scores, [Domain(name, name, name == "in1k") for name in DOMAINS], [Backbone("mine", "yours")], "mine",
+        levels=LevelsUsed("cog-v2", levels_hash(load_levels("cog-v2"))), published="cog-v2",
+        scored=[whole_data("mine", name, **changes) for name in DOMAINS],
+    )  # fmt: skip
+    records = run_records(data)
+    return [replace(each, backbone=replace(each.backbone, digest="ab" * 32)) for each in records]
+
+
+def found(folder: Path, records: list[ResultRecord]) -> list[Finding]:
+    write_results(ResultsFile("unseen-results", 1, "1", records), folder / "r.json")
+    return check_results(folder / "r.json")
+
+
+def with_score(record: ResultRecord, **changes: Any) -> ResultRecord:
+    return replace(record, scores=[replace(record.scores[0], **changes), *record.scores[1:]])
+
+
+def test_sound_results_of_the_published_kind_give_nothing(tmp_path: Path) -> None:
+    assert found(tmp_path, concept_records()) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({"value": 1.2, "values": [1.2]}, "between 0 and 1"),
+        ({"value": 0.4}, "mean of its values"),
+        ({"values": []}, "0 values for 1 seeds"),
+        ({"seeds": [0, 0], "values": [0.4, 0.4], "value": 0.4}, "2 values for 1 seeds"),
+        ({"deviation": -0.1}, "negative deviation"),
+        ({"shots": 0}, "less than one image"),
+    ],
+)
+def test_scores_that_cannot_be_are_errors(tmp_path: Path, changes: dict[str, Any], part: str) -> None:
+    first, *others = concept_records()
+    [finding] = found(tmp_path, [with_score(first, **changes), *others])
+    assert (finding.severity, part in finding.text) == ("error", True)
+    assert finding.where == "mine, cog-v2, in1k"
+
+
+def test_records_that_cannot_be_are_errors(tmp_path: Path) -> None:
+    first, *others = concept_records()
+    assert found(tmp_path, [])[0].text == "it has no records"
+    assert found(tmp_path, [first, first])[0].text == "is in the file twice"
+    levels = replace(first, data=replace(first.data, levels=Levels("cog-v2", "0" * 16)))
+    assert "hash" in found(tmp_path, [levels, *others])[0].text
+    assert found(tmp_path, [replace(first, scores=[])])[0].text == "has no scores"
+    for name in ("", " ", "x" * 201):
+        assert "name" in found(tmp_path, [replace(first, backbone=replace(first.backbone, name=name))])[0].text
+
+
+def test_a_score_far_from_all_published_ones_is_a_warning_with_the_numbers(tmp_path: Path) -> None:
+    # On L5 with all images the 31 models have 45.8% to 57.6% (Table 10): 75.0 is further above than these are apart.
+    warnings = found(tmp_path, concept_records(more=0.23))
+    assert {each.severity for each in warnings} == {"warning"}
+    [far] = [each.text for each in warnings if each.where == "mine, cog-v2, l5" and "with" not in each.text]
+    assert far == "top1 of logistic is 75.0%, and the 31 published models have 45.8% to 57.6%"
+    assert found(tmp_path, concept_records(more=0.05)) == []
+
+
+def test_tasks_are_set_beside_the_tables_of_tasks(tmp_path: Path) -> None:
+    dataset = DATASETS["dtd"]
+    images = {split: dataset.counts[split] for split in ("train", "val", "test")}
+
+    def records(value: float, **changes: Any) -> list[ResultRecord]:
+        scored = replace(ScoredData("m", "dtd", "ericsson-2021", dataset.classes, images, "given"), **changes)
+        score = Score("tasks", scored.protocol, "m", "dtd", "linear", None, 0, dataset.metric, value)
+        data = RunData("", [score], [Domain("dtd", "DTD")], [Backbone("m", "")], "m", scored=[scored], study="tasks")
+        return [replace(each, backbone=replace(each.backbone, digest="a")) for each in run_records(data)]
+
+    assert found(tmp_path, records(0.75)) == []
+    [far] = found(tmp_path, records(0.2))
+    assert "14 published models" in far.text
+    for changes in ({"limit": 5}, {"protocol": "other"}, {"classes": 46}):
+        [note] = found(tmp_path, records(0.2, **changes))
+        assert (note.severity, "not set beside" in note.text) == ("note", True)
+
+
+def test_what_is_odd_in_itself_is_a_warning(tmp_path: Path) -> None:
+    records = concept_records()
+    by_name = {each.data.name: each for each in records}
+    swapped = [
+        replace(each, data=by_name[{"l1": "l5", "l5": "l1"}.get(each.data.name, each.data.name)].data)
+        for each in records
+    ]
+    texts = [each.text for each in found(tmp_path, swapped)]
+    assert sum("on L5, above" in text for text in texts) == 2
+    low, high = records[5].scores
+    turned = replace(records[5], scores=[replace(low, shots=None), replace(high, shots=1)])
+    assert any("with 1 images and" in each.text for each in found(tmp_path, [*records[:5], turned]))
+    guessing = with_score(records[0], value=0.0001, values=[0.0001])
+    assert any("guessing has 0.10%" in each.text for each in found(tmp_path, [guessing]))
+    odd = with_score(records[0], metric="unheard-of")
+    assert any("does not know" in each.text for each in found(tmp_path, [odd]))
+    place = replace(records[0], backbone=replace(records[0].backbone, description="of /home/jane/x"))
+    assert any("path of a machine" in each.text for each in found(tmp_path, [place]))
+    nameless = replace(records[0], backbone=replace(records[0].backbone, digest=None))
+    assert any("digest" in each.text for each in found(tmp_path, [nameless]))
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        ('{"schema": "unseen-results", "version": 2}', "of version 2 of the schema, and this unseen reads version 1"),
+        ('{"schema": "unseen-results", "version": 0}', "of version 0"),
+        ('{"schema": "unseen-results", "version": true}', "of version True"),
+        ('{"schema": "other"}', "not a results file"),
+        ('{"schema": "unseen-results", "version": 1, "unseen": "1"}', "the key 'records' is missing"),
+        ('{"schema": "unseen-results", "version": 1, "unseen": "1", "records": [], "x": NaN}', "JSON compliant"),
+        ("[]", "it has no keys"),
+    ],
+)  # fmt: skip
+def test_files_of_another_kind_get_one_sentence(tmp_path: Path, content: str, part: str) -> None:
+    (tmp_path / "r.json").write_text(content)
+    [finding] = check_results(tmp_path / "r.json")
+    assert (finding.severity, part in finding.text) == ("error", True)
+
+
+def places(value: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The way to every value in a record."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in items:
+        yield (*before, key)
+        yield from places(each, (*before, key))
+
+
+def test_whatever_value_is_damaged_it_is_said_and_no_more(tmp_path: Path) -> None:
+    path, draw = tmp_path / "r.json", random.Random(0)
+    write_results(ResultsFile("unseen-results", 1, "1", concept_records()[:2]), path)
+    whole = path.read_text()
+    odd: list[Any] = [None, -1, 10**400, [], {}, {"a": 1}, "x", 0.5, float("nan"), True, "\udcff", 1e308]
+    invalid = 0
+    for way in places(json.loads(whole)):
+        record = json.loads(whole)
+        inner = record
+        for key in way[:-1]:
+            inner = inner[key]
+        inner[way[-1]] = draw.choice(odd)
+        path.write_text(json.dumps(record))
+        invalid += any(each.severity == "error" for each in check_results(path))
+        with suppress(UserError):
+            [run_of_records(each.records) for each in read_contributions([path])]
+    assert invalid > 60

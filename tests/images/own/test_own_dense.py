@@ -1,0 +1,160 @@
+"""A user's own boxes and maps."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from dense_trees import class_map, photograph
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from own_trees import write_toml
+
+from unseen.errors import UserError
+from unseen.images.dense.coco import read_coco
+from unseen.images.dense.dense_dataset import OpenDenseDataset
+from unseen.images.dense.labels import Objects
+from unseen.images.own.dense import damaged_labels, label_counts, open_own_dense
+from unseen.images.own.description import describe
+
+COCO: dict[str, Any] = {
+    "images": [{"id": 7, "file_name": "a.jpg"}, {"id": 9, "file_name": "b.jpg"}],
+    "categories": [{"id": 3, "name": "cup"}, {"id": 1, "name": "fork"}],
+    "annotations": [{"image_id": 9, "category_id": 1, "bbox": [1, 2, 10, 5], "iscrowd": 1}],
+}
+
+
+def opened(place: Path) -> OpenDenseDataset:
+    return open_own_dense(describe(place))
+
+
+def coco_folder(root: Path, record: object = COCO) -> Path:
+    for number, name in enumerate(("a", "b", "ta", "tb")):
+        photograph(root / "images" / f"{name}.jpg", number)
+    tests = COCO | {"images": [each | {"file_name": f"t{each['file_name']}"} for each in COCO["images"]]}
+    (root / "train.json").write_text(json.dumps(record))
+    (root / "test.json").write_text(json.dumps(tests))
+    return root
+
+
+def mask_folder(root: Path, images: str = "images", masks: str = "masks") -> Path:
+    for number, split in enumerate(("train", "test")):
+        photograph(root / f"{images}/{split}/x.jpg", number)
+        class_map(root / f"{masks}/{split}/x.png", np.full((30, 40), number, dtype=np.uint8))
+    (root / "classes.txt").write_text("no\nyes\n")
+    return root
+
+
+def test_coco_boxes(tmp_path: Path) -> None:
+    found = opened(coco_folder(tmp_path / "cups"))
+    assert (found.dataset.name, found.dataset.kind, found.dataset.classes) == ("cups", "boxes", ("cup", "fork"))
+    assert len(found.labels(0)) == 0
+    objects = found.labels(1)
+    assert isinstance(objects, Objects)
+    assert objects.boxes.tolist() == [[1, 2, 11, 7]]
+    assert objects.classes.tolist() == [1]
+    assert objects.crowd.tolist() == [True]
+    assert [*found.manifest.splits] == ["train", "train", "test", "test"]
+    assert label_counts(found) == {"train": {"cup": 0, "fork": 1}, "test": {"cup": 0, "fork": 1}}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"images": None}, "no list 'images'"),
+        ({"annotations": [{"image_id": 9}]}, "no 'category_id'"),
+        ({"annotations": [{"image_id": 9, "category_id": 5, "bbox": [0, 0, 1, 1]}]}, "category 5"),
+        ({"annotations": [{"image_id": 9, "category_id": 1, "bbox": [0, 0, 1]}]}, "not four numbers"),
+        ({"images": [{"id": 9, "file_name": "../b.jpg"}]}, "no image below"),
+        ({"images": [{"id": 9, "file_name": "z.jpg"}]}, r"1 of 3 image files are not there or empty: .*z\.jpg"),
+        ({"images": [{"id": 9, "file_name": "ta.jpg"}]}, r"1 test image is in train too: test/ta\.jpg"),
+        ({"categories": [{"id": 1, "name": "fork"}]}, "other categories"),
+        ({"categories": [{"id": [1], "name": "fork"}]}, r"an id in its categories is \[1\]"),
+        ({"images": [{"id": {}, "file_name": "a.jpg"}]}, "an id in its images"),
+    ],
+)
+def test_wrong_coco_files_are_explained(tmp_path: Path, change: dict[str, Any], expected: str) -> None:
+    with pytest.raises(UserError, match=expected):
+        opened(coco_folder(tmp_path, COCO | change))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(["images", "annotations", "categories", "id", "bbox"]), inner)
+        ),
+    )
+)
+def test_any_json_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, record: object) -> None:
+    place = tmp_path_factory.getbasetemp() / "any.json"
+    place.write_text(json.dumps(record))
+    with pytest.raises(UserError):
+        read_coco({"train": place})
+
+
+def test_mask_folders(tmp_path: Path) -> None:
+    found = opened(mask_folder(tmp_path))
+    values = found.labels(1)
+    assert isinstance(values, np.ndarray)
+    assert (values == 1).all()
+    assert label_counts(found) == {"train": {"no": 1, "yes": 0}, "test": {"no": 0, "yes": 1}}
+    (tmp_path / "masks/test/x.png").unlink()
+    with pytest.raises(UserError, match=r"masks/test/x\.png"):
+        opened(tmp_path)
+    (tmp_path / "images/train/x.jpg").unlink()
+    with pytest.raises(UserError, match="no training and no test images"):
+        opened(tmp_path)
+    (tmp_path / "images/train").rmdir()
+    with pytest.raises(UserError, match=r"\[train\]: .*images/train: no such folder"):
+        opened(tmp_path)
+
+
+TABLES = """
+[train]
+images = "photos/train"
+annotations = "maps/train"
+[test]
+images = "photos/test"
+annotations = "maps/test"
+"""
+
+
+def test_a_file_says_where_masks_are(tmp_path: Path) -> None:
+    mask_folder(tmp_path / "deep", "photos", "maps")
+    head = 'name = "yards"\ntitle = "Yards"\ntask = "segmentation"\nlicence = "CC0"\n'
+    found = opened(write_toml(tmp_path / "deep", f'{head}classes = ["no", "yes"]\n{TABLES}'))
+    assert (found.dataset.title, found.dataset.licence, found.dataset.classes) == ("Yards", "CC0", ("no", "yes"))
+    assert found.manifest.entries[1].id == "test/x.jpg"
+    assert (np.asarray(found.labels(1)) == 1).all()
+    class_map(tmp_path / "deep/maps/train/x.png", np.ones((30, 40), dtype=np.uint8))
+    other = opened(tmp_path / "deep/birds.toml")
+    assert found.manifest.content_hash == other.manifest.content_hash  # features are the same, results are not
+    assert found.dataset.content != other.dataset.content
+    for text, reason in [
+        (f"{head}{TABLES}", "the key 'classes' is missing"),
+        (f'{head}classes = "classes.txt"\nmetric = "mean-per-class"\n{TABLES}', "metric is of classification"),
+        (f'{head}classes = "classes.txt"\n{TABLES}[val]\nimages = "x"\n', r"\[val\] is of classification"),
+        (f'{head}classes = "classes.txt"\n{TABLES}label = "x"\n', "the key 'label' does not go with the task"),
+    ]:
+        with pytest.raises(UserError, match=reason):
+            opened(write_toml(tmp_path / "deep", text))
+
+
+def test_depths_and_damaged_maps(tmp_path: Path) -> None:
+    mask_folder(tmp_path, "photos", "maps")
+    place = write_toml(tmp_path, f'name = "depths"\ntask = "depth"\n{TABLES}')
+    found = opened(place)
+    assert label_counts(found) == {}
+    assert [said.split(":")[0] for said in damaged_labels(found)] == [
+        "1 training image with damaged labels",
+        "1 test image with damaged labels",
+    ]  # those are not of 16 bits
+
+
+def test_the_task_decides_the_command(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="of the task classification; leave out --dense"):
+        open_own_dense(describe(write_toml(tmp_path, 'name = "x"\n[all]\nimages = "i"\n')))
