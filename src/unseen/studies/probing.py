@@ -100,8 +100,8 @@ def search_notices(protocol: LogisticProtocol, short: str) -> list[Notice]:
     name, trials, epochs = protocol.name, protocol.trials, protocol.epochs
     if isinstance(protocol, PrunedProtocol):
         cuts = cuts_text(*zip(*protocol.cuts, strict=True))
-        steps = protocol.least_steps
-        return [notice("pruned-search", protocol=name, trials=trials, epochs=epochs, cuts=cuts, steps=steps)]
+        many, least = protocol.many_steps, protocol.least_steps
+        return [notice("pruned-search", protocol=name, trials=trials, epochs=epochs, cuts=cuts, many=many, least=least)]
     if short == "short-search":
         return [notice(short, protocol=name, trials=trials, epochs=epochs, starts=protocol.starts)]
     return [notice(short, protocol=name, trials=trials, epochs=epochs)]
