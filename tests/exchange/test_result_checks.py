@@ -84,6 +84,8 @@ def test_records_that_cannot_be_are_errors(tmp_path: Path) -> None:
     levels = replace(first, data=replace(first.data, levels=Levels("cog-v2", "0" * 16)))
     assert "hash" in found(tmp_path, [levels, *others])[0].text
     assert found(tmp_path, [replace(first, scores=[])])[0].text == "has no scores"
+    for name in ("", " ", "x" * 201):
+        assert "name" in found(tmp_path, [replace(first, backbone=replace(first.backbone, name=name))])[0].text
 
 
 def test_a_score_far_from_all_published_ones_is_a_warning_with_the_numbers(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`unseen.tasks`: the study of transfer to other tasks."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -16,13 +17,15 @@ if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
     from unseen.features.settings import Decode, Precision, Settings
     from unseen.images.datasets.open_dataset import OpenDataset
+    from unseen.studies.own_code import AskedProbe, OwnCode
     from unseen.studies.study import Plan, Request
     from unseen.studies.tasks.dense_opened import AskedDense
     from unseen.studies.tasks.opened import Asked
+    from unseen.studies.tasks.request import TaskRequest
 
 BATCH, TRIALS = 128, 40
 USES = {
-    "": (),
+    "": ("probe", "metric"),
     "finetune": ("trials", "steps"),
     "dense": ("probes",),
     "dense+finetune": ("steps", "scale"),
@@ -44,6 +47,8 @@ def tasks(
     protocol: str = "ericsson-2021",
     converge: Literal["chosen", "all"] | None = None,
     imagenet_top1: float | Sequence[float] | None = None,
+    probe: "AskedProbe | Sequence[AskedProbe]" = (),
+    metric: "str | PathLike[str] | Sequence[str | PathLike[str]]" = (),
     finetune: bool = False,
     trials: int = TRIALS,
     steps: int | None = None,
@@ -94,6 +99,9 @@ def tasks(
             "all" of the grid, which takes ten times as long and more; by default the protocol's own, "chosen" for
             "ericsson-2021".
         imagenet_top1: accuracy on ImageNet in percent, one for each backbone, to correlate with.
+        probe: further probes of your own, each the path of a Python file, which runs, or an object of a class that a
+            file defines; fitted to the training and validation features of data sets that are split.
+        metric: Python files with metrics of your own, for the linear probe and those of yours that give scores.
         finetune: train the whole backbone on each data set, instead of probing its features: the best of some settings
             on validation images is trained again and scored on test images.
         trials, steps: in fine-tuning, how many of the protocol's 40 settings are tried, and the steps of each training;
@@ -154,6 +162,7 @@ def tasks(
         mode + ("+finetune" if mode == "dense" and finetune else ""),
         grid=grid, examples=examples, steps=steps, sigmoid=sigmoid, probes=tuple(probes),
         lpips_weights=lpips_weights, scale=None if scale == 1 else scale, trials=None if trials == TRIALS else trials,
+        probe=probe, metric=metric,
     )  # fmt: skip
     request: Request[Any]
     if saliency:
@@ -181,7 +190,9 @@ def tasks(
         settings = extracting(workers, on_error, fast=fast, exif=exif, decode=decode, part=share)
         source = (place, None if features is None else Path(features), limit)
         how = (protocol, converge)
-        request = _probing(names, source, partial(load, settings.device), settings, called, how, percents)
+        own = _own_code(probe, metric)
+        plain = _probing(names, source, partial(load, settings.device), settings, called, how, percents)
+        request = replace(plain, own=own)
     folder = Path(out)
     if dry_run:
         return plan_study(request, folder, means=means)
@@ -205,6 +216,18 @@ def _asked(
     if len(words) < len(asked):
         raise UserError("dense tasks take names or places of data sets with boxes or maps, not open ones with classes")
     return [], asked_dense(words)
+
+
+def _own_code(
+    probe: "AskedProbe | Sequence[AskedProbe]", metric: "str | PathLike[str] | Sequence[str | PathLike[str]]"
+) -> "OwnCode":
+    from unseen.studies.own_code import chosen_code
+
+    with bars(show=False) as watch:
+        names, own = chosen_code(probe, metric, watch.tell)
+    if names:
+        raise UserError(f"{names[0]}: the task study takes probes of your own, as Python files or objects")
+    return own
 
 
 def _refuse(what: str, **given: object) -> None:
@@ -267,7 +290,7 @@ def _probing(
     called: "Sequence[str]",
     protocol: "tuple[str, str | None]",
     percents: "Sequence[float]",
-) -> "Request[Any]":
+) -> "TaskRequest":
     from unseen.probes.many_shot import task_protocol
     from unseen.studies.tasks.features import find_task_features
     from unseen.studies.tasks.request import TaskRequest, request_of_images, top1_shares

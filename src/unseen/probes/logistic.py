@@ -136,6 +136,24 @@ def probe_settings(
             )
 
 
+def final_fit(
+    X: Tensor | Rows,
+    y: Tensor,
+    classes: int,
+    setting: Setting,
+    pair: tuple[float, float],
+    *,
+    protocol: LogisticProtocol,
+    device: torch.device,
+    products: torch.dtype,
+) -> tuple[Tensor, Tensor]:
+    """(c, d) weights and (c,) bias of the final classifier of a setting whose rate and decay are known, on the CPU."""
+    trainer = Trainer.load(X, y, classes, protocol, device=device, dtype=products)
+    rows = torch.arange(len(y)) if setting.shots is None else draw_shots(y, setting.shots, stream(setting.seed, 3))
+    fitted = trainer.fit([rows], [[pair]], [final_generator(setting.seed)])[0][0].cpu()
+    return fitted[:-1].T.contiguous(), fitted[-1]
+
+
 def _validation(trainer: Trainer, group: Sequence["_Problem"], number: int, weights: Tensor) -> Tensor:
     """(k,) top-1 of k classifiers on the validation part of a problem."""
     held = group[number].held

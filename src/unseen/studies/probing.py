@@ -21,6 +21,7 @@ from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.kept_labels import keep_labels
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice, cuts_text, notice
+from unseen.runs.own_metric import OwnMetricJob
 from unseen.runs.results import missing
 from unseen.runs.work import alike, run_alike
 from unseen.studies.rates import elapsed, product_rate, regression_speed, starting
@@ -123,9 +124,12 @@ def run(jobs: Sequence[J], pairs: Sequence[FeaturePair], folder: Path, means: Me
     keep_labels(folder, {job.test: tests[job.test] for job in jobs}, read_features)
     order = tuple(dict.fromkeys((job.train, job.test) for job in missing(jobs, folder)))
     work = partial(run_alike, places=places, load=read_features, order=order)
-    yield from execute(
-        jobs, folder, work, choose_executor(replace(means, gpu=on_gpu())), grouped=alike, cost=job_cost(pairs)
-    )
+    measuring = [replace(job, results=str(folder)) for job in jobs if isinstance(job, OwnMetricJob)]
+    fitting = [job for job in jobs if not isinstance(job, OwnMetricJob)]
+    for part in (fitting, measuring):  # in this order: what is measured has a result by then
+        yield from execute(
+            part, folder, work, choose_executor(replace(means, gpu=on_gpu())), grouped=alike, cost=job_cost(pairs)
+        )
 
 
 def job_cost(pairs: Sequence[FeaturePair]) -> Callable[[FeatureJob], float]:

@@ -25,8 +25,8 @@ IMAGES, MASKS, CLASSES = "images", "masks", "classes.txt"
 RESERVED = "imagenet"
 """What scores of accuracy on ImageNet are under."""
 EXPECTED = (
-    "expected train and test with one folder per class in each; train.json, test.json and images (COCO's form); "
-    "images, masks and classes.txt; or a .toml file"
+    "a data set is a folder with train and test and one folder per class in each, a folder with images and masks or "
+    "COCO's files, or a .toml file that says where its images are"
 )
 
 
@@ -135,7 +135,7 @@ def describe(place: Path) -> Description:
     elif place.suffix.lower() == SUFFIX:
         found = Description(place, place, read_toml(place, OwnTable))
     elif place.is_file():
-        raise UserError(f"{place}: not a data set; {EXPECTED}")
+        raise UserError(f"{place}: not a .toml file; {EXPECTED}")
     else:
         raise UserError(f"{place}: no such file or folder; {EXPECTED}")
     _check_name(found)
@@ -170,7 +170,7 @@ def _of_folder(folder: Path) -> OwnTable:
     if twice:
         raise UserError(f"{folder}: has {' and '.join(twice)}, which are one split; say in a .toml file which to take")
     if not there["train"] and not there["test"]:
-        raise UserError(f"{folder}: not a data set; {EXPECTED}")
+        raise UserError(f"{folder}: no train and no test in it; {EXPECTED}")
     found = {split: SplitTable(words[0]) for split, words in there.items() if words}
     return OwnTable(name, train=found.get("train"), val=found.get("val"), test=found.get("test"))
 

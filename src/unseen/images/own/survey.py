@@ -63,8 +63,8 @@ def survey_dataset(description: Description, *, seed: int = 0, track: Track = un
     source = joined_images(parts, naming(named, found))
     rows = [Row(entry.id, entry.label, entry.id.partition("/")[0]) for entry in source.entries]
     classes = named or all_classes(parts, found, several=several)
-    missing = [f"{split}/{id_}" for split, part in parts.items() for id_ in missing_files(part)]
-    problems = [*not_there(missing, len(rows)), *_unknown_labels(rows, classes, several=several)]
+    missing = {f"{split}/{id_}": path for split, part in parts.items() for id_, path in missing_files(part).items()}
+    problems = [*not_there([*missing.values()], len(rows)), *_unknown_labels(rows, classes, several=several)]
     if not problems:
         problems += _empty_classes(rows, classes, description, several=several)
     if not problems:
@@ -72,8 +72,7 @@ def survey_dataset(description: Description, *, seed: int = 0, track: Track = un
             rows = _split(rows, description, seed, several=several)
         except UserError as error:
             problems.append(str(error).removeprefix(f"{description.table.name}: "))
-    absent = {*missing}
-    hashes = digests(source, [number for number, row in enumerate(rows) if row.id not in absent], track)
+    hashes = digests(source, [number for number, row in enumerate(rows) if row.id not in missing], track)
     shared = _shared(hashes, [row.id for row in rows])
     splits = [row.part for row in rows]
     problems += leaked(description, shared)
@@ -86,7 +85,7 @@ def survey_dataset(description: Description, *, seed: int = 0, track: Track = un
         tested = {id_ for each in shared if each.second == "test" for _, id_ in each.pairs}
         dataset = replace(dataset, content=manifest.content_hash, shared=len(tested))
         opened = OpenDataset(dataset, source, manifest)
-    return Survey(description, opened, dataset.counts, counts, missing, shared, problems)
+    return Survey(description, opened, dataset.counts, counts, [*missing.values()], shared, problems)
 
 
 def open_own_dataset(description: Description, *, seed: int = 0, track: Track = untracked) -> OpenDataset:
@@ -100,7 +99,8 @@ def not_there(missing: Sequence[str], images: int) -> list[str]:
     """A sentence on files that are not there."""
     if not missing:
         return []
-    return [f"{len(missing):,} of {images:,} image files are not there or empty: {names_of(missing)}"]
+    root = "; is the folder right that their paths start from (root)?" if len(missing) > images / 2 else ""
+    return [f"{len(missing):,} of {images:,} image files are not there or empty: {names_of(missing)}{root}"]
 
 
 def leaked(description: Description, shared: Sequence[SharedImages]) -> list[str]:

@@ -98,7 +98,8 @@ def _facts(backbone: BackboneFacts) -> Iterator[tuple[str, str]]:
         ("Dimensions", backbone.dimension and f"{backbone.dimension:,}"),
         ("Parameters", backbone.parameters and f"{backbone.parameters:,}"),
         ("Images", backbone.preprocessing and transform_text(Transform(**vars(backbone.preprocessing)))),
-        ("Decoder", backbone.decoder and {"pillow": "Pillow", "pytorch": "PyTorch"}[backbone.decoder]),
+        ("Decoded by", backbone.decoder and backbone.decoder.upper()),
+        ("Resized by", backbone.resizer and {"pillow": "Pillow", "pytorch": "PyTorch"}[backbone.resizer]),
         ("Precision", backbone.precision),
         ("Trained with, beside ImageNet-1K", None if backbone.training_data is None else ", ".join(
             seen.get(each, each) for each in backbone.training_data

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from unseen.errors import UserError, did_you_mean
 from unseen.files import read_table
+from unseen.own_code import is_own_file
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
@@ -80,7 +81,7 @@ def read_plans(path: Path, *, allow_code: bool = False) -> tuple[ModelPlan, ...]
 
 def runs_code(backbone: str) -> bool:
     """Whether to load a backbone runs code that its id names: of a Python file, or of a folder of torch.hub."""
-    return backbone.rpartition(":")[0].endswith(".py") or backbone.startswith("hub:")
+    return is_own_file(backbone) or backbone.startswith("hub:")
 
 
 def chosen_models(

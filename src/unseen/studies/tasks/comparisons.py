@@ -48,6 +48,11 @@ def is_by_image(result: Result) -> bool:
     return "pictures" in result.job
 
 
+def is_by_own_code(result: Result) -> bool:
+    """Whether a result is of a probe or a metric of the user's own."""
+    return "own_metrics" in result.job
+
+
 def is_classification(result: Result) -> bool:
     """Whether a result is of a data set whose images have classes."""
     return not is_dense(result) and not is_by_image(result)

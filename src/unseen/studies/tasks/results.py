@@ -26,6 +26,7 @@ from unseen.studies.tasks.comparisons import (
     Names,
     data_names,
     is_by_image,
+    is_by_own_code,
     is_classification,
     own_name,
     page_datasets,
@@ -89,6 +90,8 @@ def page_of_results(
     """
     printed = [*published_task_scores(), *imagenet_top1()]
     data, found = _told_apart(data, found, {score.backbone for score in printed})
+    by_own_code = [result for result in found if is_by_own_code(result)]
+    found = [result for result in found if not is_by_own_code(result)]
     dense = dense_tasks(data, found, {key: folder / PICTURES / key for key, folder in folders.items()})
     verdicts = task_verdicts(data, found)
     names = data_names(verdicts)
@@ -139,6 +142,8 @@ def page_of_results(
         notes=without_average([*own, *printed]),
         provenance={**provenance(data), **arithmetic},
         timings=_timings(found, tuned),
+        own_code=data.own_code,
+        own_scores=task_scores(by_own_code, names),
     )
 
 
