@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from unseen.api.backbones import loaded_backbones, names_of
 from unseen.api.progress import bars
@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
     from unseen.features.settings import Decode, Precision, Settings
     from unseen.images.datasets.open_dataset import OpenDataset
+    from unseen.images.dense.dense_dataset import OpenDenseDataset
     from unseen.studies.own_code import AskedProbe, OwnCode
     from unseen.studies.study import Plan, Request
     from unseen.studies.tasks.dense_opened import AskedDense
     from unseen.studies.tasks.opened import Asked
     from unseen.studies.tasks.request import TaskRequest
+
+    AskedFor = str | PathLike[str] | OpenDataset | OpenDenseDataset
 
 BATCH, TRIALS = 128, 40
 USES = {
@@ -42,7 +45,7 @@ def tasks(
     out: str | PathLike[str],
     images: str | PathLike[str] | None = None,
     features: str | PathLike[str] | None = None,
-    datasets: "str | PathLike[str] | OpenDataset | Sequence[str | PathLike[str] | OpenDataset] | None" = None,
+    datasets: "AskedFor | Sequence[AskedFor] | None" = None,
     limit: int | None = None,
     protocol: str = "ericsson-2021",
     converge: Literal["chosen", "all"] | None = None,
@@ -91,7 +94,7 @@ def tasks(
         features: instead of images, a folder with one folder per data set, as `out/features` of a run, or with your own
             `train`, `val` and `test` features in each.
         datasets: names of data sets, of those that `unseen ls datasets` lists; places of your own (folders with `train`
-            and `test`, or TOML files: docs/own-data.md); what `unseen.open_dataset` opened of your own. By default all
+            and `test`, or TOML files: docs/own-data.md); what `unseen.open_dataset` opened. By default all
             of the list that are there.
         limit: for a quick look, at most so many images of each class in every split.
         protocol: "ericsson-2021", or "ericsson-2021-exact" for the iterations and the temperature of the authors' code.
@@ -201,21 +204,24 @@ def tasks(
     return Run(folder)
 
 
-def _asked(
-    datasets: "str | PathLike[str] | OpenDataset | Sequence[str | PathLike[str] | OpenDataset] | None", *, dense: bool
-) -> "tuple[list[Asked], list[AskedDense]]":
+def _asked(datasets: "AskedFor | Sequence[AskedFor] | None", *, dense: bool) -> "tuple[list[Asked], list[AskedDense]]":
     """Data sets with classes, or those with boxes or maps."""
     from unseen.images.datasets.open_dataset import OpenDataset
+    from unseen.images.dense.dense_dataset import OpenDenseDataset
     from unseen.studies.tasks.dense_opened import asked_dense
     from unseen.studies.tasks.opened import asked_datasets
 
-    asked = [datasets] if isinstance(datasets, str | PathLike | OpenDataset) else datasets or ()
-    if not dense:
-        return asked_datasets(asked), []
-    words = [each for each in asked if not isinstance(each, OpenDataset)]
+    one = isinstance(datasets, str | PathLike | OpenDataset | OpenDenseDataset)
+    asked = cast("Sequence[AskedFor]", [datasets] if one else datasets or ())
+    if dense:
+        labelled = [each for each in asked if not isinstance(each, OpenDataset)]
+        if len(labelled) < len(asked):
+            raise UserError("a data set with classes was given for dense tasks, which are of boxes or maps")
+        return [], asked_dense(labelled)
+    words = [each for each in asked if not isinstance(each, OpenDenseDataset)]
     if len(words) < len(asked):
-        raise UserError("dense tasks take names or places of data sets with boxes or maps, not open ones with classes")
-    return [], asked_dense(words)
+        raise UserError("a data set with boxes or maps was given; its tasks are dense ones, dense=True")
+    return asked_datasets(words), []
 
 
 def _own_code(

@@ -118,6 +118,13 @@ def test_images_that_are_not_split_serve_episodes(tmp_path: Path) -> None:
     data = opened(write_toml(tmp_path, 'name = "mine"\n[all]\nimages = "birds"\n'))
     assert {*data.manifest.splits} == {"all"}
     assert data.dataset.test is None
+    drawn = write_toml(tmp_path, 'name = "mine"\ndraw_splits = true\n[all]\nimages = "birds"\n')
+    data = opened(drawn)
+    assert Counter(data.manifest.splits) == {"train": 16, "val": 4, "test": 4}
+    assert (data.dataset.test, data.dataset.validation) == ("fifth", "fifth")
+    tested = next(id_ for id_, label, split in shown(data) if (label, split) == ("wren", "test"))
+    (tmp_path / "birds/wren/copy.jpg").write_bytes((tmp_path / "birds" / tested.removeprefix("all/")).read_bytes())
+    assert "1 test image is in train too" in refusal(drawn)
 
 
 def test_images_of_several_classes(tmp_path: Path) -> None:
@@ -131,7 +138,7 @@ def test_images_of_several_classes(tmp_path: Path) -> None:
     data = opened(write_toml(tmp_path, head + tables))
     assert (data.dataset.multi_label, data.dataset.few_shot, data.classes) == (True, None, CLASSES)
     without = tables.replace('[val]\nimages = "birds/val/list.csv"\n', "")
-    assert "need a validation split" in refusal(write_toml(tmp_path, head + without))
+    assert "need splits of your own" in refusal(write_toml(tmp_path, head + without))
     wrong = write_toml(tmp_path, f'classes = ["robin", "tit", "owl"]\n{head}{tables}')
     assert "'wren' (" in refusal(wrong)
 
