@@ -15,7 +15,7 @@ from unseen.runs.setup import Setting
 
 SCHEMA: Literal["unseen-results"] = "unseen-results"
 VERSION: Literal[1] = 1
-Over = Literal["seeds", "concepts", "episodes"]
+Over = Literal["seeds", "concepts", "episodes", "images"]
 """What is drawn anew for an interval; those over concepts are over seeds too."""
 
 

@@ -55,7 +55,9 @@ def _scores(study: str, records: Sequence[ResultRecord]) -> Section:
         Column("Published models", number=False, names=("published",)),
     ]  # fmt: skip
     rows = [_row(record, score) for record in records for score in record.scores]
-    note = "Intervals of 95%: over seeds and concepts where that is known, otherwise over seeds or episodes."
+    note = (
+        "Intervals of 95%: over seeds and concepts where that is known, otherwise over seeds, episodes or test images."
+    )
     return Section(
         study, TITLES[study], note=note,
         tables=[Table(f"{study}-scores", columns, rows, sortable=True, filter="part of a name")],
