@@ -16,11 +16,14 @@ from unseen.report.core.model import Cell, Column, Page, Row, Section, Table
 from unseen.report.core.render import write_page
 from unseen.report.leaderboard.model_page import TITLES, model_page
 from unseen.report.leaderboard.page import leaderboard_page
+from unseen.report.leaderboard.transfer import transfer_section
 from unseen.runs.score import shots_name
 from unseen.runs.tables import write_table as write_frame
 from unseen.version import __version__
 
 SCHEMA_FILE = Path(exchange_record.__file__).with_name("results.schema.json")
+MANY = 12
+"""Contributed models that a reader finds without a filter."""
 COLUMNS = ("model", "study", "protocol", "data", "probe", "shots", "metric", "value", "deviation", "seeds")
 
 
@@ -72,7 +75,7 @@ def _index(board: Leaderboard, models: Sequence[Contribution], addresses: Mappin
     pages |= {f"{name} (contributed)": address for name, address in pages.items()}
     sections = [_linked(section, pages) for section in page.sections]
     if models:
-        sections.insert(1, _contributed(models, pages))
+        sections[1:1] = [*filter(None, [transfer_section(models, pages)]), _contributed(models, pages)]
     downloads = [("Leaderboard (CSV)", "leaderboard.csv"), ("All results (JSON)", "results.json")]
     downloads += [("All results (CSV)", "results.csv"), ("Schema", "results.schema.json")]
     return replace(page, sections=sections, links=downloads)
@@ -108,5 +111,5 @@ def _contributed(models: Sequence[Contribution], pages: Mapping[str, str]) -> Se
         ]  # fmt: skip
         rows.append(Row(cells))
     note = "Contributed results are checked for what cannot be, not measured again."
-    table = Table("contributed", columns, rows, sortable=True)
+    table = Table("contributed", columns, rows, sortable=True, filter="part of a name" if len(rows) > MANY else "")
     return Section("contributed", "Contributed models", note=note, tables=[table])
