@@ -37,7 +37,7 @@ from unseen.studies.shifts.pool_networks import (
     network_config,
 )
 from unseen.studies.shifts.recipes import Recipe, protocol_of
-from unseen.studies.shifts.training import EVERY, checkpoint_of, remove_checkpoints, train_network
+from unseen.studies.shifts.training import EVERY, checkpoint_of, image_seconds, remove_checkpoints, train_network
 from unseen.studies.shifts.training_sets import TrainingSet, refuse_same_sets
 from unseen.studies.study import Plan, Silent, Watch
 from unseen.words import counted
@@ -155,10 +155,11 @@ class PoolRequest:
         """By the names of models."""
         return {model.name: self.job(model) for model in self.models}
 
-    def plan(self, out: Path) -> Plan:
-        """What would be trained, with what is done already."""
+    def plan(self, out: Path, means: Means = ALONE) -> Plan:
+        """What would be trained, with what is done already, and how long it should take."""
         self.check()
-        left = {job_key(job) for job in self.left(out)}
+        jobs = self.left(out)
+        left = {job_key(job) for job in jobs}
         parts: list[dict[str, str | int | float]] = [
             {
                 "model": model.name, "group": model.group, "images": len(self.rows(model.setup)),
@@ -169,7 +170,18 @@ class PoolRequest:
         ]  # fmt: skip
         sets = counted(len(self.sets), "training set")
         counting = f"{counted(len(self.networks), 'network')} on parts of {sets}"
-        return Plan("A pool of models", parts, len(self.jobs), len(left), counting=counting)
+        seconds = self.seconds(jobs) / means.places
+        return Plan("A pool of models", parts, len(self.jobs), len(left), counting=counting, probing=seconds)
+
+    def seconds(self, jobs: Sequence[PoolTraining]) -> float:
+        """What some trainings should take, beside decoding; a step of each network is measured."""
+        measured = dict[str, float]()
+        for job in jobs:
+            if job.setup.network not in measured:
+                batch = job.setup.recipe.batch
+                measured[job.setup.network] = image_seconds(_network(self, job), batch, len(self.images.entries))
+        images = {job: float(job.setup.recipe.steps * job.setup.recipe.batch) for job in jobs}
+        return sum(count * measured[job.setup.network] for job, count in images.items())
 
     def check(self) -> None:
         """Refuse what cannot be trained, before anything is."""
@@ -218,6 +230,8 @@ def train_pool(
     work = OneByOne[PoolTraining](_Training(request, out, every, None if means.spread else told))
     here = choose_executor(Means())
     left = len(missing(jobs, out / RESULTS))
+    if left:
+        told.started(left, len(jobs), request.seconds(missing(jobs, out / RESULTS)) / means.places)
     for job in told.track(execute(jobs, out / RESULTS, work, spread_or(means, here)), "models trained", left):
         remove_checkpoints(out, [job])
     return _write_models(request, out, told)
