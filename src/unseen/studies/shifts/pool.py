@@ -114,9 +114,8 @@ class PoolRequest:
         return found
 
     def _name(self, setup: Setup) -> str:
-        network = Path(setup.network.partition(":")[2]).name
         mixture = f" λ={setup.share:g}" if len(self.sets) > 1 else ""
-        return f"{network}{mixture} {100 * setup.ratio:g}%"
+        return f"{_short(setup.network)}{mixture} {100 * setup.ratio:g}%"
 
     def _with_protocol(self, setup: Setup) -> Setup:
         images = len(self.rows(setup))
@@ -268,8 +267,15 @@ def _network(request: PoolRequest, job: PoolTraining) -> PoolNetwork:
 
 
 def _file(out: Path, job: PoolTraining) -> Path:
-    """Where the network of a job is kept."""
-    return out / NETWORKS / (job_key(job) if job.kind == "clip" else f"{job_key(job)}.safetensors")
+    """Where the network of a job is kept: `resnet18-0.5-0.2-` and the beginning of its key, λ and ratio between."""
+    setup = job.setup
+    name = f"{_short(setup.network)}-{setup.share:g}-{setup.ratio:g}-{job_key(job)[:10]}"
+    return out / NETWORKS / (name if job.kind == "clip" else f"{name}.safetensors")
+
+
+def _short(network: str) -> str:
+    """A network without where it comes from, and without the folders that it is in."""
+    return Path(network.partition(":")[2]).name
 
 
 def _lost(out: Path, job: PoolTraining) -> bool:
