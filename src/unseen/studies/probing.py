@@ -101,8 +101,8 @@ def search_notices(protocol: LogisticProtocol, short: str) -> list[Notice]:
     name, trials, epochs = protocol.name, protocol.trials, protocol.epochs
     if isinstance(protocol, PrunedProtocol):
         cuts = cuts_text(*zip(*protocol.cuts, strict=True))
-        steps = protocol.least_steps
-        return [notice("pruned-search", protocol=name, trials=trials, epochs=epochs, cuts=cuts, steps=steps)]
+        many, least = protocol.many_steps, protocol.least_steps
+        return [notice("pruned-search", protocol=name, trials=trials, epochs=epochs, cuts=cuts, many=many, least=least)]
     if short == "short-search":
         return [notice(short, protocol=name, trials=trials, epochs=epochs, starts=protocol.starts)]
     return [notice(short, protocol=name, trials=trials, epochs=epochs)]
@@ -158,11 +158,12 @@ def estimate(jobs: Sequence[FeatureJob], pairs: Sequence[FeaturePair], folder: P
     side = 8192 if gpu else 1024  # a product of less does not keep a GPU busy
     kinds = {job.probe.multiplies(gpu=gpu) for job in todo if not job.probe.regression}
     rates = {numbers: product_rate((side, side, side), numbers) for numbers in kinds}
-    slower = OTHER_WORK_ON_GPU if gpu else 1.0
+    # Perceptrons, whose products are in TF32, are trained by SGD and do little else.
+    rates |= {numbers: rate / OTHER_WORK_ON_GPU for numbers, rate in rates.items() if gpu and numbers != "tf32"}
     seconds = [
         work / speed.rate + speed.setup * setups[job]
         if speed and job.probe.regression
-        else slower * work / rates[job.probe.multiplies(gpu=gpu)]
+        else work / rates[job.probe.multiplies(gpu=gpu)]
         for job, work in zip(todo, flops, strict=True)
     ]
     places = means.places if gpu else means.workers

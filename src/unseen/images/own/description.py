@@ -153,7 +153,7 @@ def is_own(word: "str | PathLike[str]") -> bool:
 def describe(place: Path) -> Description:
     """What a file or a folder says of a data set; names that others have are refused, and so are missing splits."""
     if place.is_dir():
-        found = Description(place, place / "folder", _of_folder(place))
+        found = Description(place, place / "any", _of_folder(place))  # paths are those of a file in the folder
     elif place.suffix.lower() == SUFFIX:
         found = Description(place, place, read_toml(place, OwnTable))
     elif place.is_file():
