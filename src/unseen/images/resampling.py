@@ -6,7 +6,7 @@ whole numbers, so that whoever adds the same ones without loss has the same byte
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,13 @@ def crop_start(side: int, size: int) -> int:
 
 
 def columns_first(size: tuple[int, int], resized: tuple[int, int]) -> bool:
-    """Whether PIL goes along columns before it goes along rows, as it does where an image loses most of its height."""
+    """Whether PIL goes along columns before rows, as from version 13 on where an image loses most of its height."""
     lost_width, lost_height = size[0] - resized[0], size[1] - resized[1]
-    return lost_height > max(0, 2 * lost_width)
+    return _turns() and lost_height > max(0, 2 * lost_width)
+
+
+@cache
+def _turns() -> bool:
+    import PIL
+
+    return int(PIL.__version__.partition(".")[0]) >= 13
