@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryFile
 from typing import IO
 
 from unseen.errors import UserError, did_you_mean
@@ -27,11 +27,13 @@ WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 """How files of Excel and LibreOffice begin: a zip archive, and the older compound file."""
 
 
-def read_text(path: Path) -> str:
-    """The whole of a UTF-8 text file (a leading byte-order mark is dropped); one without end is refused."""
+def read_text(path: Path, *, first_line: bool = False) -> str:
+    """The whole of a UTF-8 text file (a leading byte-order mark is dropped), or its first line; one without end is
+    refused.
+    """
     try:
         with path.open(encoding="utf-8-sig") as file:
-            text = file.read(MOST_CHARACTERS + 1)
+            text = file.readline(MOST_CHARACTERS + 1) if first_line else file.read(MOST_CHARACTERS + 1)
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except UnicodeDecodeError as error:
@@ -81,12 +83,11 @@ def read_table(
 
 def table_header(path: Path) -> list[str]:
     """The names of the columns of a CSV or TSV file; only its first line is read."""
+    first = read_text(path, first_line=True)
     try:
-        with path.open(encoding="utf-8-sig") as file:
-            first = file.readline(1 << 20)
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file") from None
-    return [_from_cell(name.strip()) for name in next(csv.reader([first], delimiter=_separator(first)), [])]
+        return [_from_cell(name.strip()) for name in next(csv.reader([first], delimiter=_separator(first)), [])]
+    except csv.Error as error:
+        raise UserError(f"{path}, line 1: malformed CSV ({error})") from None
 
 
 def _separator(text: str) -> str:
@@ -133,7 +134,8 @@ def remove_unfinished(folder: Path) -> None:
     if fcntl is None:
         return
     for path in folder.rglob(f".*{UNFINISHED}"):
-        with suppress(OSError), path.open("rb") as file:  # another process may remove it first, or may be writing it
+        # Another process may remove it first, or may be writing it. NFS locks only what is open to write.
+        with suppress(OSError), path.open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             path.unlink()
 
@@ -200,7 +202,7 @@ def check_writable(folder: Path) -> None:
     try:
         if not there.is_dir():
             raise NotADirectoryError(f"{there} is a file" if there != folder.absolute() else "it is a file")
-        with NamedTemporaryFile(dir=there, prefix=".unseen."):
+        with TemporaryFile(dir=there):  # without a name, so that a kill leaves nothing
             pass
     except OSError as error:
         raise UserError(f"{folder}: cannot be written to ({error.strerror or error}); give another folder") from None

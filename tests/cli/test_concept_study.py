@@ -6,13 +6,11 @@ import json
 import re
 import shutil
 import tarfile
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
-from alone import start_command
 
 from tiny_imagenet import LEVELS, TRAIN, TinyImageNet, make_tiny_imagenet, write_tar_of_tars
 from unseen.backbones.load import load_backbone
@@ -165,27 +163,6 @@ def test_parts_add_up_to_the_whole(tiny: TinyImageNet, features: Path, tmp_path:
         assert answer.code == 0, answer.err
     assert scores(tmp_path / "parts") == scores(tmp_path / "whole")
     assert [domain.name for domain in read_run(tmp_path / "parts").domains] == ["in1k", "l1", "l2"]
-
-
-def test_killed_it_goes_on_to_the_same_scores(tiny: TinyImageNet, tmp_path: Path, unseen: Unseen) -> None:
-    killed, whole = tmp_path / "killed", tmp_path / "whole"
-    words = ("concepts", *options(tiny), "--domains", "l1,l2", "--shots", "1,2,all")
-    for moment in ("features/l1/*-train-*/manifest.json", "results/*.json"):
-        process = start_command(*words, "--out", killed)
-        deadline = time.monotonic() + 60
-        while not list(killed.glob(moment)) and process.is_alive() and time.monotonic() < deadline:
-            time.sleep(0.005)
-        process.kill()
-        process.join()
-    done = files(killed)
-    finished = len(list(killed.glob("results/*.json")))
-    assert 0 < finished < 12, "the kill came too late to show anything"
-    assert unseen(*words, "--out", killed).code == 0
-    assert unseen(*words, "--out", whole).code == 0
-    assert scores(killed) == scores(whole)
-    after = files(killed)
-    kept = [name for name in done if name.startswith(("results/", "features/")) and "/." not in name]
-    assert [after[name] for name in kept] == [done[name] for name in kept]
 
 
 def test_runs_of_two_machines_are_one(tiny: TinyImageNet, features: Path, tmp_path: Path, unseen: Unseen) -> None:

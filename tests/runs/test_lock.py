@@ -1,24 +1,26 @@
 """Several processes that change the files of one folder lose nothing."""
 
 import errno
+import fcntl
+import os
 import signal
-import subprocess
-import sys
-import textwrap
+import time
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pytest
 from alone import context, start_alone, start_telling
 
 from unseen.errors import UserError
+from unseen.files import atomic_write, remove_unfinished
 from unseen.probes.by_name.classifier import ShiftJob
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.job import job_key
-from unseen.runs.lock import UnlockedWarning, folder_lock, shared_use
+from unseen.runs.lock import LOCK, UnlockedWarning, folder_lock, shared_use
 from unseen.runs.record import extend_run, read_run
 from unseen.runs.results import RESULTS, write_result
 from unseen.runs.setup import FeatureKey, ProtocolUsed
@@ -26,7 +28,7 @@ from unseen.studies.shifts.evaluate import write_tables
 from unseen.studies.shifts.predictions import LABELS, add_predictions, read_predictions
 from unseen.studies.study import Silent
 
-ROUNDS = 12
+ROUNDS = 4
 TRUTH = np.array([0, 1, 1], dtype=np.int32)
 
 
@@ -78,18 +80,6 @@ def test_two_processes_that_extend_one_folder_lose_nothing(tmp_path: Path) -> No
     assert {row.partition(",")[0] for row in rows} == names
 
 
-def test_a_killed_process_leaves_no_lock(tmp_path: Path) -> None:
-    code = f"""
-        import os, pathlib
-        from unseen.runs.lock import folder_lock
-        with folder_lock(pathlib.Path({str(tmp_path)!r})):
-            os.kill(os.getpid(), 9)
-    """
-    assert subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False).returncode == -9
-    with folder_lock(tmp_path):
-        pass
-
-
 def test_who_holds_a_lock_may_take_it_again_and_gives_it_back_after_an_error(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), folder_lock(tmp_path), folder_lock(tmp_path):
         _ = 1 / 0
@@ -122,6 +112,49 @@ def test_without_file_locks_the_work_is_done_and_says_so(tmp_path: Path, monkeyp
     with pytest.warns(UnlockedWarning, match="one command at a time"):
         extend_run(tmp_path, part("a"), ["key"])
     assert read_run(tmp_path).backbones[0].name == "a"
+
+
+def test_locks_are_those_that_nfs_can_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There a lock that is shared needs a file that is open to read, and one that is not, a file open to write."""
+
+    def as_on_nfs(file: IO[bytes], operation: int) -> None:
+        access = fcntl.fcntl(file, fcntl.F_GETFL) & os.O_ACCMODE
+        if access == (os.O_WRONLY if operation & fcntl.LOCK_SH else os.O_RDONLY):
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+    monkeypatch.setattr("fcntl.flock", as_on_nfs)
+    (tmp_path / ".a.json.x.unfinished").write_text("")
+    remove_unfinished(tmp_path)
+    assert not [*tmp_path.iterdir()]
+    with folder_lock(tmp_path), atomic_write(tmp_path / "a.json") as file:
+        file.write(b"{}")
+    with shared_use(tmp_path / ".pixels.lock") as alone:
+        assert alone()
+
+
+def hold(folder: Path, tell: Connection) -> None:
+    """Hold a lock and write a file without end."""
+    with folder_lock(folder), atomic_write(folder / "run.json") as file:
+        tell.send(file.name)
+        signal.pause()
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_clocks_that_differ_by_an_hour_end_no_lock(tmp_path: Path, hours: int) -> None:
+    holder, told = start_telling(hold, tmp_path)
+    when = time.time() + 3600 * hours
+    for path in (tmp_path / LOCK, unfinished := Path(told.recv())):
+        os.utime(path, (when, when))
+    remove_unfinished(tmp_path)
+    with (tmp_path / LOCK).open("a+b") as lock, pytest.raises(BlockingIOError):
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    assert unfinished.exists()
+    holder.kill()
+    holder.join()
+    os.utime(unfinished, (when, when))
+    with folder_lock(tmp_path):  # at once
+        remove_unfinished(tmp_path)
+    assert not unfinished.exists()
 
 
 def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:

@@ -226,7 +226,7 @@ def shifts(
         scopes,
         choose_mapping(fspath(mapping)).of if isinstance(mapping, str | PathLike) else mapping,
     )
-    means = chosen_means(max(workers, 1), devices=devices, executor=executor, ray_address=ray_address)
+    means = chosen_means(workers, devices=devices, executor=executor, ray_address=ray_address)
     share = checked_part(part)
     if dry_run:
         return plan_study(request, folder, means=means)

@@ -33,7 +33,7 @@ def show_own_dataset(place: Path, *, as_json: bool) -> None:
         seen = {"images": found.images, "counts": counts, "missing": found.missing, "shared": pairs}
         print_json({**facts, **seen, "damaged": damaged, "problems": found.problems})
     else:
-        _print(facts, counts)
+        _print(facts, counts, "Boxes" if description.table.task == "detection" else "Images")
         for sentence in (*(each.sentence for each in found.shared), *damaged):
             console().print(f"{sentence}.")
     found.checked()
@@ -56,13 +56,13 @@ def _facts(found: "Survey[Any]") -> dict[str, Any]:
     }
 
 
-def _print(facts: Mapping[str, str], counts: Mapping[str, Mapping[str, int]]) -> None:
+def _print(facts: Mapping[str, str], counts: Mapping[str, Mapping[str, int]], counted: str) -> None:
     print_table("Your data set", ("", ""), [item for item in facts.items() if item[1]])
     console().print()
     classes = list(dict.fromkeys(name for of in counts.values() for name in of))
     if classes:
         rows = [(name, *(f"{of.get(name, 0):,}" for of in counts.values())) for name in classes[:MOST_CLASSES]]
-        print_table("Images of each class", ("class", *counts), rows, list(counts))
+        print_table(f"{counted} of each class", ("class", *counts), rows, list(counts))
         console().print()
     if len(classes) > MOST_CLASSES:
         console().print(f"And {len(classes) - MOST_CLASSES:,} more classes, which --json lists.")

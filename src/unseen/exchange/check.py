@@ -165,7 +165,7 @@ def _unlikely(record: ResultRecord) -> Iterator[str]:
             if metric == "top1" and top5 is not None and top5 < value - ROUNDING:
                 yield f"top1 of {probe} {with_shots} is {value:.2%}, above its top5, {top5:.2%}"
         yield from _more_is_worse(probe, metric, values)
-    if record.backbone.digest is None:
+    if record.backbone.digest is None and record.backbone.classifier is None:
         yield "does not identify its weights: `digest` is null"
 
 

@@ -116,6 +116,7 @@ def _backbone(backbone: Backbone) -> BackboneFacts:
         description=backbone.description,
         weights=about.weights,
         digest=about.digest or None,
+        classifier=backbone.classifier,
         layer=about.layer,
         pool=about.pool,
         dimension=about.dimension,

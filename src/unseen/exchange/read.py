@@ -119,6 +119,7 @@ def _backbone(facts: BackboneFacts) -> Backbone:
         facts.training_data,
         Extraction(about, facts.precision, fast, facts.exif) if known and not facts.finetuned else None,
         about if facts.finetuned else None,
+        facts.classifier,
     )
 
 

@@ -51,6 +51,7 @@ class BackboneFacts:
     description: str
     weights: Annotated[str | None, "What identifies the weights: a tag, a revision, or the SHA-256 of their file."]
     digest: Annotated[str | None, "SHA-256 of the tensors."]
+    classifier: Annotated[str | None, "Of a model that classifies itself: hash of what decides its outputs."]
     layer: Annotated[str | None, "Where features are taken."]
     pool: Annotated[str | None, "How positions become one vector."]
     dimension: Annotated[int | None, "Of the features."]

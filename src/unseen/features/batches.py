@@ -21,6 +21,7 @@ from unseen.images.jpeg_header import JpegHeader
 from unseen.images.resampling import SUPPORTS
 from unseen.images.source import Image, ImageSource
 from unseen.images.transform import Transform
+from unseen.orphans import end_with_parent
 
 if TYPE_CHECKING:
     import torch
@@ -196,6 +197,7 @@ def decoded(decoder: Decoder, *, workers: int, device: "torch.device") -> Genera
         prefetch_factor=AHEAD if workers else None,
         pin_memory=device.type == "cuda",
         multiprocessing_context=START if workers else None,
+        worker_init_fn=end_with_parent,
     )
     with dead_workers_named():
         yield from _started(loader)

@@ -24,6 +24,7 @@ from unseen.errors import UserError
 from unseen.files import atomic_write, write_table
 from unseen.images.caption_files import Batch, Columns, read_captions
 from unseen.images.caption_matcher import CaptionMatcher, ClassNames, tag_texts
+from unseen.orphans import end_with_parent
 
 TEST, REMOVE, COVERAGE, CLASSES = "test.csv", "remove.csv", "coverage.csv", "classes.csv"
 TOML = "test-set.toml"
@@ -217,6 +218,7 @@ _process: tuple[CaptionMatcher, CaptionRule] | None = None
 
 
 def _start(matcher: CaptionMatcher, rule: CaptionRule) -> None:
+    end_with_parent()
     global _process  # noqa: PLW0603  (the names are sent once to a process, not with every batch)
     _process = matcher, rule
 

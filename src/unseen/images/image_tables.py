@@ -14,13 +14,12 @@ from unseen.files import read_table
 from unseen.images.caption_files import Columns, column_names, read_captions
 from unseen.images.chosen import choose_images
 from unseen.images.datasets.listing import ALL, Listing, Row, files_listing
+from unseen.images.list_file import IMAGE_COLUMNS, LABEL_COLUMNS
 from unseen.images.source import ImageSource
 from unseen.images.tars import is_image
 from unseen.images.webdataset import RANGE, webdataset_images
 
 SUFFIXES = (".csv", ".tsv", ".parquet")
-IMAGE_COLUMNS = ("path", "image", "file", "filename", "id", "key")
-LABEL_COLUMNS = ("label", "class")
 CAPTION_COLUMNS = ("caption", "text", "title")
 
 

@@ -13,7 +13,10 @@ from unseen.images.folder import FileImages
 from unseen.images.releases import provenance
 from unseen.reading.guard import reading
 
-PATH, LABEL, SPLIT = "path", "label", "split"
+IMAGE_COLUMNS = ("path", "image", "file", "filename", "id", "key")
+LABEL_COLUMNS = ("label", "class")
+"""What the columns of images and of their classes are usually called, in the order of preference."""
+SPLIT = "split"
 PARQUET = ".parquet"
 
 
@@ -37,13 +40,13 @@ def listed_images(
     """Images in the order of a list: Parquet, comma-separated, tab-separated, or `path label` with spaces.
 
     What separates the fields of a text is told by its first line: a tab if it has one, else a comma, else the last
-    space. A header with `path` and `label` may be given, in any order and with further columns; without one, a line is
-    a path and a class.
+    space. A header may be given that has one of `IMAGE_COLUMNS` and one of `LABEL_COLUMNS`, in any order and with
+    further columns; without one, a line is a path and a class.
 
     Args:
         root: what the paths are relative to; the folder of the list unless given. Absolute paths must be below it.
         split: only rows with this word in the column `split`.
-        image, label: columns of the paths and the classes, where they are not called `path` and `label`.
+        image, label: columns of the paths and the classes, where they have other names.
     """
     source = read_list(file, root=root, split=split, image=image, label=label)
     first = source.root / source.entries[0].id
@@ -62,7 +65,11 @@ def read_list(
 ) -> FileImages:
     """The same, whether the images are there or not."""
     root = file.parent if root is None else root
-    wanted = [image or PATH, label or LABEL, *([SPLIT] if split is not None else [])]
+    wanted = [
+        IMAGE_COLUMNS if image is None else (image,),
+        LABEL_COLUMNS if label is None else (label,),
+        *([(SPLIT,)] if split is not None else []),
+    ]
     is_parquet = file.suffix.lower() == PARQUET
     found = _table_rows(file, wanted) if is_parquet else _text_rows(file, wanted, named=bool(image or label or split))
     rows, splits = list[tuple[str, str]](), set[str]()
@@ -76,13 +83,12 @@ def read_list(
     return FileImages(root, entries, provenance("list file", entries.classes, len(entries)))
 
 
-def _text_rows(file: Path, wanted: Sequence[str], *, named: bool) -> Iterator[ListRow]:
-    """Every line that is not blank.
+Wanted = Sequence[Sequence[str]]
+"""What each of the columns may be called."""
 
-    Args:
-        wanted: the columns.
-        named: whether there must be a header with them.
-    """
+
+def _text_rows(file: Path, wanted: Wanted, *, named: bool) -> Iterator[ListRow]:
+    """Every line that is not blank; with `named`, the first has to be a header."""
     lines = [(number, line) for number, line in enumerate(read_text(file).split("\n"), start=1) if line.strip()]
     split = _splitter(lines[0][1] if lines else "")
     columns, places = 2, [0, 1]
@@ -91,35 +97,39 @@ def _text_rows(file: Path, wanted: Sequence[str], *, named: bool) -> Iterator[Li
             fields = [field.strip() for field in split(line)]
         except csv.Error as error:
             raise UserError(f"{file}, line {number}: malformed ({error})") from None
-        if number == lines[0][0] and (named or set(wanted) <= set(fields)):
-            columns, places = len(fields), _places(file, wanted, fields)
+        if number == lines[0][0] and (named or all(set(names) & set(fields) for names in wanted)):
+            columns, places = len(fields), [fields.index(name) for name in _columns(file, wanted, fields)]
             continue
         if len(fields) != columns:
             raise UserError(f"{file}, line {number}: expected a path and a label, found {line.strip()!r}")
         yield _checked(file, f"line {number}", [fields[place] for place in places])
 
 
-def _table_rows(file: Path, wanted: Sequence[str]) -> Iterator[ListRow]:
+def _table_rows(file: Path, wanted: Wanted) -> Iterator[ListRow]:
     """Every row of a Parquet file; its classes are texts or whole numbers."""
     with reading(file, "a readable Parquet file"):
         from pyarrow import parquet
 
-        _places(file, wanted, parquet.read_schema(str(file)).names)
-        table = parquet.ParquetFile(str(file), read_dictionary=list(wanted))
+        names = _columns(file, wanted, parquet.read_schema(str(file)).names)
+        table = parquet.ParquetFile(str(file), read_dictionary=names)
         if table.metadata.num_rows > file.stat().st_size:  # paths are all different, and take a byte at least
             raise ValueError(f"{table.metadata.num_rows:,} rows in {file.stat().st_size:,} bytes")
-        rows = table.read(columns=list(wanted))
-        columns = [plain_values(rows[name], f"{file}: the column '{name}'") for name in wanted]
+        rows = table.read(columns=names)
+        columns = [plain_values(rows[name], f"{file}: the column '{name}'") for name in names]
     for number, values in enumerate(zip(*columns, strict=True), start=1):
         yield _checked(file, f"row {number}", ["" if value is None else str(value) for value in values])
 
 
-def _places(file: Path, wanted: Sequence[str], names: Sequence[str]) -> list[int]:
-    for name in wanted:
-        if name not in names:
-            hint = did_you_mean(name, names) or f"; there are {', '.join(names)}"
-            raise UserError(f"{file}: no column '{name}'{hint}")
-    return [names.index(name) for name in wanted]
+def _columns(file: Path, wanted: Wanted, names: Sequence[str]) -> list[str]:
+    """The columns that there are, by name."""
+    found = []
+    for usual in wanted:
+        name = next((name for name in usual if name in names), None)
+        if name is None:
+            hint = did_you_mean(usual[0], names) or f"; there are {', '.join(names)}"
+            raise UserError(f"{file}: no column '{usual[0]}'{hint}")
+        found.append(name)
+    return found
 
 
 def _checked(file: Path, place: str, values: Sequence[str]) -> ListRow:

@@ -9,6 +9,7 @@ Files are written every so often only: a probe that takes seconds leaves none.
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
 
@@ -73,7 +74,8 @@ class KeptFits:
                 break
             arrays: dict[str, Any] = {name: getattr(each.found, name).cpu().numpy() for name in TENSORS}
             arrays |= {"penalties": each.penalties.cpu().numpy(), "hard": each.found.hard, "basis": each.basis}
-            with atomic_write(_file(self._folder, stage, each.start)) as file:
+            # Another process may have finished the same job and removed the folder just now.
+            with suppress(UserError), atomic_write(_file(self._folder, stage, each.start)) as file:
                 np.savez(file, **arrays)
         self._waiting = []
 

@@ -4,10 +4,12 @@ Who changes such a file (`run.json`, `levels.csv`, `scores.csv`, the tables and 
 reads what is there now, and writes. Results need none: each is a file of its own, the same whoever writes it.
 
 The lock is the operating system's (`flock`) on an empty file that stays in the folder, so it ends with the process that
-holds it, however that ends.
+holds it, however that ends; no time is compared. On NFS, Linux makes it a lock of the server's, for which a file must
+be open to read where the lock is shared and to write where it is not.
 """
 
 import errno
+import os
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -48,7 +50,7 @@ def folder_lock(folder: Path) -> Iterator[None]:
         return
     try:
         place.mkdir(parents=True, exist_ok=True)
-        file = (place / LOCK).open("ab")
+        file = (place / LOCK).open("a+b")
     except OSError as error:
         raise UserError(f"{folder}: cannot be written to ({error.strerror or error}); give another folder") from None
     with file:
@@ -58,6 +60,7 @@ def folder_lock(folder: Path) -> Iterator[None]:
                 UnlockedWarning,
                 stacklevel=3,
             )
+        _look_again(place)
         _held.folders.add(place)
         try:
             yield
@@ -74,7 +77,7 @@ def shared_use(file: Path) -> Iterator[Callable[[], bool]]:
         over, so that it can be removed.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("ab") as opened:
+    with file.open("a+b") as opened:
         _locked(opened, "LOCK_SH")
 
         def alone() -> bool:
@@ -84,6 +87,12 @@ def shared_use(file: Path) -> Iterator[Callable[[], bool]]:
                 return False
 
         yield alone
+
+
+def _look_again(folder: Path) -> None:
+    """Have NFS ask its server what is in a folder: for seconds it may remember that a file is not there."""
+    if os.name == "posix":  # elsewhere folders cannot be opened
+        os.close(os.open(folder, os.O_RDONLY))
 
 
 def _locked(file: IO[bytes], kind: Literal["LOCK_EX", "LOCK_SH"] = "LOCK_EX", *, wait: bool = True) -> bool:

@@ -22,12 +22,13 @@ def chosen_means(
     """What to run jobs with.
 
     Args:
-        workers: processes, where jobs run on a CPU of this machine.
+        workers: processes, where jobs run on a CPU of this machine; 0, where none but this one decodes, is one.
         devices: "all" GPUs that are visible, or some of them, as "0,1,3"; "cpu,cpu" for processes that stand in.
         executor: the name of one.
         ray_address: of a cluster, for the executor of that name.
         every_gpu: whether all GPUs are taken where nothing is said of devices.
     """
+    workers = max(workers, 1)
     if executor is not None:
         check_executor(executor)
     if ray_address is not None and executor != RAY:

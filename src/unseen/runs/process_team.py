@@ -3,16 +3,16 @@
 import os
 import pickle
 import sys
-import threading
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Generic, TypeVar
 
+from unseen.orphans import end_with_parent
 from unseen.runs.execute import Compute
 from unseen.runs.pool import Done, Event, Failed, Finished, Lost, Ready
 
@@ -144,7 +144,7 @@ def sendable(error: Exception) -> Exception:
 
 def _work(pipe: "Connection[Any, Any]", device: str | None, threads: int, compute: bytes, together: bool) -> None:
     """What a process does: jobs that come through the pipe, until it is closed."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     set_up(environment_of(device), threads)
     try:
         found: Compute[Any] = pickle.loads(compute)  # noqa: S301  (sent by our own parent)
@@ -156,11 +156,3 @@ def _work(pipe: "Connection[Any, Any]", device: str | None, threads: int, comput
             pipe.send(("finished", None))
     except (EOFError, OSError, KeyboardInterrupt):
         return
-
-
-def _end_with_parent() -> None:
-    """End this process when the one that started it is gone, whatever it is doing."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)

@@ -15,6 +15,7 @@ from unseen.errors import OtherPartsError
 from unseen.features.disk import refuse_full_disk
 from unseen.files import check_writable, remove_unfinished
 from unseen.notebook import table_html
+from unseen.reading.json_records import plain
 from unseen.runs.data import RunData
 from unseen.runs.execute import even
 from unseen.runs.job import job_key
@@ -22,7 +23,7 @@ from unseen.runs.lock import folder_lock
 from unseen.runs.means import ALONE, Means
 from unseen.runs.notices import Notice
 from unseen.runs.parts import WHOLE, Part, own_jobs, same_features
-from unseen.runs.record import RUN, extend_run, read_record, read_run, with_scores, write_run
+from unseen.runs.record import MEASURED, RUN, extend_run, read_record, read_run, with_scores, write_run
 from unseen.runs.results import RESULTS, missing, read_all
 from unseen.runs.scores import result_scores
 
@@ -147,7 +148,8 @@ class Prepared(Generic[J]):
             result, where that may fail for the way it was asked for, as a training that diverges, so that the run is
             not bound to that way; "work", by `work` itself, job by job, where one may fail without the others or takes
             the place of an earlier one.
-        replaces: whether the run takes the place of one that its folder has, instead of adding to it.
+        replaces: whether the run takes the place of one that its folder has of other features or another protocol,
+            instead of being refused; to one of the same it is added.
         cost: of a job compared with others, to divide them fairly into parts of a job array.
         shared: what a job has in common with others that had better be in the same part.
     """
@@ -255,7 +257,16 @@ def run_prepared(
 
 
 def _record(found: Prepared[J], out: Path) -> None:
-    write = write_run if found.replaces else extend_run
     with folder_lock(out):
+        there = (out / RUN).is_file()
+        write = write_run if found.replaces and there and not _is_same(read_record(out)[0], found.run) else extend_run
         write(out, found.run, [job_key(job) for job in found.jobs])
         found.write_beside(out)
+
+
+def _is_same(run: RunData, other: RunData) -> bool:
+    """Whether two runs are of the same features and protocols, so that they can differ in seeds and shots alone."""
+    first, second = (plain(each, MEASURED) for each in (run, other))
+    return all(
+        first[name] == second[name] for name in ("study", "title", "backbones", "features", "protocols", "levels")
+    )

@@ -1,5 +1,6 @@
 """A user's own data set with boxes (COCO's JSON) or maps (folders of pictures): opening it, and what is in it."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,13 +34,23 @@ class _Files:
     Attributes:
         images: split → paths below its folder of images.
         missing: files of images or labels that are not there.
+        labels: files of the labels that are there.
         reader: of the labels of the images.
     """
 
     classes: tuple[str, ...]
     images: Mapping[str, Sequence[str]]
     missing: Sequence[str]
+    labels: Sequence[Path]
     reader: LabelReader
+
+    @property
+    def labels_hash(self) -> str:
+        """SHA-256 over the names of the classes and the bytes of all files of labels, in order."""
+        digest = hashlib.sha256("\n".join(self.classes).encode())
+        for path in self.labels:
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+        return digest.hexdigest()
 
 
 def survey_dense(description: Description, track: Track = untracked) -> Survey[OpenDenseDataset]:
@@ -70,7 +81,7 @@ def survey_dense(description: Description, track: Track = untracked) -> Survey[O
             get=GET,
             licence=table.licence,
             citation=table.citation,
-            content=manifest.content_hash,
+            content=hashlib.sha256(f"{manifest.content_hash} {files.labels_hash}".encode()).hexdigest(),
             shared=len(found.pairs),
         )
         opened = OpenDenseDataset(dataset, source, manifest, files.reader)
@@ -87,7 +98,8 @@ def open_own_dense(description: Description, track: Track = untracked) -> OpenDe
 
 def _boxes(description: Description) -> _Files:
     tables = description.splits
-    found = read_coco({split: description.path(table.annotations or "") for split, table in tables.items()})
+    files = {split: description.path(table.annotations or "") for split, table in tables.items()}
+    found = read_coco(files)
     named = description.classes()
     if named and {*named} != {*found.classes}:
         odd = min({*named} ^ {*found.classes})
@@ -99,7 +111,7 @@ def _boxes(description: Description) -> _Files:
         listing = files_listing(folder, [Row(name, IMAGE, split) for name in names])
         missing += [str(folder / name) for name in listing.missing]
         kept[split] = [row.id for row in listing.rows]
-    return _Files(found.classes, kept, missing, found)
+    return _Files(found.classes, kept, missing, list(files.values()), found)
 
 
 def _maps(description: Description) -> _Files:
@@ -109,7 +121,7 @@ def _maps(description: Description) -> _Files:
     if bool(classes) != (kind == "classes"):
         said = "the key 'classes' is missing" if kind == "classes" else "classes are not of this task"
         raise UserError(f"{description.place}: {said}")
-    kept, missing, maps = dict[str, list[str]](), list[str](), list[str]()
+    kept, missing, maps = dict[str, list[str]](), list[str](), list[Path]()
     for split, table in description.splits.items():
         folder, labels = description.path(table.images), description.path(table.annotations or "")
         for each in (folder, labels):
@@ -121,10 +133,11 @@ def _maps(description: Description) -> _Files:
         kept[split] = [name for name in names if name in images and _map_name(name) in present]
         missing += [str(folder / name) for name in names if name not in images]
         missing += [str(labels / _map_name(name)) for name in names if _map_name(name) not in present]
-        maps += [str((labels / _map_name(name)).absolute()) for name in kept[split]]
+        maps += [(labels / _map_name(name)).absolute() for name in kept[split]]
+    files = tuple(map(str, maps))
     if kind == "classes":
-        return _Files(classes, kept, missing, ClassMaps(Path(), tuple(maps)))
-    return _Files((), kept, missing, PictureMaps(Path(), tuple(maps), "depth" if kind == "depth" else "normals"))
+        return _Files(classes, kept, missing, maps, ClassMaps(Path(), files))
+    return _Files((), kept, missing, maps, PictureMaps(Path(), files, "depth" if kind == "depth" else "normals"))
 
 
 def _map_name(image: str) -> str:

@@ -38,8 +38,6 @@ class TrainingState:
 
     def load(self, path: Path, device: torch.device) -> tuple[int, list[float], int]:
         """The step to go on from, the losses and skipped steps so far: none where there is no checkpoint."""
-        if not path.exists():
-            return 0, [], 0
         try:
             record: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
             if record["format"] == FORMAT and record["identity"] == self.identity:
@@ -48,6 +46,8 @@ class TrainingState:
                 self.optimiser.load_state_dict(record["optimiser"])
                 self.scaler.load_state_dict(record["scaler"])
                 return step, losses, skipped
+        except FileNotFoundError:  # there is none, or another process has finished the same training just now
+            return 0, [], 0
         except Exception as error:  # a damaged file fails in many ways
             reason = next(iter(str(error).splitlines()), type(error).__name__)
             raise UserError(f"{path}: damaged checkpoint ({reason}); delete it to start again") from None

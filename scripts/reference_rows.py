@@ -1,0 +1,315 @@
+"""Runs today's backbones on concepts, tasks and shifts, and writes a results file for each and a site of all.
+
+    python scripts/reference_rows.py --imagenet-21k fall11_whole.tar --imagenet-1k ILSVRC2012 \\
+        --datasets data --shift-sets sets
+
+What is not given is left out: without --datasets no tasks, without --shift-sets no shifts. If it is stopped, the same
+command continues; a second one does nothing. A backbone whose weights cannot be had is named, and the others go on.
+docs/reference-rows.md says what that takes, and `--cost` counts it.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unseen.errors import UserError, look_up
+from unseen.papers.comparability import published_domain
+from unseen.papers.concept_generalization import DOMAINS
+from unseen.reading.toml_records import read_toml
+
+if TYPE_CHECKING:
+    from unseen.backbones.backbone import Backbone
+
+MODELS = Path(__file__).with_name("reference.toml")
+TERAFLOPS = 105.0
+"""A second on one H200: a ResNet-50, of 8.2 GFLOP, takes 78 µs (docs/scale.md). Transformers should be faster."""
+DECODE, CORES = 4.85e-3, 16
+"""Processor seconds that an image takes to decode, and cores that decode for one GPU: docs/scale.md."""
+PROBING, PROBED = 45.8 * 60, 2048
+"""Seconds that the 270 regressions of a backbone take at so many dimensions: docs/scale.md."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A backbone of the list; the list itself says what the fields are."""
+
+    name: str
+    backbone: str
+    gflop: float
+    dimension: int
+    size: int | None = None
+
+    @property
+    def address(self) -> str:
+        """What its files are called."""
+        return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
+
+    @property
+    def forward(self) -> float:
+        """Seconds that an image should take on the GPU."""
+        return self.gflop / 1000 / TERAFLOPS
+
+
+@dataclass(frozen=True)
+class ModelList:
+    """A file of models."""
+
+    models: tuple[Model, ...]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What was asked, and where everything is."""
+
+    given: argparse.Namespace
+
+    @property
+    def out(self) -> Path:
+        return Path(self.given.out)
+
+    @property
+    def concepts(self) -> Path:
+        return self.out / "concepts"
+
+    @property
+    def tasks(self) -> Path:
+        return self.out / "tasks"
+
+    @property
+    def heads(self) -> Path:
+        return self.out / "heads"
+
+    @property
+    def shifts(self) -> Path:
+        return self.out / "shifts"
+
+    def load(self, model: Model, *, size: int | None) -> "Backbone":
+        import unseen
+
+        loaded = unseen.load_backbone(
+            model.backbone, size=size, weights="random" if self.given.random else "pretrained"
+        )
+        return replace(loaded, name=model.name)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what is missing; 1 where a backbone could not be loaded."""
+    given = options().parse_args(arguments)
+    try:
+        models = chosen(Path(given.models), given.only)
+        if given.cost:
+            print(cost_table(models))
+            return 0
+        return run(Work(given), models)
+    except UserError as error:
+        print(f"reference_rows: {error}", file=sys.stderr)
+        return 2
+
+
+def options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--imagenet-21k", help="images of the levels, as `unseen concepts --images` takes them")
+    add("--imagenet-1k", help="its folder or tar files")
+    add("--datasets", help="folder that the data sets of `unseen tasks` are below")
+    add("--shift-sets", help="folder that the test sets of `unseen shifts run` are below")
+    add("--out", default="reference", help="folder of runs, results and site (default: reference)")
+    add("--models", default=str(MODELS), help="another list of models")
+    add("--only", action="append", default=[], metavar="NAME", help="one model of the list; may be repeated")
+    add("--together", type=int, default=8, help="backbones that share one pass over the images (default: 8)")
+    add("--workers", type=int, default=CORES, help="processes that decode images (default: 16)")
+    add("--fast", action="store_true", help="resize by PyTorch")
+    add("--dry-run", action="store_true", help="show what each study would take here, and stop")
+    add("--cost", action="store_true", help="print what the list should take on one H200, and stop")
+    trial = parser.add_argument_group("for a trial")
+    trial.add_argument("--random", action="store_true", help="random weights")
+    trial.add_argument("--levels", default="cog-v2")
+    trial.add_argument("--splits")
+    trial.add_argument("--protocol", default="cog-v2")
+    trial.add_argument("--shots")
+    trial.add_argument("--seeds", type=int, default=5)
+    trial.add_argument("--task", action="append", default=None, metavar="NAME", help="some data sets")
+    trial.add_argument("--limit", type=int, help="images of each class of the data sets")
+    trial.add_argument("--partial", action="store_true", help="take incomplete test sets too")
+    return parser
+
+
+def chosen(file: Path, only: Sequence[str]) -> list[Model]:
+    """The models of a list, or some of them."""
+    known = {model.name: model for model in read_toml(file, ModelList).models}
+    if len({model.address for model in known.values()}) < len(read_toml(file, ModelList).models):
+        raise UserError(f"{file}: two models have one name, or names that differ in signs alone; rename one")
+    return [look_up(known, name, "model", f" in {file}") for name in only] or list(known.values())
+
+
+def run(work: Work, models: Sequence[Model]) -> int:
+    """All studies of all models, some of them at a time, then the files."""
+    given = work.given
+    if not (given.imagenet_1k or given.datasets or given.task):
+        raise UserError("nothing to run on: give --imagenet-1k and --imagenet-21k, --datasets, or both")
+    lacking: dict[str, str] = {}
+    for first in range(0, len(models), given.together):
+        group = models[first : first + given.together]
+        if given.imagenet_1k and given.imagenet_21k:
+            concepts(work, load_all(work, group, lacking))
+        if given.datasets or given.task:
+            tasks(work, load_all(work, group, lacking))
+        if given.imagenet_1k and given.shift_sets:
+            shifts(work, [model for model in group if model.name not in lacking])
+    if not given.dry_run:
+        publish(work, [model for model in models if model.name not in lacking])
+    for name, why in lacking.items():
+        print(f"reference_rows: left out: {name}: {why}", file=sys.stderr)
+    return 1 if lacking else 0
+
+
+def load_all(work: Work, models: Sequence[Model], lacking: dict[str, str]) -> "list[Backbone]":
+    """Those that can be loaded, at the size of the list; the others are noted with the reason."""
+    loaded = []
+    for model in models:
+        try:
+            loaded.append(work.load(model, size=model.size))
+        except UserError as error:
+            lacking[model.name] = str(error)
+    return loaded
+
+
+def concepts(work: Work, backbones: "Sequence[Backbone]") -> None:
+    import unseen
+
+    given = work.given
+    if backbones:
+        shots = None if given.shots is None else [int(s) if s.isdigit() else s for s in given.shots.split(",")]
+        done = unseen.concepts(
+            backbones, out=work.concepts, images=given.imagenet_21k, imagenet_1k=given.imagenet_1k,
+            levels=given.levels, splits=given.splits, protocol=given.protocol, shots=shots, seeds=given.seeds,
+            fast=given.fast, workers=given.workers, dry_run=given.dry_run,
+        )  # fmt: skip
+        print(done)
+
+
+def tasks(work: Work, backbones: "Sequence[Backbone]") -> None:
+    import unseen
+
+    given = work.given
+    if backbones:
+        done = unseen.tasks(
+            backbones, out=work.tasks, images=given.datasets, datasets=given.task, limit=given.limit, fast=given.fast,
+            workers=given.workers, dry_run=given.dry_run,
+        )  # fmt: skip
+        print(done)
+
+
+def shifts(work: Work, models: Sequence[Model]) -> None:
+    """Accuracies of linear classifiers, trained on ImageNet-1K with the authors' own preprocessing, as test images get.
+
+    That is another pass over ImageNet-1K, as the concept study preprocesses all backbones alike.
+    """
+    import unseen
+    from unseen.studies.shifts.plans import ModelPlan
+
+    given = work.given
+    missing = [model for model in models if not (work.heads / f"{model.address}.npz").is_file()]
+    if missing:
+        trained = unseen.concepts(
+            [work.load(model, size=None) for model in missing], out=work.heads, imagenet_1k=given.imagenet_1k,
+            levels=given.levels, domains=["in1k"], protocol=given.protocol, shots="all", seeds=1,
+            preprocessing="own", fast=given.fast, workers=given.workers, dry_run=given.dry_run,
+        )  # fmt: skip
+        print(trained)
+        if given.dry_run:
+            return
+        for model in missing:
+            keep_head(work.heads, model)
+    plans = [
+        ModelPlan(
+            model.name, model.backbone, head=str(work.heads / f"{model.address}.npz"),
+            weights="random" if given.random else "pretrained",
+        )
+        for model in models
+    ]  # fmt: skip
+    if plans:
+        print(
+            unseen.shifts(
+                plans, out=work.shifts, sets=given.shift_sets, partial=given.partial, workers=given.workers,
+                dry_run=given.dry_run,
+            )
+        )  # fmt: skip
+
+
+def keep_head(folder: Path, model: Model) -> None:
+    """Write the classifier of ImageNet-1K that a run chose, as `unseen shifts run --head` takes it."""
+    from unseen.backbones.classifier import write_probe
+    from unseen.features.features import align
+    from unseen.features.readers import read_features
+    from unseen.runs.record import read_results
+    from unseen.studies.concepts.features import find_features
+    from unseen.studies.features import FEATURES
+    from unseen.studies.final_classifier import fit_again
+
+    [result] = [each for each in read_results(folder) if each.job["backbone"] == model.name]
+    places = find_features(folder / FEATURES, ["in1k"], [model.name])[model.name]["in1k"]
+    train, _ = align(read_features(places[0].path), read_features(places[1].path), model.name)
+    found = fit_again(result, train)
+    write_probe(folder / f"{model.address}.npz", found.weights, found.bias, found.classes)
+
+
+def publish(work: Work, models: Sequence[Model]) -> None:
+    """A results file for each model that has scores, each of them checked, and the site of all."""
+    from unseen.exchange.check import check_results
+    from unseen.exchange.contributions import read_contributions
+    from unseen.exchange.export import export_runs
+    from unseen.report.leaderboard.site import write_site
+    from unseen.runs.record import RUN
+    from unseen.studies.concepts.leaderboard import leaderboard_with_runs
+
+    runs = [folder for folder in (work.concepts, work.tasks, work.shifts) if (folder / RUN).is_file()]
+    files = []
+    for model in models:
+        files.append(work.out / "results" / f"{model.address}.json")
+        export_runs(runs, files[-1], backbones=[model.name])
+        for finding in check_results(files[-1]):
+            print(f"{files[-1].name}: {finding.severity}: {finding.where}: {finding.text}")
+    contributed = read_contributions(files)
+    write_site(leaderboard_with_runs([], contributed), contributed, work.out / "site")
+    print(f"{len(files)} results files and a site: {work.out}")
+
+
+def cost_table(models: Sequence[Model]) -> str:
+    """Time and disk of the concept study, by model and in all, on one H200 with 16 cores."""
+    return "\n".join(_cost_lines(models))
+
+
+def _cost_lines(models: Sequence[Model]) -> Iterator[str]:
+    images = level_images()
+    yield "| model | backbone | GFLOP an image | on the GPU | probes | features |"
+    yield "| --- | --- | ---: | ---: | ---: | ---: |"
+    for m in models:
+        probes, size = PROBING * m.dimension / PROBED, images * m.dimension * 2
+        yield (
+            f"| {m.name} | `{m.backbone}` | {m.gflop:.1f} | {images * m.forward / 3600:.1f} h | {probes / 60:.0f} min "
+            f"| {size / 1e9:.0f} GB |"
+        )
+    computing = sum(images * m.forward for m in models)
+    passes = -(-len(models) // 8)
+    decoding = passes * images * DECODE / CORES
+    probing = sum(PROBING * m.dimension / PROBED for m in models)
+    disk = sum(images * m.dimension * 2 for m in models)
+    yield (
+        f"| all, in {passes} passes | | | {max(computing, decoding) / 3600:.1f} h | {probing / 3600:.1f} h "
+        f"| {disk / 1e9:.0f} GB |"
+    )
+
+
+def level_images() -> int:
+    """Of ImageNet-1K and the five levels, to train and to test on."""
+    published = [published_domain("cog-v2", name) for name in DOMAINS]
+    return sum(part.images for data in published if data for part in data.parts)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,21 @@
+"""Worker processes end with the process that started them, however that ends."""
+
+import os
+import threading
+from multiprocessing import parent_process
+
+
+def end_with_parent(_: object = None) -> None:
+    """Called in a worker of `multiprocessing`: it ends as soon as its parent is gone, whatever it is doing.
+
+    Workers that were copied after it (`fork`) hold its end of the parent's pipe too: they end first, the last before
+    the one before it.
+    """
+    threading.Thread(target=_wait_for_end, daemon=True).start()
+
+
+def _wait_for_end() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
