@@ -5,12 +5,11 @@ upsampling"): a new sample is ¾ of the one that it lies in and ¼ of the next o
 alternates so that no shade is favoured. Beyond an edge, the edge goes on.
 """
 
-from importlib.util import find_spec
-
 import torch
 from torch import Tensor
 
 from unseen.features.device_memory import sent
+from unseen.features.triton_there import use_triton
 
 # 65,536 times 1.402, 0.71414, 0.34414 and 1.772.
 RED_CR, GREEN_CR, GREEN_CB, BLUE_CB = 91881, 46802, 22554, 116130
@@ -30,9 +29,9 @@ def rgb(luma: Tensor, chroma: Tensor, sizes: list[tuple[int, int]], sampling: Sa
     across, down = sampling
     sides = torch.tensor([(-(-w // across), -(-h // down)) for w, h in sizes], dtype=torch.int32)
     sides = sent(sides, luma.device)
-    if not luma.is_cuda or find_spec("triton") is None:
+    if not use_triton(luma):
         return _plain(luma, chroma, sides, sampling).to(dtype)
-    from unseen.features.colours_triton import BLOCK, rgb_kernel
+    from unseen.features.pixels_triton import BLOCK, rgb_kernel
 
     out = torch.empty(n, height, 3, width, dtype=dtype, device=luma.device)
     rgb_kernel[(n * height, -(-width // BLOCK))](

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from unseen.features.device_memory import sent
+from unseen.features.triton_there import use_triton
 from unseen.images.resampling import BITS, Taps, columns_first, crop_start, resized_size, taps
 from unseen.images.transform import Transform
 
@@ -86,27 +87,41 @@ def _resized(block: Tensor, along: Sequence[Taps], down: Sequence[Taps], size: i
     n, height, _, width = block.shape
     first = _weights(along, width, block.device, block.dtype)
     sums = _product(block.view(n, height * 3, width), first.transpose(1, 2))
-    between = _rounded(sums[..., :size], sums[..., size:]).view(n, height, 3 * size)
+    between = rounded(sums.view(-1, 2, size), block.dtype).view(n, height, 3 * size)
     second = _weights(down, height, block.device, block.dtype)
-    sums = _product(second, between.to(block.dtype))
-    return _rounded(sums[:, :size], sums[:, size:]).view(n, size, 3, size)
+    sums = _product(second, between)
+    return rounded(sums.view(n, 2, -1), torch.uint8).view(n, size, 3, size)
 
 
 def _weights(passes: Sequence[Taps], side: int, device: torch.device, dtype: torch.dtype) -> Tensor:
     """(n, 2·size, side) matrices of a pass: the high parts of all weights, and below them the low parts."""
-    most = max(each.weights.shape[1] for each in passes)
-    size = len(passes[0].first)
-    weights = np.zeros((len(passes), size, most), dtype=np.int32)
-    for row, each in enumerate(passes):
-        weights[row, :, : each.weights.shape[1]] = each.weights
-    first = sent(torch.from_numpy(np.stack([each.first for each in passes])), device)
-    whole = sent(torch.from_numpy(weights), device)
+    found = {each: row for row, each in enumerate(dict.fromkeys(passes))}
+    size, most = len(passes[0].first), max(each.packed.shape[1] for each in found)
+    packed = np.zeros((len(found), size, most), dtype=np.int32)
+    for each, row in found.items():
+        packed[row, :, : each.packed.shape[1]] = each.packed
+    matrices = _matrices(sent(torch.from_numpy(packed), device), side, dtype)
+    if len(found) == 1:
+        return matrices.expand(len(passes), -1, -1)
+    return matrices[sent(torch.tensor([found[each] for each in passes]), device)]
+
+
+def _matrices(packed: Tensor, side: int, dtype: torch.dtype) -> Tensor:
+    """Matrices of passes that are (n, size, 1 + k): the first neighbour of each output pixel, and weights."""
+    n, size, most = packed.shape
+    if use_triton(packed):
+        from unseen.features.pixels_triton import WIDE, weights_kernel
+
+        out = torch.empty(n, 2 * size, side, dtype=dtype, device=packed.device)
+        weights_kernel[(n * size, -(-side // WIDE))](packed, out, size, most - 1, side, LOW=LOW, BLOCK=WIDE)
+        return out
+    first, whole = packed[..., :1].long(), packed[..., 1:]
     high = (whole + (1 << LOW - 1)) >> LOW
     parts = torch.cat([high, whole - (high << LOW)], dim=1).to(dtype)
-    places = (first[..., None] + torch.arange(most, device=device)).repeat(1, 2, 1)
+    places = (first + torch.arange(most - 1, device=packed.device)).repeat(1, 2, 1)
     # Wider than the side, as weights of 0 may lie beyond it.
-    matrices = torch.zeros(len(passes), 2 * size, side + most, dtype=dtype, device=device)
-    return matrices.scatter_(2, places, parts)[..., :side]
+    matrices = torch.zeros(n, 2 * size, side + most, dtype=dtype, device=packed.device)
+    return matrices.scatter_(2, places, parts)[..., :side].contiguous()
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
@@ -114,8 +129,20 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
     return torch.bmm(a, b, out_dtype=torch.float32) if a.dtype == torch.float16 else torch.bmm(a, b)
 
 
-def _rounded(high: Tensor, low: Tensor) -> Tensor:
-    """Bytes of floor((high·2¹² + low) / 2²² + ½), cut off at 0 and 255; every step is exact in 32-bit floats."""
+def rounded(sums: Tensor, dtype: torch.dtype) -> Tensor:
+    """(rows, length) of floor((high·2¹² + low) / 2²² + ½), cut off at 0 and 255, of (rows, 2, length) sums.
+
+    Without Triton in 32-bit floats, which are exact at every step.
+    """
+    if use_triton(sums):
+        from unseen.features.pixels_triton import ROUNDED, rounded_kernel
+
+        out = torch.empty(len(sums), sums.shape[2], dtype=dtype, device=sums.device)
+        rounded_kernel[(-(-out.numel() // ROUNDED),)](
+            sums, out, sums.shape[2], out.numel(), BITS=BITS, LOW=LOW, BLOCK=ROUNDED
+        )
+        return out
+    high, low = sums.unbind(1)
     half = torch.tensor(0.5 * (1 << BITS - LOW))  # on the host: a GPU takes it without being waited for
     whole = torch.add(half, low, alpha=2.0**-LOW).floor_().add_(high)
-    return whole.mul_(2.0 ** (LOW - BITS)).clamp_(0, 255).to(torch.uint8)
+    return whole.mul_(2.0 ** (LOW - BITS)).clamp_(0, 255).to(torch.uint8).to(dtype)

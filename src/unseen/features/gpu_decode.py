@@ -11,22 +11,26 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import cycle
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from unseen.errors import UserError
 from unseen.features.batches import PIXELS_AT_ONCE, Batch, Encoded
 from unseen.features.colours import Sampling, rgb
+from unseen.features.device_memory import sent
 from unseen.features.device_resize import Size, exact_dtype, resized_squares, together
-from unseen.features.nvjpeg import NvJpeg
+from unseen.features.nvjpeg import Addresses, NvJpeg, plane_addresses
 from unseen.images.decode import decode
 from unseen.images.transform import Transform
 
-AHEAD = 2
+AHEAD = 3
 """Batches that are decoded or under way while another is computed."""
-Planes = Callable[[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor]], None]
-"""Decodes files to planes of luma and chroma, as `NvJpeg` does."""
+TOGETHER = 8
+"""Pixels that the sides of a block are a multiple of."""
 
 
 @cache
@@ -56,58 +60,48 @@ def is_faster(device: torch.device) -> bool:
 def decoded_there(
     batches: Generator[Batch, None, None], device: torch.device, *, exif: bool
 ) -> Generator[Batch, None, None]:
-    """Batches with all their pixels on the device, in order, decoded ahead by a thread."""
+    """Batches with all their pixels on the device, in order, decoded ahead by two threads."""
     device = _numbered(device)
-    there = _There(device, exif, decoder(device))
-    with closing(batches), ThreadPoolExecutor(1) as thread:
+    # Two, as the GPU's decoder works on one batch while colours and squares are made of the other.
+    there = cycle([_There(device, exif, decoder(device)) for _ in range(2)])
+    with closing(batches), ThreadPoolExecutor(2) as threads:
         ahead: deque[Future[Batch]] = deque()
         for batch in batches:
-            ahead.append(thread.submit(there, batch))
+            ahead.append(threads.submit(next(there), batch))
             if len(ahead) > AHEAD:
                 yield ahead.popleft().result()
         while ahead:
             yield ahead.popleft().result()
 
 
-@dataclass(frozen=True)
-class _Jpeg:
-    """A file of a batch: its place among the images, its bytes, and what its header says."""
-
-    place: int
-    file: Tensor
-    size: Size
-    sampling: Sampling
-
-
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """Images that are decoded into one block: (n, h, w) luma and (n, 2, h / v, w / u) chroma."""
+    """Files that are decoded into one block.
 
-    jpegs: list[_Jpeg]
+    Attributes:
+        rows: which of `Encoded.listed` they are.
+        luma: (n, h, w) bytes, and `chroma` (n, 2, h / v, w / u).
+    """
+
+    rows: list[int]
+    sizes: list[Size]
+    sampling: Sampling
     luma: Tensor
     chroma: Tensor
 
     @classmethod
-    def of(cls, jpegs: list[_Jpeg], device: torch.device) -> "_Group":
-        width, height = (max(jpeg.size[side] for jpeg in jpegs) for side in (0, 1))
-        across, down = jpegs[0].sampling
-        luma = torch.empty(len(jpegs), height, width, dtype=torch.uint8, device=device)
-        # Grey files leave it as it is, without colour.
-        shape = len(jpegs), 2, -(-height // down), -(-width // across)
-        return cls(jpegs, luma, torch.full(shape, 128, dtype=torch.uint8, device=device))
-
-    def planes(self) -> Iterator[tuple[_Jpeg, Tensor, Tensor]]:
-        """Each file, and where its luma and its chroma belong."""
-        for jpeg, luma, chroma in zip(self.jpegs, self.luma, self.chroma, strict=True):
-            (width, height), (across, down) = jpeg.size, jpeg.sampling
-            yield jpeg, luma[:height, :width], chroma[:, : -(-height // down), : -(-width // across)]
+    def of(cls, rows: list[int], sizes: list[Size], sampling: Sampling, device: torch.device) -> "_Group":
+        # Whole multiples, for which products are fastest.
+        width, height = (-(-max(size[side] for size in sizes) // TOGETHER) * TOGETHER for side in (0, 1))
+        luma = torch.empty(len(rows), height, width, dtype=torch.uint8, device=device)
+        shape = len(rows), 2, height // sampling[1], width // sampling[0]
+        # Grey files leave chroma as it is: without colour.
+        return cls(rows, sizes, sampling, luma, torch.full(shape, 128, dtype=torch.uint8, device=device))
 
     def squares(self, transforms: Sequence[Transform]) -> list[Tensor]:
         """(n, size, size, 3) bytes by transform."""
-        sizes = [jpeg.size for jpeg in self.jpegs]
-        dtype = exact_dtype(self.luma.device)
-        block = rgb(self.luma, self.chroma, sizes, self.jpegs[0].sampling, dtype)
-        return [resized_squares(block, sizes, transform) for transform in transforms]
+        block = rgb(self.luma, self.chroma, self.sizes, self.sampling, exact_dtype(self.luma.device))
+        return [resized_squares(block, self.sizes, transform) for transform in transforms]
 
 
 @dataclass(frozen=True)
@@ -116,7 +110,7 @@ class _There:
 
     device: torch.device
     exif: bool
-    planes: Planes
+    planes: Callable[[Addresses, Addresses], None]
 
     @cached_property
     def stream(self) -> "torch.cuda.Stream | None":
@@ -129,86 +123,89 @@ class _There:
         with torch.inference_mode(), torch.cuda.stream(self.stream) if self.stream else nullcontext():
             finished = self._finished(batch, batch.encoded)
             if self.stream:
-                self.stream.synchronize()  # until then the files' bytes are needed; and nobody else has to wait
+                self.stream.synchronize()  # so that nobody else has to wait for it
         return finished
 
     def _finished(self, batch: Batch, encoded: Encoded) -> Batch:
-        shapes = batch.piece.geometries
-        jpegs = [
-            _Jpeg(place, encoded.files[start : start + length], (width, height), (across, down))
-            for place, start, length, width, height, across, down in encoded.listed.tolist()
-        ]
+        shapes, listed = batch.piece.geometries, encoded.listed.numpy()
         damaged = {shape: dict(losses) for shape, losses in batch.damaged.items()}
-        waiting = {jpeg.place for jpeg in jpegs}
+        waiting = set(listed[:, 0].tolist())
         span = range(batch.piece.start, batch.piece.stop)
         places = {shape: [p for p in span if p not in waiting and p not in losses] for shape, losses in damaged.items()}
         parts = {shape: [block.to(self.device, non_blocking=True)] for shape, block in batch.pixels.items()}
-        for chunk in _chunks(jpegs):
-            groups = [_Group.of(group, self.device) for group in _groups(chunk)]
-            lost = self._decode([each for group in groups for each in group.planes()])
+        for chunk in _chunks(listed):
+            groups = [*_groups(listed, chunk, self.device)]
+            rows = np.concatenate([group.rows for group in groups])
+            files = listed[rows, 1:3].astype(np.uint64)
+            files[:, 0] += np.uint64(encoded.files.data_ptr())
+            planes = np.concatenate([plane_addresses(group.luma, group.chroma) for group in groups])
+            lost = set(rows[self._decode(files, planes)].tolist())
             for group in groups:
-                kept = [row for row, jpeg in enumerate(group.jpegs) if jpeg.place not in lost]
+                kept = [number for number, row in enumerate(group.rows) if row not in lost]
                 for shape, squares in zip(shapes, group.squares(shapes), strict=True):
                     parts[shape].append(squares if len(kept) == len(squares) else squares[kept])
-                    places[shape] += [group.jpegs[row].place for row in kept]
-            for jpeg in lost.values():
+                    places[shape] += listed[[group.rows[number] for number in kept], 0].tolist()
+            for place, start, length in listed[sorted(lost), :3].tolist():
+                file = encoded.files[start : start + length].numpy().tobytes()
                 for shape in shapes:
-                    self._here(jpeg, shape, parts[shape], places[shape], damaged[shape])
+                    self._here(file, place, shape, parts[shape], places[shape], damaged[shape])
         pixels = {shape: self._in_order(parts[shape], places[shape]) for shape in shapes}
         return Batch(batch.piece, pixels, {}, damaged)
 
-    def _decode(self, wanted: Sequence[tuple[_Jpeg, Tensor, Tensor]]) -> dict[int, _Jpeg]:
-        """Fill planes; the files that could not be decoded, which are found by halves."""
-        jpegs, luma, chroma = zip(*wanted, strict=True)
+    def _decode(self, files: Addresses, planes: Addresses) -> list[int]:
+        """Fill planes; which files could not be decoded, which is found by halves."""
         try:
-            self.planes([jpeg.file for jpeg in jpegs], luma, chroma)
+            self.planes(files, planes)
         except RuntimeError:
-            half = len(wanted) // 2
+            half = len(files) // 2
             if not half:
-                return {jpegs[0].place: jpegs[0]}
-            return self._decode(wanted[:half]) | self._decode(wanted[half:])
-        return {}
+                return [0]
+            later = self._decode(files[half:], planes[half:])
+            return [*self._decode(files[:half], planes[:half]), *(half + number for number in later)]
+        return []
 
     def _here(
-        self, jpeg: _Jpeg, shape: Transform, parts: list[Tensor], places: list[int], damaged: dict[int, str]
+        self, file: bytes, place: int, shape: Transform, parts: list[Tensor], places: list[int], damaged: dict[int, str]
     ) -> None:
         """Decode a file on the host."""
         try:
-            pixels = decode(jpeg.file.numpy().tobytes(), shape, exif=self.exif)
+            pixels = decode(file, shape, exif=self.exif)
         except UserError as error:
-            damaged[jpeg.place] = str(error)
+            damaged[place] = str(error)
             return
         parts.append(torch.from_numpy(pixels)[None].to(self.device))
-        places.append(jpeg.place)
+        places.append(place)
 
     def _in_order(self, parts: Sequence[Tensor], places: Sequence[int]) -> Tensor:
-        pixels = torch.cat([*parts])
+        some = [part for part in parts if len(part)]
+        pixels = some[0] if len(some) == 1 else torch.cat([*parts])
         order = sorted(range(len(places)), key=places.__getitem__)
         if order == [*range(len(places))]:
             return pixels
-        return pixels[torch.tensor(order, device=self.device)]
+        return pixels[sent(torch.tensor(order), self.device)]
 
 
-def _chunks(jpegs: Sequence[_Jpeg]) -> Iterator[list[_Jpeg]]:
+def _chunks(listed: NDArray[np.int64]) -> Iterator[list[int]]:
     """Files that are decoded together, as they have no more than `PIXELS_AT_ONCE`."""
-    chunk: list[_Jpeg] = []
+    chunk: list[int] = []
     pixels = 0
-    for jpeg in jpegs:
-        pixels += jpeg.size[0] * jpeg.size[1]
+    for row, more in enumerate((listed[:, 3] * listed[:, 4]).tolist()):
+        pixels += more
         if chunk and pixels > PIXELS_AT_ONCE:
             yield chunk
-            chunk, pixels = [], jpeg.size[0] * jpeg.size[1]
-        chunk.append(jpeg)
+            chunk, pixels = [], more
+        chunk.append(row)
     if chunk:
         yield chunk
 
 
-def _groups(jpegs: Sequence[_Jpeg]) -> Iterator[list[_Jpeg]]:
+def _groups(listed: NDArray[np.int64], chunk: Sequence[int], device: torch.device) -> Iterator[_Group]:
     """Files of one sampling and of similar sizes."""
-    for sampling in dict.fromkeys(jpeg.sampling for jpeg in jpegs):
-        alike = [jpeg for jpeg in jpegs if jpeg.sampling == sampling]
-        for group in together([jpeg.size for jpeg in alike]):
-            yield [alike[number] for number in group]
+    known = [(row, *listed[row, 3:].tolist()) for row in chunk]
+    for sampling in dict.fromkeys((across, down) for *_, across, down in known):
+        alike = [(row, (width, height)) for row, width, height, *each in known if tuple(each) == sampling]
+        for group in together([size for _, size in alike]):
+            yield _Group.of([alike[n][0] for n in group], [alike[n][1] for n in group], sampling, device)
 
 
 def _numbered(device: torch.device) -> torch.device:

@@ -7,7 +7,7 @@ nvidia-nvjpeg and with CUDA itself.
 
 import ctypes
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from ctypes.util import find_library
 from functools import cache
 from importlib.util import find_spec
@@ -16,6 +16,7 @@ from threading import Lock
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from PIL import Image as Pil
 from torch import Tensor
 
@@ -29,6 +30,7 @@ STATUS = {
     10: "incomplete file",
 }
 ON_PROCESSORS, ON_DECODER = 2, 3
+Addresses = NDArray[np.uint64]
 PLANES = 1
 """What is written: luma and chroma, as the file has them."""
 
@@ -64,35 +66,30 @@ class NvJpeg:
         """Decode a file of one shade, and see whether it is that."""
         shade, file = Pil.new("RGB", (33, 17), (200, 90, 40)), io.BytesIO()
         shade.save(file, "JPEG", subsampling=2)
+        content = torch.frombuffer(bytearray(file.getvalue()), dtype=torch.uint8)
         luma, chroma = (
-            torch.zeros(*shape, dtype=torch.uint8, device=self._device) for shape in ((1, 17, 33), (2, 9, 17))
+            torch.zeros(shape, dtype=torch.uint8, device=self._device) for shape in ((1, 17, 33), (1, 2, 9, 17))
         )
-        self([torch.frombuffer(bytearray(file.getvalue()), dtype=torch.uint8)], [*luma], [chroma])
+        self(np.array([(content.data_ptr(), len(content))], dtype=np.uint64), plane_addresses(luma, chroma))
         expected = np.asarray(shade.convert("YCbCr"))[0, 0].tolist()
-        gaps = [plane.int() - value for plane, value in zip((*luma, *chroma), expected, strict=True)]
+        gaps = [plane.int() - value for plane, value in zip((*luma, *chroma[0]), expected, strict=True)]
         if max(int(gap.abs().max()) for gap in gaps) > 2:
             raise RuntimeError("it decodes a file of one shade as something else")
 
-    def __call__(self, files: Sequence[Tensor], luma: Sequence[Tensor], chroma: Sequence[Tensor]) -> None:
-        """Decode files by the current stream of the device, whose bytes must stay where they are until it is done.
+    def __call__(self, files: Addresses, planes: Addresses) -> None:
+        """Decode files on the device; done when it returns, and another thread may go on meanwhile.
 
         Args:
-            files: bytes on the host.
-            luma: (h, w) bytes on the device for each.
-            chroma: (2, h / v, w / u) bytes for each, rounded up; left as they are for a grey file.
+            files: (n, 2) where each is on the host, and how many bytes it has.
+            planes: (n, 8) as `plane_addresses` gives them.
 
         Raises:
             RuntimeError: any of them cannot be decoded.
         """
-        # nvjpegImage_t: addresses of four planes, then bytes from row to row of each.
-        places = np.zeros((len(files), 8), dtype=np.uint64)
-        for row, y, c in zip(places, luma, chroma, strict=True):
-            first = c.data_ptr()
-            row[:] = y.data_ptr(), first, first + c.stride(0), 0, y.stride(0), c.stride(1), c.stride(1), 0
-        addresses = np.array([file.data_ptr() for file in files], dtype=np.uint64)
-        lengths = np.array([len(file) for file in files], dtype=np.uint64)
+        addresses, lengths = (np.ascontiguousarray(files[:, column]) for column in (0, 1))
+        planes = np.ascontiguousarray(planes)
         with self._lock, torch.cuda.device(self._device):
-            stream = torch.cuda.current_stream(self._device).cuda_stream
+            stream = torch.cuda.current_stream(self._device)
             _check(
                 self._library.nvjpegDecodeBatchedInitialize(self._handle, self._state, len(files), 1, PLANES)
                 or self._library.nvjpegDecodeBatched(
@@ -100,10 +97,29 @@ class NvJpeg:
                     self._state,
                     addresses.ctypes.data_as(ctypes.c_void_p),
                     lengths.ctypes.data_as(ctypes.c_void_p),
-                    places.ctypes.data_as(ctypes.c_void_p),
-                    ctypes.c_void_p(stream),
+                    planes.ctypes.data_as(ctypes.c_void_p),
+                    ctypes.c_void_p(stream.cuda_stream),
                 )
             )
+            stream.synchronize()  # what it keeps for itself is used by the next batch, which may be another stream's
+
+
+def plane_addresses(luma: Tensor, chroma: Tensor) -> Addresses:
+    """(n, 8) where the planes of images in blocks begin, four of each, and the bytes from row to row of each plane.
+
+    This is how nvJPEG wants it (`nvjpegImage_t`).
+
+    Args:
+        luma: (n, h, w) bytes.
+        chroma: (n, 2, h / v, w / u) bytes; a grey file leaves them as they are.
+    """
+    table = np.zeros((len(luma), 8), dtype=np.uint64)
+    images = np.arange(len(luma), dtype=np.uint64)
+    table[:, 0] = luma.data_ptr() + images * luma.stride(0)
+    table[:, 1] = chroma.data_ptr() + images * chroma.stride(0)
+    table[:, 2] = table[:, 1] + np.uint64(chroma.stride(1))
+    table[:, 4:7] = luma.stride(1), chroma.stride(2), chroma.stride(2)
+    return table
 
 
 @cache

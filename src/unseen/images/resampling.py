@@ -6,7 +6,7 @@ whole numbers, so that whoever adds the same ones without loss has the same byte
 """
 
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,11 @@ class Taps:
 
     first: NDArray[np.int64]
     weights: NDArray[np.int32]
+
+    @cached_property
+    def packed(self) -> NDArray[np.int32]:
+        """(n, 1 + k) where neighbours begin, and the weights."""
+        return np.concatenate([self.first[:, None].astype(np.int32), self.weights], axis=1)
 
 
 @lru_cache(maxsize=4096)

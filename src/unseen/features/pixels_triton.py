@@ -1,9 +1,10 @@
-"""The Triton kernel of `unseen.features.colours`; imported only where Triton is."""
+"""The Triton kernels of `colours` and `device_resize`; imported only where Triton is."""
 
 import triton
 import triton.language as tl
 
 BLOCK = 256
+ROUNDED, WIDE = 1024, 512
 
 
 @triton.jit
@@ -55,3 +56,29 @@ def rgb_kernel(
     tl.store(at + width, tl.minimum(tl.maximum(value, 0), 255).to(out.dtype.element_ty), mask=inside)
     value = light + ((116130 * blue + 32768) >> 16)
     tl.store(at + 2 * width, tl.minimum(tl.maximum(value, 0), 255).to(out.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def rounded_kernel(sums, out, length, count, BITS: tl.constexpr, LOW: tl.constexpr, BLOCK: tl.constexpr):
+    """A program has BLOCK results, of rows of `length`; a row of sums has that many high and then as many low ones."""
+    place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = place < count
+    at = sums + place + place // length * length
+    high = tl.load(at, mask=inside, other=0.0).to(tl.int32)
+    low = tl.load(at + length, mask=inside, other=0.0).to(tl.int32)
+    value = ((high << LOW) + low + (1 << (BITS - 1))) >> BITS
+    tl.store(out + place, tl.minimum(tl.maximum(value, 0), 255).to(out.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def weights_kernel(packed, out, size, most, side, LOW: tl.constexpr, BLOCK: tl.constexpr):
+    """A program has BLOCK numbers of the rows of the high and of the low parts, for one output pixel."""
+    row = tl.program_id(0)
+    x = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    start = packed + row.to(tl.int64) * (most + 1)
+    place = x - tl.load(start)
+    whole = tl.load(start + 1 + place, mask=(place >= 0) & (place < most), other=0)
+    high = (whole + (1 << (LOW - 1))) >> LOW
+    at = out + ((row // size).to(tl.int64) * 2 * size + row % size) * side + x
+    tl.store(at, high.to(out.dtype.element_ty), mask=x < side)
+    tl.store(at + size * side, (whole - (high << LOW)).to(out.dtype.element_ty), mask=x < side)
