@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
 
 MODELS = Path(__file__).with_name("reference.toml")
-TERAFLOPS = 105.0
-"""A second on one H200: a ResNet-50, of 8.2 GFLOP, takes 78 µs (docs/scale.md). Transformers should be faster."""
+TERAFLOPS = {"vit": 228.0, "convnext": 129.0}
+"""A second on one H200, of the smaller of two networks that were measured (benchmarks/README.md)."""
 DECODE, CORES = 4.85e-3, 16
 """Processor seconds that an image takes to decode, and cores that decode for one GPU: docs/scale.md."""
 PROBING, PROBED = 45.8 * 60, 2048
@@ -51,7 +51,7 @@ class Model:
     @property
     def forward(self) -> float:
         """Seconds that an image should take on the GPU."""
-        return self.gflop / 1000 / TERAFLOPS
+        return self.gflop / 1000 / TERAFLOPS["convnext" if "convnext" in self.backbone else "vit"]
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,17 @@ def test_results_of_other_data_are_left_out_and_that_is_said(unseen: Unseen, run
     few.write_text(json.dumps(record))
     shifted = write_shift_run(tmp_path / "shift-run", made_up(["robust"]))
     assert unseen("export", shifted, "--out", shift).code == 0
-    assert {each.study for each in read_results_file(shift).records} == {"shifts"}
+    records = read_results_file(shift).records
+    assert {each.study for each in records} == {"shifts"}
+    # 1000 images: the interval of 95% is some 1.96 · √(p (1 − p) / 1000) to either side.
+    for each in records:
+        [score], p = each.scores, each.scores[0].value
+        assert each.data.images == {"test": 1000}
+        half = (score.intervals[0].high - score.intervals[0].low) / 2
+        assert (score.intervals[0].over, half) == (
+            "images",
+            pytest.approx(1.96 * (p * (1 - p) / 1000) ** 0.5, rel=0.02),
+        )
     board = unseen("leaderboard", good, few, shift, "--category", "reference")
     assert "32 models" in board.out
     assert "Left out: few (few.json): IN1K has 10 training images, not 1,281,167" in board.out

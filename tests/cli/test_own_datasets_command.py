@@ -50,12 +50,14 @@ def test_looking_through_a_data_set(unseen: Unseen, tmp_path: Path) -> None:
     code, said, error = unseen("ls", "datasets", place, "--json")
     found = json.loads(said)
     assert code == 2
-    assert "1 of 24 image files are not there or empty: train/wren/train1.jpg" in error
-    assert found["missing"] == ["train/wren/train1.jpg"]
+    missing = str(tmp_path / "birds/train/wren/train1.jpg")
+    assert f"1 of 24 image files are not there or empty: {missing}" in error
+    assert found["missing"] == [missing]
     pair = ["train/wren/train0.jpg", "test/wren/test0.jpg"]
     assert found["shared"] == [{"first": "train", "second": "test", "pairs": [pair]}]
     assert found["counts"]["test"] == dict.fromkeys(CLASSES, 2)
     assert len(found["problems"]) == 2
+    assert "Oxford-IIIT Pets" in unseen("ls", "datasets", "pets")[1]
 
 
 def test_a_study_of_an_own_data_set(unseen: Unseen, tmp_path: Path, backbone: str) -> None:

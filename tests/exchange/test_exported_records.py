@@ -57,7 +57,7 @@ def a_run() -> RunData:
     episodes = Score("concepts", "other", "a", "l5", "centroids", 5, 0, "top1", 0.6, 0.59, 0.61)
     backbones = [
         Backbone("a", "yours", "384 features", [caution("image-size", size=256)], 0.8, ["web"],
-                 Extraction(ABOUT, "half", fast=True, exif=False)),
+                 Extraction(ABOUT, "half", fast=True, exif=False, decode="gpu")),
         Backbone("b", "yours", finetuning=ABOUT),
     ]  # fmt: skip
     return RunData(
@@ -87,7 +87,7 @@ def test_one_record_for_each_backbone_protocol_and_domain() -> None:
         ("a", "other", "l5"),
     ]  # fmt: skip
     a, b, few = found[1], found[3], found[4]
-    assert (a.backbone.digest, a.backbone.decoder, a.backbone.finetuned) == ("ab" * 32, "pytorch", False)
+    assert (a.backbone.digest, a.backbone.resizer, a.backbone.finetuned) == ("ab" * 32, "pytorch", False)
     assert (b.backbone.layer, b.backbone.finetuned) == ("penultimate", True)
     assert a.data.splits is not None
     assert found[0].data.splits is None

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 from huggingface_hub.repocard_data import ModelCardData, model_index_to_eval_results
-from test_result_checks import concept_records
+from result_records import concept_records
 
 from unseen.errors import UserError
 from unseen.exchange.model_card import write_model_card

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from run_folders import whole_data
+from result_records import concept_records
 
 from unseen.errors import UserError
 from unseen.exchange.check import Finding, check_results
@@ -18,32 +18,9 @@ from unseen.exchange.export import run_records, write_results
 from unseen.exchange.read import run_of_records
 from unseen.exchange.record import Levels, ResultRecord, ResultsFile
 from unseen.images.datasets.registry import DATASETS
-from unseen.ontology.levels import load_levels
-from unseen.ontology.levels_hash import levels_hash
-from unseen.papers import published
 from unseen.papers.comparability import ScoredData
-from unseen.papers.concept_generalization import DOMAINS
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.score import Score
-from unseen.runs.setup import LevelsUsed
-
-
-def concept_records(more: float = 0.0, **changes: Any) -> list[ResultRecord]:
-    """The published accuracies of ResNet50, and some more, as if measured."""
-    table = published("cog-v2")
-    table = table[(table["model"] == "ResNet50") & table["shots"].isin(["1", "all"])]
-    scores = [
-        Score("concepts", "cog-v2", "mine", row.domain, "logistic", None if row.shots == "all" else 1, 0, "top1",
-              row.mean / 100 + more)
-        for row in table.itertuples()
-    ]  # fmt: skip
-    data = RunData(
-        "", scores, [Domain(name, name, name == "in1k") for name in DOMAINS], [Backbone("mine", "yours")], "mine",
-        levels=LevelsUsed("cog-v2", levels_hash(load_levels("cog-v2"))), published="cog-v2",
-        scored=[whole_data("mine", name, **changes) for name in DOMAINS],
-    )  # fmt: skip
-    records = run_records(data)
-    return [replace(each, backbone=replace(each.backbone, digest="ab" * 32)) for each in records]
 
 
 def found(folder: Path, records: list[ResultRecord]) -> list[Finding]:
@@ -84,6 +61,8 @@ def test_records_that_cannot_be_are_errors(tmp_path: Path) -> None:
     levels = replace(first, data=replace(first.data, levels=Levels("cog-v2", "0" * 16)))
     assert "hash" in found(tmp_path, [levels, *others])[0].text
     assert found(tmp_path, [replace(first, scores=[])])[0].text == "has no scores"
+    for name in ("", " ", "x" * 201):
+        assert "name" in found(tmp_path, [replace(first, backbone=replace(first.backbone, name=name))])[0].text
 
 
 def test_a_score_far_from_all_published_ones_is_a_warning_with_the_numbers(tmp_path: Path) -> None:

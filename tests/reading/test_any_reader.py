@@ -230,14 +230,21 @@ def voc(folder: Path) -> Made:
 
 
 def image_list(folder: Path, suffix: str) -> Made:
-    from unseen.images.list_file import read_list
+    from unseen.images.list_file import listed_images
 
     path, rows = folder / f"list{suffix}", {"path": ["a.jpg", "b.jpg"], "label": ["cat", "dog"]}
     if suffix == ".parquet":
         pq.write_table(pa.table(rows), path)
     else:
         text(path, "path,label\n" + "".join(f"{a},{b}\n" for a, b in zip(*rows.values(), strict=True)))
-    return path, lambda: read_list(path)
+    return path, lambda: listed_images(path, there=False)
+
+
+def own_dataset(folder: Path) -> Made:
+    from unseen.images.own.description import describe
+
+    path = text(folder / "own.toml", 'name = "birds"\n[train]\nimages = "a"\nroot = "b"\n[test]\nimages = "c"\n')
+    return path, lambda: describe(path)
 
 
 def vectors(folder: Path, suffix: str) -> Made:
@@ -306,6 +313,7 @@ READERS: dict[str, Callable[[Path], Made]] = {
     "predictions": predictions,
     "labels": labels,
     "coco": coco,
+    "own data set": own_dataset,
     "results": results,
     "voc": voc,
     "picture": picture,

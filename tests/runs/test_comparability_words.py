@@ -66,6 +66,8 @@ def test_a_pruned_search_stands_among_the_published_with_its_name_in_the_same_li
     assert "the protocol is cog-v2-pruned, not cog-v2" in sentence
     section = named(data, "published")
     assert sentence in section.sentences
+    for name in ("published", "ranks", "effective"):
+        assert "mine (cog-v2-pruned) " in named(data, name).sentences[0]
     assert "this run, searched with cog-v2-pruned" in section.note
     assert "searched" not in named(run(like("ResNet50"), published="cog-v2"), "published").note
 

@@ -8,12 +8,13 @@ import pytest
 import timm
 from shift_places import picture
 
-from reference_rows import MODELS, chosen, cost_table, main
+from reference_rows import MODELS, TERAFLOPS, chosen, cost_table, main
 from tiny_imagenet import SEEN, make_tiny_imagenet
 from unseen.errors import UserError
 from unseen.exchange.check import check_results
 
 PAGE = Path(__file__).parents[2] / "docs/reference-rows.md"
+BENCHMARKS = (Path(__file__).parents[2] / "benchmarks/README.md").read_text()
 BEGIN, END = "<!-- scripts/reference_rows.py begins -->\n\n", "\n\n<!-- scripts/reference_rows.py ends -->"
 TINY = """
 [[models]]
@@ -43,9 +44,11 @@ def test_the_page_has_the_scripts_arithmetic() -> None:
     models = chosen(MODELS, [])
     table = cost_table(models)
     assert PAGE.read_text().partition(BEGIN)[2].partition(END)[0] == table, "paste what --cost prints"
-    # 7,109,758 images of 35.1 GFLOP at 105 TFLOP/s take 2,377 s; 768 of 2048 dimensions take 17.2 of 45.8 min.
-    [mae] = [line for line in table.splitlines() if "MAE ViT-B" in line]
-    assert mae.endswith("| 35.1 | 0.7 h | 17 min | 11 GB |")
+    # 7,109,758 images of 123.1 GFLOP at 228 TFLOP/s take 3,839 s; 1024 of 2048 dimensions take 22.9 of 45.8 min.
+    [mae] = [line for line in table.splitlines() if "MAE ViT-L" in line]
+    assert mae.endswith("| 123.1 | 1.1 h | 23 min | 15 GB |")
+    measured = re.findall(r"^\| (?:vit_b_16|convnext_base) \|.*\| ([0-9]+) \| [0-9]+% \|$", BENCHMARKS, re.MULTILINE)
+    assert [float(rate) for rate in measured] == list(TERAFLOPS.values())
 
 
 def test_wrong_lists_and_names_get_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

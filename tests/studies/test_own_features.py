@@ -231,7 +231,7 @@ def test_a_pruned_search_says_so_and_goes_on_where_it_was(
         theirs, abs=0 if DEVICE == "cpu" else 0.05
     )
     trials = next(fit for fit in result.fits if fit.shots is None).details["trials"]
-    assert [sum(trial[3:] == after for trial in trials) for after in ([10], [30], [])] == [18, 8, 4]
+    assert [sum(trial[3:] == after for trial in trials) for after in ([20], [50], [])] == [18, 8, 4]
     before = {file: file.stat().st_mtime_ns for file in (run / "results").iterdir()}
     first = min(before)
     first.unlink()

@@ -17,6 +17,7 @@ from unseen.runs.shots import Shots
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
     from unseen.features.settings import Decode, Precision
+    from unseen.studies.own_code import AskedProbe
     from unseen.studies.study import Plan
 
 Place = str | PathLike[str]
@@ -37,6 +38,8 @@ def concepts(
     protocol: str = "cog-v2",
     sequential: bool = False,
     extended: Sequence[str] | None = None,
+    probe: "AskedProbe | Sequence[AskedProbe]" = (),
+    metric: "Place | Sequence[Place]" = (),
     seen: str | None = None,
     splits: Place | None = None,
     variant: Literal["plain", "class-balanced"] = "plain",
@@ -74,7 +77,8 @@ def concepts(
         features: instead of images, a folder with one folder per domain, as `unseen extract --levels` makes them, or
             with your own `train` and `test` features in each.
         levels: what the domains l1, l2, … are: by `unseen.levels` or `unseen.build_levels`, the name of a published
-            set, a CSV file, a measure of similarity, or "random".
+            set, a CSV file, a measure of similarity, or "random"; or a TOML or CSV file of your own data, which says
+            which classes are seen, which are in which domain, and where their images are.
         domains: some of them, for instance ["l1", "l5"]; by default the seen domain and all levels.
         shots: training samples per concept: a number, "all" or a list; by default those of the paper.
         seeds: how many.
@@ -83,6 +87,9 @@ def concepts(
         sequential: one trial of the search at a time, as in the paper.
         extended: names of further probes, such as ["knn", "ridge"]; ["all"] for those of the paper's first version:
             pca, mlp, kmeans and geometry.
+        probe: further probes of your own, each the path of a Python file, which runs, or an object of a class that a
+            file defines; names do too.
+        metric: Python files with metrics of your own, for probes that give scores of classes.
         seen: name of the domain of seen concepts, for levels of your own.
         splits: file of `unseen levels splits` that says which images train and test.
         variant: "class-balanced" takes 732 training images per concept.
@@ -114,9 +121,10 @@ def concepts(
     from unseen.features.settings import extraction_settings
     from unseen.runs.machine import chosen_means
     from unseen.runs.parts import checked_part
-    from unseen.studies.concepts.chosen import asked_of, choose_levels, known_draw
+    from unseen.studies.concepts.chosen import asked_of, choose_levels, known_draw, with_names
     from unseen.studies.concepts.images import ImagePlaces
     from unseen.studies.concepts.request import request_of_features, request_of_images
+    from unseen.studies.own_code import chosen_code
     from unseen.studies.study import plan_study, run_study
 
     means = chosen_means(workers, devices=devices, executor=executor, ray_address=ray_address)
@@ -127,11 +135,14 @@ def concepts(
         raise UserError("give images or features, not both")
     with bars(show=progress) as watch:
         chosen = choose_levels(
-            levels if isinstance(levels, Levels) else str(levels), vectors=_path(vectors), seen=seen, tell=watch.tell
-        )
+            levels if isinstance(levels, Levels) else str(levels), vectors=_path(vectors), seen=seen,
+            images=_path(images), tell=watch.tell,
+        )  # fmt: skip
+        further, own = chosen_code(probe, metric, watch.tell)
         asked = asked_of(
             chosen, domains=domains, shots=shots, seeds=seeds, protocol=protocol, sequential=sequential,
-            variant=variant, draw=known_draw(features=features is not None, splits=_path(splits)), extended=extended,
+            variant=variant, draw=known_draw(features=features is not None, splits=_path(splits)),
+            extended=with_names(extended, further), own=own,
         )  # fmt: skip
         if features is not None:
             request = request_of_features(asked, Path(features), names, regroup=regroup)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from unseen.features.patches import PatchFeatures
     from unseen.features.settings import Decode, Precision
     from unseen.images.datasets.open_dataset import OpenDataset
+    from unseen.images.dense.dense_dataset import OpenDenseDataset
 
 
 @naming_extras()
@@ -68,10 +69,37 @@ def load_backbone(
     )
 
 
+@overload
+def open_dataset(
+    name: "str | PathLike[str]",
+    root: str | Path | None = None,
+    *,
+    dense: Literal[False] = False,
+    seed: int = 0,
+    partial: bool = False,
+) -> "OpenDataset": ...
+
+
+@overload
+def open_dataset(
+    name: "str | PathLike[str]",
+    root: str | Path | None = None,
+    *,
+    dense: Literal[True],
+    seed: int = 0,
+    partial: bool = False,
+) -> "OpenDenseDataset": ...
+
+
 @naming_extras()
 def open_dataset(
-    name: "str | PathLike[str]", root: str | Path | None = None, *, seed: int = 0, partial: bool = False
-) -> "OpenDataset":
+    name: "str | PathLike[str]",
+    root: str | Path | None = None,
+    *,
+    dense: bool = False,
+    seed: int = 0,
+    partial: bool = False,
+) -> "OpenDataset | OpenDenseDataset":
     """A data set of the task study: its images, and which of them train, validate and test.
 
     Args:
@@ -79,7 +107,8 @@ def open_dataset(
             or a TOML file (docs/own-data.md).
         root: the folder that has the data sets; not needed for those that come with packages, such as "digits", and
             for your own.
-        seed: of splits that are drawn.
+        dense: one with boxes or maps, for `unseen.tasks(dense=True)`.
+        seed: of splits that are drawn; those with boxes or maps have none.
         partial: take what is there of an incomplete copy; your own are refused if they are not complete.
 
     Example:
@@ -89,21 +118,27 @@ def open_dataset(
     from unseen.errors import UserError
     from unseen.images.datasets.open_dataset import open_dataset as find
     from unseen.images.datasets.registry import get_dataset
+    from unseen.images.dense.dense_dataset import open_dense_dataset
+    from unseen.images.dense.sets import get_dense_dataset
+    from unseen.images.own.dense import open_own_dense
     from unseen.images.own.description import describe, is_own
     from unseen.images.own.survey import open_own_dataset
 
+    place = None if root is None else Path(root)
     if is_own(name):
         if root is not None or partial:
             raise UserError(f"{name}: root and partial are for data sets by name; leave them out for your own")
-        return open_own_dataset(describe(Path(name)), seed=seed)
-    name = str(name)
-    return find(get_dataset(name), None if root is None else Path(root), seed=seed, partial=partial)
+        own = describe(Path(name))
+        return open_own_dense(own) if dense else open_own_dataset(own, seed=seed)
+    if dense:
+        return open_dense_dataset(get_dense_dataset(str(name)), place, partial=partial)
+    return find(get_dataset(str(name)), place, seed=seed, partial=partial)
 
 
 @overload
 def extract(  # type: ignore[overload-overlap]  # False is a bool, and a bool an int
     net: "Backbone",
-    data: "OpenDataset | str | Path",
+    data: "OpenDataset | OpenDenseDataset | str | Path",
     out: str | Path,
     *,
     patches: Literal[False] = False,
@@ -126,7 +161,7 @@ def extract(  # type: ignore[overload-overlap]  # False is a bool, and a bool an
 @overload
 def extract(
     net: "Backbone",
-    data: "OpenDataset | str | Path",
+    data: "OpenDataset | OpenDenseDataset | str | Path",
     out: str | Path,
     *,
     patches: bool | int,
@@ -149,7 +184,7 @@ def extract(
 @naming_extras()
 def extract(
     net: "Backbone",
-    data: "OpenDataset | str | Path",
+    data: "OpenDataset | OpenDenseDataset | str | Path",
     out: str | Path,
     *,
     patches: bool | int = False,
@@ -207,6 +242,7 @@ def extract(
     from unseen.features.settings import extraction_settings
     from unseen.features.store import MANIFEST, read_store
     from unseen.images.datasets.open_dataset import OpenDataset
+    from unseen.images.dense.dense_dataset import OpenDenseDataset
     from unseen.images.manifest import whole
     from unseen.images.open_source import open_images
     from unseen.runs.extraction import Pass, extract_passes
@@ -221,7 +257,7 @@ def extract(
     net = with_patches(net, patches) if patches else net
     spatial = isinstance(net.spec, PatchSpec)
     settings = patch_settings(settings, [net]) if spatial else settings
-    if isinstance(data, OpenDataset):
+    if isinstance(data, OpenDataset | OpenDenseDataset):
         source, manifest, name = data.source, data.manifest, data.dataset.name
     else:
         source = open_images(data)

@@ -127,6 +127,7 @@ def build_levels(
         >>> mine = unseen.build_levels(seen=["tabby.n.01", "malamute.n.01"], levels=3, size=50)
         >>> mine[1][0].name
     """
+    from unseen.ontology.class_names import concept_of_word
     from unseen.ontology.concept_sets import concept_set
     from unseen.ontology.edges import read_taxonomy
     from unseen.ontology.measures import get_measure
@@ -143,13 +144,14 @@ def build_levels(
         _check(what, word, get_args(known))
     if min_images > 0 and counts is None:
         raise UserError(f"min_images={min_images} needs the number of images of each concept: counts")
-    full = wordnet().taxonomy if taxonomy is None else read_taxonomy(Path(taxonomy))
+    own = None if taxonomy is None else read_taxonomy(Path(taxonomy))
+    full = own or wordnet().taxonomy
     where = "WordNet 3.0" if taxonomy is None else str(taxonomy)
 
     def ids(concepts: str | Sequence[str]) -> tuple[str, ...]:
         if isinstance(concepts, str):
             return concept_set(concepts, full)
-        found = tuple(dict.fromkeys(wordnet().wnid(key) if taxonomy is None else key for key in concepts))
+        found = tuple(dict.fromkeys(concept_of_word(key, own) for key in concepts))
         full.index(found, where)
         return found
 

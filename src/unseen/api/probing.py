@@ -1,6 +1,7 @@
 """`unseen.probe`: any probe on features in memory."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,11 +12,15 @@ from unseen.api.progress import bars
 from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.extras import naming_extras
+from unseen.own_code import is_own_file
 from unseen.probes.by_name import get_probe
+from unseen.probes.job import Fit
 from unseen.probes.probe import Probe, ProbeData
 from unseen.probes.protocol import LogisticProtocol, Setting
+from unseen.runs.own_metric import measured
 from unseen.runs.score import Score
 from unseen.runs.shots import Shots, seeds_in_python, shots_in_python
+from unseen.studies.own_code import chosen_code
 
 if TYPE_CHECKING:
     import torch
@@ -31,7 +36,8 @@ def probe(
     X_test: "ArrayLike | torch.Tensor",
     y_test: "ArrayLike | torch.Tensor",
     *,
-    probe: str | Probe = "logistic",
+    probe: "str | PathLike[str] | Probe" = "logistic",
+    metric: "str | PathLike[str] | Sequence[str | PathLike[str]]" = (),
     protocol: "str | LogisticProtocol | ManyShotProtocol | None" = None,
     shots: Shots = None,
     seeds: int | Iterable[int] = 5,
@@ -44,7 +50,10 @@ def probe(
         X_train, X_test: (n, d) arrays or tensors of numbers; not modified.
         y_train, y_test: (n,) classes, as integers or words. Both parts must have every class.
         probe: its name (logistic, linear, knn, ridge, kmeans, mlp, pca, centroids, geometry), or a probe with settings
-            of your own, such as `unseen.probes.KNN(k=5)`.
+            of your own, such as `unseen.probes.KNN(k=5)`; or the path of a Python file with a probe of your own, which
+            runs.
+        metric: Python files with metrics of your own, for probes that give scores of classes (logistic, linear, knn,
+            ridge, and your own).
         protocol: by name, for probes that have several: "cog-v2", "cog-v2-pruned" or "cog-v2-short" for logistic, pca
             and mlp, "ericsson-2021" or "ericsson-2021-exact" for linear. By default the first.
         shots: training samples per class: 8, "all", or a list such as [1, 8, "all"]. By default all, and 5 in episodes.
@@ -59,9 +68,14 @@ def probe(
         >>> result = unseen.probe(*unseen.example("l5"), probe="knn", shots=[1, 8, "all"], seeds=3)
         >>> result.summary()[["shots", "mean", "deviation"]]
     """
-    chosen = get_probe(probe) if isinstance(probe, str) else probe
-    if not isinstance(chosen, Probe):
-        raise UserError(f"probe is a name, or a probe such as unseen.probes.KNN(k=20), not {chosen!r}")
+    if not isinstance(probe, str | PathLike | Probe):
+        raise UserError(f"probe is a name, a Python file, or a probe such as unseen.probes.KNN(k=20), not {probe!r}")
+    own = isinstance(probe, Probe) or is_own_file(fspath(probe))
+    with bars(show=progress) as watch:
+        names, code = chosen_code([] if isinstance(probe, Probe) else [probe], metric, watch.tell)
+    chosen = probe if isinstance(probe, Probe) else code.probes[0].probe if own else get_probe(names[0])
+    if code.metrics and not chosen.scored:
+        raise UserError(f"the probe {chosen.name} gives no scores of classes, which metrics of your own are of")
     if protocol is not None:
         chosen = chosen.with_protocol(protocol)
     settings = chosen.settings(
@@ -73,10 +87,15 @@ def probe(
     with bars(show=progress) as watch:
         found = watch.track(chosen.fit(data, settings), f"{chosen.name}: fits", total)
         fits = sorted(found, key=lambda fit: place[Setting(fit.shots, fit.seed)])
+    values = [(fit, name, value) for fit in fits for name, value in fit.values]
+    for each in code.metrics:
+        for setting in settings:
+            kept = next(fit.details for fit in fits if Setting(fit.shots, fit.seed) == setting)
+            for variant, value in measured(each, chosen, data, setting, kept):
+                values.append((Fit(variant, setting.shots, setting.seed, ()), each.metric.name, value))
     scores = (
-        Score("probe", chosen.protocol_name, "yours", "yours", fit.variant, fit.shots, fit.seed, metric, value)
-        for fit in fits
-        for metric, value in fit.values
+        Score("probe", chosen.protocol_name, "yours", "yours", fit.variant, fit.shots, fit.seed, name, value)
+        for fit, name, value in values
     )
     return ProbeResult(chosen.name, tuple(scores), tuple(fits), classes, len(data.y_train) / len(classes))
 

@@ -1,10 +1,11 @@
 """`unseen.tasks`: the study of transfer to other tasks."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from unseen.api.backbones import loaded_backbones, names_of
 from unseen.api.progress import bars
@@ -16,13 +17,18 @@ if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
     from unseen.features.settings import Decode, Precision, Settings
     from unseen.images.datasets.open_dataset import OpenDataset
+    from unseen.images.dense.dense_dataset import OpenDenseDataset
+    from unseen.studies.own_code import AskedProbe, OwnCode
     from unseen.studies.study import Plan, Request
     from unseen.studies.tasks.dense_opened import AskedDense
     from unseen.studies.tasks.opened import Asked
+    from unseen.studies.tasks.request import TaskRequest
+
+    AskedFor = str | PathLike[str] | OpenDataset | OpenDenseDataset
 
 BATCH, TRIALS = 128, 40
 USES = {
-    "": (),
+    "": ("probe", "metric"),
     "finetune": ("trials", "steps"),
     "dense": ("probes",),
     "dense+finetune": ("steps", "scale"),
@@ -39,11 +45,13 @@ def tasks(
     out: str | PathLike[str],
     images: str | PathLike[str] | None = None,
     features: str | PathLike[str] | None = None,
-    datasets: "str | PathLike[str] | OpenDataset | Sequence[str | PathLike[str] | OpenDataset] | None" = None,
+    datasets: "AskedFor | Sequence[AskedFor] | None" = None,
     limit: int | None = None,
     protocol: str = "ericsson-2021",
     converge: Literal["chosen", "all"] | None = None,
     imagenet_top1: float | Sequence[float] | None = None,
+    probe: "AskedProbe | Sequence[AskedProbe]" = (),
+    metric: "str | PathLike[str] | Sequence[str | PathLike[str]]" = (),
     finetune: bool = False,
     trials: int = TRIALS,
     steps: int | None = None,
@@ -86,7 +94,7 @@ def tasks(
         features: instead of images, a folder with one folder per data set, as `out/features` of a run, or with your own
             `train`, `val` and `test` features in each.
         datasets: names of data sets, of those that `unseen ls datasets` lists; places of your own (folders with `train`
-            and `test`, or TOML files: docs/own-data.md); what `unseen.open_dataset` opened of your own. By default all
+            and `test`, or TOML files: docs/own-data.md); what `unseen.open_dataset` opened. By default all
             of the list that are there.
         limit: for a quick look, at most so many images of each class in every split.
         protocol: "ericsson-2021", or "ericsson-2021-exact" for the iterations and the temperature of the authors' code.
@@ -94,6 +102,9 @@ def tasks(
             "all" of the grid, which takes ten times as long and more; by default the protocol's own, "chosen" for
             "ericsson-2021".
         imagenet_top1: accuracy on ImageNet in percent, one for each backbone, to correlate with.
+        probe: further probes of your own, each the path of a Python file, which runs, or an object of a class that a
+            file defines; fitted to the training and validation features of data sets that are split.
+        metric: Python files with metrics of your own, for the linear probe and those of yours that give scores.
         finetune: train the whole backbone on each data set, instead of probing its features: the best of some settings
             on validation images is trained again and scored on test images.
         trials, steps: in fine-tuning, how many of the protocol's 40 settings are tried, and the steps of each training;
@@ -154,6 +165,7 @@ def tasks(
         mode + ("+finetune" if mode == "dense" and finetune else ""),
         grid=grid, examples=examples, steps=steps, sigmoid=sigmoid, probes=tuple(probes),
         lpips_weights=lpips_weights, scale=None if scale == 1 else scale, trials=None if trials == TRIALS else trials,
+        probe=probe, metric=metric,
     )  # fmt: skip
     request: Request[Any]
     if saliency:
@@ -181,7 +193,9 @@ def tasks(
         settings = extracting(workers, on_error, fast=fast, exif=exif, decode=decode, part=share)
         source = (place, None if features is None else Path(features), limit)
         how = (protocol, converge)
-        request = _probing(names, source, partial(load, settings.device), settings, called, how, percents)
+        own = _own_code(probe, metric)
+        plain = _probing(names, source, partial(load, settings.device), settings, called, how, percents)
+        request = replace(plain, own=own)
     folder = Path(out)
     if dry_run:
         return plan_study(request, folder, means=means)
@@ -190,21 +204,36 @@ def tasks(
     return Run(folder)
 
 
-def _asked(
-    datasets: "str | PathLike[str] | OpenDataset | Sequence[str | PathLike[str] | OpenDataset] | None", *, dense: bool
-) -> "tuple[list[Asked], list[AskedDense]]":
+def _asked(datasets: "AskedFor | Sequence[AskedFor] | None", *, dense: bool) -> "tuple[list[Asked], list[AskedDense]]":
     """Data sets with classes, or those with boxes or maps."""
     from unseen.images.datasets.open_dataset import OpenDataset
+    from unseen.images.dense.dense_dataset import OpenDenseDataset
     from unseen.studies.tasks.dense_opened import asked_dense
     from unseen.studies.tasks.opened import asked_datasets
 
-    asked = [datasets] if isinstance(datasets, str | PathLike | OpenDataset) else datasets or ()
-    if not dense:
-        return asked_datasets(asked), []
-    words = [each for each in asked if not isinstance(each, OpenDataset)]
+    one = isinstance(datasets, str | PathLike | OpenDataset | OpenDenseDataset)
+    asked = cast("Sequence[AskedFor]", [datasets] if one else datasets or ())
+    if dense:
+        labelled = [each for each in asked if not isinstance(each, OpenDataset)]
+        if len(labelled) < len(asked):
+            raise UserError("a data set with classes was given for dense tasks, which are of boxes or maps")
+        return [], asked_dense(labelled)
+    words = [each for each in asked if not isinstance(each, OpenDenseDataset)]
     if len(words) < len(asked):
-        raise UserError("dense tasks take names or places of data sets with boxes or maps, not open ones with classes")
-    return [], asked_dense(words)
+        raise UserError("a data set with boxes or maps was given; its tasks are dense ones, dense=True")
+    return asked_datasets(words), []
+
+
+def _own_code(
+    probe: "AskedProbe | Sequence[AskedProbe]", metric: "str | PathLike[str] | Sequence[str | PathLike[str]]"
+) -> "OwnCode":
+    from unseen.studies.own_code import chosen_code
+
+    with bars(show=False) as watch:
+        names, own = chosen_code(probe, metric, watch.tell)
+    if names:
+        raise UserError(f"{names[0]}: the task study takes probes of your own, as Python files or objects")
+    return own
 
 
 def _refuse(what: str, **given: object) -> None:
@@ -267,7 +296,7 @@ def _probing(
     called: "Sequence[str]",
     protocol: "tuple[str, str | None]",
     percents: "Sequence[float]",
-) -> "Request[Any]":
+) -> "TaskRequest":
     from unseen.probes.many_shot import task_protocol
     from unseen.studies.tasks.features import find_task_features
     from unseen.studies.tasks.request import TaskRequest, request_of_images, top1_shares

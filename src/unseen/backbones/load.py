@@ -26,6 +26,7 @@ from unseen.backbones.timm_source import timm_network
 from unseen.backbones.torchvision_source import torchvision_network
 from unseen.errors import UserError, did_you_mean
 from unseen.images.transform import NORMALISATIONS
+from unseen.own_code import is_own_file
 
 SOURCES: dict[str, tuple[Callable[[Request], Network | Backbone], tuple[str, ...]]] = {
     "timm": (timm_network, ("timm",)),
@@ -187,7 +188,7 @@ def tensor_digest(module: nn.Module) -> str:
 
 def _split(name: str) -> tuple[str, str]:
     """(source, name in it); the source is empty for a Python file."""
-    if name.rpartition(":")[0].endswith(".py"):
+    if is_own_file(name):
         return "", name
     source, colon, rest = name.partition(":")
     if not colon or not rest:

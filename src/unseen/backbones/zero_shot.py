@@ -18,7 +18,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.backbones.checkpoint import load_checkpoint
 from unseen.backbones.classifier import LinearHead, classifier
 from unseen.backbones.load import load_backbone
-from unseen.backbones.openclip_source import create_model
+from unseen.backbones.openclip_source import create_model, load_tokenizer
 from unseen.errors import UserError
 from unseen.files import read_table, read_text
 from unseen.ontology.wordnet import wordnet
@@ -36,6 +36,7 @@ def zero_shot(
     *,
     checkpoint: Path | None = None,
     weights: Literal["pretrained", "random"] = "pretrained",
+    size: int | None = None,
     device: torch.device | str = "cpu",
 ) -> Backbone:
     """The model `openclip:name` as a classifier.
@@ -46,6 +47,7 @@ def zero_shot(
         checkpoint: a state of this very classifier, as fine-tuning or WiSE-FT leave it: image tower (`network.…`)
             and class embeddings (`weight`).
         weights: "random" for an untrained model, drawn with a fixed seed.
+        size: side of the images, instead of the authors'.
     """
     if not name.startswith("openclip:"):
         raise UserError(f"{name}: zero-shot classification needs a model of image and text; give openclip:NAME")
@@ -54,7 +56,7 @@ def zero_shot(
     sentence = next((text for text in templates if PLACE not in text), None)
     if sentence is not None:
         raise UserError(f"the template '{sentence}' has no {PLACE} where the name of the class goes")
-    tower = load_backbone(name, weights=weights, device=device)
+    tower = load_backbone(name, weights=weights, size=size, device=device)
     model, tokenise = _text_side(name.partition(":")[2], random=weights == "random")
     model = model.to(device)
     embeddings = class_embeddings(model, tokenise, list(class_names.values()), templates)
@@ -87,13 +89,11 @@ def class_embeddings(
 
 def _text_side(name: str, *, random: bool) -> tuple[Any, Callable[[list[str]], Tensor]]:
     """The model again, for its text tower and scale, and its tokenizer; the same weights as the image tower's."""
-    import open_clip
-
     known, _, tag = (f"local-dir:{name}", "", "") if Path(name).is_dir() else name.partition(".")
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)
         model = create_model(known, tag or None, random=random)
-    return model.eval(), open_clip.get_tokenizer(known)
+    return model.eval(), load_tokenizer(known)
 
 
 def template_set(templates: Templates | Path) -> tuple[str, ...]:

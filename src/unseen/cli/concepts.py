@@ -14,8 +14,17 @@ from unseen.cli.extract import decoders
 from unseen.cli.groups import with_groups
 from unseen.cli.modes import chosen_mode, given_options, option_name, refuse_options
 from unseen.cli.option_groups import BackboneOptions, ExtractionOptions, MachineOptions
-from unseen.cli.options import BACKBONES, IMAGES, STUDY, DryRunOption, PartOption, PreprocessingOption
-from unseen.cli.output import console
+from unseen.cli.options import (
+    BACKBONES,
+    IMAGES,
+    STUDY,
+    DryRunOption,
+    OwnMetricsOption,
+    OwnProbesOption,
+    PartOption,
+    PreprocessingOption,
+)
+from unseen.cli.output import console, note
 from unseen.cli.running import WorkersOption, finish
 from unseen.cli.watching import CommandWatch, dry_run
 from unseen.errors import UserError
@@ -40,10 +49,10 @@ MACHINE = (
 MODES = {
     "": (
         "out", "features", "regroup", "levels", "vectors", "domains", "seen", "shots", "seeds", "protocol",
-        "sequential", "extended", "fast", "exif", "decode", *LOADING, *PLACES, *DRAW, *MACHINE,
+        "sequential", "extended", "probe", "metric", "fast", "exif", "decode", *LOADING, *PLACES, *DRAW, *MACHINE,
     ),
     "--finetune": (
-        "finetune", "out", "domains", "epochs", "batch", "rate", "seeds", "workers", "only_plan", "devices",
+        "finetune", "out", "levels", "domains", "epochs", "batch", "rate", "seeds", "workers", "only_plan", "devices",
         "executor", "ray_address", "part", *LOADING, *PLACES, *DRAW,
     ),
     "--label-noise": (
@@ -85,7 +94,11 @@ def concepts(
     machine: MachineOptions,
     part: PartOption = "1/1",
     levels: Annotated[
-        str, typer.Option(help="cog-v2, cog-v1, a levels CSV, a measure, or random.", rich_help_panel=STUDY)
+        str,
+        typer.Option(
+            help="cog-v2, cog-v1, a levels CSV, a measure, random, or a TOML or CSV file of your own classes.",
+            rich_help_panel=STUDY,
+        ),
     ] = "cog-v2",
     where: DomainOptions,
     shots: Annotated[
@@ -115,6 +128,8 @@ def concepts(
             rich_help_panel=STUDY,
         ),
     ] = None,
+    probe: OwnProbesOption = None,
+    metric: OwnMetricsOption = None,
     images: Annotated[
         str | None,
         typer.Option(help="ImageNet-21K, or what the levels are of: tars or folders.", rich_help_panel=IMAGES),
@@ -184,12 +199,16 @@ def concepts(
         def load(ids: "Sequence[str]", named: bool) -> "list[Backbone]":
             return (loading if named else replace(loading, name=None)).load(ids, preprocessing, "cpu")
 
+        from unseen.images.concept_file import is_concept_file
         from unseen.studies.concepts.finetune_request import finetune_request
 
+        data_file = Path(levels) if is_concept_file(Path(levels)) else None
+        if data_file is None and "levels" in given_options(context):
+            raise UserError("--finetune keeps to the levels of the run; --levels is for a file of your own classes")
         trainings = finetune_request(
             out, where.places(images), load, backbones=backbone, names=loading.name, domains=where.domains,
             epochs=epochs, batch=256 if extraction.batch is None else extraction.batch, rate=rate,
-            seeds=1 if seeds is None else seeds, watch=CommandWatch(),
+            seeds=1 if seeds is None else seeds, levels=data_file, watch=CommandWatch(),
         )  # fmt: skip
         means = machine.means(workers or None, every_gpu=True)
         means = means if means.spread else Means(decoders(workers))  # which may be 0
@@ -198,18 +217,20 @@ def concepts(
         _refuse_image_options(context)
     elif regroup:
         raise UserError("--regroup is for features that are there: --features")
-    from unseen.studies.concepts.chosen import asked_of, known_draw
+    from unseen.studies.concepts.chosen import asked_of, known_draw, with_names
     from unseen.studies.concepts.request import request_of_features, request_of_images
     from unseen.studies.concepts.verify import BACKBONE
+    from unseen.studies.own_code import chosen_code
     from unseen.studies.study import run_study
 
     check_writable(out)
     means = machine.means(workers, every_gpu=extraction.device is None)
-    watch, chosen = CommandWatch(means), where.levels(levels)
+    watch, chosen = CommandWatch(means), where.levels(levels, images)
     draw = known_draw(features=features is not None, splits=where.splits)
+    further, own = chosen_code(probe or [], metric or [], note)
     asked = asked_of(
         chosen, domains=where.domains, shots=shots, seeds=5 if seeds is None else seeds, protocol=protocol,
-        sequential=sequential, variant=where.variant, draw=draw, extended=extended,
+        sequential=sequential, variant=where.variant, draw=draw, extended=with_names(extended, further), own=own,
     )  # fmt: skip
     ids = [BACKBONE] if check else backbone or []
     if features is not None:

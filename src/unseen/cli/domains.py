@@ -1,6 +1,7 @@
 """The options that name the domains of a concept study and their images, for `unseen concepts` and `unseen extract`."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.cli.choices import choose
@@ -35,11 +36,16 @@ class DomainOptions:
     truth: TruthOption = None
     on_missing: MissingOption = "fail"
 
-    def levels(self, name: str) -> "ChosenLevels":
-        """The levels of that name, with the names of their domains."""
+    def levels(self, name: str, images: str | None = None) -> "ChosenLevels":
+        """The levels of that name, with the names of their domains.
+
+        Args:
+            images: of the user's own data, where its file does not say.
+        """
         from unseen.studies.concepts.chosen import choose_levels
 
-        return choose_levels(name, vectors=self.vectors, seen=self.seen, tell=note)
+        place = Path(images) if images else None
+        return choose_levels(name, vectors=self.vectors, seen=self.seen, images=place, tell=note)
 
     def places(self, images: str | None, *, may_report: bool = True) -> "ImagePlaces":
         """Where the images are.

@@ -106,7 +106,7 @@ def extract(
     if patches is not None:
         raise UserError("--patches is for images without levels: concepts are probed by features of whole images")
     _refuse_with_levels(split=split, root=root, label=label, image=image)
-    known, watch = where.levels(levels), CommandWatch()
+    known, watch = where.levels(levels, images), CommandWatch()
     opened, _ = open_domains(known, chosen_domains(where.domains, known.names), where.places(images), watch)
     loaded = chosen.load(backbone, preprocessing or "published", settings.device)
     refuse_full_disk(out, missing_bytes(opened, loaded, out, settings), ignore=extraction.ignore_disk)

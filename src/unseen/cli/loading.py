@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast, get_args
 from unseen.cli.choices import choose
 from unseen.cli.output import note
 from unseen.errors import UserError
+from unseen.own_code import is_own_file, own_file, own_place
 from unseen.words import counted
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ def load_backbones(
     published = choose("--preprocessing", preprocessing, PREPROCESSING) == "published"
     loaded: list[Backbone | str] = []
     for number, name in enumerate(names):
+        if is_own_file(name):
+            note(own_file(Path(own_place(name)[0])).sentence)
         found = load_backbone(
             name,
             pool=chosen,

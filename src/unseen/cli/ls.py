@@ -1,6 +1,6 @@
 """`unseen ls`: what can be named in other commands."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +12,7 @@ from unseen.cli.modes import refuse_options
 from unseen.cli.moved import Tree
 from unseen.cli.options import CheckpointOption, LayerOption, NormalizeOption, PoolOption, SizeOption, WeightsOption
 from unseen.cli.output import Json, note, print_json, print_rows, print_table
+from unseen.cli.own_facts import own_metric_facts, own_probe_facts
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def backbones(
 @app.command()
 def datasets(
     place: Annotated[
-        Path | None, typer.Argument(help="Your own, a folder or a TOML file: look through it and say what is wrong.")
+        Path | None, typer.Argument(help="Your own, a folder or a TOML file, to look through; or one by name.")
     ] = None,
     dense: Annotated[bool, typer.Option("--dense", help="Those with boxes or maps, for unseen tasks --dense.")] = False,
     as_json: Json = False,
@@ -74,12 +75,29 @@ def datasets(
     from unseen.cli.datasets import dataset_rows, dense_rows
     from unseen.cli.own_dataset import show_own_dataset
 
-    if place is not None:
-        if dense:
-            raise UserError("--dense lists data sets; your own says itself what its labels are")
-        show_own_dataset(place, as_json=as_json)
+    if place is None:
+        print_rows(*(dense_rows() if dense else dataset_rows()), as_json=as_json)
         return
-    print_rows(*(dense_rows() if dense else dataset_rows()), as_json=as_json)
+    if dense:
+        raise UserError("--dense lists all data sets with boxes or maps; leave it out for one of them")
+    for columns, rows in (dataset_rows(), dense_rows()):
+        known = [row for row in rows if row[0] == str(place)]
+        if known:
+            print_rows(columns, known, as_json=as_json)
+            return
+    show_own_dataset(place, as_json=as_json)
+
+
+@app.command()
+def domains(
+    file: Annotated[Path, typer.Argument(help="A TOML or CSV file of your own classes, for unseen concepts --levels.")],
+    images: Annotated[Path | None, typer.Option(help="Where their images are, if the file does not say.")] = None,
+    as_json: Json = False,
+) -> None:
+    """The domains of a concept study of your own, looked through: classes, images, and what is wrong with them."""
+    from unseen.cli.own_domains import show_domains
+
+    show_domains(file, images, as_json=as_json)
 
 
 @app.command("shift-sets")
@@ -138,12 +156,44 @@ def _own_sets(places: Sequence[str], *, as_json: bool) -> None:
 
 
 @app.command()
-def probes(as_json: Json = False) -> None:
+def probes(
+    file: Annotated[
+        str | None, typer.Argument(help="Instead, what a Python file of yours says of its probe; the file runs.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """What is fitted to features or computed from them."""
     from unseen.probes.by_name import all_probes
 
+    if file is not None:
+        return _facts(own_probe_facts(file, note), as_json=as_json)
     rows = [(name, probe.title, ", ".join(_commands(probe))) for name, probe in all_probes().items()]
-    print_rows(("probe", "what it is", "command"), rows, as_json=as_json)
+    return print_rows(("probe", "what it is", "command"), rows, as_json=as_json)
+
+
+@app.command()
+def metrics(
+    file: Annotated[
+        str | None, typer.Argument(help="Instead, what a Python file of yours says of its metric; the file runs.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """What probes are scored by, with ranges and directions."""
+    from unseen.metrics.catalogue import METRICS
+    from unseen.metrics.own import MetricUsed
+
+    if file is not None:
+        return _facts(own_metric_facts(file, note), as_json=as_json)
+    rows = [(name, MetricUsed.of(metric).range, metric.unit) for name, metric in METRICS.items()]
+    return print_rows(("metric", "range", "unit"), rows, as_json=as_json)
+
+
+def _facts(facts: Mapping[str, str], *, as_json: bool) -> None:
+    """One fact per row, or as JSON."""
+    if as_json:
+        print_json(dict(facts))
+    else:
+        print_rows(("fact", "value"), list(facts.items()), as_json=False)
 
 
 def _commands(probe: "type[Probe]") -> Sequence[str]:

@@ -31,6 +31,23 @@ VariantOption = Annotated[
     one_of("plain", "class-balanced", help="Balanced: 732 training images per concept.", rich_help_panel=STUDY),
 ]
 
+OwnProbesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--probe",
+        help="Also this probe: a Python file of your own, which runs, or a name as unseen ls probes has it.",
+        rich_help_panel=STUDY,
+    ),
+]
+OwnMetricsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        help="Also this metric, in a Python file of your own, which runs; of probes that give scores of classes.",
+        rich_help_panel=STUDY,
+    ),
+]
+
 # Where images are, and how they are drawn.
 ImageNet1kOption = Annotated[
     Path | None,

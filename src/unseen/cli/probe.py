@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from unseen.cli.options import OwnMetricsOption
 from unseen.cli.output import Json, note, print_json
 from unseen.cli.probe_by_name import probe_by_name, refuse_logistic_options
 from unseen.cli.running import WorkersOption, finish, processes
@@ -16,7 +17,11 @@ from unseen.runs.means import Means
 def probe(
     train: Annotated[Path, typer.Argument(help="Training features: .npz, .safetensors, .pth, .npy, or a store.")],
     test: Annotated[Path, typer.Argument(help="Test features.")],
-    kind: Annotated[str, typer.Option("--probe", help="One of those that unseen ls probes lists.")] = "logistic",
+    kind: Annotated[
+        str,
+        typer.Option("--probe", help="As unseen ls probes lists them, or a Python file of yours, which runs."),
+    ] = "logistic",
+    metric: OwnMetricsOption = None,
     protocol: Annotated[
         str | None,
         typer.Option(
@@ -43,13 +48,17 @@ def probe(
     """Probe your own features: train and test a classifier on them, by default a linear one with searched settings."""
     if kind != "logistic":
         refuse_logistic_options(kind, sequential=sequential, keep=keep is not None, workers=workers is not None)
-        return probe_by_name(kind, (train, test), protocol, shots, seeds, (backbone, domain), out, as_json)
+        return probe_by_name(
+            kind, (train, test), protocol, shots, seeds, (backbone, domain), out, metric or [], as_json
+        )
     from unseen.features.features import align
     from unseen.features.readers import read_features
+    from unseen.probes.by_name.logistic import LogisticJob
     from unseen.probes.protocol import protocol_named
     from unseen.runs.results import RESULTS
     from unseen.runs.shots import parse_shots
     from unseen.studies.final_classifier import keep_probe
+    from unseen.studies.own_code import chosen_code
     from unseen.studies.own_features import plan_own
     from unseen.studies.probing import pair_from_features
     from unseen.studies.study import run_prepared
@@ -62,10 +71,11 @@ def probe(
     sides = align(read[0], read[1], f"{train} and {test}")
     pair = pair_from_features(backbone, domain, *sides, (train, test))
     means = Means(processes(workers))
-    found = plan_own(pair, sides[0].classes, chosen, settings, seeds)
+    _, own = chosen_code([], metric or [], note)
+    found = plan_own(pair, sides[0].classes, chosen, settings, seeds, own)
     done = run_prepared(found, out, means=means, watch=CommandWatch(means))
     if keep:
-        keep_probe(found.jobs, sides[0], out / RESULTS, keep)
+        keep_probe([job for job in found.jobs if isinstance(job, LogisticJob)], sides[0], out / RESULTS, keep)
         note(f"the probe on all samples, of the first seed, is kept in {keep}")
     if as_json:
         print_json([score.as_dict() for score in done.scores])

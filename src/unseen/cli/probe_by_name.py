@@ -2,10 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unseen.cli.output import console, note, print_json, print_table
 from unseen.errors import UserError
 from unseen.files import check_writable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def probe_by_name(
@@ -16,6 +20,7 @@ def probe_by_name(
     seeds: int,
     called: tuple[str, str],
     out: Path,
+    metrics: "Sequence[str]",
     as_json: bool,
 ) -> None:
     """Fit a probe to the features in files as `unseen.probe` does; write and print its scores.
@@ -23,6 +28,7 @@ def probe_by_name(
     Args:
         files: of training and of test features.
         called: what the backbone and the domain are called in tables.
+        metrics: Python files with metrics of the user's own.
     """
     import numpy as np
 
@@ -33,8 +39,11 @@ def probe_by_name(
     from unseen.runs.notices import notice
     from unseen.runs.shots import parse_shots
     from unseen.runs.tables import write_table
+    from unseen.studies.own_code import chosen_code
 
-    chosen, settings = get_probe(name), parse_shots(shots) if shots else None
+    settings = parse_shots(shots) if shots else None
+    names, code = chosen_code([name], [], note)
+    chosen = code.probes[0].probe if code.probes else get_probe(names[0])
     check_writable(out)
     read = [read_features(path, tell=note) for path in files]
     train, test = align(read[0], read[1], " and ".join(map(str, files)))
@@ -43,14 +52,16 @@ def probe_by_name(
         raise UserError("training and test features are the same; give a test set that was not trained on")
     fewest = int(np.bincount(np.asarray(train.y)).min())
     short = ", ".join(str(number) for number in settings or () if number is not None and number > fewest)
-    result = probe(X_train, train.y, X_test, test.y, probe=chosen, protocol=protocol, shots=settings, seeds=seeds)
+    result = probe(
+        X_train, train.y, X_test, test.y, probe=chosen, metric=metrics, protocol=protocol, shots=settings, seeds=seeds,
+    )  # fmt: skip
     backbone, domain = called
     tables = {"scores": result.to_frame(), "summary": result.summary()}
     out.mkdir(parents=True, exist_ok=True)
     for kind, table in tables.items():
         table.insert(0, "backbone", backbone)
         table.insert(1, "domain", domain)
-        write_table(table, out / f"{name}-{kind}.csv")
+        write_table(table, out / f"{chosen.name}-{kind}.csv")
     if as_json:
         print_json([replace(score, backbone=backbone, domain=domain).as_dict() for score in result.scores])
         return
@@ -62,7 +73,7 @@ def probe_by_name(
     if short:
         note(notice("few-samples", samples=fewest, shots=short).sentence)
     print_table(f"{backbone} on {domain}: {chosen.title}", columns, rows, columns[3:])
-    console().print(f"\nScores: {out / f'{name}-scores.csv'}")
+    console().print(f"\nScores: {out / f'{chosen.name}-scores.csv'}")
 
 
 def refuse_logistic_options(name: str, **options: bool) -> None:

@@ -61,7 +61,7 @@ def print_scores(data: "RunData", table: Path | None) -> None:
     summary = with_concept_intervals(summarise(scores), data.concept_intervals)
     seen = next((domain.name for domain in data.domains if domain.seen), None)
     if table:
-        write_table(with_comparisons(summary, seen=seen, baseline=data.baseline), table)
+        write_table(with_comparisons(summary, seen=seen, baseline=data.baseline, metrics=data.metrics), table)
     shown = wide(summary)
     over = "mean ± deviation over seeds" if (summary["seeds"] > 1).any() else "one seed"
     print_table(f"{data.title}: top-1, percent, {over}", list(shown.columns), shown.itertuples(index=False))

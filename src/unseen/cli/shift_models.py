@@ -49,7 +49,7 @@ def evaluate(
     test_set: TestSetOption = None,
     backbone: Annotated[list[str] | None, typer.Option(help="Its id; several may be given.")] = None,
     models: Annotated[
-        Path | None, typer.Option(help="CSV: model,backbone[,group,head,checkpoint,classes,templates,weights].")
+        Path | None, typer.Option(help="CSV: model,backbone[,group,head,checkpoint,classes,templates,weights,size].")
     ] = None,
     allow_code: Annotated[
         bool, typer.Option("--allow-code", help="Run the Python files and hub folders that --models names.")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from unseen.cli import captions as caption_sets
-from unseen.cli import shift_models
+from unseen.cli import shift_models, shift_training
 from unseen.cli.moved import Tree
 from unseen.cli.output import console, note, print_table
 from unseen.cli.shift_options import (
@@ -31,6 +31,8 @@ app.command("run")(shift_models.evaluate)
 app.command("mapping")(shift_models.show_mapping)
 app.command("interpolate")(shift_models.interpolate)
 app.command("captions")(caption_sets.captions)
+app.command("pool")(shift_training.pool)
+app.command("finetune")(shift_training.finetune)
 
 
 @app.callback()

@@ -12,8 +12,8 @@ from unseen.cli.datasets import dataset_names
 from unseen.cli.groups import with_groups
 from unseen.cli.modes import chosen_mode, refuse_options
 from unseen.cli.option_groups import BackboneOptions, ExtractionOptions, MachineOptions
-from unseen.cli.options import BACKBONES, IMAGES, STUDY, DryRunOption, PartOption
-from unseen.cli.output import track
+from unseen.cli.options import BACKBONES, IMAGES, STUDY, DryRunOption, OwnMetricsOption, OwnProbesOption, PartOption
+from unseen.cli.output import note, track
 from unseen.cli.running import WorkersOption
 from unseen.cli.task_results import carry_out
 from unseen.cli.watching import dry_run
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
     from unseen.features.settings import Settings
     from unseen.probes.many_shot import ManyShotProtocol
+    from unseen.studies.own_code import OwnCode
     from unseen.studies.study import Request
     from unseen.studies.tasks.opened import Asked
+    from unseen.studies.tasks.request import TaskRequest
 
 FINETUNING, DENSE, BY_IMAGE = "With --finetune", "With --dense", "With --saliency and --invert"
 PROTOCOLS = ("ericsson-2021", "ericsson-2021-exact")
@@ -37,8 +39,8 @@ BOTH = (
 )  # fmt: skip
 MODES = {
     "": (
-        *BOTH, "features", "limit", "protocol", "converge", "imagenet_top1", "precision", "batch", "on_error", "fast",
-        "exif", "decode", "ignore_disk",
+        *BOTH, "probe", "metric", "features", "limit", "protocol", "converge", "imagenet_top1", "precision", "batch",
+        "on_error", "fast", "exif", "decode", "ignore_disk",
     ),
     "--finetune": (*BOTH, "finetune", "trials", "steps", "seed"),
     "--dense": (
@@ -118,6 +120,8 @@ def tasks(
             help="Accuracy on ImageNet in percent, one for each backbone, to correlate with.", rich_help_panel=STUDY
         ),
     ] = None,
+    probe: OwnProbesOption = None,
+    metric: OwnMetricsOption = None,
     images: Annotated[
         Path | None,
         typer.Option(
@@ -248,10 +252,20 @@ def tasks(
 
         names, percents = dataset_names(datasets), imagenet_top1 or []
         chosen = task_protocol(choose("--protocol", protocol, PROTOCOLS), converge)
-        request = _probing(names, images, features, limit, ids, loading, settings, chosen, percents)
+        own = _own_code(probe or [], metric or [])
+        request = replace(_probing(names, images, features, limit, ids, loading, settings, chosen, percents), own=own)
     if only_plan:
         return dry_run(request, out, means)
     return carry_out(request, out, means, share, ignore_disk=extraction.ignore_disk)
+
+
+def _own_code(probes: "Sequence[str]", metrics: "Sequence[str]") -> "OwnCode":
+    from unseen.studies.own_code import chosen_code
+
+    names, own = chosen_code(probes, metrics, note)
+    if names:
+        raise UserError(f"--probe {names[0]}: the task study takes probes of your own, as Python files")
+    return own
 
 
 def _inversion(
@@ -314,7 +328,7 @@ def _probing(
     make_settings: "Callable[[], Settings]",
     protocol: "ManyShotProtocol",
     percents: "Sequence[float]",
-) -> "Request[Any]":
+) -> "TaskRequest":
     from unseen.studies.tasks.features import find_task_features
     from unseen.studies.tasks.request import TaskRequest, request_of_images, top1_shares
 

@@ -27,6 +27,7 @@ from unseen.runs.score import shots_name
 Severity = Literal["error", "warning", "note"]
 ROUNDING = 1e-9
 LEVELS = ("l1", "l2", "l3", "l4", "l5")
+LONGEST_NAME = 200
 FEWER_BETTER = 0.02
 """Accuracy with fewer images that is higher by more than this is told."""
 
@@ -77,8 +78,8 @@ def _where(record: ResultRecord) -> str:
 
 def _record_errors(record: ResultRecord) -> Iterator[str]:
     data = record.data
-    if not record.backbone.name.strip() or not data.name.strip():
-        yield "the backbone or the data have no name"
+    if not all(0 < len(name.strip()) <= LONGEST_NAME for name in (record.backbone.name, data.name, data.title)):
+        yield f"the backbone or the data have no name, or one of more than {LONGEST_NAME} characters"
     if not record.scores:
         yield "has no scores"
     if any(number < 0 for number in data.images.values()) or (data.classes is not None and data.classes < 1):

@@ -64,7 +64,7 @@ def _records(path: Path) -> Sequence[ResultRecord]:
         return sound_results(path).records
     from unseen.runs.record import read_run
 
-    return run_records(read_run(path))
+    return run_records(read_run(path), path)
 
 
 def _label(name: str, records: Sequence[ResultRecord], taken: dict[str, Contribution], path: Path) -> str:
@@ -73,11 +73,20 @@ def _label(name: str, records: Sequence[ResultRecord], taken: dict[str, Contribu
 
 
 def _adds_to(before: Contribution, records: Sequence[ResultRecord]) -> bool:
-    """Whether records are more of a model that is known: the same weights, and other data."""
-    own, other = before.backbone, records[0].backbone
-    same = own.digest == other.digest and own.weights == other.weights and own.preprocessing == other.preprocessing
-    known = {each.key[2:] + each.key[:1] for each in before.records}
-    return same and not any(each.key[2:] + each.key[:1] in known for each in records)
+    """Whether records are more of a model that is known: the same weights, as far as both say it, and other data."""
+    pairs = [
+        (getattr(own.backbone, name), getattr(records[0].backbone, name))
+        for own in before.records
+        for name in ("digest", "weights", "preprocessing")
+    ]
+    known = [(own, other) for own, other in pairs if own is not None and other is not None]
+    taken = {_of(each) for each in before.records}
+    same = bool(known) and all(own == other for own, other in known)
+    return same and not any(_of(each) in taken for each in records)
+
+
+def _of(record: ResultRecord) -> tuple[str, str, str]:
+    return record.study, record.protocol, record.data.name
 
 
 def beside_published(records: Sequence[ResultRecord], domains: Sequence[str]) -> tuple[list[ResultRecord], str]:

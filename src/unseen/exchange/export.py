@@ -1,7 +1,7 @@
 """A run as records that travel: all that others need to read its scores, and nothing of the machine it was made on."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +26,12 @@ from unseen.exchange.record import (
 )
 from unseen.features.about import BackboneAbout
 from unseen.files import atomic_write
-from unseen.papers.comparability import PLAIN
+from unseen.papers.comparability import PLAIN, ScoredData
 from unseen.reading.json_records import json_bytes, plain, typed
 from unseen.runs.cautions import Caution
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.notices import Notice
+from unseen.runs.results import reading_result
 from unseen.runs.score import Score, shots_name
 from unseen.runs.setup import Extraction, Setting
 from unseen.runs.tables import LOGISTIC, bootstrap_interval
@@ -52,7 +53,7 @@ def export_runs(folders: Sequence[Path], out: Path, *, backbones: Iterable[str] 
         raise UserError(f"{out}: results are written as .json")
     records: dict[tuple[str, ...], ResultRecord] = {}
     for folder, data in zip(folders, read_runs(folders), strict=True):
-        found = run_records(data)
+        found = run_records(data, folder)
         if not found:
             raise UserError(f"{folder}: no scores yet; finish the run")
         for record in found:
@@ -72,8 +73,13 @@ def write_results(file: ResultsFile, out: Path) -> None:
         written.write(json_bytes(plain(file)) + b"\n")
 
 
-def run_records(data: RunData) -> list[ResultRecord]:
-    """One record for each backbone, protocol and domain that a run has scores of, without places of the machine."""
+def run_records(data: RunData, folder: Path | None = None) -> list[ResultRecord]:
+    """One record for each backbone, protocol and domain that a run has scores of, without places of the machine.
+
+    Args:
+        folder: of the run. Runs of shifts have the numbers of images and classes in their results alone.
+    """
+    data = _with_counts(data, folder) if folder and data.study == "shifts" else data
     grouped: dict[tuple[str, str, str], list[Score]] = {}
     for score in data.scores:
         grouped.setdefault((score.backbone, score.protocol, score.domain), []).append(score)
@@ -87,13 +93,26 @@ def run_records(data: RunData) -> list[ResultRecord]:
                 _settings(data, {score.probe for score in scores}, protocol),
                 _backbone(backbones[backbone]),
                 _data(data, backbone, domains[domain]),
-                _scores(data, scores),
+                _scores(data, scores, _test_images(data, backbone, domain)),
                 _made(data, scores),
                 _notices(data, backbone, domains[domain]),
             )
         )
         for (backbone, protocol, domain), scores in grouped.items()
     ]
+
+
+def _with_counts(data: RunData, folder: Path) -> RunData:
+    """A run of shifts that says what its scores are of."""
+    from unseen.runs.record import read_results
+
+    scored = []
+    for result in read_results(folder):
+        with reading_result(result):
+            job, images = result.job, {"test": int(result.values["images"])}
+            classes = int(result.values["classes"])
+            scored.append(ScoredData(job["backbone"], job["domain"], job["protocol"], classes, images, "given"))
+    return replace(data, scored=scored)
 
 
 def _placeless(record: ResultRecord) -> ResultRecord:
@@ -123,7 +142,8 @@ def _backbone(backbone: Backbone) -> BackboneFacts:
         parameters=about.parameters,
         preprocessing=Preprocessing(**asdict(about.transform)) if about.transform else None,
         precision=made.precision,
-        decoder=None if made.fast is None else "pytorch" if made.fast else "pillow",
+        decoder=None if made.decode is None else "gpu" if made.decode == "gpu" else "cpu",
+        resizer=None if made.fast is None else "pytorch" if made.fast else "pillow",
         exif=made.exif,
         training_data=backbone.training_data,
         imagenet_top1=backbone.imagenet_top1,
@@ -164,7 +184,17 @@ def _data(data: RunData, backbone: str, domain: Domain) -> DataFacts:
     )
 
 
-def _scores(data: RunData, scores: Sequence[Score]) -> list[ScoreFacts]:
+def _test_images(data: RunData, backbone: str, domain: str) -> int | None:
+    found = (each.images.get("test") for each in data.scored if (each.backbone, each.domain) == (backbone, domain))
+    return next(found, None)
+
+
+def _scores(data: RunData, scores: Sequence[Score], images: int | None) -> list[ScoreFacts]:
+    """Scores with all intervals that are known.
+
+    Args:
+        images: that were tested on, where that is known.
+    """
     grouped: dict[tuple[str, int | None, str], dict[int, Score]] = {}
     for score in scores:
         grouped.setdefault((score.probe, score.shots, score.metric), {})[score.seed] = score
@@ -173,6 +203,8 @@ def _scores(data: RunData, scores: Sequence[Score]) -> list[ScoreFacts]:
         values = [by_seed[seed].value for seed in sorted(by_seed)]
         spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
         intervals = [*_intervals(data, by_seed, values)]
+        if not intervals and metric == "top1" and images:
+            intervals = [_over_images(values[0], images)]
         found.append(
             ScoreFacts(probe, shots, metric, float(np.mean(values)), spread, sorted(by_seed), values, intervals)
         )
@@ -189,6 +221,14 @@ def _intervals(data: RunData, by_seed: Mapping[int, Score], values: Sequence[flo
         over = data.concept_intervals.get((first.backbone, first.domain, shots_name(first.shots)))
         if over:
             yield Interval95("concepts", over.low, over.high)
+
+
+def _over_images(share: float, images: int) -> Interval95:
+    """Wilson's interval of a share of so many images."""
+    from scipy.stats import binomtest
+
+    ends = binomtest(round(share * images), images).proportion_ci(method="wilson")
+    return Interval95("images", float(ends.low), float(ends.high))
 
 
 def _made(data: RunData, scores: Sequence[Score]) -> Made:

@@ -108,7 +108,7 @@ def _backbone(facts: BackboneFacts) -> Backbone:
         facts.id, facts.weights, facts.layer, facts.pool, facts.dimension, facts.parameters,
         Transform(**vars(facts.preprocessing)) if facts.preprocessing else None, facts.digest,
     )  # fmt: skip
-    fast = None if facts.decoder is None else facts.decoder == "pytorch"
+    fast = None if facts.resizer is None else facts.resizer == "pytorch"
     known = any(value is not None for value in vars(about).values())
     return Backbone(
         facts.name,
@@ -117,7 +117,7 @@ def _backbone(facts: BackboneFacts) -> Backbone:
         [_caution(each) for each in facts.cautions],
         facts.imagenet_top1,
         facts.training_data,
-        Extraction(about, facts.precision, fast, facts.exif) if known and not facts.finetuned else None,
+        Extraction(about, facts.precision, fast, facts.exif, facts.decoder) if known and not facts.finetuned else None,
         about if facts.finetuned else None,
         facts.classifier,
     )

@@ -15,7 +15,7 @@ from unseen.runs.setup import Setting
 
 SCHEMA: Literal["unseen-results"] = "unseen-results"
 VERSION: Literal[1] = 1
-Over = Literal["seeds", "concepts", "episodes"]
+Over = Literal["seeds", "concepts", "episodes", "images"]
 """What is drawn anew for an interval; those over concepts are over seeds too."""
 
 
@@ -58,7 +58,8 @@ class BackboneFacts:
     parameters: Annotated[int | None, "Of the backbone without its classifier."]
     preprocessing: Preprocessing | None
     precision: Annotated[str | None, "Of the network's arithmetic: `half`, `bfloat` or `single`."]
-    decoder: Annotated[Literal["pillow", "pytorch"] | None, "What resized images: `pytorch` with `--fast`."]
+    decoder: Annotated[Literal["cpu", "gpu"] | None, "What decoded JPEG files."]
+    resizer: Annotated[Literal["pillow", "pytorch"] | None, "What resized images: `pytorch` with `--fast`."]
     exif: Annotated[bool | None, "Whether images were turned as their EXIF orientation says."]
     training_data: Annotated[
         Sequence[str] | None, "What it saw beside ImageNet-1K: data sets, `web`, `imagenet-21k` or `unknown`."

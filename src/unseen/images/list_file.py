@@ -36,6 +36,7 @@ def listed_images(
     split: str | None = None,
     image: str | None = None,
     label: str | None = None,
+    there: bool = True,
 ) -> FileImages:
     """Images in the order of a list: Parquet, comma-separated, tab-separated, or `path label` with spaces.
 
@@ -47,23 +48,8 @@ def listed_images(
         root: what the paths are relative to; the folder of the list unless given. Absolute paths must be below it.
         split: only rows with this word in the column `split`.
         image, label: columns of the paths and the classes, where they have other names.
+        there: whether the first image has to be there; others are not looked for.
     """
-    source = read_list(file, root=root, split=split, image=image, label=label)
-    first = source.root / source.entries[0].id
-    if not first.is_file():
-        raise UserError(f"{file}: its first image is not there ({first}); give the folder its paths start from as root")
-    return source
-
-
-def read_list(
-    file: Path,
-    *,
-    root: Path | None = None,
-    split: str | None = None,
-    image: str | None = None,
-    label: str | None = None,
-) -> FileImages:
-    """The same, whether the images are there or not."""
     root = file.parent if root is None else root
     wanted = [
         IMAGE_COLUMNS if image is None else (image,),
@@ -80,6 +66,9 @@ def read_list(
     if not rows and splits:
         raise UserError(f"{file}: no images of the split '{split}', only of {', '.join(sorted(splits))}")
     entries = EntryTable.of(rows, str(file))
+    first = root / rows[0][0]
+    if there and not first.is_file():
+        raise UserError(f"{file}: its first image is not there ({first}); give the folder its paths start from as root")
     return FileImages(root, entries, provenance("list file", entries.classes, len(entries)))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from unseen.errors import UserError, did_you_mean
 from unseen.files import read_table, read_text
+from unseen.ontology.class_names import concept_of_word
 from unseen.ontology.taxonomy import ADDED_ROOT, Taxonomy
 from unseen.ontology.wordnet import CONCEPT_SETS, wordnet
 
@@ -13,7 +14,8 @@ from unseen.ontology.wordnet import CONCEPT_SETS, wordnet
 def concept_set(name: str, taxonomy: Taxonomy) -> tuple[str, ...]:
     """Ids of a set: `imagenet-1k`, `imagenet-21k`, `taxonomy` (every concept in it), or a file with one id per line.
 
-    In a file, a line is an id or begins with one; ` #` starts a comment. With WordNet, names (`tiger_cat.n.02`) do.
+    In a file, a line is an id or begins with one; ` #` starts a comment. With WordNet, names (`tiger_cat.n.02`) do, and
+    so do words that mean one concept only; in a user's own taxonomy, names that one concept has.
     """
     if name in CONCEPT_SETS:
         return wordnet().members(name)
@@ -34,7 +36,8 @@ def read_ids(path: Path, taxonomy: Taxonomy) -> tuple[str, ...]:
         whole = re.split(r"(?:^|\s)#", text, maxsplit=1)[0].strip()
         if not whole:
             continue
-        key = whole if whole in taxonomy.position else re.split(r"[\s,]", whole, maxsplit=1)[0]
+        word = taxonomy is wordnet().taxonomy and wordnet().find(whole)
+        key = whole if word or whole in taxonomy.position else re.split(r"[\s,]", whole, maxsplit=1)[0]
         try:
             wnid = _resolve(key, taxonomy)
         except UserError as error:
@@ -48,10 +51,7 @@ def read_ids(path: Path, taxonomy: Taxonomy) -> tuple[str, ...]:
 
 
 def _resolve(key: str, taxonomy: Taxonomy) -> str:
-    if key not in taxonomy.position and taxonomy is wordnet().taxonomy:
-        return wordnet().wnid(key)
-    taxonomy.index([key])
-    return key
+    return concept_of_word(key, None if taxonomy is wordnet().taxonomy else taxonomy)
 
 
 def read_counts(path: Path, universe: Sequence[str]) -> dict[str, int]:

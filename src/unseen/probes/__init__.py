@@ -1,13 +1,25 @@
 """Probes: what is trained on frozen features. Pure functions of arrays; no files, no prints, no globals.
 
 `unseen.probes.KNN(k=20)` and the like are probes with settings, for `unseen.probe`; `unseen.probes.by_name` has them.
+`ScoredProbe`, `DrawnProbe` and `Probe` are what probes of your own are made from (docs/own-code.md).
 """
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unseen.probes.probe import DrawnProbe as DrawnProbe
+    from unseen.probes.probe import Probe as Probe
+    from unseen.probes.scored import ScoredProbe as ScoredProbe
+
+
+BASES = {"ScoredProbe": "unseen.probes.scored", "DrawnProbe": "unseen.probes.probe", "Probe": "unseen.probes.probe"}
 
 
 def __getattr__(name: str) -> Any:
     """A probe's class, imported when it is asked for."""
+    if name in BASES:
+        return getattr(import_module(BASES[name]), name)
     if name[:1].isupper():
         from unseen.probes.by_name import all_probes
 
@@ -20,4 +32,4 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     from unseen.probes.by_name import all_probes
 
-    return sorted([*globals(), *(probe.__name__ for probe in all_probes().values())])
+    return sorted([*globals(), *BASES, *(probe.__name__ for probe in all_probes().values())])

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+UNDESCRIBED = "undescribed"
+"""In the metadata of a field of a job: it changes no number and is no part of what the job is, such as a path."""
 Pairs = Sequence[tuple[str, float]]
 """(metric, value), with metrics by their names in `unseen.metrics.catalogue`."""
 

@@ -73,6 +73,18 @@ def knn(
     return KNN(tuple(ks), tuple(top1), tuple(top5))
 
 
+def knn_votes(
+    X_train: Tensor, y_train: Tensor, X_test: Tensor, k: int, classes: int, weights: Weights, temperature: float
+) -> Tensor:
+    """(m, classes) votes of the k nearest neighbours in float64, 1 of the nearest; arguments as in `knn`."""
+    train, test = directions(checked_features(X_train, "training")), directions(checked_features(X_test, "test"))
+    totals = torch.zeros(len(test), classes, dtype=torch.int64, device=train.device)
+    for rows in row_blocks(len(test), 4 * (min(len(train), TRAIN_BLOCK) + 4 * classes), train.device):
+        similarities, neighbours = nearest(train, test[rows], k)
+        totals[rows] = totals[rows].scatter_add(1, y_train[neighbours], _votes(similarities, weights, temperature))
+    return totals.double() / VOTE
+
+
 def nearest(train: Tensor, queries: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """(m, k) greatest products of each query with training rows, in decreasing order, and the indices of the rows.
 

@@ -5,6 +5,7 @@ ImageNet-1K (supplementary Table 5, all samples).
 """
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,6 +21,7 @@ from unseen.probes.protocol import Setting as Setting  # noqa: PLC0414 - what `p
 from unseen.probes.sampling import draw_shots, split_validation, stream
 from unseen.probes.sgd.pruning import Race
 from unseen.probes.sgd.rows import Resident
+from unseen.probes.sgd.schedule import DRAWERS
 from unseen.probes.sgd.scoring import accuracies
 from unseen.probes.sgd.search import Search, Trial, best_trial, rounds
 from unseen.probes.sgd.trainer import Trainer
@@ -99,8 +101,8 @@ def probe_settings(
     classes = _check(X_train, y_train, X_test, y_test, settings)
     trainer = Trainer.load(X_train, y_train.long(), classes, protocol, device=place, dtype=dtype)
     tests = Resident.load(X_test, unit_rows, device=place, dtype=dtype, name="test")
-    parts = {s.seed: split_validation(trainer.y, protocol.validation, stream(s.seed, 0)) for s in settings}
-    problems = [_problem(setting, *parts[setting.seed], trainer) for setting in settings]
+    drawn = zip(settings, _draw(settings, trainer), strict=True)
+    problems = [_problem(setting, draws, trainer) for setting, draws in drawn]
     for group in _groups(problems, trainer):
         searched = protocol.for_steps(trainer.steps(len(group[0].part)))
         for size in rounds(searched.trials, searched.round_size):
@@ -134,6 +136,24 @@ def probe_settings(
             )
 
 
+def final_fit(
+    X: Tensor | Rows,
+    y: Tensor,
+    classes: int,
+    setting: Setting,
+    pair: tuple[float, float],
+    *,
+    protocol: LogisticProtocol,
+    device: torch.device,
+    products: torch.dtype,
+) -> tuple[Tensor, Tensor]:
+    """(c, d) weights and (c,) bias of the final classifier of a setting whose rate and decay are known, on the CPU."""
+    trainer = Trainer.load(X, y, classes, protocol, device=device, dtype=products)
+    rows = torch.arange(len(y)) if setting.shots is None else draw_shots(y, setting.shots, stream(setting.seed, 3))
+    fitted = trainer.fit([rows], [[pair]], [final_generator(setting.seed)])[0][0].cpu()
+    return fitted[:-1].T.contiguous(), fitted[-1]
+
+
 def _validation(trainer: Trainer, group: Sequence["_Problem"], number: int, weights: Tensor) -> Tensor:
     """(k,) top-1 of k classifiers on the validation part of a problem."""
     held = group[number].held
@@ -156,20 +176,37 @@ class _Problem:
     search: Search
 
 
-def _problem(setting: Setting, part: Tensor, held: Tensor, trainer: Trainer) -> _Problem:
-    shots, seed, y = setting.shots, setting.seed, trainer.y
-    if len(held) == 0:
-        raise UserError("every class has a single training sample: nothing is left to choose hyper-parameters on")
-    whole = torch.arange(len(y))
-    if shots is not None:
-        part = part[draw_shots(y[part], shots, stream(seed, 1))]
-        whole = draw_shots(y, shots, stream(seed, 3))
+def _draw(settings: Sequence[Setting], trainer: Trainer) -> list[tuple[Tensor, Tensor, Tensor]]:
+    """Of each setting, what trials train on, what they are scored on, and what the final fit trains on.
+
+    Each draw has a generator of its own, so several are drawn at once: a million samples take tenths of a second.
+    """
+    y, share = trainer.y, trainer.protocol.validation
+
+    def draw(setting: Setting) -> tuple[Tensor, Tensor, Tensor]:
+        part, held = parts[setting.seed]
+        if len(held) == 0:
+            raise UserError("every class has a single training sample: nothing is left to choose hyper-parameters on")
+        if setting.shots is None:
+            return part, held, torch.arange(len(y))
+        few = part[draw_shots(y[part], setting.shots, stream(setting.seed, 1))]
+        return few, held, draw_shots(y, setting.shots, stream(setting.seed, 3))
+
+    with ThreadPoolExecutor(DRAWERS) as pool:
+        seeds = list(dict.fromkeys(setting.seed for setting in settings))
+        split = pool.map(lambda seed: split_validation(y, share, stream(seed, 0)), seeds)
+        parts = dict(zip(seeds, split, strict=True))
+        return list(pool.map(draw, settings))
+
+
+def _problem(setting: Setting, draws: tuple[Tensor, Tensor, Tensor], trainer: Trainer) -> _Problem:
+    part, held, whole = draws
     protocol = trainer.protocol.for_steps(trainer.steps(len(part)))
     search = Search(
         rates=protocol.rates,
         decays=protocol.decays,
         round_size=protocol.round_size,
-        seed=seed,
+        seed=setting.seed,
         starts=protocol.starts,
         random=protocol.trials if protocol.cuts else 10,
     )

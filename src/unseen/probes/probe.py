@@ -132,6 +132,7 @@ class Probe:
         input: what it is fitted to.
         random: whether seeds change its numbers when it is fitted to all samples. If not, it is fitted once.
         extended: whether it is among the further probes of ImageNet-CoG's first version (`--extended all`).
+        scored: whether it gives scores of the classes (`test_scores`), which metrics of the user's own are of.
         default_shots: what `shots` is where the caller does not say.
         metrics: what it is scored by, as in `unseen.metrics.catalogue`.
         commands: those that run it beside `unseen probe` and `unseen concepts --extended`.
@@ -144,6 +145,7 @@ class Probe:
     input: ClassVar[Input] = "vectors"
     random: ClassVar[bool] = False
     extended: ClassVar[bool] = False
+    scored: ClassVar[bool] = False
     default_shots: ClassVar[tuple[int | None, ...]] = (None,)
     metrics: ClassVar[tuple[str, ...]] = ("top1",)
     commands: ClassVar[tuple[str, ...]] = ()
@@ -191,6 +193,16 @@ class Probe:
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
         """Fit and score every setting, each passed on when it is done, in an order of the probe's own."""
         raise UserError(f"the probe {self.name} is not for features but for {self.input}: {' or '.join(self.commands)}")
+
+    def test_scores(
+        self, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
+    ) -> "Iterator[tuple[str, Tensor]] | None":
+        """(m, c) scores of the classes for the test samples, of each variant of a fit; None where a probe has none.
+
+        Args:
+            kept: the values of the result of that fit, which may save searching again.
+        """
+        return None
 
     def flops(self, size: Size, setting: Setting) -> float:
         """Multiplications and additions of a fit; by default those of one product of training with test features."""
@@ -308,14 +320,24 @@ class ProbeJob(Job):
         return Setting(self.shots, self.seed)
 
     def kept(self, fits: Sequence[Fit]) -> dict[str, Any]:
-        return {
-            "fits": [
-                {"variant": fit.variant, "values": dict(fit.values), "details": {**fit.details, **packed(fit.correct)}}
-                for fit in fits
-            ]
-        }
+        return fits_kept(fits)
 
     @classmethod
     def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        for fit in values["fits"]:
-            yield Fit(fit["variant"], job["shots"], job["seed"], list(fit["values"].items()), fit["details"])
+        return fits_read(job, values)
+
+
+def fits_kept(fits: Sequence[Fit]) -> dict[str, Any]:
+    """The values of a result with a fit for each variant."""
+    return {
+        "fits": [
+            {"variant": fit.variant, "values": dict(fit.values), "details": {**fit.details, **packed(fit.correct)}}
+            for fit in fits
+        ]
+    }
+
+
+def fits_read(job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
+    """The fits in such a result."""
+    for fit in values["fits"]:
+        yield Fit(fit["variant"], job["shots"], job["seed"], list(fit["values"].items()), fit["details"])

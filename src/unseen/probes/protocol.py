@@ -72,18 +72,22 @@ class PrunedProtocol(LogisticProtocol):
     """A search that ends trials which are behind: the best by validation accuracy go on, with the schedule of all.
 
     Which trials go on is decided among all of them, so all are drawn at random beforehand and train side by side. After
-    a few dozen steps their order says little, and so few are soon done: where epochs are of fewer than `least_steps`,
-    as with few samples of each class, the search is that of the whole protocol.
+    a few dozen steps their order says little: where epochs are short, trials are compared later, and where they are of
+    a step or two, as with few samples of each class, the search is that of the whole protocol, which is soon done.
 
     Attributes:
         cut_epochs: epochs after which trials are compared, ascending; even, as a GPU takes steps in pairs.
         survivors: how many go on after each of them.
+        late_cut_epochs: the same as `cut_epochs` where an epoch has fewer than `many_steps`.
+        least_steps: of an epoch, for trials to be left out at all.
     """
 
     name: str = "cog-v2-pruned"
     round_size: int = 30
     cut_epochs: tuple[int, ...] = (10, 30)
     survivors: tuple[int, ...] = (12, 4)
+    late_cut_epochs: tuple[int, ...] = (20, 50)
+    many_steps: int = 16
     least_steps: int = 3
 
     def __post_init__(self) -> None:
@@ -92,11 +96,14 @@ class PrunedProtocol(LogisticProtocol):
                 f"{self.name} compares all {self.trials} trials while they train, so they cannot be searched "
                 f"{self.round_size} at a time; use cog-v2 for that"
             )
-        epochs, left = self.cut_epochs, self.survivors
-        if any(epoch < 2 or epoch % 2 for epoch in epochs) or list(epochs) != sorted(set(epochs)):
-            raise UserError(f"trials are compared after even numbers of epochs, in ascending order, not {epochs}")
-        if len(left) != len(epochs) or any(trials < 1 for trials in left) or list(left) != sorted(left, reverse=True):
-            raise UserError(f"after each of {len(epochs)} comparisons fewer trials go on, one at least, not {left}")
+        left = self.survivors
+        for epochs in (self.cut_epochs, self.late_cut_epochs):
+            if any(epoch < 2 or epoch % 2 for epoch in epochs) or list(epochs) != sorted(set(epochs)):
+                raise UserError(f"trials are compared after even numbers of epochs, in ascending order, not {epochs}")
+            if len(left) != len(epochs):
+                raise UserError(f"say for each of the epochs {epochs} how many trials go on, not {left}")
+        if any(trials < 1 for trials in left) or list(left) != sorted(left, reverse=True):
+            raise UserError(f"after each comparison fewer trials go on, and one at least, not {left}")
 
     @property
     def cuts(self) -> tuple[tuple[int, int], ...]:
@@ -104,7 +111,9 @@ class PrunedProtocol(LogisticProtocol):
         return tuple((epoch, trials) for epoch, trials in pairs if epoch < self.epochs)
 
     def for_steps(self, steps: int) -> LogisticProtocol:
-        return self if steps >= self.least_steps else self.unpruned
+        if steps < self.least_steps:
+            return self.unpruned
+        return self if steps >= self.many_steps else replace(self, cut_epochs=self.late_cut_epochs)
 
     @property
     def trial_epochs(self) -> int:

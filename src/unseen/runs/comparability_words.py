@@ -29,9 +29,21 @@ def caveats(data: RunData, backbone: str) -> list[Caution]:
 
 def searched_with(data: RunData) -> str:
     """What to add where a caption speaks of a run's own scores: `, searched with cog-v2-pruned`, or nothing."""
-    reasons = [reason for verdict in data.comparisons.values() for reason in verdict.reasons]
-    names = dict.fromkeys(str(reason.found) for reason in reasons if reason.code == "pruned-search")
+    names = dict.fromkeys(name for backbone, _ in data.comparisons for name in _pruned(data, backbone))
     return f", searched with {listed(list(names))}" if names else ""
+
+
+def with_protocol(data: RunData, backbone: str) -> str:
+    """What sentences call a backbone beside published models: `mine (cog-v2-pruned)`, or its name alone."""
+    names = _pruned(data, backbone)
+    return f"{backbone} ({listed(names)})" if names else backbone
+
+
+def _pruned(data: RunData, backbone: str) -> list[str]:
+    """Protocols of a backbone's scores that differ from the paper's in which trials train to their end."""
+    verdicts = [verdict for (name, _), verdict in data.comparisons.items() if name == backbone]
+    reasons = [reason for verdict in verdicts for reason in verdict.reasons]
+    return list(dict.fromkeys(str(reason.found) for reason in reasons if reason.code == "pruned-search"))
 
 
 def verdict_sentences(verdicts: Verdicts, titles: Mapping[str, str], paper: str) -> list[str]:

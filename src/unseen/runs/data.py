@@ -3,10 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from unseen.features.about import BackboneAbout
+from unseen.metrics.catalogue import METRICS, Metric
+from unseen.metrics.own import MetricUsed
 from unseen.papers.comparability import Comparability, ScoredData, compare, published_domain
+from unseen.probes.own import OWN
 from unseen.runs.cautions import Caution
 from unseen.runs.flaws import Flaw, flaw_sentences
 from unseen.runs.notices import Notice, notice_text
@@ -16,8 +19,21 @@ from unseen.runs.setup import Extraction, FeatureKey, ImagesUsed, LevelsUsed, Pr
 if TYPE_CHECKING:
     from unseen.metrics.resampling import Interval
 
+OWN_METRIC = "own-metric"
+"""The protocol that a run has under the name of a metric of the user's own: its facts, and the digest of its code."""
 Study = Literal["concepts", "tasks", "shifts", "probe"]
 """Which study a run is of; it decides what its page looks like, and which runs share a page."""
+
+
+def known_metrics(own_code: Sequence[ProtocolUsed]) -> dict[str, Metric]:
+    """The metrics of the catalogue, and those of the user's own that a run says the facts of."""
+    facts = ("higher_is_better", "lower", "upper", "unit")
+    own = [
+        MetricUsed(each.probe, **{name: cast("Any", each.settings[name]) for name in facts})
+        for each in own_code
+        if each.name == OWN_METRIC
+    ]
+    return {**METRICS, **{each.name: each.metric for each in own}}
 
 
 @dataclass(frozen=True)
@@ -213,6 +229,17 @@ class RunData:
             features=self.features,
             limits={domain.name: domain.limit for domain in self.domains},
         )
+
+    @property
+    def own_code(self) -> list[ProtocolUsed]:
+        """What the run, or several together, say of probes and metrics of the user's own."""
+        used = [each for _, part in self.parts for each in part.protocols] or self.protocols
+        return [*{each.probe: each for each in used if each.name in {OWN, OWN_METRIC}}.values()]
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        """Every metric by its name: those of the catalogue, and the user's own."""
+        return known_metrics(self.own_code)
 
     @property
     def notice(self) -> str:

@@ -2,15 +2,31 @@
 
 import hashlib
 import json
-from dataclasses import asdict, is_dataclass
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
+
+from unseen.probes.job import UNDESCRIBED
 
 
 def describe(job: Any) -> dict[str, Any]:
-    """A job as JSON: the name of its class and its fields, dataclasses inside it likewise."""
+    """A job as JSON: the name of its class and its fields, dataclasses inside it likewise.
+
+    Fields that say only where something is (`UNDESCRIBED`) are left out.
+    """
     if not is_dataclass(job) or isinstance(job, type):
         raise TypeError(f"a job is a frozen dataclass, not {type(job).__name__}")
-    return {"job": type(job).__name__, **asdict(job)}
+    return {"job": type(job).__name__, **_plain(job)}
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {
+            each.name: _plain(getattr(value, each.name)) for each in fields(value) if not each.metadata.get(UNDESCRIBED)
+        }
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return {key: _plain(each) for key, each in value.items()} if isinstance(value, Mapping) else value
 
 
 def job_key(job: Any) -> str:

@@ -21,8 +21,8 @@ SENTENCES = {
         "evenly."
     ),
     "pruned-search": (
-        "The protocol is {protocol}: of {trials} trials of {epochs} epochs, the best {cuts}. The final fit is that of "
-        "the whole protocol."
+        "The protocol is {protocol}: of {trials} trials of {epochs} epochs, the best {cuts} (later where an epoch has "
+        "fewer than {many} steps; all where it has fewer than {least}). The final fit is that of the whole protocol."
     ),
     "short-training": "A short form of the protocol ({protocol}): {steps} steps of training.",
     "simple-pyramid": (

@@ -113,7 +113,7 @@ def _images(images: ImagesUsed) -> tuple[str, str]:
 def _splits(splits: SplitsUsed) -> str:
     if splits.file is not None:
         return f"{splits.file}, {(splits.hash or '')[:SHORT]}"
-    most = f"at most {splits.max_train} training images a concept"
+    most = f"at most {splits.max_train} training images a concept" if splits.max_train else "all other images to train"
     if splits.seed is None:
         return f"regrouped, {most}"
     return f"drawn with seed {splits.seed}: {splits.test} test and {most}"

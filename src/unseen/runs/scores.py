@@ -3,8 +3,11 @@
 from collections.abc import Iterator
 
 from unseen.errors import UserError
-from unseen.metrics.catalogue import METRICS
+from unseen.metrics.catalogue import METRICS, Metric
+from unseen.metrics.own import MetricUsed
 from unseen.probes.by_name import job_kinds
+from unseen.probes.job import Job
+from unseen.runs.own_metric import OwnMetricJob, OwnMetricTaskJob
 from unseen.runs.results import Result, reading_result
 from unseen.runs.score import Score
 
@@ -13,7 +16,8 @@ ROUNDING = 1e-9
 
 def result_scores(result: Result) -> Iterator[Score]:
     """One score for each metric that the job measured; a result without a sound value of one is an error."""
-    job, kinds = result.job, job_kinds()
+    job = result.job
+    kinds: dict[str, type[Job]] = {**job_kinds(), **{each.__name__: each for each in (OwnMetricJob, OwnMetricTaskJob)}}
     if job.get("job") not in kinds:
         raise UserError(
             f"the result {result.key}.json is of a kind unknown to this version ({job.get('job')}); update unseen"
@@ -21,9 +25,11 @@ def result_scores(result: Result) -> Iterator[Score]:
     with reading_result(result):
         protocol = job["protocol"]
         name = protocol["name"] if isinstance(protocol, dict) else protocol
+        declared = [MetricUsed(**each).metric for each in job.get("own_metrics", ())]
+        facts = {**METRICS, **{each.name: each for each in declared if each.name not in METRICS}}
         for fit in kinds[job["job"]].read(job, result.values):
             for place, (metric, found) in enumerate(fit.values):
-                value = _sound(metric, found, result)
+                value = _sound(facts[metric], found, result)
                 half = fit.interval if place == 0 else None
                 yield Score(
                     study=job["study"],
@@ -43,8 +49,7 @@ def result_scores(result: Result) -> Iterator[Score]:
                 )
 
 
-def _sound(metric: str, value: object, result: Result) -> float:
-    facts = METRICS[metric]
-    if not isinstance(value, float) or not facts.lower - ROUNDING <= value <= facts.upper + ROUNDING:
-        raise UserError(f"the result {result.key}.json has no sound {metric}; delete the file and run again")
+def _sound(metric: Metric, value: object, result: Result) -> float:
+    if not isinstance(value, float) or not metric.lower - ROUNDING <= value <= metric.upper + ROUNDING:
+        raise UserError(f"the result {result.key}.json has no sound {metric.name}; delete the file and run again")
     return value

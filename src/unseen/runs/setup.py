@@ -80,7 +80,8 @@ class ImagesUsed:
         images: how many there are in that place, of all domains together.
         release: code of the release of ImageNet that they were recognised as (`unseen.images.releases`).
         blurred: whether faces are blurred in that release; None where none was recognised.
-        hash: of the names of the images and their splits, where these are the data set's own.
+        hash: of the names of the images and their splits, where these are the data set's own; of a user's own data
+            set, also of what all its images show and of their labels.
         fingerprint: of what some of the images show.
         pool: whether several domains share the place, as levels do.
     """

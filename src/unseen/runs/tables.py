@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unseen.errors import UserError
 from unseen.files import atomic_write, csv_cell
 from unseen.latex import escaped, tabular
-from unseen.metrics.catalogue import METRICS
+from unseen.metrics.catalogue import METRICS, Metric
 from unseen.metrics.resampling import Floats, Interval, draws, percentile_interval
 from unseen.runs.score import Score, shots_name
 
@@ -104,7 +104,13 @@ def summarise(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*GROUP, "mean", "deviation", "low", "high", "seeds"])
 
 
-def with_comparisons(summary: pd.DataFrame, *, seen: str | None, baseline: str | None = None) -> pd.DataFrame:
+def with_comparisons(
+    summary: pd.DataFrame,
+    *,
+    seen: str | None,
+    baseline: str | None = None,
+    metrics: Mapping[str, Metric] = METRICS,
+) -> pd.DataFrame:
     """The summary with `gap` (mean minus that on the seen domain), `relative` (minus the baseline backbone's), `rank`.
 
     Rank is 1 for the best backbone on a domain under the same shots and metric; equal means share the better rank.
@@ -121,7 +127,7 @@ def with_comparisons(summary: pd.DataFrame, *, seen: str | None, baseline: str |
         base = summary[summary["backbone"] == baseline][[*keys, "mean"]].rename(columns={"mean": "_base"})
         result = result.merge(base, on=keys, how="left")
         result["relative"] = result["mean"] - result.pop("_base")
-    sign = result["metric"].map(lambda name: -1 if name in METRICS and not METRICS[name].higher_is_better else 1)
+    sign = result["metric"].map(lambda name: -1 if name in metrics and not metrics[name].higher_is_better else 1)
     result["rank"] = (
         (sign * result["mean"]).groupby([result[key] for key in keys]).rank(ascending=False, method="min").astype(int)
     )

@@ -11,7 +11,7 @@ from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.features.features import Features
 from unseen.probes.by_name.logistic import LogisticJob
-from unseen.probes.protocol import LogisticProtocol, PrunedProtocol
+from unseen.probes.protocol import LogisticProtocol, PrunedProtocol, Setting
 from unseen.runs.job import job_key
 from unseen.runs.results import Result, read_result
 
@@ -44,9 +44,7 @@ def fit_again(result: Result, train: Features) -> DomainClassifier:
     """
     import torch
 
-    from unseen.probes.logistic import final_generator
-    from unseen.probes.sampling import draw_shots, stream
-    from unseen.probes.sgd.trainer import Trainer
+    from unseen.probes.logistic import final_fit
 
     job, values = result.job, result.values
     if not result.is_of(LogisticJob):
@@ -55,14 +53,14 @@ def fit_again(result: Result, train: Features) -> DomainClassifier:
         raise UserError(f"{result.key}.json is about other training features of {job['backbone']} on {job['domain']}")
     there, labels = np.unique(train.y, return_inverse=True)
     y = torch.from_numpy(labels.astype(np.int64))
-    device = default_device()
     products = getattr(torch, job["products"])
-    trainer = Trainer.load(train.X, y, len(there), _protocol(job["protocol"]), device=device, dtype=products)
-    seed, shots = job["seed"], job["shots"]
-    rows = torch.arange(len(y)) if shots is None else draw_shots(y, shots, stream(seed, 3))
-    fitted = trainer.fit([rows], [[(values["rate"], values["decay"])]], [final_generator(seed)])[0][0].cpu()
+    setting, pair = Setting(job["shots"], job["seed"]), (values["rate"], values["decay"])
+    weights, bias = final_fit(
+        train.X, y, len(there), setting, pair, protocol=_protocol(job["protocol"]), device=default_device(),
+        products=products,
+    )  # fmt: skip
     names = tuple(train.classes[index] for index in there)
-    return DomainClassifier(job["domain"], names, fitted[:-1].T.contiguous(), fitted[-1], products)
+    return DomainClassifier(job["domain"], names, weights, bias, products)
 
 
 def keep_probe(jobs: Sequence[LogisticJob], train: Features, results: Path, file: Path) -> None:

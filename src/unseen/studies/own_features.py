@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unseen.errors import UserError
-from unseen.probes.by_name.logistic import LogisticJob
+from unseen.probes.probe import FeatureJob
 from unseen.probes.protocol import LogisticProtocol
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.notices import notice
+from unseen.runs.own_metric import metric_jobs
 from unseen.runs.setup import FeatureKey, ProtocolUsed
 from unseen.runs.shots import seed_count
+from unseen.studies.own_code import NO_CODE, OwnCode
 from unseen.studies.prepared import prepared_probes
 from unseen.studies.probing import FeaturePair, plan, possible_shots, search_notices
 from unseen.studies.study import Prepared
@@ -21,8 +23,13 @@ def plan_own(
     protocol: LogisticProtocol,
     shots: Sequence[int | None],
     seeds: int,
-) -> Prepared[LogisticJob]:
-    """A run over one pair of features, which takes the place of one that its folder has."""
+    own: OwnCode = NO_CODE,
+) -> Prepared[FeatureJob]:
+    """A run over one pair of features, which takes the place of one that its folder has.
+
+    Args:
+        own: with metrics of the user's own.
+    """
     if pair.classes < 2:
         raise UserError("the features are of a single class: a classifier needs at least two")
     if pair.train == pair.test:
@@ -32,7 +39,8 @@ def plan_own(
     if set(possible) != set(shots):
         short = ", ".join(str(number) for number in shots if number not in possible)
         said.append(notice("few-samples", samples=pair.samples, shots=short))
-    jobs = plan("probe", [pair], protocol, shots, range(seed_count(seeds)))
+    fitted: list[FeatureJob] = [*plan("probe", [pair], protocol, shots, range(seed_count(seeds)))]
+    jobs = [*fitted, *metric_jobs(own.metrics, fitted)]
     data = RunData(
         title=f"{pair.backbone} on {pair.domain}",
         scores=(),
@@ -40,7 +48,7 @@ def plan_own(
         backbones=[Backbone(pair.backbone, "yours")],
         baseline=pair.backbone,
         told=said,
-        protocols=[ProtocolUsed.of("logistic", protocol)],
+        protocols=[ProtocolUsed.of("logistic", protocol), *own.protocols()],
         seeds=range(seeds),
         features=[
             FeatureKey(

@@ -14,13 +14,14 @@ from unseen.features.readers import read_features
 from unseen.probes.by_name import feature_probes
 from unseen.probes.by_name.logistic import Logistic, LogisticJob
 from unseen.probes.probe import FeatureJob, Size, StudyPart
-from unseen.probes.protocol import COG_V2, LogisticProtocol
+from unseen.probes.protocol import COG_V2, LogisticProtocol, PrunedProtocol
 from unseen.runs.execute import execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.kept_labels import keep_labels
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice, cuts_text, notice
+from unseen.runs.own_metric import OwnMetricJob
 from unseen.runs.results import missing
 from unseen.runs.work import alike, run_alike
 from unseen.studies.rates import elapsed, product_rate, regression_speed, starting
@@ -98,9 +99,10 @@ def search_notices(protocol: LogisticProtocol, short: str) -> list[Notice]:
     if protocol.name == COG_V2.name:
         return []
     name, trials, epochs = protocol.name, protocol.trials, protocol.epochs
-    if protocol.cuts:
+    if isinstance(protocol, PrunedProtocol):
         cuts = cuts_text(*zip(*protocol.cuts, strict=True))
-        return [notice("pruned-search", protocol=name, trials=trials, epochs=epochs, cuts=cuts)]
+        many, least = protocol.many_steps, protocol.least_steps
+        return [notice("pruned-search", protocol=name, trials=trials, epochs=epochs, cuts=cuts, many=many, least=least)]
     if short == "short-search":
         return [notice(short, protocol=name, trials=trials, epochs=epochs, starts=protocol.starts)]
     return [notice(short, protocol=name, trials=trials, epochs=epochs)]
@@ -122,9 +124,12 @@ def run(jobs: Sequence[J], pairs: Sequence[FeaturePair], folder: Path, means: Me
     keep_labels(folder, {job.test: tests[job.test] for job in jobs}, read_features)
     order = tuple(dict.fromkeys((job.train, job.test) for job in missing(jobs, folder)))
     work = partial(run_alike, places=places, load=read_features, order=order)
-    yield from execute(
-        jobs, folder, work, choose_executor(replace(means, gpu=on_gpu())), grouped=alike, cost=job_cost(pairs)
-    )
+    measuring = [replace(job, results=str(folder)) for job in jobs if isinstance(job, OwnMetricJob)]
+    fitting = [job for job in jobs if not isinstance(job, OwnMetricJob)]
+    for part in (fitting, measuring):  # in this order: what is measured has a result by then
+        yield from execute(
+            part, folder, work, choose_executor(replace(means, gpu=on_gpu())), grouped=alike, cost=job_cost(pairs)
+        )
 
 
 def job_cost(pairs: Sequence[FeaturePair]) -> Callable[[FeatureJob], float]:
@@ -153,11 +158,12 @@ def estimate(jobs: Sequence[FeatureJob], pairs: Sequence[FeaturePair], folder: P
     side = 8192 if gpu else 1024  # a product of less does not keep a GPU busy
     kinds = {job.probe.multiplies(gpu=gpu) for job in todo if not job.probe.regression}
     rates = {numbers: product_rate((side, side, side), numbers) for numbers in kinds}
-    slower = OTHER_WORK_ON_GPU if gpu else 1.0
+    # Perceptrons, whose products are in TF32, are trained by SGD and do little else.
+    rates |= {numbers: rate / OTHER_WORK_ON_GPU for numbers, rate in rates.items() if gpu and numbers != "tf32"}
     seconds = [
         work / speed.rate + speed.setup * setups[job]
         if speed and job.probe.regression
-        else slower * work / rates[job.probe.multiplies(gpu=gpu)]
+        else work / rates[job.probe.multiplies(gpu=gpu)]
         for job, work in zip(todo, flops, strict=True)
     ]
     places = means.places if gpu else means.workers

@@ -118,6 +118,13 @@ def test_images_that_are_not_split_serve_episodes(tmp_path: Path) -> None:
     data = opened(write_toml(tmp_path, 'name = "mine"\n[all]\nimages = "birds"\n'))
     assert {*data.manifest.splits} == {"all"}
     assert data.dataset.test is None
+    drawn = write_toml(tmp_path, 'name = "mine"\ndraw_splits = true\n[all]\nimages = "birds"\n')
+    data = opened(drawn)
+    assert Counter(data.manifest.splits) == {"train": 16, "val": 4, "test": 4}
+    assert (data.dataset.test, data.dataset.validation) == ("fifth", "fifth")
+    tested = next(id_ for id_, label, split in shown(data) if (label, split) == ("wren", "test"))
+    (tmp_path / "birds/wren/copy.jpg").write_bytes((tmp_path / "birds" / tested.removeprefix("all/")).read_bytes())
+    assert "1 test image is in train too" in refusal(drawn)
 
 
 def test_images_of_several_classes(tmp_path: Path) -> None:
@@ -131,7 +138,7 @@ def test_images_of_several_classes(tmp_path: Path) -> None:
     data = opened(write_toml(tmp_path, head + tables))
     assert (data.dataset.multi_label, data.dataset.few_shot, data.classes) == (True, None, CLASSES)
     without = tables.replace('[val]\nimages = "birds/val/list.csv"\n', "")
-    assert "need a validation split" in refusal(write_toml(tmp_path, head + without))
+    assert "need splits of your own" in refusal(write_toml(tmp_path, head + without))
     wrong = write_toml(tmp_path, f'classes = ["robin", "tit", "owl"]\n{head}{tables}')
     assert "'wren' (" in refusal(wrong)
 
@@ -158,7 +165,7 @@ def test_images_of_several_classes(tmp_path: Path) -> None:
         (BOTH.replace("birds/test", "tests").join(['name = "birds"\n', ""]), r"\[test\]: .*tests: no such file"),
         (f'name = "birds"\ntask = "detection"\n{BOTH}', r"\[train\]: the key 'annotations' is missing"),
         (f'name = "birds"\n{BOTH}annotations = "x"', r"\[test\]: the key 'annotations' does not go with"),
-        (f'name = "birds"\n{BOTH}root = "birds"', r"\[test\]: .*has no option --root"),
+        (f'name = "birds"\n{BOTH}root = "birds"', r"\[test\]: .*has no option 'root'"),
     ],
 )
 def test_a_file_with_a_mistake_is_refused(tmp_path: Path, text: str, reason: str) -> None:
@@ -172,7 +179,7 @@ def test_folders_that_are_no_data_sets(tmp_path: Path) -> None:
     assert "no folder test in it; to test on val, say so in a .toml file" in refusal(root)
     (root / "training").mkdir()
     assert "has train and training" in refusal(root)
-    assert "not a data set; expected train and test" in refusal(root / "train")
+    assert "no train and no test in it" in refusal(root / "train")
     assert "no such file or folder" in refusal(tmp_path / "none")
     assert "is the name of another data set; rename the folder" in refusal(write_birds(tmp_path / "pets"))
 
@@ -191,8 +198,11 @@ def test_missing_files_are_named_and_counted(tmp_path: Path) -> None:
     (tmp_path / "birds/robin/train0.jpg").unlink()
     (tmp_path / "birds/wren/test1.jpg").write_bytes(b"")
     found = survey_dataset(describe(place))
-    assert found.missing == ["train/robin/train0.jpg", "test/wren/test1.jpg"]
-    assert "2 of 24 image files are not there or empty: train/robin/train0.jpg" in found.problems[0]
+    files = [str(tmp_path / f"birds/{name}.jpg") for name in ("robin/train0", "wren/test1")]
+    assert found.missing == files
+    assert f"2 of 24 image files are not there or empty: {files[0]}" in found.problems[0]
+    other = write_toml(tmp_path, f'name = "birds"\n{csv_table(tmp_path)}'.replace('root = "birds"', 'root = "."'))
+    assert "is the folder right that their paths start from (root)?" in refusal(other)
 
 
 def test_a_test_image_in_the_training_split_is_refused_unless_allowed(tmp_path: Path) -> None:

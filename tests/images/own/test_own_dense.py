@@ -11,12 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from own_trees import write_toml
 
+import unseen
 from unseen.errors import UserError
 from unseen.images.dense.coco import read_coco
 from unseen.images.dense.dense_dataset import OpenDenseDataset
 from unseen.images.dense.labels import Objects
 from unseen.images.own.dense import damaged_labels, label_counts, open_own_dense
 from unseen.images.own.description import describe
+from unseen.studies.tasks.dense_opened import asked_dense
 
 COCO: dict[str, Any] = {
     "images": [{"id": 7, "file_name": "a.jpg"}, {"id": 9, "file_name": "b.jpg"}],
@@ -158,3 +160,14 @@ def test_depths_and_damaged_maps(tmp_path: Path) -> None:
 def test_the_task_decides_the_command(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="of the task classification; leave out --dense"):
         open_own_dense(describe(write_toml(tmp_path, 'name = "x"\n[all]\nimages = "i"\n')))
+
+
+def test_opened_in_python(tmp_path: Path) -> None:
+    data = unseen.open_dataset(mask_folder(tmp_path / "yard"), dense=True)
+    assert (data.dataset.name, data.dataset.kind) == ("yard", "classes")
+    assert asked_dense([data, "scenes-seen"]) == ["scenes-seen", data]
+    with pytest.raises(UserError, match="two data sets of the name 'yard'"):
+        asked_dense([data, tmp_path / "yard"])
+    with pytest.raises(UserError, match="its tasks are dense ones"):
+        unseen.tasks("demo:supervised", datasets=data, out=tmp_path / "run")
+    assert len(unseen.open_dataset("scenes-seen", dense=True).manifest) == 130

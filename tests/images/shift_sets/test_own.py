@@ -93,9 +93,9 @@ def test_a_toml_file_says_the_rest(folder: Path) -> None:
     ("text", "message"),
     [
         ('images = "pets"\nclases = "cifar-10"', "unknown key 'clases'; did you mean classes"),
-        ('images = "pets"\nshifted = "no"', "shifted is true or false"),
-        ('name = "x"', "does not say where the images are"),
-        ('images = "pets', "not valid TOML"),
+        ('images = "pets"\nshifted = "no"', "shifted: must be true or false"),
+        ('name = "x"', "the key 'images' is missing"),
+        ('images = "pets', "not TOML"),
         ('images = "pets"\nclasses = "cifar-10"', "1 images have labels that the class list cifar-10 lacks: fox"),
         ('images = "pets"\nclasses = "imagenet-2k"', "no class list"),
         ('images = "pets"\nmapping = "cifar-10"', "has none of its labels, such as cat"),

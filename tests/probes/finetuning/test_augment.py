@@ -9,7 +9,7 @@ from PIL import Image
 from torchvision.transforms import RandomResizedCrop
 
 from unseen.errors import UserError
-from unseen.probes.finetuning.augment import augmented, crops, random_boxes
+from unseen.probes.finetuning.augment import LARGE, augmented, crops, random_boxes
 
 SQUARE = torch.ones(8)
 
@@ -110,3 +110,11 @@ def test_on_a_gpu_parts_are_the_same() -> None:
     different = (here.int() - there.cpu().int()).abs()
     assert int(different.max()) <= 1  # sums in another order round otherwise
     assert float((different > 0).float().mean()) < 0.01
+
+
+def test_large_crops_are_of_nine_tenths_and_not_mirrored() -> None:
+    ramp = torch.arange(40, dtype=torch.uint8).mul(6).expand(1, 40, 40).unsqueeze(-1).expand(16, 40, 40, 3)
+    found = augmented(ramp, torch.ones(16), 32, "large-crop", torch.Generator().manual_seed(0))
+    assert bool((found[:, 16, 1:, 0] >= found[:, 16, :-1, 0]).all())  # none runs from right to left
+    boxes = random_boxes(torch.ones(500), torch.Generator().manual_seed(0), LARGE)
+    assert float((boxes[:, 2] * boxes[:, 3]).min()) >= 0.9 - 1e-6

@@ -15,8 +15,8 @@ from alone import start_telling
 from torch import Tensor, nn
 
 from unseen.errors import UserError
-from unseen.probes.finetuning.protocol import FinetuneProtocol
-from unseen.probes.finetuning.train import _step, end_to_end, finetune, predict, with_head
+from unseen.probes.finetuning.protocol import AdamWProtocol, FinetuneProtocol
+from unseen.probes.finetuning.train import _step, classification, end_to_end, finetune, predict, with_head
 
 CPU = torch.device("cpu")
 PROTOCOL = FinetuneProtocol("test", steps=23, batch=8, rate=0.05, decay=1e-3)
@@ -69,6 +69,38 @@ def test_it_is_a_plain_loop(nesterov: bool) -> None:
     assert done.losses[0] == pytest.approx(sum(losses[:5]) / 5, rel=1e-5)
     assert done.losses[-1] == pytest.approx(sum(losses[20:]) / 3, rel=1e-5)
     assert not mine.training
+
+
+def test_adamw_is_a_plain_loop_and_resumes(tmp_path: Path) -> None:
+    """With a clipped gradient and no decay of biases, against PyTorch's own optimiser and its usual rate."""
+    protocol = AdamWProtocol("test", 23, 8, rate=0.01, decay=0.1, warmup=3, beta2=0.98, epsilon=1e-6, clip=0.5)
+    mine, plain = network(0.0), network(0.0)
+    expected = finetune(mine, batches, protocol, device=CPU, every=5)
+    matrices = [each for each in plain.parameters() if each.ndim > 1]
+    others = [each for each in plain.parameters() if each.ndim < 2]
+    groups = [{"params": matrices, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
+    optimiser = torch.optim.AdamW(groups, lr=0.01, betas=(0.9, 0.98), eps=1e-6)
+    plain.train()
+    for step, (X, y) in zip(range(23), batches(0), strict=False):
+        optimiser.zero_grad()
+        nn.functional.cross_entropy(plain(X), y).backward()
+        nn.utils.clip_grad_norm_(plain.parameters(), 0.5)
+        for group in optimiser.param_groups:
+            group["lr"] = protocol.rate_at(step)
+        optimiser.step()
+    for name, value in plain.state_dict().items():
+        assert torch.allclose(mine.state_dict()[name], value, atol=1e-6), name
+
+    def stop(step: int) -> None:
+        if step == 15:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "checkpoint.pt"
+    with pytest.raises(KeyboardInterrupt):
+        finetune(network(0.0), batches, protocol, device=CPU, every=5, checkpoint=path, watch=stop)
+    resumed = network(0.0)
+    assert finetune(resumed, batches, protocol, device=CPU, every=5, checkpoint=path) == expected
+    assert equal(weights(resumed), weights(mine))
 
 
 def test_warm_up_grows_to_the_rate() -> None:
@@ -241,11 +273,11 @@ def test_numbers_that_overflow_16_bits_leave_weights_and_statistics_alone() -> N
     statistics = end_to_end(model.buffers())
     X, y = next(batches(0))
     before = weights(model)
-    loss = _step(model, optimiser, scaler, statistics, 1e6 * X, y)
+    loss = _step(model, classification, optimiser, scaler, statistics, 0.0, 1e6 * X, y)
     assert not loss.isfinite()
     kept = {name for name, value in weights(model).items() if torch.equal(value, before[name])}
     assert {name for name in before if name not in kept} <= {"0.1.num_batches_tracked"}
-    assert _step(model, optimiser, scaler, statistics, X, y).isfinite()
+    assert _step(model, classification, optimiser, scaler, statistics, 0.0, X, y).isfinite()
     assert all(value.isfinite().all() for value in weights(model).values())
     changed = {name for name, value in weights(model).items() if not torch.equal(value, before[name])}
     assert changed == set(before)
@@ -322,11 +354,15 @@ def pictures(start: int, loud: int | None = None) -> Iterator[tuple[Tensor, Tens
         step += 1
 
 
+ADAM = AdamWProtocol("test", steps=23, batch=8, rate=0.01, decay=0.1, warmup=3, clip=1.0)
+
+
 @GPU
-def test_on_a_gpu_losses_are_those_of_the_cpu() -> None:
+@pytest.mark.parametrize("protocol", [PROTOCOL, ADAM])
+def test_on_a_gpu_losses_are_those_of_the_cpu(protocol: FinetuneProtocol) -> None:
     here, there = convolutions(), convolutions()
-    expected = finetune(here, pictures, PROTOCOL, device=CPU, every=5)
-    found = finetune(there, pictures, PROTOCOL, device=CUDA, every=5)
+    expected = finetune(here, pictures, protocol, device=CPU, every=5)
+    found = finetune(there, pictures, protocol, device=CUDA, every=5)
     assert found.finished
     assert found.skipped == 0
     assert found.losses == pytest.approx(expected.losses, abs=0.05)
@@ -335,30 +371,32 @@ def test_on_a_gpu_losses_are_those_of_the_cpu() -> None:
 
 
 @GPU
-def test_on_a_gpu_it_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
+@pytest.mark.parametrize("protocol", [PROTOCOL, ADAM])
+def test_on_a_gpu_it_goes_on_from_a_checkpoint(protocol: FinetuneProtocol, tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.pt"
 
     def stop(step: int) -> None:
         if step == 15:
             raise KeyboardInterrupt
 
-    expected = finetune(convolutions(), pictures, PROTOCOL, device=CUDA, every=5)
+    expected = finetune(convolutions(), pictures, protocol, device=CUDA, every=5)
     with pytest.raises(KeyboardInterrupt):
-        finetune(convolutions(), pictures, PROTOCOL, device=CUDA, every=5, checkpoint=path, watch=stop)
+        finetune(convolutions(), pictures, protocol, device=CUDA, every=5, checkpoint=path, watch=stop)
     assert torch.load(path, weights_only=True)["step"] == 10
     rest: list[int] = []
     model = convolutions()
-    found = finetune(model, pictures, PROTOCOL, device=CUDA, every=5, checkpoint=path, watch=rest.append)
+    found = finetune(model, pictures, protocol, device=CUDA, every=5, checkpoint=path, watch=rest.append)
     assert rest == [15, 20, 23]
     assert found.losses == pytest.approx(expected.losses, abs=0.01)
     assert all(p.is_contiguous(memory_format=torch.channels_last) for p in model.parameters() if p.ndim == 4)
 
 
 @GPU
+@pytest.mark.parametrize("protocol", [PROTOCOL, ADAM])
 @pytest.mark.parametrize("loud", [0, LOUD])
-def test_on_a_gpu_an_overflow_is_passed_over(loud: int) -> None:
+def test_on_a_gpu_an_overflow_is_passed_over(protocol: FinetuneProtocol, loud: int) -> None:
     model = convolutions()
-    done = finetune(model, lambda start: pictures(start, loud), PROTOCOL, device=CUDA, every=5)
+    done = finetune(model, lambda start: pictures(start, loud), protocol, device=CUDA, every=5)
     assert done.finished
     assert done.skipped == 1
     assert all(value.isfinite().all() for value in weights(model).values())

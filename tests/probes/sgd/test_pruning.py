@@ -26,7 +26,7 @@ GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 DEVICES = ["cpu", pytest.param("cuda", marks=GPU)]
 SMALL = PrunedProtocol(
     name="small", epochs=20, trials=12, round_size=12, batch=64, rates=(1e-1, 5.0),
-    cut_epochs=(4, 10), survivors=(5, 2), least_steps=1,
+    cut_epochs=(4, 10), late_cut_epochs=(4, 10), survivors=(5, 2), least_steps=1,
 )  # fmt: skip
 """At greater rates rounding grows to be seen."""
 
@@ -112,6 +112,9 @@ def test_where_epochs_are_of_few_steps_the_search_is_the_whole_protocols() -> No
     pruned, whole = (dict(probe_settings(*data, [Setting(4), Setting()], protocol=each)) for each in protocols)
     assert pruned[Setting(4)].trials == whole[Setting(4)].trials  # 2 steps
     assert pruned[Setting()].trials != whole[Setting()].trials  # 3 steps
+    cuts = {steps: COG_V2_PRUNED.for_steps(steps).cuts for steps in (2, 3, 15, 16)}
+    late, soon = ((20, 12), (50, 4)), ((10, 12), (30, 4))
+    assert cuts == {2: (), 3: late, 15: late, 16: soon}
 
 
 def test_the_same_where_not_all_trials_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +166,7 @@ def test_pairs_of_steps_with_stops_and_divergence(device: str) -> None:
 @pytest.mark.parametrize("products", [torch.float32, torch.float16])
 def test_trials_that_all_diverge_are_scored_to_the_end(products: torch.dtype) -> None:
     X, y, X_test, y_test = problem(classes=3, train=10, test=2)
-    protocol = replace(SMALL, rates=(1e38, 2e38), epochs=340, cut_epochs=(330, 334))
+    protocol = replace(SMALL, rates=(1e38, 2e38), epochs=340, late_cut_epochs=(330, 334))
     found = probe_logistic(X, y, X_test, y_test, protocol=protocol, products=products)
     assert [sum(t.stopped == epoch for t in found.trials) for epoch in (330, 334, None)] == [7, 3, 2]
 
@@ -189,9 +192,9 @@ def test_work_of_the_protocol() -> None:
     assert COG_V2_PRUNED.trial_epochs == 30 * 10 + 12 * 20 + 4 * 70
     assert COG_V2_PRUNED.unpruned == COG_V2
     assert replace(COG_V2_PRUNED, epochs=20).trial_epochs == 30 * 10 + 12 * 10
-    size = Size(10_000, 10, 4, (50,))
+    size = Size(20_480, 10, 4, (50,))
     flops = [Logistic(protocol).flops(size, Setting()) for protocol in (COG_V2, COG_V2_PRUNED)]
-    assert flops == [4 * 51 * 4 * (8000 * epochs + 10_000 * 100) for epochs in (3000, 820)]
+    assert flops == [4 * 51 * 4 * (16_384 * epochs + 20_480 * 100) for epochs in (3000, 820)]
     few = [Logistic(protocol).flops(size, Setting(8)) for protocol in (COG_V2, COG_V2_PRUNED)]
     assert few[0] == few[1]  # an epoch is a single step
     assert (MLP(protocol="cog-v2-pruned").searched, MLP().searched.name) == (MLP().searched, "cog-v2")

@@ -100,8 +100,9 @@ def test_an_own_draw_is_said_beside_the_ranks(tmp_path: Path) -> None:
     assert [entry.cautions for entry in board.entries if entry.yours] == [("mean pooling", "own draw of test images")]
     assert "the test images of L1, L2, L3, L4 and L5 are our own draw" in board.notice
     write_run(folder, replace(data, scored=[replace(each, protocol="cog-v2-pruned") for each in data.scored]), keys)
-    [cautions] = [entry.cautions for entry in leaderboard_with_runs([folder]).entries if entry.yours]
-    assert any("cog-v2-pruned" in text for text in cautions)
+    [entry] = [entry for entry in leaderboard_with_runs([folder]).entries if entry.yours]
+    assert entry.model == "mine (cog-v2-pruned)"
+    assert any("cog-v2-pruned" in text for text in entry.cautions)
 
 
 def test_a_run_without_scores_and_a_folder_without_a_run_are_refused(tmp_path: Path) -> None:

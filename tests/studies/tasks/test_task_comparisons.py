@@ -1,9 +1,13 @@
 """What data of the task study are called on a page."""
 
+import pytest
+
+from unseen.errors import UserError
 from unseen.images.datasets.registry import DATASETS
 from unseen.papers.comparability import ScoredData, compare, published_dataset
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.studies.tasks.comparisons import data_names, page_datasets
+from unseen.runs.setup import ImagesUsed
+from unseen.studies.tasks.comparisons import data_names, page_datasets, refuse_changed_data
 
 
 def test_parts_of_different_sizes_are_different_data() -> None:
@@ -20,3 +24,30 @@ def test_parts_of_different_sizes_are_different_data() -> None:
     shown = {dataset.name: dataset for dataset in page_datasets(data, names)}
     assert {name: shown[names[name, "digits"]].limit for name in limits} == limits
     assert len(shown) == 2
+
+
+def own_run(content: str, limit: int | None = None) -> RunData:
+    scored = [ScoredData("a", "birds", "ericsson-2021", 3, {"train": 15}, "given", limit=limit)]
+    images = [ImagesUsed("birds", "train", images=15, hash=content)]
+    domains = [Domain("birds", "Garden birds", limit=limit)]
+    return RunData("t", (), domains, [Backbone("a", "yours")], "a", study="tasks", scored=scored, images=images)
+
+
+def test_own_data_have_no_published_numbers_and_say_whose_they_are() -> None:
+    for limit, name, title in [
+        (None, "birds", "Garden birds (your data set)"),
+        (20, "birds (part: 20)", "Garden birds (your data set, part: 20 images per class)"),
+    ]:
+        data = own_run("c0ffee", limit)
+        verdicts = {("a", "birds"): compare(data.scored[0], None)}
+        assert not verdicts["a", "birds"].allowed
+        names = data_names(verdicts)
+        [shown] = page_datasets(data, names)
+        assert (names["a", "birds"], shown.name, shown.title) == (name, name, title)
+        assert (shown.family, shown.limit, shown.own) == ("other", limit, True)
+
+
+def test_own_data_that_were_changed_between_runs_are_not_put_together() -> None:
+    refuse_changed_data([("one", own_run("c0ffee")), ("two", own_run("c0ffee", 20))])
+    with pytest.raises(UserError, match="one and two: your data set birds is not the same in both"):
+        refuse_changed_data([("one", own_run("c0ffee")), ("two", own_run("decade"))])

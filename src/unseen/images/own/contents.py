@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from unseen.images.own.kept_digests import file_paths, read_kept, stamps_of, write_kept
 from unseen.images.source import ImageSource
 from unseen.words import counted
 
@@ -47,8 +48,8 @@ class SharedImages:
 def digests(source: ImageSource, numbers: Sequence[int], track: Track = untracked) -> dict[int, bytes]:
     """Number of an image → SHA-256 of it as its source gives it: the bytes of a file, or type, shape and pixels.
 
-    The images are read once, by a few threads. They are not decoded: the same picture in another file format, or saved
-    anew, is another image here.
+    The images are read once, by a few threads, and files that were not touched since an earlier command not even that.
+    They are not decoded: the same picture in another file format, or saved anew, is another image here.
     """
 
     def digest(number: int) -> Hashed:
@@ -57,10 +58,20 @@ def digests(source: ImageSource, numbers: Sequence[int], track: Track = untracke
             return number, hashlib.sha256(image).digest()
         return number, hashlib.sha256(f"{image.dtype} {image.shape}\n".encode() + image.tobytes()).digest()
 
+    paths = file_paths(source, numbers)
+    stamps, kept = stamps_of(paths), read_kept(paths)
+    known = {
+        number: kept[path][1] for number, path in paths.items() if path in kept and kept[path][0] == stamps.get(number)
+    }
+    left = [number for number in numbers if number not in known]
     with ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1)) as pool:
-        blocks = (numbers[start : start + BLOCK] for start in range(0, len(numbers), BLOCK))
-        found = (each for block in blocks for each in pool.map(digest, block))
-        return dict(track(found, "images read", len(numbers)))
+        blocks = (left[start : start + BLOCK] for start in range(0, len(left), BLOCK))
+        read = (each for block in blocks for each in pool.map(digest, block))
+        known.update(track(read, "images read", len(left)))
+    if left:
+        found = {path: (stamps[number], known[number]) for number, path in paths.items() if number in stamps}
+        write_kept(paths, {**kept, **found})
+    return {number: known[number] for number in numbers}
 
 
 def contents_hash(found: Mapping[int, bytes]) -> str:

@@ -1,5 +1,6 @@
 """What a user says of a data set: in a TOML file, or by how a folder is laid out."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
@@ -8,7 +9,7 @@ from typing import Literal
 
 from unseen.errors import UserError
 from unseen.files import is_plain_name, read_text
-from unseen.images.datasets.dataset import Metric
+from unseen.images.datasets.dataset import Metric, Test, Validation
 from unseen.images.datasets.registry import DATASETS
 from unseen.images.dense.sets import dense_datasets
 from unseen.reading.toml_records import beside, read_toml
@@ -25,8 +26,8 @@ IMAGES, MASKS, CLASSES = "images", "masks", "classes.txt"
 RESERVED = "imagenet"
 """What scores of accuracy on ImageNet are under."""
 EXPECTED = (
-    "expected train and test with one folder per class in each; train.json, test.json and images (COCO's form); "
-    "images, masks and classes.txt; or a .toml file"
+    "a data set is a folder with train and test and one folder per class in each, a folder with images and masks or "
+    "COCO's files, or a .toml file that says where its images are"
 )
 
 
@@ -59,7 +60,8 @@ class OwnTable:
         classes: names, or a file with one on each line; those that images have, unless given.
         allow_duplicates: whether test images may be among those to learn from.
         val: a fifth of the training images unless given.
-        all: images that are not split, for few-shot episodes, instead of the three splits.
+        all: images that are not split, instead of the three splits: for few-shot episodes, unless splits are drawn.
+        draw_splits: whether a fifth of the images of each class in `all` tests, and a fifth of the rest validates.
     """
 
     name: str
@@ -70,6 +72,7 @@ class OwnTable:
     licence: str = ""
     citation: str = ""
     allow_duplicates: bool = False
+    draw_splits: bool = False
     train: SplitTable | None = None
     val: SplitTable | None = None
     test: SplitTable | None = None
@@ -93,6 +96,25 @@ class Description:
         """Those that there are, in order."""
         tables = {split: getattr(self.table, split) for split in (*FOLDERS, "all")}
         return {split: table for split, table in tables.items() if table is not None}
+
+    @property
+    def test(self) -> Test | None:
+        """Which images test; None where nobody split them."""
+        if self.table.all is None:
+            return "author"
+        return "fifth" if self.table.draw_splits else None
+
+    @property
+    def validation(self) -> Validation | None:
+        """Which images validate; None where nobody split them."""
+        if self.test is None:
+            return None
+        return "fifth" if self.table.val is None else "author"
+
+    @property
+    def several(self) -> bool:
+        """Whether images have several classes."""
+        return self.table.metric == "map-11-point"
 
     @property
     def title(self) -> str:
@@ -131,11 +153,11 @@ def is_own(word: "str | PathLike[str]") -> bool:
 def describe(place: Path) -> Description:
     """What a file or a folder says of a data set; names that others have are refused, and so are missing splits."""
     if place.is_dir():
-        found = Description(place, place / "folder", _of_folder(place))
+        found = Description(place, place / "any", _of_folder(place))  # paths are those of a file in the folder
     elif place.suffix.lower() == SUFFIX:
         found = Description(place, place, read_toml(place, OwnTable))
     elif place.is_file():
-        raise UserError(f"{place}: not a data set; {EXPECTED}")
+        raise UserError(f"{place}: not a .toml file; {EXPECTED}")
     else:
         raise UserError(f"{place}: no such file or folder; {EXPECTED}")
     _check_name(found)
@@ -155,6 +177,13 @@ def describe_all(places: Iterable[Path]) -> list[Description]:
     return list(found.values())
 
 
+def refuse_same_names(names: Iterable[str]) -> None:
+    """Refuse data sets that scores could not tell apart."""
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise UserError(f"two data sets of the name '{twice}'; rename one")
+
+
 def _of_folder(folder: Path) -> OwnTable:
     """The table of a folder, by how it is laid out."""
     name = folder.resolve().name
@@ -170,7 +199,8 @@ def _of_folder(folder: Path) -> OwnTable:
     if twice:
         raise UserError(f"{folder}: has {' and '.join(twice)}, which are one split; say in a .toml file which to take")
     if not there["train"] and not there["test"]:
-        raise UserError(f"{folder}: not a data set; {EXPECTED}")
+        unsplit = "; of images that are not split, a .toml file can say so ([all])"
+        raise UserError(f"{folder}: no train and no test in it; {EXPECTED}{unsplit}")
     found = {split: SplitTable(words[0]) for split, words in there.items() if words}
     return OwnTable(name, train=found.get("train"), val=found.get("val"), test=found.get("test"))
 
@@ -194,6 +224,10 @@ def _check_splits(found: Description) -> None:
             raise UserError(f"{found.place}: metric is of classification; {table.task} has scores of its own")
     if "all" in splits and len(splits) > 1:
         raise UserError(f"{found.place}: [all] is of images that are not split; leave it out, or the other splits")
+    if table.draw_splits and "all" not in splits:
+        raise UserError(f"{found.place}: draw_splits is of images that are not split ([all])")
+    if found.several and "val" not in splits:
+        raise UserError(f"{found.place}: images of several classes need splits of your own: [train], [val] and [test]")
     lacking = [] if "all" in splits else [split for split in ("train", "test") if split not in splits]
     if lacking:
         if found.place.is_dir():

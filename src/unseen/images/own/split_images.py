@@ -1,18 +1,22 @@
 """The images of a split of a user's own data set, from whatever place they are in."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from unseen.errors import UserError
 from unseen.images.datasets.multi_label import class_names
 from unseen.images.entries import EntryTable
 from unseen.images.folder import FileImages
-from unseen.images.list_file import read_list
+from unseen.images.list_file import listed_images
 from unseen.images.listing import present_files
 from unseen.images.open_source import LIST, kind_of, open_images
 from unseen.images.own.description import Description, SplitTable
 from unseen.images.source import ImageSource
 from unseen.images.torchvision_sets import PREFIX
 from unseen.words import whole_number
+
+OPTION = re.compile(r"--(split|root|image|label)\b")
+"""Of commands that take one place of images; here it is a key."""
 
 
 def open_split(description: Description, split: str, table: SplitTable) -> ImageSource:
@@ -24,10 +28,11 @@ def open_split(description: Description, split: str, table: SplitTable) -> Image
             return open_images(table.images, root=root, **columns)  # type: ignore[arg-type]
         place = description.path(table.images)
         if kind_of(place) is LIST:
-            return read_list(place, root=root, **columns)
+            return listed_images(place, root=root, there=False, **columns)
         return open_images(place, root=root, **columns)  # type: ignore[arg-type]
     except UserError as error:
-        raise UserError(f"{description.place}, [{split}]: {error}") from None
+        said = OPTION.sub(r"'\1'", str(error))
+        raise UserError(f"{description.place}, [{split}]: {said}") from None
 
 
 def labels_of(parts: Iterable[ImageSource]) -> set[str]:
@@ -51,10 +56,10 @@ def naming(named: Sequence[str], labels: Iterable[str]) -> Callable[[str], str]:
     return lambda label: named[numbers[label]] if numbers[label] < len(named) else label
 
 
-def missing_files(part: ImageSource) -> list[str]:
-    """Ids of images whose files are not there; shards and Arrow files have all that they name."""
+def missing_files(part: ImageSource) -> dict[str, str]:
+    """Images whose files are not there: id → path. Shards and Arrow files have all that they name."""
     if not isinstance(part, FileImages):
-        return []
+        return {}
     ids = [entry.id for entry in part.entries]
     there = present_files(part.root, ids)
-    return [id_ for id_ in ids if id_ not in there]
+    return {id_: str(part.root / id_) for id_ in ids if id_ not in there}

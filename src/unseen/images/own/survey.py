@@ -58,23 +58,22 @@ def survey_dataset(description: Description, *, seed: int = 0, track: Track = un
         track: shows how many images were read.
     """
     parts = {split: open_split(description, split, table) for split, table in description.splits.items()}
-    named, several = description.classes(), description.table.metric == "map-11-point"
+    named, several = description.classes(), description.several
     found = labels_of(parts.values())
     source = joined_images(parts, naming(named, found))
     rows = [Row(entry.id, entry.label, entry.id.partition("/")[0]) for entry in source.entries]
     classes = named or all_classes(parts, found, several=several)
-    missing = [f"{split}/{id_}" for split, part in parts.items() for id_ in missing_files(part)]
-    problems = [*not_there(missing, len(rows)), *_unknown_labels(rows, classes, several=several)]
+    missing = {f"{split}/{id_}": path for split, part in parts.items() for id_, path in missing_files(part).items()}
+    problems = [*not_there([*missing.values()], len(rows)), *_unknown_labels(rows, classes, several=several)]
     if not problems:
         problems += _empty_classes(rows, classes, description, several=several)
     if not problems:
         try:
-            rows = _split(rows, description, seed, several=several)
+            rows = _split(rows, description, seed)
         except UserError as error:
             problems.append(str(error).removeprefix(f"{description.table.name}: "))
-    absent = {*missing}
-    hashes = digests(source, [number for number, row in enumerate(rows) if row.id not in absent], track)
-    shared = _shared(hashes, [row.id for row in rows])
+    hashes = digests(source, [number for number, row in enumerate(rows) if row.id not in missing], track)
+    shared = _shared(hashes, rows, description.validation)
     splits = [row.part for row in rows]
     problems += leaked(description, shared)
     counts = _counts(rows, classes, several=several)
@@ -86,7 +85,7 @@ def survey_dataset(description: Description, *, seed: int = 0, track: Track = un
         tested = {id_ for each in shared if each.second == "test" for _, id_ in each.pairs}
         dataset = replace(dataset, content=manifest.content_hash, shared=len(tested))
         opened = OpenDataset(dataset, source, manifest)
-    return Survey(description, opened, dataset.counts, counts, missing, shared, problems)
+    return Survey(description, opened, dataset.counts, counts, [*missing.values()], shared, problems)
 
 
 def open_own_dataset(description: Description, *, seed: int = 0, track: Track = untracked) -> OpenDataset:
@@ -100,7 +99,8 @@ def not_there(missing: Sequence[str], images: int) -> list[str]:
     """A sentence on files that are not there."""
     if not missing:
         return []
-    return [f"{len(missing):,} of {images:,} image files are not there or empty: {names_of(missing)}"]
+    root = "; is the folder right that their paths start from (root)?" if len(missing) > images / 2 else ""
+    return [f"{len(missing):,} of {images:,} image files are not there or empty: {names_of(missing)}{root}"]
 
 
 def leaked(description: Description, shared: Sequence[SharedImages]) -> list[str]:
@@ -142,23 +142,21 @@ def _names(label: str, *, several: bool) -> list[str]:
     return shown_classes(label) if several else [label]
 
 
-def _split(rows: Sequence[Row], description: Description, seed: int, *, several: bool) -> list[Row]:
-    """The rows with a validation split, which is drawn where there is none."""
-    name, splits = description.table.name, description.splits
-    if "train" in splits and "val" not in splits:
-        if several:
-            raise UserError("images of several classes need a validation split of your own ([val])")
-        rows = split_rows(rows, "author", "fifth", seed, name)
+def _split(rows: Sequence[Row], description: Description, seed: int) -> list[Row]:
+    """The rows in their splits, of which those are drawn that are not there."""
+    name = description.table.name
+    rows = split_rows(rows, description.test, description.validation, seed, name)
     labels: dict[str, set[str]] = {}
     for row in rows:
         labels.setdefault(row.part, set()).add(row.label)
-    check_classes(labels, name, "every class needs one", several=several)
-    return list(rows)
+    check_classes(labels, name, "every class needs one", several=description.several)
+    return rows
 
 
-def _shared(hashes: Mapping[int, bytes], ids: Sequence[str]) -> list[SharedImages]:
-    """Images that are in two of the splits that were given; ids begin with these."""
-    splits = [id_.partition("/")[0] for id_ in ids]
+def _shared(hashes: Mapping[int, bytes], rows: Sequence[Row], validation: Validation | None) -> list[SharedImages]:
+    """Images that are in two splits; a validation split that is drawn is one with the training images here."""
+    ids = [row.id for row in rows]
+    splits = ["train" if (row.part, validation) == ("val", "fifth") else row.part for row in rows]
     pairs = [("train", "val"), ("train", "test"), ("val", "test")]
     found = [shared_images(hashes, ids, splits, first, second) for first, second in pairs]
     return [each for each in found if each.pairs]
@@ -173,16 +171,15 @@ def _counts(rows: Sequence[Row], classes: Sequence[str], *, several: bool) -> di
 
 
 def _dataset(description: Description, classes: int, splits: Sequence[str]) -> Dataset:
-    table, several = description.table, description.table.metric == "map-11-point"
-    validation: Validation = "fifth" if table.val is None else "author"
+    table = description.table
     return Dataset(
         name=table.name,
         title=description.title,
         classes=classes,
         metric=table.metric,
-        test="author" if table.all is None else None,
-        validation=validation if table.all is None else None,
-        few_shot=None if several else "other",
+        test=description.test,
+        validation=description.validation,
+        few_shot=None if description.several else "other",
         counts={split: splits.count(split) for split in (*SPLITS, ALL) if split in splits},
         layouts=(),
         get=GET,

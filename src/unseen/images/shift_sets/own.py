@@ -9,7 +9,7 @@ A place is one of
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,16 @@ from unseen.errors import UserError, did_you_mean, names_of
 from unseen.images.captions import TOML
 from unseen.images.chosen import choose_images
 from unseen.images.datasets.listing import Listing, Row
-from unseen.images.image_tables import SUFFIXES, table_listing
+from unseen.images.image_tables import CAPTION_COLUMNS, SUFFIXES, table_listing
+from unseen.images.list_file import LABEL_COLUMNS
 from unseen.images.manifest import Manifest
 from unseen.images.open_source import open_images
 from unseen.images.shift_sets.shift_set import LabelSpace, OpenSet, ShiftSet
 from unseen.images.source import Entry
+from unseen.images.torchvision_sets import PREFIX
 from unseen.ontology.class_lists import CLASS_LISTS, class_list
 from unseen.ontology.class_mapping import CIFAR_10, choose_mapping
-from unseen.reading.toml_files import read_toml
+from unseen.reading.toml_records import beside, read_toml
 
 OWN: LabelSpace = "your own"
 
@@ -39,6 +41,7 @@ class OwnSet:
         name: its column in tables; the name of the folder or file unless given.
         root: what the paths of a table are relative to, or WebDataset shards whose samples it names by their keys.
         image, label: columns of a table, or of a Hugging Face data set.
+        caption: column of captions, or a field of the JSON of a WebDataset; for CLIP models to be trained on.
         split: of a place that has several.
         classes: the list that labels must be of: a name of `unseen.ontology.class_lists`, or a file.
         mapping: label → class, where labels are not the classes themselves: `cifar-10`, or a CSV file with the columns
@@ -51,6 +54,7 @@ class OwnSet:
     root: str | PathLike[str] | None = None
     image: str | None = None
     label: str | None = None
+    caption: str | None = None
     split: str | None = None
     classes: str | PathLike[str] | None = None
     mapping: str | PathLike[str] | None = None
@@ -86,14 +90,14 @@ def open_own(place: str | PathLike[str] | OwnSet, *, partial: bool = False) -> O
         partial: take what is there although images are missing.
     """
     own = own_set(place)
-    listing = _list(own)
-    absent = _missing(own, listing)
+    listing = own_listing(own)
+    absent = missing_images(own, listing)
     if absent and not partial:
         raise UserError(f"{absent}; score those that are there with --partial")
-    rows, notes = _labelled(own, listing.rows)
+    rows, notes = mapped_rows(own, listing.rows)
     labels = [row.label for row in rows]
     if own.classes is not None:
-        _refuse_unlisted(own, labels)
+        refuse_unlisted(own, labels)
     place_of = {row.id: number for number, row in enumerate(listing.rows)}
     source = choose_images(listing.open(), [place_of[row.id] for row in rows], labels, own.name)
     shift_set = ShiftSet(
@@ -122,40 +126,35 @@ def refuse_same_names(sets: Sequence[OpenSet], known: Collection[str]) -> None:
 
 
 def _read(file: Path) -> OwnSet:
-    names = [each.name for each in fields(OwnSet)]
-    record = read_toml(file)
-    for name, value in record.items():
-        if name not in names:
-            raise UserError(
-                f"{file}: unknown key '{name}'{did_you_mean(name, names) or '; there are ' + ', '.join(names)}"
-            )
-        kind = bool if name == "shifted" else str
-        if not isinstance(value, kind):
-            raise UserError(f"{file}: {name} is {'true or false' if kind is bool else 'a text'}, not {value!r}")
-    if "images" not in record:
-        raise UserError(f"{file}: it does not say where the images are (images)")
-    for name in ("images", "root", "classes", "mapping"):
-        if name in record:
-            record[name] = _beside(file, name, record[name])
-    return OwnSet(**record)
+    """The test set that a TOML file describes; names of lists and mappings of the package stay as they are."""
+    found = read_toml(file, OwnSet)
+
+    def place(text: "str | PathLike[str] | None", known: Sequence[str] = ()) -> Any:
+        if text is None or text in known or fspath(text).startswith(PREFIX):
+            return text
+        return beside(file, fspath(text))
+
+    return replace(
+        found,
+        images=place(found.images),
+        root=place(found.root),
+        classes=place(found.classes, CLASS_LISTS),
+        mapping=place(found.mapping, (CIFAR_10,)),
+    )
 
 
-def _beside(file: Path, name: str, value: str) -> Any:
-    """A path relative to the file; names of lists and mappings of the package stay as they are."""
-    known = CLASS_LISTS if name == "classes" else (CIFAR_10,) if name == "mapping" else ()
-    return value if value in known or value.startswith("torchvision:") else file.parent / value
-
-
-def _list(own: OwnSet) -> Listing:
+def own_listing(own: OwnSet, *, captions: bool = False) -> Listing:
+    """The images of a place with their labels, or with their captions in the place of these."""
     images, root = Path(own.images), None if own.root is None else Path(own.root)
+    column, usual = (own.caption, CAPTION_COLUMNS) if captions else (own.label, LABEL_COLUMNS)
     if images.suffix.lower() in SUFFIXES:
-        return table_listing(images, root=root, image=own.image, label=own.label)
-    source = open_images(fspath(own.images), split=own.split, root=root, label=own.label, image=own.image)
+        return table_listing(images, root=root, image=own.image, label=column, labels=usual)
+    source = open_images(fspath(own.images), split=own.split, root=root, label=column, image=own.image)
     rows = [Row(entry.id, entry.label, "") for entry in source.entries]
     return Listing(rows, lambda: source)
 
 
-def _missing(own: OwnSet, listing: Listing) -> str:
+def missing_images(own: OwnSet, listing: Listing) -> str:
     """A sentence that names images that are not there and counts them; empty where all are."""
     if not listing.missing:
         return ""
@@ -163,7 +162,7 @@ def _missing(own: OwnSet, listing: Listing) -> str:
     return f"{own.name}: {count} images are not there, or are empty files: {names_of(listing.missing)}"
 
 
-def _labelled(own: OwnSet, rows: Sequence[Row]) -> tuple[Sequence[Row], tuple[str, ...]]:
+def mapped_rows(own: OwnSet, rows: Sequence[Row]) -> tuple[Sequence[Row], tuple[str, ...]]:
     """Rows under the classes that a mapping gives their labels, and what is to be said of the others."""
     if own.mapping is None:
         return rows, ()
@@ -178,7 +177,7 @@ def _labelled(own: OwnSet, rows: Sequence[Row]) -> tuple[Sequence[Row], tuple[st
     return kept, (f"{left_out}: {names_of([*lost])}",)
 
 
-def _refuse_unlisted(own: OwnSet, labels: Sequence[str]) -> None:
+def refuse_unlisted(own: OwnSet, labels: Sequence[str]) -> None:
     known = set(class_list(str(own.classes)))
     odd = Counter(label for label in labels if label not in known)
     if odd:

@@ -32,6 +32,10 @@ def get_probe(name: str) -> Probe:
 @cache
 def job_kinds() -> dict[str, type[Job]]:
     """Every kind of job by the name of its class."""
+    from unseen.probes.own import OwnProbeJob
+    from unseen.probes.own_task import OwnProbeTaskJob
+
     modules = [import_module(probe.__module__) for probe in all_probes().values()]
     classes = [each for module in modules for each in vars(module).values() if isinstance(each, type)]
-    return {each.__name__: each for each in (ProbeJob, *classes) if issubclass(each, Job) and each is not Job}
+    kinds = (ProbeJob, OwnProbeJob, OwnProbeTaskJob, *classes)
+    return {each.__name__: each for each in kinds if issubclass(each, Job) and each is not Job}

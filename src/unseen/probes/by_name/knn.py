@@ -2,10 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from unseen.probes.job import Pairs
 from unseen.probes.probe import DrawnProbe, ProbeData
+from unseen.probes.protocol import Setting
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,7 @@ class KNN(DrawnProbe):
 
     name: ClassVar[str] = "knn"
     title: ClassVar[str] = "k nearest neighbours by cosine similarity"
+    scored: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5")
     k: int | tuple[int, ...] = 20
     weights: Literal["exponential", "uniform", "distance"] = "exponential"
@@ -33,6 +38,16 @@ class KNN(DrawnProbe):
         result = knn(*data.on_device(), used, weights=self.weights, temperature=self.temperature)
         for k, neighbours, top1, top5 in zip(self._ks, used, result.top1, result.top5, strict=True):
             yield f"{self.name}-{k}", (("top1", top1), ("top5", top5)), {"neighbours": neighbours}
+
+    def test_scores(
+        self, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
+    ) -> "Iterator[tuple[str, Tensor]] | None":
+        """The votes that each class gets."""
+        from unseen.probes.knn import knn_votes
+
+        X_train, y_train, X_test, _ = data.drawn(setting).on_device()
+        how = (data.classes, self.weights, self.temperature)
+        return ((f"{self.name}-{k}", knn_votes(X_train, y_train, X_test, min(k, len(y_train)), *how)) for k in self._ks)
 
     def variants(self, data: ProbeData) -> int:
         return len(self._ks)

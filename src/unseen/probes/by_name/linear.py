@@ -21,6 +21,7 @@ from unseen.probes.protocol import LogisticProtocol, Setting
 
 if TYPE_CHECKING:
     import torch
+    from torch import Tensor
 
     from unseen.probes.many_shot import Labels, ManyShot, ManyShotProtocol, Metric
     from unseen.probes.newton.search import Stage
@@ -52,6 +53,7 @@ class Linear(DrawnProbe):
     name: ClassVar[str] = "linear"
     title: ClassVar[str] = "logistic regression to its optimum, its penalty chosen on validation data (Ericsson et al.)"
     random: ClassVar[bool] = True
+    scored: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "mean-per-class", "map-11-point", "ece", "scaled-ece")
     commands: ClassVar[tuple[str, ...]] = ("unseen tasks",)
     revision: ClassVar[int] = 5
@@ -90,6 +92,16 @@ class Linear(DrawnProbe):
         }
         yield self.name, values, details
 
+    def test_scores(
+        self, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
+    ) -> "Iterator[tuple[str, Tensor]] | None":
+        """Logits of the fit to all training samples with the penalty that was chosen."""
+        drawn = data.drawn(setting)
+        if "penalty" not in kept:
+            [(_, _, kept)] = self.fit_drawn(drawn, setting.seed)
+        X_train, y_train, X_test, _ = drawn.on_device(copies=8)
+        return iter([(self.name, refitted_scores(X_train, y_train, X_test, kept["penalty"], _resolved(self.protocol)))])
+
     def flops(self, size: Size, setting: Setting) -> float:
         return _flops(size.rows, size.dimension, size.classes, _resolved(self.protocol))
 
@@ -100,6 +112,19 @@ class Linear(DrawnProbe):
     @classmethod
     def in_study(cls, protocol: LogisticProtocol) -> "Linear":
         return cls(protocol=_resolved(cls.protocol))
+
+
+def refitted_scores(
+    X: "Tensor", y: "Tensor", X_test: "Tensor", penalty: float, protocol: "ManyShotProtocol"
+) -> "Tensor":
+    """(m, c) logits of the regression on all samples with a penalty that is known."""
+    import torch
+
+    from unseen.probes.newton.path import logistic_path
+
+    penalties = torch.tensor([penalty], dtype=torch.float64)
+    path = logistic_path(X, y, penalties, tol=protocol.tol, max_iterations=protocol.max_iterations)
+    return X_test.double() @ path.weights[0] + path.bias[0]
 
 
 class FitsSoFar(Protocol):

@@ -10,6 +10,9 @@ from unseen.probes.probe import PairJob, Probe, ProbeData, Size, StudyPart
 from unseen.probes.protocol import LogisticProtocol, Setting, protocol_named
 
 if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
     from unseen.probes.sgd.search import Trial
 
 
@@ -28,6 +31,7 @@ class Logistic(Probe):
     name: ClassVar[str] = "logistic"
     title: ClassVar[str] = "logistic regression by SGD with searched hyper-parameters (ImageNet-CoG)"
     random: ClassVar[bool] = True
+    scored: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5")
     commands: ClassVar[tuple[str, ...]] = ("unseen concepts",)
     revision: ClassVar[int] = 2
@@ -42,12 +46,10 @@ class Logistic(Probe):
         return replace(self, protocol=resolved(protocol))
 
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
-        import torch
-
         from unseen.probes.correctness import top1_hits
         from unseen.probes.logistic import probe_settings
 
-        products = getattr(torch, self.products or ("float16" if data.device.startswith("cuda") else "float32"))
+        products = self._products(data.device)
         found = probe_settings(
             data.X_train,
             data.y_train,
@@ -69,6 +71,31 @@ class Logistic(Probe):
             values = (("top1", result.top1), ("top5", result.top5))
             hits = top1_hits(rows, data.y_test, result.weights, result.bias)
             yield Fit(self.name, setting.shots, setting.seed, values, details, correct=hits)
+
+    def test_scores(
+        self, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
+    ) -> "Iterator[tuple[str, Tensor]] | None":
+        """Logits; with the rate and the decay that were kept, one fit gives them."""
+        import torch
+
+        from unseen.probes.correctness import linear_scores
+        from unseen.probes.logistic import final_fit
+
+        if "rate" not in kept:
+            kept = next(self.fit(data, [setting])).details
+        products = self._products(data.device)
+        weights, bias = final_fit(
+            data.X_train, data.y_train.long(), data.classes, setting, (kept["rate"], kept["decay"]),
+            protocol=resolved(self.protocol), device=torch.device(data.device), products=products,
+        )  # fmt: skip
+        scores = torch.cat([*linear_scores(data.test_rows(unit=True).to(products), weights, bias)])
+        return iter([(self.name, scores)])
+
+    def _products(self, device: str) -> "torch.dtype":
+        import torch
+
+        name = self.products or usual_products(device.startswith("cuda"))
+        return getattr(torch, name)  # type: ignore[no-any-return]
 
     def flops(self, size: Size, setting: Setting) -> float:
         """Of the products: trials on the larger part, then the final fit; few samples are trained on in their span."""

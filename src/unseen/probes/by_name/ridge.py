@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.probes.job import Pairs
 from unseen.probes.probe import DrawnProbe, ProbeData, Size
 from unseen.probes.protocol import Setting
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class Ridge(DrawnProbe):
 
     name: ClassVar[str] = "ridge"
     title: ClassVar[str] = "ridge regression on classes, its penalty chosen by leave-one-out accuracy"
+    scored: ClassVar[bool] = True
     penalties: tuple[float, ...] = tuple(10.0**power for power in range(-4, 7))
 
     def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[tuple[str, Pairs, Mapping[str, Any]]]:
@@ -35,6 +39,18 @@ class Ridge(DrawnProbe):
         best = max(range(len(errors)), key=lambda place: (right[place], -errors[place]))
         details = {"penalty": self.penalties[best], "leave_one_out": right}
         yield self.name, (("top1", float(model.accuracies(X_test, y_test)[best])),), details
+
+    def test_scores(
+        self, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
+    ) -> "Iterator[tuple[str, Tensor]] | None":
+        """Predictions of the regression on indicators of the classes."""
+        from unseen.probes.ridge import ridge
+
+        drawn = data.drawn(setting)
+        if "penalty" not in kept:
+            [(_, _, kept)] = self.fit_drawn(drawn, setting.seed)
+        X_train, y_train, X_test, _ = drawn.on_device()
+        return iter([(self.name, ridge(X_train, y_train, [kept["penalty"]]).predict(X_test, 0))])
 
     def flops(self, size: Size, setting: Setting) -> float:
         """Of the eigendecomposition, and of leaving out each sample for every penalty."""

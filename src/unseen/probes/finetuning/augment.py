@@ -11,6 +11,7 @@ from unseen.features.device_memory import sent
 from unseen.probes.finetuning.protocol import Augment
 
 SCALE = (0.08, 1.0)
+LARGE = (0.9, 1.0)
 RATIO = (3 / 4, 4 / 3)
 ATTEMPTS = 10
 
@@ -19,7 +20,7 @@ def augmented(pixels: Tensor, proportions: Tensor, size: int, augment: Augment, 
     """(b, size, size, 3) bytes from (b, side, side, 3) bytes, side ≥ size, by one of the ways of `Augment`.
 
     Args:
-        pixels: for "centre" images as they are tested, or larger; for "crop+flip" whole images squashed to squares.
+        pixels: for "centre" images as they are tested, or larger; otherwise whole images squashed to squares.
         proportions: (b,) width : height of the images before they were squashed; of no effect on "centre".
     """
     side = pixels.shape[1]
@@ -28,25 +29,26 @@ def augmented(pixels: Tensor, proportions: Tensor, size: int, augment: Augment, 
     if augment == "centre":
         start = round((side - size) / 2)
         return pixels[:, start : start + size, start : start + size]
-    if augment != "crop+flip":
+    if augment not in get_args(Augment):
         raise UserError(f"no augmentation '{augment}'; there are {', '.join(get_args(Augment))}")
-    boxes = side * random_boxes(proportions, generator)
-    mirrored = torch.rand(len(pixels), generator=generator) < 0.5
+    flips = augment == "crop+flip"
+    boxes = side * random_boxes(proportions, generator, SCALE if flips else LARGE)
+    mirrored = torch.rand(len(pixels), generator=generator) < (0.5 if flips else 0)
     return crops(pixels, boxes, mirrored, size)
 
 
-def random_boxes(proportions: Tensor, generator: Generator) -> Tensor:
+def random_boxes(proportions: Tensor, generator: Generator, scale: tuple[float, float] = SCALE) -> Tensor:
     """(b, 4) top, left, height, width of parts of images, as shares of the image's height and width.
 
     Drawn as torchvision's `RandomResizedCrop` draws them, but not rounded to pixels. The share of the area is uniform
-    in `SCALE` and the logarithm of width : height in `RATIO`. Of ten draws the first that fits into the image is taken;
+    in `scale` and the logarithm of width : height in `RATIO`. Of ten draws the first that fits into the image is taken;
     if none does, the largest part in the middle whose proportions are within `RATIO`.
 
     Args:
         proportions: (b,) width : height of the images.
     """
     count = len(proportions)
-    area = torch.empty(count, ATTEMPTS).uniform_(*SCALE, generator=generator)
+    area = torch.empty(count, ATTEMPTS).uniform_(*scale, generator=generator)
     ratio = torch.empty(count, ATTEMPTS).uniform_(log(RATIO[0]), log(RATIO[1]), generator=generator).exp()
     relative = ratio / proportions[:, None]
     width, height = (area * relative).sqrt(), (area / relative).sqrt()

@@ -13,6 +13,7 @@ from unseen.features.pixels import Pixels, decode_pixels
 from unseen.images.datasets.multi_label import shown_classes, targets
 from unseen.images.datasets.open_dataset import SPLIT_WORDS, OpenDataset
 from unseen.images.transform import Transform
+from unseen.probes.finetuning.order import epoch_order
 from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.probes.many_shot import Labels
 
@@ -82,14 +83,6 @@ class TaskImages:
         numbers = self.places[split]
         for start in range(0, len(numbers), TESTED):
             yield normalised(self.tested.rows(numbers[start : start + TESTED]), self.transform)
-
-
-def epoch_order(images: int, start: int, stop: int, seed: int) -> NDArray[np.int64]:
-    """Which images the places `start` to `stop` of an endless row of shuffled epochs hold."""
-    first, last = start // images, max(stop - 1, start) // images
-    epochs = [np.random.default_rng((seed, epoch)).permutation(images) for epoch in range(first, last + 1)]
-    found: NDArray[np.int64] = np.concatenate(epochs)[start - first * images : stop - first * images]
-    return found
 
 
 def whole_transform(transform: Transform) -> Transform:

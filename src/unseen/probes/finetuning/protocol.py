@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from math import cos, pi
 from typing import Literal
 
-Augment = Literal["crop+flip", "centre"]
-"""A random part of the image, resized, and mirrored or not; or the centre, as it is tested."""
+Augment = Literal["crop+flip", "centre", "large-crop"]
+"""A random part of the image, resized, and mirrored or not; the centre, as it is tested; a random part of at least
+90% of its area, as open_clip trains.
+"""
 
 
 @dataclass(frozen=True)
@@ -33,3 +35,19 @@ class FinetuneProtocol:
         if step < self.warmup:
             return self.rate * (step + 1) / self.warmup
         return self.rate * 0.5 * (1 + cos(pi * (step - self.warmup) / (self.steps - self.warmup)))
+
+
+@dataclass(frozen=True)
+class AdamWProtocol(FinetuneProtocol):
+    """The same by AdamW (Loshchilov and Hutter 2019), whose decay is the rate times `decay` times a parameter.
+
+    Parameters of fewer than two dimensions (gains, biases, the scale of logits) do not decay, as open_clip has it.
+
+    Attributes:
+        clip: greatest ℓ2 norm of the gradient of all parameters, to which a greater one is scaled; 0 for none.
+    """
+
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    clip: float = 0.0

@@ -1,4 +1,4 @@
-"""Fine-tuning a whole network by SGD for a number of steps, resumable to the same weights.
+"""Training a whole network by SGD or AdamW for a number of steps, resumable to the same weights.
 
 Everything random in a step (dropout, the batch, its augmentation) is a function of the seed and of the step's number,
 so a run that goes on from a checkpoint sees what an unbroken one would have seen. On one CPU thread the weights are
@@ -18,14 +18,17 @@ from torch.nn.functional import cross_entropy
 
 from unseen.errors import UserError
 from unseen.features.device_memory import sent
-from unseen.probes.finetuning.protocol import FinetuneProtocol
+from unseen.probes.finetuning.optimiser import make_optimiser
+from unseen.probes.finetuning.protocol import AdamWProtocol, FinetuneProtocol
 from unseen.probes.finetuning.replay import Replay
 from unseen.probes.finetuning.training_state import TrainingState
 
 ALIGNED = 64
 """Numbers whose multiples buffers begin at: kernels may want addresses of 128 bytes and more."""
 Batches = Callable[[int], Iterator[tuple[Tensor, Tensor]]]
-"""The batches from a step on, in order: inputs (b, …) and class indices (b,), on any device."""
+"""The batches from a step on, in order: inputs (b, …) and class indices (b,) or other targets, on any device."""
+Objective = Callable[[nn.Module, Tensor, Tensor], Tensor]
+"""() the loss of a network on inputs and targets, to be minimised."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Finetuned:
     """How a training went; the network itself was changed in place.
 
     Attributes:
-        losses: mean cross-entropy of each stretch of steps from one check to the next, of the finite ones.
+        losses: mean loss of each stretch of steps from one check to the next, of the finite ones.
         finished: False where the last loss before a check was not finite: training diverged and ended there.
         skipped: steps whose loss was not finite. On a GPU a product that overflows 16 bits makes such a loss, and the
             step leaves the weights as they are; training goes on.
@@ -52,11 +55,17 @@ def with_head(backbone: nn.Module, dimension: int, classes: int, *, seed: int) -
     return nn.Sequential(backbone, head).requires_grad_(True)
 
 
+def classification(model: nn.Module, inputs: Tensor, labels: Tensor) -> Tensor:
+    """Mean cross-entropy of a network's scores with class indices."""
+    return cross_entropy(model(inputs), labels)
+
+
 def finetune(
     model: nn.Module,
     batches: Batches,
     protocol: FinetuneProtocol,
     *,
+    objective: Objective = classification,
     device: torch.device,
     seed: int = 0,
     every: int = 500,
@@ -64,7 +73,7 @@ def finetune(
     identity: str = "",
     watch: Callable[[int], None] = lambda _: None,
 ) -> Finetuned:
-    """Train a network on the mean cross-entropy of each batch, from its checkpoint on where there is one.
+    """Train a network on the loss of each batch, from its checkpoint on where there is one.
 
     On a GPU products are in float16 and weights in float32, with the loss scaled so that small gradients survive; a
     step whose numbers overflow is passed over.
@@ -81,7 +90,7 @@ def finetune(
     if on_gpu:  # as images are in its memory, so that convolutions need not turn them around
         model.to(memory_format=torch.channels_last)
     rate = torch.zeros((), device=device, dtype=torch.float32 if on_gpu else torch.float64)  # a fused one takes 32 bits
-    optimiser = _sgd(model, protocol, rate, fused=on_gpu)
+    optimiser = make_optimiser(model, protocol, rate, fused=on_gpu)
     scaler = torch.amp.GradScaler(device.type, enabled=on_gpu)
     what = {"protocol": asdict(protocol), "seed": seed, "every": every, "identity": identity}
     state = TrainingState(model, optimiser, scaler, json.dumps(what, sort_keys=True))
@@ -90,7 +99,8 @@ def finetune(
     statistics = end_to_end(model.buffers()) if on_gpu else []
     for group in optimiser.param_groups:
         group["lr"] = rate  # a checkpoint brings one of its own
-    update = partial(_step, model, optimiser, scaler, statistics)
+    clip = protocol.clip if isinstance(protocol, AdamWProtocol) else 0.0
+    update = partial(_step, model, objective, optimiser, scaler, statistics, clip)
     take = Replay(update, model, device) if on_gpu else update
     draws = [torch.default_generator, *([torch.cuda.default_generators[_index(device)]] if on_gpu else [])]
     coming, finished = batches(step), True
@@ -121,27 +131,6 @@ def _index(device: torch.device) -> int:
     return torch.cuda.current_device() if device.index is None else device.index
 
 
-def _sgd(model: nn.Module, protocol: FinetuneProtocol, rate: Tensor, *, fused: bool) -> torch.optim.SGD:
-    """The optimiser; a fused one leaves it to the device to pass over a step whose gradients are not finite.
-
-    Args:
-        rate: () the learning rate, which every step reads anew.
-    """
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    optimiser = torch.optim.SGD(
-        parameters,
-        lr=rate,
-        momentum=protocol.momentum,
-        weight_decay=protocol.decay,
-        nesterov=protocol.nesterov and protocol.momentum > 0,
-        fused=fused,
-    )
-    if protocol.momentum > 0:
-        for parameter in parameters:  # of a first step that is passed over, a fused one would keep what memory held
-            optimiser.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
-    return optimiser
-
-
 def end_to_end(buffers: Iterable[Tensor]) -> list[Tensor]:
     """One vector for each floating type among the buffers, which become views of it: hundreds are then one copy."""
     found: dict[torch.dtype, list[Tensor]] = {}
@@ -161,9 +150,11 @@ def end_to_end(buffers: Iterable[Tensor]) -> list[Tensor]:
 
 def _step(
     model: nn.Module,
+    objective: Objective,
     optimiser: torch.optim.Optimizer,
     scaler: torch.amp.GradScaler,
     statistics: Sequence[Tensor],
+    clip: float,
     inputs: Tensor,
     labels: Tensor,
 ) -> Tensor:
@@ -173,12 +164,16 @@ def _step(
         scaler: passes over an update whose gradients are not finite.
         statistics: of the network, running ones end to end, that a loss which is not finite leaves as they were: one
             batch would spoil them for good.
+        clip: see `AdamWProtocol`.
     """
     before = [vector.clone() for vector in statistics]
     optimiser.zero_grad(set_to_none=True)
     with torch.autocast(inputs.device.type, dtype=torch.float16, enabled=scaler.is_enabled()):
-        loss = cross_entropy(model(inputs), labels)
+        loss = objective(model, inputs, labels)
     scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+    if clip:
+        scaler.unscale_(optimiser)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
     scaler.step(optimiser)
     scaler.update()
     loss = loss.detach().float()

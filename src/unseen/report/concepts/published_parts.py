@@ -10,7 +10,8 @@ from unseen.papers.leaderboard import REFERENCE
 from unseen.report.concepts.context import ConceptContext
 from unseen.report.concepts.section_parts import own_series
 from unseen.report.core.model import Figure, Series, Ticks
-from unseen.runs.data import Backbone
+from unseen.runs.comparability_words import with_protocol
+from unseen.runs.data import Backbone, RunData
 
 CATEGORY_COLOURS = {"reference": 4, "architecture": 0, "self-supervision": 1, "regularization": 2, "web data": 3}
 SHOTS = ("1", "2", "4", "8", "16", "32", "64", "128", "all")
@@ -124,7 +125,7 @@ def _lines(
     return [*published_lines(table, places, column), *own]
 
 
-def neighbours(table: pd.DataFrame, mine: pd.DataFrame, domain: str) -> dict[str, str]:
+def neighbours(data: RunData, table: pd.DataFrame, mine: pd.DataFrame, domain: str) -> dict[str, str]:
     """Backbone → between which published models it stands on a domain."""
     others = table[table["domain"] == domain].sort_values("mean", ascending=False)
     models, means = others["model"].tolist(), others["mean"].tolist()
@@ -134,7 +135,8 @@ def neighbours(table: pd.DataFrame, mine: pd.DataFrame, domain: str) -> dict[str
         above = sum(mean > value for mean in means)
         parts = [f"below {models[above - 1]} ({100 * means[above - 1]:.1f})"] if above else []
         parts += [f"above {models[above]} ({100 * means[above]:.1f})"] if above < len(models) else []
-        sentences[backbone] = f"On {domain_title(domain)}, {backbone} has {100 * value:.1f}%: {' and '.join(parts)}."
+        name = with_protocol(data, backbone)
+        sentences[backbone] = f"On {domain_title(domain)}, {name} has {100 * value:.1f}%: {' and '.join(parts)}."
     return sentences
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unseen.metrics.catalogue import METRICS as CATALOGUE
+from unseen.metrics.catalogue import Metric
 from unseen.runs.data import RunData
 from unseen.runs.tables import GROUP, with_comparisons
 
@@ -18,7 +18,8 @@ METRICS = {"top1": "top-1 accuracy", "top5": "top-5 accuracy"}
 class Row:
     """A row of the full table: shares in [0, 1], or scores without a unit; `values` has the score of each seed.
 
-    One seed has no spread. `concept_low` and `concept_high`: the interval over seeds and concepts, where there is one.
+    `facts` are those on the metric, where it is known. One seed has no spread. `concept_low` and `concept_high`: the
+    interval over seeds and concepts, where there is one.
     """
 
     setting: str
@@ -37,16 +38,17 @@ class Row:
     rank: int
     seeds: int
     values: Mapping[int, float]
+    facts: Metric | None = None
 
     @property
     def is_share(self) -> bool:
         """Whether it is shown as percent."""
-        return self.metric not in CATALOGUE or CATALOGUE[self.metric].unit == "share"
+        return self.facts is None or self.facts.unit == "share"
 
     @property
     def is_accuracy(self) -> bool:
         """Whether it belongs into plots of accuracy by level: metrics that are not known are taken for such."""
-        return self.metric in METRICS or self.metric not in CATALOGUE
+        return self.metric in METRICS or self.facts is None
 
 
 def unique(names: Iterable[str]) -> list[str]:
@@ -67,7 +69,8 @@ def make_rows(data: RunData, table: pd.DataFrame, summary: pd.DataFrame) -> list
     Args:
         table, summary: its scores, by `score_table` and `summarise`; with intervals over concepts where they are known.
     """
-    compared = with_comparisons(summary, seen=seen_domain(data) or "")
+    known = data.metrics
+    compared = with_comparisons(summary, seen=seen_domain(data) or "", metrics=known)
     values: dict[tuple[Any, ...], dict[int, float]] = {}
     for record in table.to_dict("records"):
         values.setdefault(tuple(record[name] for name in GROUP), {})[record["seed"]] = record["value"]
@@ -83,6 +86,7 @@ def make_rows(data: RunData, table: pd.DataFrame, summary: pd.DataFrame) -> list
                 concept_low=_known(r.get("concept_low")), concept_high=_known(r.get("concept_high")),
                 gap=_known(r["gap"]), rank=int(r["rank"]), seeds=int(r["seeds"]),
                 values=dict(sorted(values[tuple(r[name] for name in GROUP)].items())),
+                facts=known.get(r["metric"]),
             )
         )  # fmt: skip
     backbones = {backbone.name: place for place, backbone in enumerate(data.backbones)}

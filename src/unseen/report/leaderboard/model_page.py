@@ -55,7 +55,9 @@ def _scores(study: str, records: Sequence[ResultRecord]) -> Section:
         Column("Published models", number=False, names=("published",)),
     ]  # fmt: skip
     rows = [_row(record, score) for record in records for score in record.scores]
-    note = "Intervals of 95%: over seeds and concepts where that is known, otherwise over seeds or episodes."
+    note = (
+        "Intervals of 95%: over seeds and concepts where that is known, otherwise over seeds, episodes or test images."
+    )
     return Section(
         study, TITLES[study], note=note,
         tables=[Table(f"{study}-scores", columns, rows, sortable=True, filter="part of a name")],
@@ -98,7 +100,8 @@ def _facts(backbone: BackboneFacts) -> Iterator[tuple[str, str]]:
         ("Dimensions", backbone.dimension and f"{backbone.dimension:,}"),
         ("Parameters", backbone.parameters and f"{backbone.parameters:,}"),
         ("Images", backbone.preprocessing and transform_text(Transform(**vars(backbone.preprocessing)))),
-        ("Decoder", backbone.decoder and {"pillow": "Pillow", "pytorch": "PyTorch"}[backbone.decoder]),
+        ("Decoded by", backbone.decoder and backbone.decoder.upper()),
+        ("Resized by", backbone.resizer and {"pillow": "Pillow", "pytorch": "PyTorch"}[backbone.resizer]),
         ("Precision", backbone.precision),
         ("Trained with, beside ImageNet-1K", None if backbone.training_data is None else ", ".join(
             seen.get(each, each) for each in backbone.training_data

@@ -16,6 +16,7 @@ from unseen.report.core.model import Cell, Column, Page, Row, Section, Table
 from unseen.report.core.render import write_page
 from unseen.report.leaderboard.model_page import TITLES, model_page
 from unseen.report.leaderboard.page import leaderboard_page
+from unseen.report.leaderboard.transfer import transfer_section
 from unseen.runs.score import shots_name
 from unseen.runs.tables import write_table as write_frame
 from unseen.version import __version__
@@ -72,7 +73,7 @@ def _index(board: Leaderboard, models: Sequence[Contribution], addresses: Mappin
     pages |= {f"{name} (contributed)": address for name, address in pages.items()}
     sections = [_linked(section, pages) for section in page.sections]
     if models:
-        sections.insert(1, _contributed(models, pages))
+        sections[1:1] = [*filter(None, [transfer_section(models, pages)]), _contributed(models, pages)]
     downloads = [("Leaderboard (CSV)", "leaderboard.csv"), ("All results (JSON)", "results.json")]
     downloads += [("All results (CSV)", "results.csv"), ("Schema", "results.schema.json")]
     return replace(page, sections=sections, links=downloads)

@@ -154,11 +154,12 @@ def own_task_scores(runs: Sequence[Run]) -> list[Score]:
     """The scores of runs that go into measures, with the means of calibration errors over the paper's ten data sets."""
     if not runs:
         return []
-    from unseen.studies.tasks.comparisons import data_names, task_verdicts
+    from unseen.studies.tasks.comparisons import data_names, refuse_changed_data, task_verdicts
     from unseen.studies.tasks.dense_page import dense_scores
     from unseen.studies.tasks.results import task_scores
 
     _refuse_other_protocols(runs)
+    refuse_changed_data((str(run.folder), run.data) for run in runs)
     found: dict[tuple[str, str, str], tuple[Score, Run]] = {}
     for run in runs:
         names = data_names(task_verdicts(run.data, run.results))

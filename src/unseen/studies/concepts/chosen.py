@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unseen.errors import UserError, did_you_mean
+from unseen.images.concept_data import ConceptData, open_concept_data
+from unseen.images.concept_file import Description, is_concept_file, read_concept_file
 from unseen.images.domains import SEEN
 from unseen.ontology.levels import SHIPPED, Levels, load_levels
 from unseen.ontology.levels_hash import levels_hash
@@ -20,6 +22,7 @@ from unseen.runs.random_draws import DRAW, RANDOM
 from unseen.runs.shots import Shots, seed_count, shots_in_python
 from unseen.studies.concepts.plan import Asked
 from unseen.studies.concepts.variants import PLAIN, random_sets
+from unseen.studies.own_code import NO_CODE, OwnCode
 from unseen.studies.probing import SHOTS
 
 NAME = re.compile(r"[\w-][\w.-]*")
@@ -35,12 +38,16 @@ class ChosenLevels:
         domains: ids of the concepts of each level, by the name of its domain.
         seen: ids of the seen concepts, None where they are whatever the seen images are of.
         seen_domain: what their domain is called.
+        numbers: the level of each domain.
+        data: the user's own, where a file says all this and where the images are.
     """
 
     levels: Levels
     domains: Mapping[str, tuple[str, ...]]
     seen: tuple[str, ...] | None
     seen_domain: str
+    numbers: Mapping[str, int]
+    data: ConceptData | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -53,15 +60,23 @@ def choose_levels(
     *,
     vectors: Path | None = None,
     seen: str | None = None,
+    images: Path | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> ChosenLevels:
     """Levels themselves, a published set, a CSV file, a measure that ranks `cog-v2` again, or `random` sets.
 
+    Or a file of the user's own data (`unseen.images.concept_file`), whose images are looked through.
+
     Args:
         vectors: of words, for measures that compare text.
         seen: what to call the domain of the seen concepts, of levels of one's own.
-        tell: is told of concepts that word vectors do not know.
+        images: of the user's own data, where its file does not say.
+        tell: is told of concepts that word vectors do not know, and of what is odd about the user's own data.
     """
+    if not isinstance(levels, Levels) and is_concept_file(Path(levels)):
+        if vectors or seen:
+            raise UserError(f"{levels}: says which classes are seen; leave out {'--vectors' if vectors else '--seen'}")
+        return own_levels(read_concept_file(Path(levels), images), tell)
     name = "" if isinstance(levels, Levels) else str(levels)
     if name in all_measures():
         chosen = reranked(SHIPPED[0], name, vectors, "imagenet-1k", option="--levels", tell=tell)
@@ -70,13 +85,28 @@ def choose_levels(
     else:
         chosen = levels if isinstance(levels, Levels) else random_sets() if name == RANDOM else load_levels(levels)
     prefix = RANDOM if name == RANDOM else "l"
-    domains = {f"{prefix}{number}": chosen.ids(number) for number in chosen.numbers}
+    numbers = {f"{prefix}{number}": number for number in chosen.numbers}
+    domains = {domain: chosen.ids(number) for domain, number in numbers.items()}
     shipped = isinstance(levels, Levels) and levels_hash(levels) in {levels_hash(load_levels(each)) for each in SHIPPED}
     own = not shipped and name not in {*SHIPPED, RANDOM, *all_measures()}
     if seen is not None:
         _check_seen(seen, domains, name if not own else "")
     known = None if own else tuple(sorted(wordnet().members("imagenet-1k")))
-    return ChosenLevels(chosen, domains, known, seen or SEEN)
+    return ChosenLevels(chosen, domains, known, seen or SEEN, numbers)
+
+
+def own_levels(description: Description, tell: Callable[[str], None]) -> ChosenLevels:
+    """The levels or domains of the user's own data."""
+    data = open_concept_data(description)
+    for sentence in data.told:
+        tell(sentence)
+    taken = {"random", *([] if description.domains else data.domains)}
+    for name in (data.seen_domain, *description.domains):
+        if not NAME.fullmatch(name) or DRAW.fullmatch(name) or name == SEEN:
+            raise UserError(f"{description.path}: '{name}' cannot name a domain; use letters, digits, - and _")
+    if data.seen_domain.lower() in taken:
+        raise UserError(f"{description.path}: levels are called {data.seen_domain}; give the seen classes another name")
+    return ChosenLevels(data.levels, data.domains, data.seen, data.seen_domain, data.numbers, data)
 
 
 def _check_seen(seen: str, domains: Mapping[str, object], published: str) -> None:
@@ -91,6 +121,13 @@ def _check_seen(seen: str, domains: Mapping[str, object], published: str) -> Non
 def chosen_domains(names: Names, known: Sequence[str]) -> tuple[str, ...]:
     """`l1,l5` or ["l1", "l5"] as names of domains in the study's order; all of them where nothing was said."""
     return tuple(known) if names is None else _some(names, known, "domains")
+
+
+def with_names(extended: Names, further: Sequence[str]) -> Names:
+    """Further probes that were named in two ways, together."""
+    if not further:
+        return extended
+    return [*([] if extended is None else extended.split(",") if isinstance(extended, str) else extended), *further]
 
 
 def chosen_probes(names: Names) -> tuple[str, ...]:
@@ -128,6 +165,7 @@ def asked_of(
     variant: str = PLAIN,
     draw: Draw = "unknown",
     extended: Names = None,
+    own: OwnCode = NO_CODE,
 ) -> Asked:
     """What is asked of a study, checked.
 
@@ -135,6 +173,7 @@ def asked_of(
         shots: None for those of the paper.
         sequential: one trial at a time, as in the paper.
         extended: further probes.
+        own: probes and metrics of the user's own.
     """
     names = chosen_domains(domains, chosen.names)
     known = dict(chosen.domains) | ({chosen.seen_domain: chosen.seen} if chosen.seen else {})
@@ -148,7 +187,9 @@ def asked_of(
         variant=variant,
         draw=draw,
         extended=chosen_probes(extended),
+        own=own,
         seen=chosen.seen_domain,
+        numbers=chosen.numbers,
     )
 
 

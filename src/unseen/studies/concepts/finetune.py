@@ -5,7 +5,7 @@ are farther from those seen, and not because levels differ in difficulty, it mus
 paper does not say how it fine-tuned; `reference_protocol` is our choice, and every number of it is in the job.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from math import ceil
@@ -19,15 +19,14 @@ from numpy.typing import NDArray
 from unseen.backbones.backbone import Backbone
 from unseen.device import default_device, on_gpu
 from unseen.errors import UserError
-from unseen.features.batches import Decoder, Piece, decoded, geometry
-from unseen.features.device_memory import sent
 from unseen.features.fingerprint import names_and_pixels
 from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
-from unseen.probes.finetuning.images import TESTED, epoch_order, whole_transform
+from unseen.probes.finetuning.images import TESTED
 from unseen.probes.finetuning.jobs import FinetuneJob
 from unseen.probes.finetuning.protocol import FinetuneProtocol
+from unseen.probes.finetuning.streamed import StreamedImages
 from unseen.runs.executors.here import run_here
 from unseen.runs.job import job_key
 from unseen.runs.results import Result, read_result
@@ -38,9 +37,6 @@ from unseen.studies.concepts.features import SIDES
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
-
-CHUNK = 2000
-"""Steps whose images one set of worker processes decodes."""
 
 
 def reference_protocol(images: int, *, epochs: int = 30, batch: int = 256, rate: float = 0.01) -> FinetuneProtocol:
@@ -158,13 +154,12 @@ def _fine_tuned(
 class _Images:
     """The images of a manifest by split: where they are in their source, and their class indices."""
 
-    source: ImageSource
+    images: StreamedImages
     classes: tuple[str, ...]
     train: NDArray[np.int64]
     train_y: NDArray[np.int64]
     test: NDArray[np.int64]
     test_y: NDArray[np.int64]
-    workers: int
 
     @classmethod
     def of(cls, source: ImageSource, manifest: Manifest, workers: int) -> "_Images":
@@ -174,7 +169,7 @@ class _Images:
         if len(classes) < 2 or set(labels[1]) != set(classes):
             raise UserError("fine-tuning needs at least two classes, each with images to train and to test on")
         y = [np.searchsorted(classes, part).astype(np.int64) for part in labels]
-        return cls(source, classes, numbers[0], y[0], numbers[1], y[1], workers)
+        return cls(StreamedImages(source, workers), classes, numbers[0], y[0], numbers[1], y[1])
 
     def training(
         self, start: int, transform: Transform, protocol: FinetuneProtocol, seed: int, device: "torch.device"
@@ -182,51 +177,16 @@ class _Images:
         """Normalised images and labels of every step from `start` on; each epoch has an order of its own."""
         import torch
 
-        from unseen.features.forward import normalised
-        from unseen.probes.finetuning.augment import augmented
-
-        size, batch = transform.size, protocol.batch
-        if protocol.augment == "crop+flip":
-            transform = whole_transform(transform)
-        for first in range(start, protocol.steps, CHUNK):
-            steps = range(first, min(first + CHUNK, protocol.steps))
-            order = epoch_order(len(self.train), steps.start * batch, steps.stop * batch, seed)
-            with closing(self._pixels(self.train[order], transform, batch, device)) as blocks:
-                for step, (pixels, proportions) in zip(steps, blocks, strict=True):
-                    generator = torch.Generator().manual_seed((seed << 32) + step)
-                    chosen = augmented(pixels, proportions, size, protocol.augment, generator)
-                    place = (step - first) * batch
-                    yield (
-                        normalised(chosen, transform),
-                        torch.from_numpy(self.train_y[order[place : place + batch]]),
-                    )
+        y = np.zeros(len(self.images.source.entries), dtype=np.int64)
+        y[self.train] = self.train_y
+        return self.images.training(
+            self.train, lambda rows: torch.from_numpy(y[rows]), start, transform, protocol, seed, device
+        )
 
     def testing(self, transform: Transform, device: "torch.device") -> "Iterator[Tensor]":
         """Normalised test images in order."""
         from unseen.features.forward import normalised
 
-        with closing(self._pixels(self.test, transform, TESTED, device)) as blocks:
+        with closing(self.images.pixels(self.test, transform, TESTED, device)) as blocks:
             for pixels, _ in blocks:
                 yield normalised(pixels, transform)
-
-    def _pixels(
-        self, numbers: NDArray[np.int64], transform: Transform, batch: int, device: "torch.device"
-    ) -> "Generator[tuple[Tensor, Tensor], None, None]":
-        """Bytes (b, side, side, 3) on the device and the images' proportions, in order.
-
-        An image that cannot be read or decoded is an error.
-        """
-        import torch
-
-        shape = geometry(transform)
-        stops = [min(start + batch, len(numbers)) for start in range(0, len(numbers), batch)]
-        pieces = [Piece(0, index * batch, stop, (shape,)) for index, stop in enumerate(stops)]
-        decoder = Decoder(self.source, numbers, pieces, fast=False, exif=False)
-        with closing(decoded(decoder, workers=self.workers, device=device)) as batches:
-            for found in batches:
-                if found.unreadable:
-                    raise UserError(found.unreadable)
-                for place, reason in found.damaged[shape].items():
-                    raise UserError(f"{self.source.entries[int(numbers[place])].id}: {reason}")
-                pixels = found.pixels[shape]
-                yield sent(pixels, device), found.proportions.get(shape, torch.ones(len(pixels)))

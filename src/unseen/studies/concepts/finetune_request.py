@@ -20,6 +20,7 @@ from unseen.images.domains import DomainImages
 from unseen.images.joined import joined_images
 from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
+from unseen.ontology.levels_hash import levels_hash
 from unseen.probes.finetuning.jobs import FinetuneJob
 from unseen.runs.data import RunData
 from unseen.runs.execute import alone, even
@@ -156,6 +157,7 @@ def finetune_request(
     batch: int = 256,
     rate: float = 0.01,
     seeds: int = 1,
+    levels: Path | None = None,
     watch: Watch | None = None,
 ) -> FinetuneRequest:
     """Fine-tune backbones of a run on its domains; images and their draw have to be as for the run.
@@ -164,10 +166,11 @@ def finetune_request(
         places: where the images are.
         load: loads backbones by their ids, under the names that were given for them if that is true.
         backbones: ids of some of the run's, and `names` what the run calls them; None for all.
+        levels: the file of the user's own data that the run is of, if it is.
     """
     told, count = watch or Silent(), seed_count(seeds)
     data, _ = read_record(run)
-    chosen = _levels(data, run)
+    chosen = _levels(data, run) if levels is None else _own_levels(data, run, levels, told)
     wanted = _domains(data, chosen, domains, run)
     ids = _backbones(data, backbones, names)
     loaded = load(ids, bool(backbones))
@@ -184,6 +187,13 @@ def finetune_request(
         finetunings={each.label: BackboneAbout.of(each.spec) for each in loaded},
     )
     return FinetuneRequest(data, trainings, setup)
+
+
+def _own_levels(data: RunData, run: Path, file: Path, told: Watch) -> ChosenLevels:
+    chosen = choose_levels(file, tell=told.tell)
+    if data.levels is None or data.levels.hash != levels_hash(chosen.levels):
+        raise UserError(f"{file}: says other domains than those of the run in {run}")
+    return chosen
 
 
 def _levels(data: RunData, run: Path) -> ChosenLevels:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unseen.errors import UserError
+from unseen.images.concept_data import ConceptData
 from unseen.images.domains import SEEN, DomainImages, OnMissing, level_domains, seen_domain
 from unseen.images.imagenet_1k import imagenet_1k
 from unseen.images.open_source import open_images
@@ -42,6 +43,8 @@ def open_domains(
 ) -> tuple[list[DomainImages], list[str]]:
     """The images of some domains, in order, and sentences on what was left out, which `watch` is told too."""
     told = watch or Silent()
+    if chosen.data is not None:
+        return _own_domains(chosen.data, names, places, told)
     rule = split_rule(places.variant)
     if places.splits and rule != COG:
         raise UserError(f"--variant {places.variant} draws its own images: leave out --splits")
@@ -69,6 +72,24 @@ def open_domains(
             said.append(f"Left out: {lost.sentence(wanted, rule.test + rule.min_train)}.")
             told.tell(said[-1])
     return [found[name] for name in names], said
+
+
+def _own_domains(
+    data: ConceptData, names: Sequence[str], places: ImagePlaces, told: Watch
+) -> tuple[list[DomainImages], list[str]]:
+    """The images of the user's own data."""
+    given = [("--imagenet-1k", places.imagenet_1k), ("--truth", places.truth), ("--splits", places.splits)]
+    others = [option for option, place in given if place is not None]
+    wrong = next(iter([*others, *(["--variant"] if places.variant != PLAIN else [])]), None)
+    if wrong is not None:
+        raise UserError(f"{data.description.path}: says which images train and test; leave out {wrong}")
+    domains, lost = data.open(names, places.on_missing or "fail")
+    if not lost:
+        return domains, []
+    wanted = len({each for name in names for each in data.classes[name]})
+    said = f"Left out: {lost.sentence(wanted, data.least)}."
+    told.tell(said)
+    return domains, [said]
 
 
 def sources_of_tests(

@@ -10,7 +10,7 @@ from unseen.errors import UserError
 from unseen.papers.concept_generalization import DOMAINS, measured_accuracies, published_accuracies
 from unseen.papers.leaderboard import By, Leaderboard, Own, leaderboard
 from unseen.runs.cautions import Caution
-from unseen.runs.comparability_words import caveats, comparison_notices, refusal
+from unseen.runs.comparability_words import caveats, comparison_notices, refusal, with_protocol
 from unseen.runs.data import Backbone, RunData
 from unseen.runs.score import shots_name
 from unseen.runs.tables import score_table, summarise
@@ -52,7 +52,10 @@ def leaderboard_with_runs(
         )
     others = {name for names in called[len(folders) :] for name in names.values()}
     kinds = {name: "contributed" if name in others else "yours" for name in found.models}
-    names = [name if name not in taken else f"{name} ({kinds[name]})" for name in found.models]
+    names = [
+        with_protocol(data, name) if name not in taken else f"{with_protocol(data, name)} ({kinds[name]})"
+        for name in found.models
+    ]
     known = {backbone.name: backbone for backbone in data.backbones}
     # A published model that was run again is left out of its own line, whatever its name here.
     own = replace(found, originals=tuple(_published_name(known.get(name), name) for name in found.models)).called(names)

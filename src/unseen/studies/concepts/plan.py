@@ -1,7 +1,7 @@
 """What a concept study will do, and what that will take, before it starts."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone
@@ -15,9 +15,11 @@ from unseen.ontology.levels_hash import levels_hash
 from unseen.papers.comparability import Draw
 from unseen.probes.by_name import all_probes
 from unseen.probes.by_name.logistic import Logistic
+from unseen.probes.own import OwnProbe
 from unseen.probes.protocol import LogisticProtocol
 from unseen.studies.concepts.features import SIDES
 from unseen.studies.concepts.variants import PLAIN
+from unseen.studies.own_code import NO_CODE, OwnCode
 from unseen.studies.probing import FeaturePair
 
 
@@ -31,7 +33,9 @@ class Asked:
         variant: how the images of a concept are drawn (`unseen.studies.concepts.variants`).
         draw: who chose the images of the levels, where their features do not say.
         extended: names of further probes (`unseen.probes.by_name`) to run.
+        own: probes and metrics of the user's own.
         seen: the name of the domain of seen concepts.
+        numbers: the level of each domain.
     """
 
     levels: Levels
@@ -43,7 +47,9 @@ class Asked:
     variant: str = PLAIN
     draw: Draw = "unknown"
     extended: tuple[str, ...] = ()
+    own: OwnCode = NO_CODE
     seen: str = SEEN
+    numbers: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def published(self) -> str:
@@ -131,7 +137,14 @@ def expected_pairs(domains: Sequence[DomainImages], backbones: Sequence[Backbone
     ]
 
 
-def probing_memory(pairs: Sequence[FeaturePair], protocol: LogisticProtocol, *, extended: Collection[str] = ()) -> int:
+def probing_memory(
+    pairs: Sequence[FeaturePair],
+    protocol: LogisticProtocol,
+    *,
+    extended: Collection[str] = (),
+    own: Sequence[OwnProbe] = (),
+) -> int:
     """Bytes that probing the largest pair takes, by the probe that takes the most."""
     probes = [all_probes()[name].in_study(protocol) for name in (Logistic.name, *extended)]
+    probes += [each.probe for each in own]
     return max(probe.memory(pair.size, gpu=on_gpu()) for pair in pairs for probe in probes)

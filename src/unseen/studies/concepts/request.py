@@ -17,7 +17,7 @@ from unseen.studies.concepts.images import ImagePlaces, open_domains
 from unseen.studies.concepts.leaderboard import refuse_other_data
 from unseen.studies.concepts.plan import Asked
 from unseen.studies.concepts.sources import GivenFeatures, ImageFeatures, RegroupedFeatures, Source
-from unseen.studies.concepts.study import splits_used, study_jobs, study_run
+from unseen.studies.concepts.study import own_splits, splits_used, study_jobs, study_run
 from unseen.studies.prepared import prepared_probes
 from unseen.studies.study import Plan, Prepared, Watch
 
@@ -92,7 +92,6 @@ def request_of_images(
     """A study of images, which are indexed now and extracted when it is run."""
     domains, said = open_domains(chosen, asked.domains, places, watch)
     asked = replace(asked, concepts={domain.name: domain.concepts for domain in domains})
-    source = ImageFeatures(
-        domains, backbones, settings, splits_used(places.splits, places.variant), [told(text) for text in said]
-    )
+    drawn = own_splits(chosen.data) if chosen.data else splits_used(places.splits, places.variant)
+    source = ImageFeatures(domains, backbones, settings, drawn, [told(text) for text in said])
     return ConceptRequest(asked, source, published)

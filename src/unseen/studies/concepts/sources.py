@@ -215,7 +215,7 @@ def _plan(
         probing=estimate(jobs, pairs, results, means),
         disk=disk,
         free=free,
-        memory=probing_memory(pairs, asked.protocol, extended=asked.extended) if left else 0,
+        memory=probing_memory(pairs, asked.protocol, extended=asked.extended, own=asked.own.probes) if left else 0,
     )
 
 

@@ -3,7 +3,8 @@
 What its jobs are, and what is written of the run beside them.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.backbones.catalogue import Published
 from unseen.backbones.training_data import published_as, trained_on
 from unseen.features.about import BackboneAbout, StoreAbout
+from unseen.images.concept_data import ConceptData
 from unseen.images.domains import DRAWN_BY, SEEN, SOMEBODY_ELSE, US, DomainImages
 from unseen.images.releases import release_of
 from unseen.images.splits import Splits
@@ -23,11 +25,13 @@ from unseen.ontology.levels_hash import levels_hash
 from unseen.ontology.wordnet import wordnet
 from unseen.papers.comparability import Draw, ScoredData
 from unseen.papers.leaderboard import other_size
+from unseen.probes.own import OwnProbe
 from unseen.probes.probe import FeatureJob
 from unseen.runs.cautions import Caution, caution
 from unseen.runs.data import Backbone as ReportBackbone
 from unseen.runs.data import Domain, RunData, Study
 from unseen.runs.notices import Notice, notice
+from unseen.runs.own_metric import metric_jobs
 from unseen.runs.random_draws import DRAW, RANDOM
 from unseen.runs.setup import (
     SHORT,
@@ -47,6 +51,7 @@ from unseen.studies.probing import FeaturePair, plan, plan_extended, possible_sh
 STUDY: Study = "concepts"
 SIZE = 224
 """Pixels of an image's side in ImageNet-CoG, but for a few models."""
+LEVEL = re.compile(r"l[0-9]+")
 USUAL_LAYERS = ("penultimate", "embedding", "output")
 """Where features come from that are before a classifier, or all that a network gives."""
 
@@ -62,7 +67,13 @@ def study_jobs(asked: Asked, pairs: Sequence[FeaturePair]) -> list[FeatureJob]:
     """Every job of a study."""
     jobs: list[FeatureJob] = [*plan(STUDY, pairs, asked.protocol, asked.shots, range(asked.seeds))]
     further = plan_extended(STUDY, pairs, seeds=range(asked.seeds), protocol=asked.protocol, kinds=asked.extended)
-    return [*jobs, *further]
+    own = [job for pair in pairs for each in asked.own.probes for job in _own_jobs(each, pair, asked)]
+    fitted = [*jobs, *further, *own]
+    return [*fitted, *metric_jobs(asked.own.metrics, fitted)]
+
+
+def _own_jobs(own: OwnProbe, pair: FeaturePair, asked: Asked) -> Iterator[FeatureJob]:
+    return own.jobs(pair.part(STUDY, asked.protocol), range(asked.seeds))
 
 
 def study_run(
@@ -129,7 +140,7 @@ def study_setup(asked: Asked, backbones: Mapping[str, Place], splits: SplitsUsed
         backbones: features of each, or what they will say of themselves.
     """
     return Setup(
-        protocols=[ProtocolUsed.of("logistic", asked.protocol)],
+        protocols=[ProtocolUsed.of("logistic", asked.protocol), *asked.own.protocols()],
         levels=LevelsUsed(asked.levels.name, levels_hash(asked.levels)),
         splits=splits,
         extractions={name: known for name, place in backbones.items() if (known := extraction_of(place.known))},
@@ -173,6 +184,14 @@ def splits_used(file: Path | None, variant: str) -> SplitsUsed:
     return SplitsUsed(seed=0, test=rule.test, max_train=rule.max_train)
 
 
+def own_splits(data: ConceptData) -> SplitsUsed:
+    """How the images of the user's own data are drawn, or which file says it."""
+    rule = data.rule
+    if rule is None:
+        return SplitsUsed(file=data.description.path.name)
+    return SplitsUsed(seed=0, test=rule.test, max_train=data.description.file.train or None)
+
+
 def image_notices(images: Sequence[ImagesUsed]) -> list[Notice]:
     """What a reader must know of such images."""
     return [notice("blurred-faces")] if any(each.blurred for each in images) else []
@@ -196,9 +215,10 @@ def _domains(asked: Asked) -> list[Domain]:
             title = "IN-1K" if name == SEEN else name
             domains.append(Domain(name, title, seen=True, concepts=_named(ids, asked.levels), classes=len(ids)))
         elif not DRAW.fullmatch(name):
-            level = asked.levels[int(name.removeprefix("l"))]
+            level = asked.levels[asked.numbers.get(name) or int(name.removeprefix("l"))]
             concepts = _named(ids, asked.levels)
-            domains.append(Domain(name, name.upper(), False, _similarity(level), concepts, classes=len(ids)))
+            title = name.upper() if LEVEL.fullmatch(name) else name
+            domains.append(Domain(name, title, False, _similarity(level), concepts, classes=len(ids)))
     drawn = [asked.concepts.get(name, ()) for name in asked.domains if DRAW.fullmatch(name)]
     if drawn:
         everything = sorted({concept.wnid for concept in asked.levels.concepts})

@@ -110,8 +110,14 @@ def plan_pool(
     *,
     ratios: Sequence[float] = (*RATIOS, 1.0),
     seed: int = 0,
+    both: str = BOTH,
 ) -> list[PoolModel]:
-    """Every network on every mixture (see `Setup`) at every ratio; `names` are those of the two data sets."""
+    """Every network on every mixture (see `Setup`) at every ratio.
+
+    Args:
+        names: of the two data sets, which are the groups of models trained on one of them.
+        both: the group of models trained on a mixture.
+    """
     for number in (*shares, *ratios):
         if not 0 <= number <= 1:
             raise UserError(f"shares and ratios are from 0 to 1, and {number:g} is not")
@@ -120,7 +126,7 @@ def plan_pool(
     groups = {1.0: names[0], 0.0: names[1]}
     return [
         PoolModel(
-            f"{network} λ={share:g} {ratio:.0%}", groups.get(share, BOTH), Setup(network, share, ratio, recipe, seed)
+            f"{network} λ={share:g} {ratio:.0%}", groups.get(share, both), Setup(network, share, ratio, recipe, seed)
         )
         for network in networks
         for share in shares
@@ -156,17 +162,26 @@ def run_pool(
     yield from execute(pool_jobs(models, folds), folder, work, choose_executor(Means(workers)))
 
 
-def draw_mixture(training: tuple[Labelled, Labelled], setup: Setup, fold: int = 0) -> Labelled:
-    """The images that a model is trained on: λ·ratio of the first set and (1 − λ)·ratio of the second.
+def mixture_rows(sizes: Sequence[int], setup: Setup, fold: int = 0) -> list[NDArray[np.int64]]:
+    """Which images of each set a model is trained on: λ·ratio of the first set and (1 − λ)·ratio of the second.
 
     Each part is the beginning of an order of its set that depends on seed and fold alone, so a smaller ratio is part
     of a larger one. A part that is wanted has at least one image.
+
+    Args:
+        sizes: of the two sets, or of the first alone.
     """
     parts = []
-    for place, (found, share) in enumerate(zip(training, (setup.share, 1 - setup.share), strict=True)):
-        wanted = min(len(found), max(1, round(share * setup.ratio * len(found)))) if share else 0
-        order = np.random.default_rng([setup.seed, fold, place]).permutation(len(found))
-        parts.append(found.rows(order[:wanted]))
+    for place, (size, share) in enumerate(zip(sizes, (setup.share, 1 - setup.share), strict=False)):
+        wanted = min(size, max(1, round(share * setup.ratio * size))) if share else 0
+        parts.append(np.random.default_rng([setup.seed, fold, place]).permutation(size)[:wanted])
+    return parts
+
+
+def draw_mixture(training: tuple[Labelled, Labelled], setup: Setup, fold: int = 0) -> Labelled:
+    """The images that a model is trained on, as `mixture_rows` draws them."""
+    rows = mixture_rows([len(found) for found in training], setup, fold)
+    parts = [found.rows(own) for found, own in zip(training, rows, strict=True)]
     images = np.concatenate([part.images for part in parts])
     return Labelled(images, np.concatenate([part.labels for part in parts]))
 

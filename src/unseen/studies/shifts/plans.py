@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from unseen.errors import UserError, did_you_mean
 from unseen.files import read_table
+from unseen.own_code import is_own_file
+from unseen.words import whole_number
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
@@ -17,7 +19,7 @@ HEADS, OUTPUTS = (OWN, ZERO_SHOT, LINEAR), (IMAGENET, CIFAR)
 TEMPLATES = ("openai", "simple", "name")
 WEIGHTS = ("pretrained", "random")
 RESERVED = "labels"
-OPTIONAL = ("group", "head", "checkpoint", "classes", "templates", "weights")
+OPTIONAL = ("group", "head", "checkpoint", "classes", "templates", "weights", "size")
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class ModelPlan:
         checkpoint: weights of the whole classifier, as fine-tuning or WiSE-FT left them; of the backbone for a probe.
         classes: what the outputs are: `imagenet-1k`, `cifar-10`, or a CSV file with the columns class, name.
         templates: of zero-shot sentences: openai, simple, name, or a text file.
+        size: side of the images, instead of that of the backbone's authors.
     """
 
     model: str
@@ -42,6 +45,7 @@ class ModelPlan:
     classes: str = IMAGENET
     templates: str = "openai"
     weights: str = "pretrained"
+    size: int | None = None
 
 
 def read_plans(path: Path, *, allow_code: bool = False) -> tuple[ModelPlan, ...]:
@@ -65,13 +69,14 @@ def read_plans(path: Path, *, allow_code: bool = False) -> tuple[ModelPlan, ...]
             )
         plans[model] = ModelPlan(
             model=model,
-            backbone=row["backbone"],
+            backbone=_backbone_beside(path, row["backbone"]),
             group=row["group"],
             head=_beside(path, row["head"] or OWN, HEADS),
             checkpoint=path.parent / row["checkpoint"] if row["checkpoint"] else None,
             classes=_beside(path, row["classes"] or IMAGENET, OUTPUTS),
             templates=_beside(path, row["templates"] or "openai", TEMPLATES),
             weights=row["weights"] or "pretrained",
+            size=_size(path, line, row["size"]),
         )
     if not plans:
         raise UserError(f"{path}: no models in it")
@@ -80,7 +85,7 @@ def read_plans(path: Path, *, allow_code: bool = False) -> tuple[ModelPlan, ...]
 
 def runs_code(backbone: str) -> bool:
     """Whether to load a backbone runs code that its id names: of a Python file, or of a folder of torch.hub."""
-    return backbone.rpartition(":")[0].endswith(".py") or backbone.startswith("hub:")
+    return is_own_file(backbone) or backbone.startswith("hub:")
 
 
 def chosen_models(
@@ -142,21 +147,25 @@ def load_model(plan: ModelPlan, device: str) -> "Backbone":
     check_plan(plan)
     weights = cast("Literal['pretrained', 'random']", plan.weights)
     if plan.head == OWN:
-        classes = tuple(_class_names(plan))
-        return own_head(plan.backbone, classes=classes, checkpoint=plan.checkpoint, weights=weights, device=device)
+        classes = tuple(class_names(plan))
+        return own_head(
+            plan.backbone, classes=classes, checkpoint=plan.checkpoint, weights=weights, size=plan.size, device=device
+        )
     if plan.head == ZERO_SHOT:
         kind = cast("Literal['openai', 'simple', 'name']", plan.templates)
         templates = template_set(kind if plan.templates in TEMPLATES else Path(plan.templates))
-        names = _class_names(plan)
-        return zero_shot(plan.backbone, names, templates, checkpoint=plan.checkpoint, weights=weights, device=device)
+        names = class_names(plan)
+        return zero_shot(
+            plan.backbone, names, templates, checkpoint=plan.checkpoint, weights=weights, size=plan.size, device=device
+        )
     if plan.head == LINEAR and plan.checkpoint is not None:
-        backbone = load_backbone(plan.backbone, weights="random", device=device)
-        return fine_tuned(backbone, tuple(_class_names(plan)), plan.checkpoint)
-    backbone = load_backbone(plan.backbone, checkpoint=plan.checkpoint, weights=weights, device=device)
+        backbone = load_backbone(plan.backbone, weights="random", size=plan.size, device=device)
+        return fine_tuned(backbone, tuple(class_names(plan)), plan.checkpoint)
+    backbone = load_backbone(plan.backbone, checkpoint=plan.checkpoint, weights=weights, size=plan.size, device=device)
     return with_probe(backbone, Path(plan.head))
 
 
-def _class_names(plan: ModelPlan) -> Mapping[str, str]:
+def class_names(plan: ModelPlan) -> Mapping[str, str]:
     """Class → what it is called in sentences."""
     from unseen.backbones.zero_shot import imagenet_class_names, read_class_names
     from unseen.images.shift_sets.labels import CIFAR_10, imagenet_classes
@@ -166,6 +175,21 @@ def _class_names(plan: ModelPlan) -> Mapping[str, str]:
     if plan.classes == IMAGENET:
         return imagenet_class_names() if plan.head == ZERO_SHOT else {wnid: wnid for wnid in imagenet_classes()}
     return read_class_names(Path(plan.classes))
+
+
+def _backbone_beside(path: Path, backbone: str) -> str:
+    """The id of a backbone; a folder that open_clip saved a model to is beside the file, as other files are."""
+    source, _, place = backbone.partition(":")
+    return f"{source}:{path.parent / place}" if source == "openclip" and (path.parent / place).is_dir() else backbone
+
+
+def _size(path: Path, line: int, text: str) -> int | None:
+    if not text:
+        return None
+    number = whole_number(text)
+    if not number:
+        raise UserError(f"{path}, line {line}: '{text[:20]}' is not the side of images in pixels")
+    return number
 
 
 def _beside(path: Path, value: str, words: tuple[str, ...]) -> str:

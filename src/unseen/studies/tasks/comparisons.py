@@ -9,8 +9,10 @@ published numbers either.
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from unseen.errors import UserError
 from unseen.images.datasets.dataset import Dataset
 from unseen.images.datasets.registry import DATASETS
+from unseen.images.dense.sets import dense_datasets
 from unseen.papers.comparability import Comparability, PublishedData, ScoredData, compare, published_dataset
 from unseen.runs.comparability_words import ERICSSON, refusal_clauses, verdict_sentences
 from unseen.runs.data import Domain, RunData
@@ -46,6 +48,11 @@ def is_by_image(result: Result) -> bool:
     return "pictures" in result.job
 
 
+def is_by_own_code(result: Result) -> bool:
+    """Whether a result is of a probe or a metric of the user's own."""
+    return "own_metrics" in result.job
+
+
 def is_classification(result: Result) -> bool:
     """Whether a result is of a data set whose images have classes."""
     return not is_dense(result) and not is_by_image(result)
@@ -74,9 +81,10 @@ def _part_title(title: str, limit: int) -> str:
     return f"{title} (part: {limit} images per class)"
 
 
-def own_title(title: str) -> str:
-    """What a user's own data set is called on a page."""
-    return f"{title} (your data set)"
+def own_title(title: str, limit: int | None = None) -> str:
+    """What a user's own data set, or a part of it, is called on a page."""
+    part = "" if limit is None else f", part: {limit} images per class"
+    return f"{title} (your data set{part})"
 
 
 def _verdict(scored: ScoredData) -> Comparability:
@@ -139,13 +147,29 @@ def page_datasets(data: RunData, names: Names) -> list[TaskDataset]:
 
 def _own_datasets(domain: Domain, names: Collection[str], limits: Iterable[int]) -> list[TaskDataset]:
     """A user's own data set and parts of it; nothing for data sets with boxes or maps, and for single images."""
-    parts = {part_name(domain.name, limit): (_part_title(domain.title, limit), limit) for limit in sorted(limits)}
-    titles: dict[str, tuple[str, int | None]] = {domain.name: (domain.title, None), **parts}
+    called: dict[str, int | None] = {domain.name: None} | {
+        part_name(domain.name, each): each for each in sorted(limits)
+    }
     return [
-        TaskDataset(name, own_title(title), OTHER, limit, own=True)
-        for name, (title, limit) in titles.items()
+        TaskDataset(name, own_title(domain.title, limit), OTHER, limit, own=True)
+        for name, limit in called.items()
         if name in names
     ]
+
+
+def refuse_changed_data(runs: Iterable[tuple[str, RunData]]) -> None:
+    """Refuse runs of a user's own data set whose images, labels or splits are not the same in all of them."""
+    known: dict[str, tuple[str, str]] = {}
+    for run, data in runs:
+        for images in data.images:
+            if images.hash is None or images.domain in DATASETS or images.domain in dense_datasets():
+                continue
+            content, other = known.setdefault(images.domain, (images.hash, run))
+            if content != images.hash:
+                raise UserError(
+                    f"{other} and {run}: your data set {images.domain} is not the same in both, as its images, labels "
+                    "or splits were changed; report them apart, or run the earlier one again"
+                )
 
 
 def task_comparison_notices(verdicts: Mapping[tuple[str, str], Comparability]) -> list[str]:

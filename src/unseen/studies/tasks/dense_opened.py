@@ -9,23 +9,27 @@ from unseen.images.dense.dense_dataset import OpenDenseDataset, open_dense_datas
 from unseen.images.dense.sets import dense_datasets, get_dense_dataset
 from unseen.images.own.contents import Track, untracked
 from unseen.images.own.dense import open_own_dense
-from unseen.images.own.description import describe_all, is_own
+from unseen.images.own.description import describe_all, is_own, refuse_same_names
 
 AskedDense = str | OpenDenseDataset
 """The name of a data set, or a user's own, which is open."""
 
 
-def asked_dense(words: Iterable[str | PathLike[str]], track: Track = untracked) -> list[AskedDense]:
-    """What a user asks for: known names, then own data sets, opened; each once.
+def asked_dense(words: Iterable[str | PathLike[str] | OpenDenseDataset], track: Track = untracked) -> list[AskedDense]:
+    """What a user asks for: known names, then open data sets, own ones among them; each once.
 
     Args:
-        words: names, or places of own data sets.
+        words: names, places of own data sets, or those that were opened before.
         track: shows how many images of an own data set were read.
     """
     asked = [*dict.fromkeys(words)]
-    names = [get_dense_dataset(str(word)).name for word in asked if not is_own(word)]
-    own = describe_all(Path(word) for word in asked if is_own(word))
-    return [*names, *(open_own_dense(each, track) for each in own)]
+    places = [word for word in asked if not isinstance(word, OpenDenseDataset)]
+    names = [get_dense_dataset(str(word)).name for word in places if not is_own(word)]
+    own = describe_all(Path(word) for word in places if is_own(word))
+    given = [word for word in asked if isinstance(word, OpenDenseDataset)]
+    found = [*given, *(open_own_dense(each, track) for each in own)]
+    refuse_same_names([*names, *(each.dataset.name for each in found)])
+    return [*names, *found]
 
 
 def open_dense(asked: Sequence[AskedDense], root: Path | None, kinds: Sequence[str]) -> list[OpenDenseDataset]:

@@ -1,6 +1,5 @@
 """The data sets that a task study is asked for: those that are there, and what is to be said of the others."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -11,7 +10,7 @@ from unseen.images.datasets.limit import limited
 from unseen.images.datasets.open_dataset import OpenDataset, open_dataset
 from unseen.images.datasets.registry import DATASETS, get_dataset
 from unseen.images.own.contents import Track, untracked
-from unseen.images.own.description import describe_all, is_own
+from unseen.images.own.description import describe_all, is_own, refuse_same_names
 from unseen.images.own.survey import open_own_dataset
 from unseen.runs.notices import Notice, left_out
 
@@ -50,9 +49,7 @@ def asked_datasets(words: "Iterable[str | PathLike[str] | OpenDataset]", track: 
     names = {_known_name(str(word)) for word in places if not is_own(word)}
     own = describe_all(Path(word) for word in places if is_own(word))
     found = [*given, *(open_own_dataset(each, track=track) for each in own)]
-    twice = [name for name, count in Counter(each.dataset.name for each in found).items() if count > 1]
-    if twice:
-        raise UserError(f"two data sets of the name '{twice[0]}'; rename one")
+    refuse_same_names([*names, *(each.dataset.name for each in found)])
     return [*(name for name in DATASETS if name in names), *found]
 
 

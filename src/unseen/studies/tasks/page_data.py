@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from unseen.metrics.correlation import Correlation
 from unseen.runs.score import Score
+from unseen.runs.setup import ProtocolUsed
 
 if TYPE_CHECKING:
     from unseen.studies.tasks.by_image.page import ImageResult
@@ -198,6 +199,7 @@ class TaskPage:
         notices: sentences at the top.
         notes: what was left out, and why.
         timings: backbone → jobs and their seconds.
+        own_code: what the run says of probes and metrics of the user's own, and `own_scores` what they measured.
     """
 
     title: str
@@ -217,3 +219,5 @@ class TaskPage:
     notes: Sequence[str] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
     timings: Mapping[str, tuple[int, float]] = field(default_factory=dict)
+    own_code: Sequence[ProtocolUsed] = ()
+    own_scores: Sequence[Score] = ()

@@ -13,12 +13,16 @@ from unseen.features.speed import extraction_seconds, seconds_per_image
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.probes.by_name.linear import ManyShotJob
 from unseen.probes.many_shot import ManyShotProtocol
+from unseen.probes.own import OwnProbe
+from unseen.probes.own_task import OwnProbeTaskJob, own_task_jobs
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice
+from unseen.runs.own_metric import task_metric_jobs
 from unseen.runs.results import missing
 from unseen.runs.task_work import TaskJob
+from unseen.studies.own_code import NO_CODE, OwnCode
 from unseen.studies.rates import elapsed, product_rate, starting
-from unseen.studies.tasks.features import TaskFeatures, features_in, splits_of
+from unseen.studies.tasks.features import STUDY, TaskFeatures, features_in, splits_of
 from unseen.studies.tasks.kinds import kind_of
 
 OTHER_WORK = 3.0
@@ -49,9 +53,19 @@ class DatasetPlan:
     seconds: float
 
 
-def task_jobs(tasks: Sequence[TaskFeatures], protocol: ManyShotProtocol) -> list[TaskJob]:
-    """Every job of a study."""
-    return [job for task in tasks for job in kind_of(task.dataset).jobs(task, protocol)]
+def task_jobs(tasks: Sequence[TaskFeatures], protocol: ManyShotProtocol, own: OwnCode = NO_CODE) -> list[TaskJob]:
+    """Every job of a study; code of the user's own is for data sets that are split and whose images have one class."""
+    jobs = [job for task in tasks for job in kind_of(task.dataset).jobs(task, protocol)]
+    split = [task for task in tasks if task.dataset.test is not None and not task.dataset.multi_label]
+    fitted = [job for task in split for each in own.probes for job in _own_jobs(each, task)]
+    names = {task.dataset.name for task in split}
+    linear = [job for job in jobs if isinstance(job, ManyShotJob) and job.domain in names]
+    return [*jobs, *fitted, *task_metric_jobs(own.metrics, [*linear, *fitted])]
+
+
+def _own_jobs(own: OwnProbe, task: TaskFeatures) -> list[OwnProbeTaskJob]:
+    hashes = [task.hashes.get(split, "") for split in splits_of(task.dataset)]
+    return own_task_jobs(own, STUDY, task.backbone, task.dataset.name, hashes)
 
 
 def skipped(tasks: Sequence[TaskFeatures]) -> list[Notice]:

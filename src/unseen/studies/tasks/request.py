@@ -19,6 +19,7 @@ from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS
 from unseen.runs.task_work import TaskJob
 from unseen.studies.features import FEATURES, damaged_images
+from unseen.studies.own_code import NO_CODE, OwnCode
 from unseen.studies.study import Cell, Plan, Prepared, Watch
 from unseen.studies.tasks.features import Found, TaskFeatures, extract_dataset
 from unseen.studies.tasks.opened import Asked, Opened, open_datasets
@@ -53,11 +54,13 @@ class TaskRequest:
     Attributes:
         source: images and what to extract from them, or features that are there.
         top1: accuracy on ImageNet of backbones whose it is known, as shares.
+        own: probes and metrics of the user's own.
     """
 
     source: FromImages | Found
     protocol: ManyShotProtocol = ERICSSON_2021
     top1: Mapping[str, float] = field(default_factory=dict)
+    own: OwnCode = NO_CODE
 
     def plan(self, out: Path, means: Means) -> Plan:
         """What is to be done; see `unseen.studies.study.Request`."""
@@ -68,7 +71,7 @@ class TaskRequest:
         checked_device(source.settings)
         datasets = source.opened.datasets
         # Before hours of extraction, not after them.
-        refuse_other_run(out, task_setup(source.backbones, datasets, source.settings, self.protocol))
+        refuse_other_run(out, task_setup(source.backbones, datasets, source.settings, self.protocol, self.own))
         extraction = (source.backbones, out / FEATURES, source.settings, means.places)
         plans = [plan_dataset(each, *extraction) for each in datasets]
         return self._planned(plans, source.opened.absent, out, means, free=free_disk(out))
@@ -85,13 +88,13 @@ class TaskRequest:
             return probing_seconds(jobs, found.features, results, means)
 
         cost = partial(job_flops, tasks=found.features)
-        return Prepared(self._run(found), task_jobs(found.features, self.protocol), work, seconds, cost=cost)
+        return Prepared(self._run(found), task_jobs(found.features, self.protocol, self.own), work, seconds, cost=cost)
 
     def _planned(
         self, plans: Sequence[DatasetPlan], notices: Sequence[Notice], out: Path, means: Means, free: int = 0
     ) -> Plan:
         features, results = [each for plan in plans for each in plan.features], out / RESULTS
-        jobs = task_jobs(features, self.protocol)
+        jobs = task_jobs(features, self.protocol, self.own)
         return Plan(
             TITLE,
             [_part(each, plan.done) for plan in plans for each in plan.features],
@@ -108,7 +111,7 @@ class TaskRequest:
     def _run(self, found: Found) -> RunData:
         absent = [] if isinstance(self.source, Found) else self.source.opened.missed
         missing = [*absent, *found.faults, *skipped(found.features)]
-        return task_run(found.features, self.protocol, top1=self.top1, missing=missing)
+        return task_run(found.features, self.protocol, top1=self.top1, missing=missing, own=self.own)
 
 
 def request_of_images(

@@ -26,9 +26,11 @@ from unseen.studies.tasks.comparisons import (
     Names,
     data_names,
     is_by_image,
+    is_by_own_code,
     is_classification,
     own_name,
     page_datasets,
+    refuse_changed_data,
     task_comparison_notices,
     task_verdicts,
 )
@@ -61,6 +63,7 @@ def page_of_runs(folders: Sequence[Path], runs: Sequence[tuple[str, RunData]]) -
         folders: of the runs.
         runs: each with its name, and with its scores.
     """
+    refuse_changed_data(runs)
     data, names = merge_with_names(runs)
     if not data.scores:
         raise UserError(f"{', '.join(map(str, folders))}: no results yet; finish the run")
@@ -87,6 +90,8 @@ def page_of_results(
     """
     printed = [*published_task_scores(), *imagenet_top1()]
     data, found = _told_apart(data, found, {score.backbone for score in printed})
+    by_own_code = [result for result in found if is_by_own_code(result)]
+    found = [result for result in found if not is_by_own_code(result)]
     dense = dense_tasks(data, found, {key: folder / PICTURES / key for key, folder in folders.items()})
     verdicts = task_verdicts(data, found)
     names = data_names(verdicts)
@@ -137,6 +142,8 @@ def page_of_results(
         notes=without_average([*own, *printed]),
         provenance={**provenance(data), **arithmetic},
         timings=_timings(found, tuned),
+        own_code=data.own_code,
+        own_scores=task_scores(by_own_code, names),
     )
 
 

@@ -24,11 +24,13 @@ from unseen.runs.executors import choose_executor
 from unseen.runs.fit_progress import FitProgress
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice, notice
+from unseen.runs.own_metric import OwnMetricTaskJob
 from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed, Setup
 from unseen.runs.task_work import TaskJob, kept_folder, run_task_job
 from unseen.studies.concepts.features import Place
 from unseen.studies.concepts.study import extraction_of, training_data
 from unseen.studies.features import read_about
+from unseen.studies.own_code import NO_CODE, OwnCode
 from unseen.studies.tasks.comparisons import dataset_title, is_of_dataset, scored_data
 from unseen.studies.tasks.features import STUDY, TaskFeatures
 from unseen.studies.tasks.own_record import own_citations, own_images, own_notices
@@ -58,13 +60,16 @@ def run_tasks(
     places = {task.hashes[split]: place for task in tasks for split, place in task.places.items()}
     kept = folder / UNFINISHED
     work = OneByOne[TaskJob](partial(run_task_job, places=places, load=read_features, kept=kept, tell=tell))
-    small, large = (jobs, []) if on_gpu() else by_size(jobs, tasks)
+    measuring = [replace(job, results=str(folder)) for job in jobs if isinstance(job, OwnMetricTaskJob)]
+    fitting = [job for job in jobs if not isinstance(job, OwnMetricTaskJob)]
+    small, large = (fitting, list[TaskJob]()) if on_gpu() else by_size(fitting, tasks)
     cost = partial(job_flops, tasks=tasks)
     running = chain(
         execute(
             small, folder, work, choose_executor(replace(means, workers=1 if on_gpu() else means.workers)), cost=cost
         ),
         execute(large, folder, work, choose_executor(replace(means, workers=1, threads=means.workers)), cost=cost),
+        execute(measuring, folder, work, choose_executor(replace(means, workers=1 if on_gpu() else means.workers))),
     )
     for job in running:
         shutil.rmtree(kept_folder(job, kept), ignore_errors=True)
@@ -77,6 +82,7 @@ def task_run(
     *,
     top1: Mapping[str, float],
     missing: Sequence[Notice] = (),
+    own: OwnCode = NO_CODE,
 ) -> RunData:
     """What is written of a study, without its scores.
 
@@ -105,7 +111,7 @@ def task_run(
         backbones=[_backbone(task, top1.get(name)) for name, task in backbones.items()],
         baseline=next(iter(backbones)),
         told=[*said, *missing, *own_notices(datasets.values())],
-        protocols=[ProtocolUsed.of(PROBE, protocol)],
+        protocols=[ProtocolUsed.of(PROBE, protocol), *own.protocols()],
         images=own_images(datasets.values()),
         remarks=own_citations(datasets.values()),
         features=[FeatureKey(task.backbone, task.dataset.name, task.keys) for task in tasks],
@@ -120,10 +126,11 @@ def task_setup(
     opened: Sequence[OpenDataset],
     settings: Settings,
     protocol: ManyShotProtocol,
+    own: OwnCode = NO_CODE,
 ) -> Setup:
     """What decides a study before any of its features are there, to compare with the run that a folder has."""
     return Setup(
-        protocols=[ProtocolUsed.of(PROBE, protocol)],
+        protocols=[ProtocolUsed.of(PROBE, protocol), *own.protocols()],
         extractions={each.label: Extraction.by(each.spec, settings) for each in backbones},
         limits={each.dataset.name: each.manifest.limit for each in opened},
         images=own_images(each.dataset for each in opened),

@@ -11,6 +11,7 @@ from unseen.report.concepts.published_parts import comparable, domain_title
 from unseen.report.concepts.section_parts import first_few
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
+from unseen.runs.comparability_words import with_protocol
 from unseen.words import signed
 
 USUALLY_OFF = (
@@ -40,8 +41,8 @@ def build(context: ConceptContext) -> Section | None:
         )  # fmt: skip
         sure = "" if low[-1] <= 0 <= high[-1] else ", an interval that leaves out 0"
         sentences.append(
-            f"On L5, {name} has {signed(values[-1])} points ({signed(low[-1])} to {signed(high[-1])}) over what its "
-            f"accuracy on IN-1K predicts{sure}."
+            f"On L5, {with_protocol(context.data, name)} has {signed(values[-1])} points ({signed(low[-1])} to "
+            f"{signed(high[-1])}) over what its accuracy on IN-1K predicts{sure}."
         )
     ticks = tuple((float(i), domain_title(name)) for i, name in enumerate(LEVELS))
     figure = Figure("", "Level", "Beyond expectation (points)", series, ticks, zero=True)

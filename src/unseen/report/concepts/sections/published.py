@@ -25,7 +25,7 @@ def build(context: ConceptContext) -> Section | None:
     table, mine = published_table([shots]), own[own["shots"] == shots]
     domains = [domain for domain in data.domains if domain.name in set(mine["domain"])]
     figures = level_figures(data.backbones, table, mine, domain_ticks(domains), [domain.name for domain in domains])
-    between = neighbours(table, mine, domains[-1].name)
+    between = neighbours(data, table, mine, domains[-1].name)
     sentences = first_few([between[b.name] for b in data.backbones if b.name in between])
     note = (
         f"Thin lines are the published numbers, coloured by category; thick ones are of this run"

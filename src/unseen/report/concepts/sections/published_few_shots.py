@@ -13,6 +13,7 @@ from unseen.report.concepts.published_parts import (
 from unseen.report.concepts.section_parts import first_few
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Section
+from unseen.runs.comparability_words import searched_with
 
 
 def build(context: ConceptContext) -> Section | None:
@@ -23,13 +24,14 @@ def build(context: ConceptContext) -> Section | None:
     if len(wanted) < 2:
         return None
     table = published_table(SHOTS)
-    between = neighbours(table[table["shots"] == wanted[0]], own[own["shots"] == wanted[0]], chosen[-1])
+    between = neighbours(data, table[table["shots"] == wanted[0]], own[own["shots"] == wanted[0]], chosen[-1])
     sentences = [between[backbone.name] for backbone in data.backbones if backbone.name in between]
     first = "one sample" if wanted[0] == "1" else f"{wanted[0]} samples"
     return Section(
         "published-few-shots", "Few shots among the published models",
         first_few([f"With {first} a concept: {text[0].lower()}{text[1:]}" for text in sentences]),
-        few_shot_figures(data.backbones, table, own, chosen), f"Bars are {bars_text(own)}.",
+        few_shot_figures(data.backbones, table, own, chosen),
+        f"Thick lines are of this run{searched_with(data)}; bars are {bars_text(own)}.",
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from unseen.report.concepts.published_parts import comparable, domain_title
 from unseen.report.concepts.section_parts import first_few
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
-from unseen.runs.comparability_words import comparison_notices
+from unseen.runs.comparability_words import comparison_notices, with_protocol
 
 
 def build(context: ConceptContext) -> Section | None:
@@ -35,8 +35,8 @@ def build(context: ConceptContext) -> Section | None:
             )
         )  # fmt: skip
         sentences.append(
-            f"Of {len(both.models)} models, {name} ranks {point[row, 0]} on IN-1K and {point[row, -1]} on L5 "
-            f"({low[row, -1]} to {high[row, -1]})."
+            f"Of {len(both.models)} models, {with_protocol(context.data, name)} ranks {point[row, 0]} on IN-1K and "
+            f"{point[row, -1]} on L5 ({low[row, -1]} to {high[row, -1]})."
         )
     ticks = tuple((float(i), domain_title(name)) for i, name in enumerate(DOMAINS))
     figure = Figure("", "Domain", "Rank (1 is best)", series, ticks, top_is_low=True)

@@ -1,0 +1,58 @@
+"""What Python files of the user's own say of themselves, for `unseen ls probes FILE` and `unseen ls metrics FILE`."""
+
+from collections.abc import Callable
+
+from unseen.files import byte_size
+
+SAMPLES, TESTS, CLASSES, DIMENSIONS = 10_000, 1_000, 100, 2_048
+"""Of the features that a probe's cost is told for."""
+
+
+def own_probe_facts(name: str, tell: Callable[[str], None]) -> dict[str, str]:
+    """The facts on a probe; its file runs, which is told before."""
+    from unseen.metrics.catalogue import METRICS
+    from unseen.metrics.own import MetricUsed
+    from unseen.probes.probe import Size
+    from unseen.probes.protocol import Setting
+    from unseen.studies.own_code import chosen_code, only_files
+
+    [own] = chosen_code(only_files(name), [], tell)[1].probes
+    probe, declared = own.probe, {each.name: each for each in own.declared}
+    size = Size(SAMPLES, TESTS, CLASSES, (DIMENSIONS,))
+    cost = f"{probe.flops(size, Setting()):.1e} operations, {byte_size(probe.memory(size))}"
+    facts = {
+        "probe": probe.name,
+        "what it is": probe.title,
+        "revision": str(probe.revision),
+        "settings": ", ".join(f"{key}={value!r}" for key, value in own.settings) or "none",
+        "training samples per class": ", ".join("all" if each is None else str(each) for each in probe.default_shots),
+        "seeds change its numbers": "yes" if probe.random else "no",
+        "gives scores of classes": "yes" if probe.scored else "no",
+        "costs": f"{cost} for {SAMPLES:,} training and {TESTS:,} test samples, {CLASSES} classes, "
+        f"{DIMENSIONS:,} dimensions",
+    }
+    for metric in probe.metrics:
+        used = declared.get(metric) or MetricUsed.of(METRICS[metric])
+        facts[f"metric {metric}"] = f"{used.range} ({used.unit})"
+    return facts | _file_facts(own.digest, own.file.modules if own.file else ())
+
+
+def own_metric_facts(name: str, tell: Callable[[str], None]) -> dict[str, str]:
+    """The facts on a metric; its file runs, which is told before."""
+    from unseen.metrics.own import MetricUsed
+    from unseen.studies.own_code import chosen_code
+
+    [own] = chosen_code([], [name], tell)[1].metrics
+    metric = own.metric
+    facts = {
+        "metric": metric.name,
+        "what it is": metric.title,
+        "range": MetricUsed.of(metric).range,
+        "unit": metric.unit,
+        "is of": f"labels and {metric.takes}",
+    }
+    return facts | _file_facts(own.file.digest, own.file.modules)
+
+
+def _file_facts(digest: str, modules: tuple[str, ...]) -> dict[str, str]:
+    return {"sha256": digest, "modules of its folder": ", ".join(modules) or "none"}

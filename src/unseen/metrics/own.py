@@ -1,0 +1,126 @@
+"""Metrics of the user's own: a function of labels and predictions, with the facts that ours have.
+
+A Python file defines `METRIC`, an `OwnMetric`; the file is the user's own code, and runs.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf, isfinite
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+from unseen.metrics.catalogue import METRICS, Metric
+from unseen.own_code import OwnFile, attribute_of, own_file, own_place, running
+
+ATTRIBUTE = "METRIC"
+NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
+UNITS = ("share", "degrees", "metres", "score")
+Takes = Literal["predictions", "scores"]
+
+
+@dataclass(frozen=True)
+class OwnMetric(Metric):
+    """A metric with the function that computes it.
+
+    Attributes:
+        compute: of (n,) class indices and, as `takes` says, (n,) predicted indices or (n, c) scores of the classes,
+            both NumPy arrays; gives one number.
+        title: what it is, in a few words.
+        takes: scores are as the probe has them: logits of logistic regressions, votes of neighbours.
+    """
+
+    compute: Callable[[NDArray[np.int64], NDArray[Any]], float]
+    title: str
+    takes: Takes = "predictions"
+
+
+@dataclass(frozen=True)
+class MetricUsed:
+    """What results and runs keep of a metric that is not in the catalogue; a bound that is None is infinite."""
+
+    name: str
+    higher_is_better: bool
+    lower: float | None
+    upper: float | None
+    unit: str
+
+    @classmethod
+    def of(cls, metric: Metric) -> "MetricUsed":
+        lower, upper = (float(each) if isfinite(each) else None for each in (metric.lower, metric.upper))
+        return cls(metric.name, metric.higher_is_better, lower, upper, metric.unit)
+
+    @property
+    def metric(self) -> Metric:
+        lower, upper = -inf if self.lower is None else self.lower, inf if self.upper is None else self.upper
+        return Metric(self.name, self.higher_is_better, lower, upper, self.unit)
+
+    @property
+    def range(self) -> str:
+        """Its bounds and direction, for a reader."""
+        lower = "−∞" if self.lower is None else f"{self.lower:g}"
+        upper = "∞" if self.upper is None else f"{self.upper:g}"
+        return f"{lower} to {upper}, {'higher' if self.higher_is_better else 'lower'} is better"
+
+
+@dataclass(frozen=True)
+class OwnMetricFile:
+    """A metric and the file that it is in."""
+
+    metric: OwnMetric
+    file: OwnFile
+    attribute: str
+
+    def value(self, y: NDArray[np.int64], scores: NDArray[Any]) -> float:
+        """The metric of a classifier; one that is not a number within its bounds is the user's error.
+
+        Args:
+            y: (n,) class indices.
+            scores: (n, c) of the classes; the greatest is the prediction.
+        """
+        metric = self.metric
+        with running(self.file):
+            found = metric.compute(y, scores if metric.takes == "scores" else scores.argmax(axis=1))
+        try:
+            value = float(found)
+        except (TypeError, ValueError):
+            raise UserError(f"{self.file.path}: {metric.name} gave {type(found).__name__}, not a number") from None
+        if not metric.lower <= value <= metric.upper:
+            bounds = MetricUsed.of(metric).range.partition(",")[0]
+            raise UserError(f"{self.file.path}: {metric.name} gave {value:g}, outside of its range, {bounds}")
+        return value
+
+
+def own_metric(name: str) -> OwnMetricFile:
+    """The metric in `path/to/file.py`, or what it calls by another name, `path/to/file.py:NAME`; the file runs."""
+    place, attribute = own_place(name)
+    file, attribute = own_file(Path(place)), attribute or ATTRIBUTE
+    found = attribute_of(file, [attribute], "metric")
+    if not isinstance(found, OwnMetric):
+        raise UserError(f"{file.path}: {attribute} must be an unseen.metrics.own.OwnMetric, not {type(found).__name__}")
+    check_facts(found, str(file.path))
+    if not callable(found.compute) or not found.title:
+        raise UserError(f"{file.path}: {found.name} needs a function to compute it, and a title that says what it is")
+    if found.takes not in {"predictions", "scores"}:
+        raise UserError(f"{file.path}: {found.name} takes 'predictions' or 'scores', not {found.takes!r}")
+    return OwnMetricFile(found, file, attribute)
+
+
+def check_facts(metric: Metric, where: str) -> None:
+    """Refuse a metric of the user's whose facts cannot be right, or whose name is one of ours."""
+    if not isinstance(metric.name, str) or not NAME.fullmatch(metric.name):
+        raise UserError(f"{where}: a metric is called by small letters, digits, - and ., not {metric.name!r}")
+    if metric.name in METRICS:
+        raise UserError(f"{where}: {metric.name} is a metric of this package; call yours by another name")
+    if not isinstance(metric.higher_is_better, bool):
+        raise UserError(f"{where}: {metric.name} must say whether higher is better: True or False")
+    if not (isinstance(metric.lower, int | float) and isinstance(metric.upper, int | float)) or not (
+        metric.lower < metric.upper
+    ):
+        raise UserError(f"{where}: the range of {metric.name} is not one: {metric.lower!r} to {metric.upper!r}")
+    if metric.unit not in UNITS:
+        raise UserError(f"{where}: the unit of {metric.name} is one of {', '.join(UNITS)}, not {metric.unit!r}")

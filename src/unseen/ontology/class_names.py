@@ -1,0 +1,120 @@
+"""Concepts by what people call classes: ids, names of synsets, and plain words, which may mean several concepts."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from unseen.errors import UserError
+from unseen.ontology.taxonomy import Taxonomy
+from unseen.ontology.wordnet import WordNet, wordnet
+
+SHOWN = 5
+"""Classes that an error names, and senses of each."""
+HOW = (
+    "say which concept is meant, in [concepts] of a TOML file or the column concept of a CSV file; unseen levels "
+    "lookup has the meanings of a word, and first_sense = true in a TOML file takes the most frequent one"
+)
+
+
+@dataclass(frozen=True)
+class NamedConcepts:
+    """Which concept each class is.
+
+    Attributes:
+        ids: class → id in the taxonomy.
+        guessed: class → concept, of words with several meanings.
+    """
+
+    ids: Mapping[str, str]
+    guessed: Mapping[str, str]
+
+
+def concepts_of_classes(
+    classes: Iterable[str],
+    given: Mapping[str, str],
+    taxonomy: Taxonomy | None,
+    where: str,
+    *,
+    first_sense: bool = False,
+) -> NamedConcepts:
+    """The concept of each class; those that have none, or several, are an error that names them and their senses.
+
+    With WordNet, a word is the noun of that name if there is one. Of several it is the most frequent if that alone is
+    an ImageNet-21K concept, and so can be seen in pictures.
+
+    Args:
+        given: class → id or name of its concept, where that is said.
+        taxonomy: of the user's own, in which classes are ids or names; None for WordNet 3.0.
+        where: what errors call the list of classes.
+        first_sense: whether a word always has its most frequent meaning.
+    """
+    labels = list(dict.fromkeys(classes))
+    find = _InWordNet(wordnet(), first=first_sense) if taxonomy is None else _InTaxonomy(taxonomy)
+    ids, guessed, wrong = dict[str, str](), dict[str, str](), list[str]()
+    for label in labels:
+        try:
+            ids[label], guess = find(given.get(label, label))
+            if guess:
+                guessed[label] = guess
+        except UserError as error:
+            wrong.append(str(error))
+    if wrong:
+        more = f"; and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
+        raise UserError(f"{where}: {'; '.join(wrong[:SHOWN])}{more}; {HOW}")
+    _refuse_twice(ids, where)
+    return NamedConcepts(ids, guessed)
+
+
+def concept_of_word(key: str, taxonomy: Taxonomy | None = None) -> str:
+    """The one concept that an id, a name or a word stands for; a word with several senses is an error."""
+    found, guess = (_InWordNet(wordnet()) if taxonomy is None else _InTaxonomy(taxonomy))(key)
+    return wordnet().wnid(key) if guess else found  # which says what the senses are
+
+
+def _refuse_twice(ids: Mapping[str, str], where: str) -> None:
+    first = dict[str, str]()
+    for label, concept in ids.items():
+        if concept in first:
+            raise UserError(f"{where}: {first[concept]} and {label} are the same concept ({concept})")
+        first[concept] = label
+
+
+class _InWordNet:
+    """Finds a class among the nouns of WordNet: (id, its name where it was chosen among several)."""
+
+    def __init__(self, net: WordNet, *, first: bool = False) -> None:
+        self._net, self._first = net, first
+        self._pictured = {*net.members("imagenet-21k"), *net.members("imagenet-1k")}
+
+    def __call__(self, key: str) -> tuple[str, str]:
+        net, word = self._net, " ".join(key.replace("_", " ").replace("-", " ").split())
+        senses = [] if key in net.position or ".n." in key else net.find(key) or net.find(word)
+        if not senses:
+            return net.wnid(key), ""
+        pictured = [each for each in senses if each.wnid in self._pictured]
+        if len(senses) == 1:
+            return senses[0].wnid, ""
+        if pictured == senses[:1]:
+            return pictured[0].wnid, pictured[0].name
+        if self._first:
+            return senses[0].wnid, senses[0].name
+        raise UserError(f"{key} may be {', '.join(each.name for each in (pictured or senses)[:SHOWN])}")
+
+
+class _InTaxonomy:
+    """Finds a class among the nodes of a user's own taxonomy, by id or by name."""
+
+    def __init__(self, taxonomy: Taxonomy) -> None:
+        self._taxonomy = taxonomy
+        self._named = dict[str, list[str]]()
+        for node, name in zip(taxonomy.ids, taxonomy.names, strict=True):
+            self._named.setdefault(name, []).append(node)
+
+    def __call__(self, key: str) -> tuple[str, str]:
+        if key in self._taxonomy.position:
+            return key, ""
+        named = self._named.get(key, [])
+        if len(named) > 1:
+            raise UserError(f"{key} may be {', '.join(named[:SHOWN])}")
+        if not named:
+            self._taxonomy.index([key])
+        return named[0], ""

@@ -1,0 +1,171 @@
+"""Python files of the user's own: what identifies one, running it, and telling its mistakes by file and line.
+
+A file is identified by its content and by that of the modules it imports from its own folder, which are found in its
+text, without running it. What it imports by other means (`importlib`, a path of its own) is not among them.
+"""
+
+import ast
+import hashlib
+import importlib
+import sys
+import traceback
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from unseen.errors import UserError, did_you_mean
+
+SUFFIX = ".py"
+SHORT = 12
+"""Hexadecimal digits of a digest that people are shown."""
+_BESIDE: dict[str, dict[str, ModuleType]] = {}
+"""Digest of a file → the modules of its folder that it has imported, by name."""
+
+
+@dataclass(frozen=True)
+class OwnFile:
+    """A Python file.
+
+    Attributes:
+        digest: SHA-256 of its content; where it imports modules from its folder, of theirs too.
+        modules: files of those modules, below the folder.
+    """
+
+    path: Path
+    digest: str
+    modules: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What is said before it runs."""
+        beside = f", with {', '.join(self.modules)} beside it" if self.modules else ""
+        return f"Running your own code: {self.path} (sha256 {self.digest[:SHORT]}){beside}"
+
+
+def is_own_file(name: str) -> bool:
+    """Whether a name is that of a Python file, with or without `:something` in it."""
+    return own_place(name)[0].endswith(SUFFIX)
+
+
+def own_place(name: str) -> tuple[str, str]:
+    """The path in `path/to/file.py` or `path/to/file.py:something`, and what comes behind the colon, or nothing."""
+    path, colon, attribute = name.rpartition(":")
+    return (path, attribute) if colon and path.endswith(SUFFIX) else (name, "")
+
+
+def own_file(path: Path) -> OwnFile:
+    """A file with its digest; it does not run."""
+    if not path.is_file():
+        raise UserError(f"{path}: no such file")
+    folder, contents = path.parent.resolve(), {path.resolve(): _content(path)}
+    waiting = [path.resolve()]
+    while waiting:
+        for beside in _imported(contents[waiting.pop()], folder):
+            if beside not in contents:
+                contents[beside] = _content(beside)
+                waiting.append(beside)
+    [own, *others] = contents
+    modules = sorted((each.relative_to(folder).as_posix(), each) for each in others)
+    digest = hashlib.sha256(contents[own])
+    for name, module in modules:
+        digest.update(f"\0{name}\0{hashlib.sha256(contents[module]).hexdigest()}".encode())
+    return OwnFile(path, digest.hexdigest(), tuple(name for name, _ in modules))
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def _imported(content: bytes, folder: Path) -> Iterator[Path]:
+    """Files in a folder that a text imports, wherever in it; none of a text that is not Python, which running tells."""
+    try:
+        nodes = list(ast.walk(ast.parse(content)))
+    except (SyntaxError, ValueError):
+        return
+    names = list[str]()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    for name in names:
+        parts = name.split(".")
+        for length in range(1, len(parts) + 1):
+            place = folder.joinpath(*parts[:length])
+            yield from (each for each in (place.with_suffix(SUFFIX), place / "__init__.py") if each.is_file())
+
+
+@lru_cache(maxsize=64)
+def loaded(file: OwnFile) -> ModuleType:
+    """The module that a file makes; it runs once for each content.
+
+    Not by a loader of Python's: that takes compiled code of before for that of a file that changed within a second.
+    """
+    module = ModuleType(f"unseen_own_{file.path.stem}_{file.digest[:SHORT]}")
+    module.__file__ = str(file.path)
+    with running(file):
+        if own_file(file.path).digest != file.digest:
+            raise UserError(f"{file.path}: changed since it was read; run the command again")
+        sys.modules[module.__name__] = module  # where dataclasses look up the names in annotations
+        exec(compile(file.path.read_bytes(), str(file.path), "exec"), module.__dict__)  # noqa: S102 (the user's file)
+    return module
+
+
+def attribute_of(file: OwnFile, names: Iterable[str], what: str) -> Any:
+    """What a file calls by the first of these names that it has.
+
+    Args:
+        what: it is, for the error about a file that has none of them.
+    """
+    module, wanted = loaded(file), tuple(names)
+    found = next((name for name in wanted if hasattr(module, name)), None)
+    if found is None:
+        known = [name for name in vars(module) if not name.startswith("_")]
+        raise UserError(f"{file.path}: has no {what} {' or '.join(wanted)}{did_you_mean(wanted[0], known)}")
+    return getattr(module, found)
+
+
+@contextmanager
+def running(file: OwnFile) -> Iterator[None]:
+    """The file's folder can be imported from, and what goes wrong is an error that names the file and the line.
+
+    Modules of the folder are this file's alone: another folder may have others of the same names.
+    """
+    folder = str(file.path.parent.resolve())
+    names = {name.removesuffix("/__init__.py").removesuffix(SUFFIX).replace("/", ".") for name in file.modules}
+    others = {name: sys.modules.pop(name) for name in names if name in sys.modules}
+    beside = _BESIDE.setdefault(file.digest, {})
+    sys.modules.update(beside)
+    sys.path.insert(0, folder)
+    importlib.invalidate_caches()
+    try:
+        yield
+    except (UserError, KeyboardInterrupt):
+        raise
+    except (Exception, SystemExit) as error:
+        raise UserError(_told(error, file)) from error
+    finally:
+        sys.path.remove(folder)
+        beside.update({name: sys.modules.pop(name) for name in names if name in sys.modules})
+        sys.modules.update(others)
+
+
+def _told(error: BaseException, file: OwnFile) -> str:
+    """What went wrong, with the last line of the user's that was running."""
+    folder = file.path.parent.resolve()
+    own = {file.path.resolve(), *(folder / name for name in file.modules)}
+    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).resolve() in own:
+        where: tuple[str, int | None] = (error.filename, error.lineno)
+    else:
+        frames = reversed(traceback.extract_tb(error.__traceback__))
+        where = next(((f.filename, f.lineno) for f in frames if Path(f.filename).resolve() in own), (str(file.path), 0))
+    said = error.msg if isinstance(error, SyntaxError) else str(error)
+    line = f", line {where[1]}" if where[1] else ""
+    return f"{where[0]}{line}: {type(error).__name__}: {' '.join(said.split())}"

@@ -1,0 +1,262 @@
+"""Probes of the user's own, from a Python file: a class with the facts that ours have (`unseen.probes.probe`).
+
+The file defines `PROBE`, a subclass of `Probe` such as `ScoredProbe`; metrics that are not in our catalogue are in its
+`METRICS`. It is the user's own code, and runs: here, and again in every process that computes its jobs.
+"""
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, is_dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from unseen.errors import UserError
+from unseen.metrics.catalogue import METRICS, Metric
+from unseen.metrics.own import MetricUsed, check_facts
+from unseen.own_code import OwnFile, attribute_of, loaded, own_file, own_place, running
+from unseen.probes.by_name import all_probes
+from unseen.probes.job import UNDESCRIBED, Fit, Job
+from unseen.probes.probe import Probe, ProbeData, Size, StudyPart, fits_kept, fits_read
+from unseen.probes.protocol import Setting
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+OWN = "own"
+"""The protocol of scores by code of the user's own: no published number is of it."""
+ATTRIBUTE, DECLARED = "PROBE", "METRICS"
+NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
+
+
+class _Guarded(Probe):
+    """Methods that study code calls, with the mistakes in them told by file and line."""
+
+    own: ClassVar[OwnFile]
+
+    def settings(self, shots: Sequence[int | None], seeds: Sequence[int]) -> list[Setting]:
+        with running(self.own):
+            return super().settings(shots, seeds)
+
+    def variants(self, data: ProbeData) -> int:
+        with running(self.own):
+            return super().variants(data)
+
+    def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
+        with running(self.own):
+            fits = iter(super().fit(data, settings))
+        while True:
+            with running(self.own):
+                fit = next(fits, None)
+            if fit is None:
+                return
+            yield fit
+
+    def flops(self, size: Size, setting: Setting) -> float:
+        with running(self.own):
+            return float(super().flops(size, setting))
+
+    def memory(self, size: Size, *, gpu: bool = False) -> int:
+        with running(self.own):
+            return int(super().memory(size, gpu=gpu))
+
+    def test_scores(
+        self, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
+    ) -> "Iterator[tuple[str, Tensor]] | None":
+        with running(self.own):
+            found = super().test_scores(data, setting, kept)
+            return None if found is None else iter(list(found))
+
+
+@dataclass(frozen=True)
+class ProbeAt:
+    """Makes a probe from a file, in whatever process; a file that has changed meanwhile is refused.
+
+    Attributes:
+        settings: name and value of each field of the probe, or None for its defaults.
+    """
+
+    path: str
+    digest: str
+    attribute: str
+    settings: tuple[tuple[str, Any], ...] | None = None
+
+    def __call__(self) -> Probe:
+        return _made(self)
+
+
+@lru_cache(maxsize=64)
+def _made(at: ProbeAt) -> Probe:
+    file = own_file(Path(at.path))
+    if file.digest != at.digest:
+        raise UserError(f"{at.path}: changed since the study was planned; run the command again")
+    found = attribute_of(file, [at.attribute], "probe")
+    if not (isinstance(found, type) and issubclass(found, Probe) and is_dataclass(found)):
+        raise UserError(f"{at.path}: {at.attribute} must be a frozen dataclass that is a subclass of Probe")
+    guarded = type(found.__name__, (_Guarded, found), {"own": file, "__doc__": found.__doc__})
+    with running(file):
+        made: Probe = guarded(**dict(at.settings or ()))
+    return made
+
+
+@dataclass(frozen=True)
+class Held:
+    """A probe that Python has already."""
+
+    probe: Probe
+
+    def __call__(self) -> Probe:
+        return self.probe
+
+
+@dataclass(frozen=True)
+class OwnProbe:
+    """A probe of the user's own.
+
+    Attributes:
+        make: gives it, here and in other processes.
+        file: that it is defined in; None of an object whose class has no file, which no study takes.
+        declared: facts on those of its metrics that are not in the catalogue.
+    """
+
+    make: Callable[[], Probe]
+    file: OwnFile | None
+    declared: tuple[MetricUsed, ...] = ()
+
+    @property
+    def probe(self) -> Probe:
+        return self.make()
+
+    @property
+    def settings(self) -> tuple[tuple[str, Any], ...]:
+        """Its fields, as JSON can have them."""
+        values = {name: _hashable(value) for name, value in asdict(self.probe).items()}
+        try:
+            json.dumps(values, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise UserError(
+                f"{self.probe.name}: its settings must be numbers, texts or lists of them ({error})"
+            ) from None
+        return tuple(sorted(values.items()))
+
+    def jobs(self, part: StudyPart, seeds: Sequence[int]) -> "Iterator[OwnProbeJob]":
+        """What a study does with it: a job for each of its settings."""
+        probe, code = self.probe, self.digest
+        for setting in probe.settings(probe.default_shots, seeds):
+            yield OwnProbeJob(
+                part.study, probe.name, code, probe.revision, self.settings, self.declared, *part.features,
+                setting.shots, setting.seed, make=self.make,
+            )  # fmt: skip
+
+    @property
+    def digest(self) -> str:
+        """Of its code; a probe that is in no file has none, and cannot be in a study."""
+        if self.file is None:
+            raise UserError(
+                f"the probe {self.probe.name} is not defined in a file, so that nothing can tell when it changes; "
+                "write it into a Python file and give its path"
+            )
+        return self.file.digest
+
+
+@dataclass(frozen=True)
+class OwnProbeJob(Job):
+    """A probe of the user's own on a pair of features.
+
+    Attributes:
+        code: digest of the file and of the modules that it imports from its folder.
+        revision: that the file says.
+        settings: name and value of each field of the probe.
+        own_metrics: facts on metrics that are not in the catalogue.
+        train, test: content hashes of the features.
+        make: gives the probe.
+    """
+
+    study: str
+    name: str
+    code: str
+    revision: int
+    settings: tuple[tuple[str, Any], ...]
+    own_metrics: tuple[MetricUsed, ...]
+    backbone: str
+    domain: str
+    train: str
+    test: str
+    shots: int | None
+    seed: int
+    protocol: str = OWN
+    make: Callable[[], Probe] = field(kw_only=True, compare=False, repr=False, metadata={UNDESCRIBED: True})
+
+    @property
+    def probe(self) -> Probe:
+        return self.make()
+
+    @property
+    def setting(self) -> Setting:
+        return Setting(self.shots, self.seed)
+
+    def kept(self, fits: Sequence[Fit]) -> dict[str, Any]:
+        return fits_kept(fits)
+
+    @classmethod
+    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
+        return fits_read(job, values)
+
+
+def own_probe(name: str) -> OwnProbe:
+    """The probe in `path/to/file.py`, or what it calls by another name, `path/to/file.py:Name`; the file runs."""
+    place, attribute = own_place(name)
+    file, attribute = own_file(Path(place)), attribute or ATTRIBUTE
+    at = ProbeAt(str(file.path.resolve()), file.digest, attribute)
+    declared = getattr(loaded(file), DECLARED, ())
+    if isinstance(declared, Metric) or not all(isinstance(each, Metric) for each in declared):
+        raise UserError(f"{file.path}: {DECLARED} must be a list of unseen.metrics.catalogue.Metric")
+    for metric in declared:
+        check_facts(metric, str(file.path))
+    found = OwnProbe(at, file, tuple(MetricUsed.of(each) for each in declared))
+    _check(found, str(file.path))
+    return found
+
+
+def own_probe_object(probe: Probe) -> OwnProbe:
+    """A probe of a class of the user's own, as Python has it."""
+    kind = type(probe)
+    try:
+        path: Path | None = Path(inspect.getfile(kind))
+    except (TypeError, OSError):
+        path = None
+    file = own_file(path) if path and path.is_file() else None
+    found = OwnProbe(Held(probe), file)
+    _check(found, kind.__name__)
+    return found
+
+
+def _check(own: OwnProbe, where: str) -> None:
+    """Refuse a probe that does not say what it is, or is called as one of ours."""
+    probe, known = own.probe, {*METRICS, *(each.name for each in own.declared)}
+    for fact in ("name", "title"):
+        if not isinstance(getattr(probe, fact, None), str) or not getattr(probe, fact):
+            raise UserError(f"{where}: the probe needs a {fact}: {fact}: ClassVar[str] = …")
+    if not NAME.fullmatch(probe.name):
+        raise UserError(f"{where}: a probe is called by small letters, digits, -, _ and ., not {probe.name!r}")
+    ours = next((name for name in all_probes() if probe.name == name or probe.name.startswith(f"{name}-")), None)
+    if ours is not None:
+        raise UserError(f"{where}: {probe.name} is, or begins like, the probe {ours} of this package; rename yours")
+    if probe.input != "vectors":
+        raise UserError(f"{where}: probes of your own are for feature vectors, not for {probe.input}")
+    unknown = next((name for name in probe.metrics if name not in known), None)
+    if unknown is not None or not probe.metrics:
+        raise UserError(
+            f"{where}: nothing says what the metric {unknown} is; add it to {DECLARED} in the file, with its range"
+            if unknown
+            else f"{where}: the probe {probe.name} names no metrics"
+        )
+    owners = [kind for kind in type(probe).__mro__ if kind is not _Guarded and "fit" in vars(kind)]
+    if owners[0] is Probe:
+        raise UserError(f"{where}: the probe {probe.name} has no method to fit it; make it a ScoredProbe with scores()")
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(map(_hashable, value)) if isinstance(value, list | tuple) else value

@@ -1,0 +1,98 @@
+"""Probes of the user's own on the splits of a data set, in the task study."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from unseen.features.by_hash import align_splits
+from unseen.features.features import Features
+from unseen.metrics.own import MetricUsed
+from unseen.probes.job import UNDESCRIBED, Fit, Job
+from unseen.probes.own import OWN, OwnProbe
+from unseen.probes.probe import Probe, ProbeData, Size, fits_kept, fits_read
+from unseen.probes.protocol import Setting
+
+if TYPE_CHECKING:
+    import torch
+
+    from unseen.probes.by_name.linear import FitsSoFar
+
+
+@dataclass(frozen=True)
+class OwnProbeTaskJob(Job):
+    """A probe of the user's own, fitted to training and validation samples; fields as of `OwnProbeJob`.
+
+    Attributes:
+        train, val, test: content hashes of the features.
+    """
+
+    study: str
+    name: str
+    code: str
+    revision: int
+    settings: tuple[tuple[str, Any], ...]
+    own_metrics: tuple[MetricUsed, ...]
+    backbone: str
+    domain: str
+    train: str
+    val: str
+    test: str
+    shots: int | None = None
+    seed: int = 0
+    protocol: str = OWN
+    make: Callable[[], Probe] = field(kw_only=True, compare=False, repr=False, metadata={UNDESCRIBED: True})
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        return self.train, self.val, self.test
+
+    def run(self, parts: Sequence[Features], device: "torch.device", fits: "FitsSoFar") -> dict[str, Any]:
+        """What is measured; arguments as of `ManyShotJob.run`."""
+        data = task_data(parts, device, f"{self.domain} by {self.backbone}")
+        return fits_kept(list(self.make().fit(data, [Setting(self.shots, self.seed)])))
+
+    def flops(self, rows: Mapping[str, int], dimension: int, classes: int) -> float:
+        """As the probe says, on so many rows of each split."""
+        size = Size(rows["train"] + rows.get("val", 0), rows.get("test", 0), classes, (dimension,))
+        return self.make().flops(size, Setting(self.shots, self.seed))
+
+    @classmethod
+    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
+        return fits_read(job, values)
+
+
+def task_data(parts: Sequence[Features], device: "torch.device", where: str) -> ProbeData:
+    """Training and validation samples to fit to, test samples to score on.
+
+    Args:
+        parts: features of the three splits.
+        where: what errors call them.
+    """
+    import torch
+
+    from unseen.probes.rows import on_device
+
+    train, val, test = align_splits(parts, where)
+    X = torch.cat([on_device(part.X, device, copies=2) for part in (train, val)])
+    y = torch.cat([torch.from_numpy(part.y) for part in (train, val)])
+    X_test, y_test = on_device(test.X, device, copies=1), torch.from_numpy(test.y)
+    return ProbeData(X, y, X_test, y_test, len(train.classes), device.type)
+
+
+def own_task_jobs(
+    own: OwnProbe, study: str, backbone: str, domain: str, hashes: Sequence[str]
+) -> list[OwnProbeTaskJob]:
+    """A job for each number of shots that the probe has.
+
+    Args:
+        hashes: of the features of training, validation and test data.
+    """
+    train, val, test = hashes
+    probe, settings = own.probe, own.settings
+    return [
+        OwnProbeTaskJob(
+            study, probe.name, own.digest, probe.revision, settings, own.declared, backbone, domain, train, val, test,
+            setting.shots, make=own.make,
+        )
+        for setting in probe.settings(probe.default_shots, [0])
+    ]  # fmt: skip

@@ -1,0 +1,57 @@
+"""Probes that give a score for each class: the easy way to write one of your own."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from unseen.errors import UserError
+from unseen.probes.job import Pairs
+from unseen.probes.probe import DrawnProbe, ProbeData
+from unseen.probes.protocol import Setting
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True)
+class ScoredProbe(DrawnProbe, ABC):
+    """A probe that is one function: from training samples and test features to scores of the classes."""
+
+    scored: ClassVar[bool] = True
+    metrics: ClassVar[tuple[str, ...]] = ("top1", "top5")
+
+    @abstractmethod
+    def scores(self, X_train: "Tensor", y_train: "Tensor", X_test: "Tensor", classes: int, seed: int) -> Any:
+        """(m, c) scores, of which the greatest is the prediction: a tensor, or what NumPy makes an array of.
+
+        Args:
+            X_train, X_test: (n, d) and (m, d) features, float32 on the device of the study; not to be modified.
+            y_train: (n,) class indices in [0, classes).
+        """
+
+    def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[tuple[str, Pairs, Mapping[str, Any]]]:
+        from unseen.metrics.accuracy import top_k_accuracy
+
+        scores = self.checked_scores(data, seed)
+        values = [(f"top{k}", float(top_k_accuracy(scores, data.y_test.cpu(), k))) for k in (1, 5)]
+        yield self.name, values, {}
+
+    def test_scores(
+        self, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
+    ) -> "Iterator[tuple[str, Tensor]] | None":
+        return iter([(self.name, self.checked_scores(data.drawn(setting), setting.seed))])
+
+    def checked_scores(self, data: ProbeData, seed: int) -> "Tensor":
+        """The scores on the CPU in float64; others than a finite number for every class and sample are refused."""
+        import torch
+
+        X_train, y_train, X_test, y_test = data.on_device()
+        scores = self.scores(X_train, y_train, X_test, data.classes, seed)
+        found = torch.as_tensor(scores).detach().cpu().double()
+        wanted = (len(y_test), data.classes)
+        if tuple(found.shape) != wanted:
+            raise UserError(f"the probe {self.name} gave scores of shape {tuple(found.shape)}, not {wanted}")
+        if not bool(found.isfinite().all()):
+            raise UserError(f"the probe {self.name} gave scores that are not finite numbers")
+        return found

@@ -1,0 +1,49 @@
+"""What pages say of probes and metrics of the user's own."""
+
+from collections.abc import Iterable, Sequence
+
+from unseen.metrics.own import MetricUsed
+from unseen.own_code import SHORT
+from unseen.probes.own import OWN
+from unseen.report.core.model import Cell, Column, Row, Table
+from unseen.runs.data import OWN_METRIC, known_metrics
+from unseen.runs.setup import ProtocolUsed
+
+COLUMNS = (
+    Column("Name", number=False, names=("name",)),
+    Column("What it is", number=False, names=("title",)),
+    Column("Scores", number=False, names=("scores",)),
+    Column("File", number=False, names=("file",)),
+    Column("SHA-256", number=False, names=("code",)),
+)
+NOTE = (
+    "Code of your own: no published number is of it. The hash is of the file and of the modules that it imports from "
+    "its own folder; results of other code are not taken for these."
+)
+
+
+def own_probes(code: Iterable[ProtocolUsed]) -> list[ProtocolUsed]:
+    """The probes among the user's own code."""
+    return [each for each in code if each.name == OWN]
+
+
+def own_metrics(code: Iterable[ProtocolUsed]) -> list[ProtocolUsed]:
+    """The metrics among it."""
+    return [each for each in code if each.name == OWN_METRIC]
+
+
+def code_table(code: Sequence[ProtocolUsed]) -> Table:
+    """A row for each probe and metric: what it is, and which file it comes from."""
+    known = known_metrics(code)
+    rows = []
+    for each in (*own_probes(code), *own_metrics(code)):
+        names = each.settings.get("metrics")
+        scored = [str(name) for name in names] if isinstance(names, list) else [each.probe]
+        scores = "; ".join(
+            (f"{name}: " if isinstance(names, list) else "") + MetricUsed.of(known[name]).range
+            for name in scored
+            if name in known
+        )
+        cells = [each.probe, str(each.settings.get("title", "")), scores, str(each.settings.get("file", ""))]
+        rows.append(Row([Cell(text) for text in (*cells, str(each.settings.get("code", ""))[:SHORT])]))
+    return Table("own-code", COLUMNS, rows)

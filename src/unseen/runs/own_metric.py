@@ -1,0 +1,216 @@
+"""Jobs that measure fitted probes by a metric of the user's own.
+
+Such a job is about another one, whose probe gives scores of the classes. It is run when the other has a result: what
+that kept (a learning rate, a penalty) spares the search, so that a metric costs one fit, whenever it is added.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from unseen.errors import UserError
+from unseen.features.features import Features
+from unseen.metrics.own import MetricUsed, OwnMetricFile, own_metric
+from unseen.probes.by_name.linear import FitsSoFar, Linear, ManyShotJob
+from unseen.probes.job import UNDESCRIBED, Fit, Job
+from unseen.probes.own_task import OwnProbeTaskJob, task_data
+from unseen.probes.probe import FeatureJob, Probe, ProbeData, Size, fits_kept, fits_read
+from unseen.probes.protocol import Setting
+from unseen.runs.job import job_key
+from unseen.runs.results import read_result
+
+if TYPE_CHECKING:
+    import torch
+
+HIDDEN = {UNDESCRIBED: True}
+
+
+@dataclass(frozen=True)
+class OwnMetricJob(Job):
+    """A metric of the user's own of one fitted probe on a pair of features.
+
+    Attributes:
+        of: key of the job that fits the probe.
+        code: digest of the file of the metric and of the modules that it imports from its folder.
+        own_metrics: the facts on it.
+        protocol: the name of that of the probe.
+        train, test: content hashes of the features.
+        job: the one that `of` is the key of.
+        place: of the metric, `path/to/file.py:NAME`.
+        results: folder of the result of `job`; empty where there is none to look at.
+    """
+
+    study: str
+    of: str
+    code: str
+    own_metrics: tuple[MetricUsed, ...]
+    protocol: str
+    backbone: str
+    domain: str
+    train: str
+    test: str
+    shots: int | None
+    seed: int
+    job: FeatureJob = field(compare=False, repr=False, metadata=HIDDEN)
+    place: str = field(compare=False, repr=False, metadata=HIDDEN)
+    results: str = field(default="", compare=False, repr=False, metadata=HIDDEN)
+
+    @property
+    def probe(self) -> Probe:
+        return MeasuredProbe(self.job.probe, self.of, self.place, self.code, self.results)
+
+    @property
+    def setting(self) -> Setting:
+        return Setting(self.shots, self.seed)
+
+    def kept(self, fits: Sequence[Fit]) -> dict[str, Any]:
+        return fits_kept(fits)
+
+    @classmethod
+    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
+        return fits_read(job, values)
+
+
+@dataclass(frozen=True)
+class OwnMetricTaskJob(Job):
+    """A metric of the user's own of one fitted probe on a data set of the task study; fields as of `OwnMetricJob`.
+
+    Attributes:
+        train, val, test: content hashes of the features.
+    """
+
+    study: str
+    of: str
+    code: str
+    own_metrics: tuple[MetricUsed, ...]
+    protocol: str
+    backbone: str
+    domain: str
+    train: str
+    val: str
+    test: str
+    shots: int | None
+    seed: int
+    job: ManyShotJob | OwnProbeTaskJob = field(compare=False, repr=False, metadata=HIDDEN)
+    place: str = field(compare=False, repr=False, metadata=HIDDEN)
+    results: str = field(default="", compare=False, repr=False, metadata=HIDDEN)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        return self.train, self.val, self.test
+
+    def run(self, parts: Sequence[Features], device: "torch.device", fits: FitsSoFar) -> dict[str, Any]:
+        """What is measured; arguments as of `ManyShotJob.run`."""
+        job, where = self.job, f"{self.domain} by {self.backbone}"
+        own = isinstance(job, OwnProbeTaskJob)
+        probe: Probe = job.make() if own else Linear(protocol=job.protocol)  # type: ignore[union-attr]
+        result = read_result(Path(self.results), self.of)
+        if result is None:
+            raise UserError(f"{where}: the probe that is measured has no result; run the command again")
+        measure = MeasuredProbe(probe, self.of, self.place, self.code, self.results)
+        return fits_kept(list(measure.fit(task_data(parts, device, where), [Setting(self.shots, self.seed)])))
+
+    def flops(self, rows: Mapping[str, int], dimension: int, classes: int) -> float:
+        """Of one fit, which a linear probe has many of."""
+        return self.job.flops(rows, dimension, classes) / (1 if isinstance(self.job, OwnProbeTaskJob) else 10)
+
+    @classmethod
+    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
+        return fits_read(job, values)
+
+
+@dataclass(frozen=True)
+class MeasuredProbe(Probe):
+    """A probe whose fits are measured by a metric of the user's own."""
+
+    name: ClassVar[str] = "measured"
+    title: ClassVar[str] = "a metric of your own"
+    inner: Probe
+    of: str
+    place: str
+    code: str
+    results: str
+
+    @cached_property
+    def metric(self) -> OwnMetricFile:
+        found = own_metric(self.place)
+        if found.file.digest != self.code:
+            raise UserError(f"{found.file.path}: changed since the study was planned; run the command again")
+        return found
+
+    def variants(self, data: ProbeData) -> int:
+        return self.inner.variants(data)
+
+    def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
+        for setting in settings:
+            for variant, value in measured(self.metric, self.inner, data, setting, self._kept()):
+                yield Fit(variant, setting.shots, setting.seed, [(self.metric.metric.name, value)])
+
+    def _kept(self) -> Mapping[str, Any]:
+        result = read_result(Path(self.results), self.of) if self.results else None
+        return {} if result is None else details_of(result.values)
+
+    def flops(self, size: Size, setting: Setting) -> float:
+        """Of one fit of those that a search makes."""
+        protocol = self.inner.regression
+        return self.inner.flops(size, setting) / (1 if protocol is None else protocol.trials + 1)
+
+    def memory(self, size: Size, *, gpu: bool = False) -> int:
+        return self.inner.memory(size, gpu=gpu)
+
+
+def measured(
+    metric: OwnMetricFile, probe: Probe, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
+) -> Iterator[tuple[str, float]]:
+    """Variant and value of each fit of a setting; a probe that gives no scores of the classes is refused.
+
+    Args:
+        kept: as in `Probe.test_scores`.
+    """
+    found = probe.test_scores(data, setting, kept)
+    if found is None:
+        raise UserError(f"the probe {probe.name} gives no scores of the classes, which {metric.metric.name} is of")
+    for variant, scores in found:
+        yield variant, metric.value(data.y_test.cpu().numpy(), scores.cpu().numpy())
+
+
+def details_of(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a result says of how its fit came about."""
+    return values["fits"][0]["details"] if values.get("fits") else values
+
+
+def metric_jobs(metrics: Sequence[OwnMetricFile], jobs: Sequence[FeatureJob]) -> list[OwnMetricJob]:
+    """A job for each metric and each of the jobs whose probe gives scores of the classes."""
+    return [
+        OwnMetricJob(
+            job.study, job_key(job), each.file.digest, (MetricUsed.of(each.metric),), _protocol_name(job),
+            job.backbone, job.domain, job.train, job.test, job.setting.shots, job.setting.seed, job,
+            f"{each.file.path.resolve()}:{each.attribute}",
+        )
+        for each in metrics
+        for job in jobs
+        if job.probe.scored
+    ]  # fmt: skip
+
+
+def task_metric_jobs(
+    metrics: Sequence[OwnMetricFile], jobs: "Sequence[ManyShotJob | OwnProbeTaskJob]"
+) -> list[OwnMetricTaskJob]:
+    """The same in the task study."""
+    return [
+        OwnMetricTaskJob(
+            job.study, job_key(job), each.file.digest, (MetricUsed.of(each.metric),), _protocol_name(job),
+            job.backbone, job.domain, job.train, job.val, job.test, getattr(job, "shots", None),
+            getattr(job, "seed", 0), job, f"{each.file.path.resolve()}:{each.attribute}",
+        )
+        for each in metrics
+        for job in jobs
+        if isinstance(job, ManyShotJob) or job.make().scored
+    ]  # fmt: skip
+
+
+def _protocol_name(job: object) -> str:
+    protocol = getattr(job, "protocol", "")
+    return protocol if isinstance(protocol, str) else str(protocol.name)

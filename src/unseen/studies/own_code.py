@@ -1,0 +1,106 @@
+"""Probes and metrics of the user's own in a study: what was asked for, and what runs say of it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TypeVar
+
+from unseen.errors import UserError
+from unseen.metrics.own import MetricUsed, OwnMetricFile, own_metric
+from unseen.own_code import OwnFile, is_own_file, own_file, own_place
+from unseen.probes.own import OWN, OwnProbe, own_probe, own_probe_object
+from unseen.probes.probe import Probe
+from unseen.runs.data import OWN_METRIC
+from unseen.runs.setup import ProtocolUsed, Setting
+
+AskedProbe = str | PathLike[str] | Probe
+"""A name, a Python file, or a probe that Python has."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class OwnCode:
+    """What runs beside this package's own probes and metrics."""
+
+    probes: tuple[OwnProbe, ...] = ()
+    metrics: tuple[OwnMetricFile, ...] = ()
+
+    def protocols(self) -> list[ProtocolUsed]:
+        """What a run says of it: its files by their digests, so that a folder keeps to one version of each."""
+        found = [ProtocolUsed(each.probe.name, OWN, dict(_probe_settings(each))) for each in self.probes]
+        declared = [(used, each.probe.title, each.file) for each in self.probes for used in each.declared]
+        declared += [(MetricUsed.of(each.metric), each.metric.title, each.file) for each in self.metrics]
+        return found + [
+            ProtocolUsed(used.name, OWN_METRIC, dict(_metric_settings(used, title, file)))
+            for used, title, file in declared
+        ]
+
+
+NO_CODE = OwnCode()
+
+
+def _probe_settings(own: OwnProbe) -> Iterator[tuple[str, Setting]]:
+    probe = own.probe
+    yield "title", probe.title
+    yield "file", own.file.path.name if own.file else ""
+    yield "code", own.digest
+    yield "modules", list(own.file.modules) if own.file else []
+    yield "revision", probe.revision
+    yield "metrics", list(probe.metrics)
+    for name, value in own.settings:
+        yield f"setting {name}", list(value) if isinstance(value, tuple) else value
+
+
+def _metric_settings(used: MetricUsed, title: str, file: OwnFile | None) -> Iterator[tuple[str, Setting]]:
+    yield "title", title
+    yield "file", file.path.name if file else ""
+    yield "code", file.digest if file else ""
+    yield "modules", list(file.modules) if file else []
+    yield "lower", used.lower
+    yield "upper", used.upper
+    yield "higher_is_better", used.higher_is_better
+    yield "unit", used.unit
+
+
+def chosen_code(
+    probes: "AskedProbe | Sequence[AskedProbe]",
+    metrics: "str | PathLike[str] | Sequence[str | PathLike[str]]",
+    tell: Callable[[str], None],
+) -> tuple[list[str], OwnCode]:
+    """The names among some probes, and the code among them; files run, which is told before.
+
+    Args:
+        metrics: Python files.
+    """
+    names, own = list[str](), list[OwnProbe]()
+    for asked in [probes] if isinstance(probes, str | PathLike | Probe) else probes:
+        if isinstance(asked, Probe):
+            own.append(own_probe_object(asked))
+        elif is_own_file(fspath(asked)):
+            own.append(_told(fspath(asked), own_probe, tell))
+        else:
+            names.append(fspath(asked))
+    measured = list[OwnMetricFile]()
+    for place in [metrics] if isinstance(metrics, str | PathLike) else metrics:
+        if not is_own_file(fspath(place)):
+            raise UserError(f"{fspath(place)}: a metric of your own is a Python file: path/to/metric.py")
+        measured.append(_told(fspath(place), own_metric, tell))
+    called = [each.probe.name for each in own] + [each.metric.name for each in measured]
+    called += [used.name for each in own for used in each.declared]
+    twice = next((name for name in called if called.count(name) > 1), None)
+    if twice is not None:
+        raise UserError(f"two of your probes and metrics are called {twice}; give each a name of its own")
+    return names, OwnCode(tuple(own), tuple(measured))
+
+
+def only_files(name: str) -> list[AskedProbe]:
+    """The one that was asked for, if it is a Python file."""
+    if not is_own_file(name):
+        raise UserError(f"{name}: a probe of your own is a Python file: path/to/probe.py")
+    return [name]
+
+
+def _told(place: str, load: Callable[[str], T], tell: Callable[[str], None]) -> T:
+    tell(own_file(Path(own_place(place)[0])).sentence)
+    return load(place)

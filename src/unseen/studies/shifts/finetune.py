@@ -1,0 +1,245 @@
+"""`unseen shifts finetune`: a zero-shot classifier, trained further from its zero-shot head.
+
+Shi et al. (2023, appendix B.1) fine-tune CLIP models on ImageNet for 50,000 steps at learning rates of 3e-5 and 1e-4.
+The rest is that of WiSE-FT (Wortsman et al. 2022): AdamW with a decay of 0.1, batches of 512, 500 steps of warm-up and
+then a cosine, gradients of at most length 1; image tower and class embeddings are trained, texts are no longer needed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unseen.device import on_gpu
+from unseen.errors import UserError, did_you_mean, names_of
+from unseen.files import check_writable, remove_unfinished, write_table
+from unseen.probes.finetuning.protocol import AdamWProtocol
+from unseen.probes.finetuning.streamed import StreamedImages
+from unseen.runs.execute import OneByOne, execute
+from unseen.runs.executors import choose_executor, spread_or
+from unseen.runs.job import job_key
+from unseen.runs.means import ALONE, Means
+from unseen.runs.results import RESULTS, missing, read_result, result_path
+from unseen.studies.shifts.plans import TEMPLATES, ZERO_SHOT, ModelPlan, check_plan, class_names, load_model
+from unseen.studies.shifts.pool_networks import PoolNetwork
+from unseen.studies.shifts.training import EVERY, checkpoint_of, remove_checkpoints, train_network
+from unseen.studies.shifts.training_sets import TrainingSet
+from unseen.studies.study import Plan, Silent, Watch
+
+if TYPE_CHECKING:
+    from unseen.backbones.backbone import Backbone
+
+STEPS, BATCH, WARMUP, DECAY = 50_000, 512, 500, 0.1
+RATES = (3e-5, 1e-4)
+ZERO, MODELS, CLASSES = "zero-shot.safetensors", "models.csv", "classes.csv"
+
+
+@dataclass(frozen=True)
+class ZeroShotTraining:
+    """Everything that decides the weights of a fine-tuned classifier.
+
+    Attributes:
+        classifier: digest of the zero-shot classifier that it starts from.
+        images: ids, labels and pixels of the training images.
+        arithmetic: "float32", or "float16" on a GPU.
+    """
+
+    name: str
+    protocol: AdamWProtocol
+    backbone: str
+    classifier: str
+    images: str
+    seed: int
+    arithmetic: str
+    revision: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class FinetuneRequest:
+    """Which zero-shot classifier to fine-tune on which images, at which learning rates.
+
+    Attributes:
+        plan: the classifier, with a zero-shot head.
+        workers: processes that decode images.
+    """
+
+    plan: ModelPlan
+    data: TrainingSet
+    rates: Sequence[float] = RATES
+    steps: int = STEPS
+    batch: int = BATCH
+    seed: int = 0
+    workers: int = 0
+
+    @cached_property
+    def streamed(self) -> StreamedImages:
+        return StreamedImages(self.data.source, self.workers)
+
+    @cached_property
+    def _digest(self) -> str:
+        from unseen.backbones.classifier import ClassifierSpec, classifier_digest
+
+        spec = self.zero_shot().spec
+        return classifier_digest(spec) if isinstance(spec, ClassifierSpec) else spec.digest
+
+    def zero_shot(self) -> "Backbone":
+        """The classifier as it is before fine-tuning."""
+        return load_model(self.plan, "cpu")
+
+    def protocol(self, rate: float) -> AdamWProtocol:
+        """What is done at a learning rate."""
+        batch, warmup = min(self.batch, len(self.data)), min(WARMUP, self.steps // 10)
+        return AdamWProtocol(
+            "shi-2023-finetune", self.steps, batch, rate, DECAY, warmup=warmup, augment="large-crop", clip=1.0
+        )
+
+    @cached_property
+    def jobs(self) -> dict[float, ZeroShotTraining]:
+        """By learning rate."""
+        content, arithmetic = self.data.content(), "float16" if on_gpu() else "float32"
+        return {
+            rate: ZeroShotTraining(
+                "shi-2023", self.protocol(rate), self.plan.backbone, self._digest, content, self.seed, arithmetic
+            )
+            for rate in self.rates
+        }
+
+    def check(self) -> None:
+        """Refuse what cannot be trained, before anything is."""
+        check_plan(self.plan)
+        if self.plan.head != ZERO_SHOT:
+            raise UserError(
+                f"{self.plan.backbone}: fine-tuning starts from a zero-shot head, not from '{self.plan.head}'"
+            )
+        if not self.rates or min(self.rates) <= 0 or len(set(self.rates)) < len(self.rates):
+            raise UserError("fine-tuning needs learning rates above 0, each once (--rates)")
+        if self.data.captioned:
+            raise UserError(f"{self.data.name}: fine-tuning needs images with classes, not with captions")
+        known = class_names(self.plan)
+        odd = [label for label in self.data.classes if label not in known]
+        if odd:
+            raise UserError(
+                f"{self.data.name}: {len(odd):,} of its classes are none of the classifier's: "
+                f"{names_of(odd)}{did_you_mean(odd[0], known)}; say what its outputs are (--outputs)"
+            )
+
+    def describe(self, out: Path) -> Plan:
+        """What would be trained, with what is done already."""
+        self.check()
+        left = {job_key(job) for job in missing(list(self.jobs.values()), out / RESULTS)}
+        parts: list[dict[str, str | int | float]] = [
+            {
+                "rate": f"{rate:g}", "images": len(self.data), "steps": job.protocol.steps,
+                "batch": job.protocol.batch, "to do": "yes" if job_key(job) in left else "no",
+            }
+            for rate, job in self.jobs.items()
+        ]  # fmt: skip
+        return Plan(f"Fine-tuning {self.plan.backbone}", parts, len(self.jobs), len(left))
+
+
+def finetune_zero_shot(
+    request: FinetuneRequest, out: Path, *, means: Means = ALONE, watch: Watch | None = None, every: int = EVERY
+) -> Path:
+    """Fine-tune at every rate what is missing in a folder, and write the table of the classifiers, which it returns.
+
+    The folder has the classifier before (`zero-shot.safetensors`) and after (`rate-3e-05.safetensors`), which are the
+    ends that `unseen shifts interpolate` takes.
+    """
+    from unseen.backbones.wise_ft import write_state
+
+    told = watch or Silent()
+    check_writable(out)
+    request.check()
+    remove_unfinished(out)
+    for sentence in request.data.notes:
+        told.tell(sentence)
+    jobs = list(request.jobs.values())
+    for job in jobs:
+        _refuse_other(out, job)
+        if not _file(out, job).is_file():  # then it is trained again
+            result_path(out / RESULTS, job_key(job)).unlink(missing_ok=True)
+    remove_checkpoints(out, jobs)
+    write_state(out / ZERO, request.zero_shot().module.state_dict())
+    work = OneByOne[ZeroShotTraining](_Training(request, out, every, None if means.spread else told))
+    left, executor = len(missing(jobs, out / RESULTS)), spread_or(means, choose_executor(Means()))
+    for job in told.track(execute(jobs, out / RESULTS, work, executor), "learning rates done", left):
+        remove_checkpoints(out, [job])
+    return _write_models(request, out)
+
+
+@dataclass(frozen=True)
+class _Training:
+    """Fine-tunes the classifier of a job and keeps it."""
+
+    request: FinetuneRequest
+    out: Path
+    every: int
+    watch: Watch | None
+
+    def __call__(self, job: ZeroShotTraining) -> dict[str, Any]:
+        rate, key = job.protocol.rate, job_key(job)
+        show = (self.watch or Silent()).stepping(f"rate {rate:g}", job.protocol.steps)
+        rows = np.arange(len(self.request.data), dtype=np.int64)
+        values = train_network(
+            _network(self.request), self.request.streamed, rows, job.protocol, _file(self.out, job),
+            checkpoint_of(self.out, key), identity=key, seed=job.seed, every=self.every, watch=show,
+        )  # fmt: skip
+        if not values["finished"]:
+            raise UserError(f"{job.backbone}: fine-tuning diverged at rate {rate:g}; give smaller --rates")
+        return values
+
+
+def _network(request: FinetuneRequest) -> PoolNetwork:
+    import torch
+
+    from unseen.backbones.wise_ft import write_state
+    from unseen.probes.finetuning.train import classification
+
+    found = request.zero_shot()
+    number = {label: place for place, label in enumerate(class_names(request.plan))}
+    y = torch.tensor([number[entry.label] for entry in request.data.source.entries])
+    module = found.module.requires_grad_(True)
+    return PoolNetwork(
+        module, found.spec.transform, classification, lambda rows: y[torch.from_numpy(rows)],
+        lambda path: write_state(path, module.state_dict()),
+    )  # fmt: skip
+
+
+def _file(out: Path, job: ZeroShotTraining) -> Path:
+    return out / f"rate-{job.protocol.rate:g}.safetensors"
+
+
+def _refuse_other(out: Path, job: ZeroShotTraining) -> None:
+    """Refuse a folder that has a classifier of another fine-tuning at this rate."""
+    key = job_key(job)
+    mine = read_result(out / RESULTS, key) is not None or checkpoint_of(out, key).is_file()
+    if _file(out, job).is_file() and not mine:
+        raise UserError(
+            f"{_file(out, job)}: of another fine-tuning (other images, steps or classes, or another model); give "
+            "another folder (--out)"
+        )
+
+
+def _write_models(request: FinetuneRequest, out: Path) -> Path:
+    """`models.csv`, for `unseen shifts run --models`, and the classes that it names."""
+    plan = request.plan
+    write_table(out / CLASSES, ["class", "name"], ([label, name] for label, name in class_names(plan).items()))
+    source, _, place = plan.backbone.partition(":")
+    backbone = f"{source}:{Path(place).absolute()}" if Path(place).is_dir() else plan.backbone
+    templates = plan.templates if plan.templates in TEMPLATES else fspath(Path(plan.templates).absolute())
+    called = Path(place).name
+    ends = [(f"{called} zero-shot", "zero-shot", ZERO)]
+    ends += [
+        (f"{called} fine-tuned {rate:g}", "fine-tuned", _file(out, job).name) for rate, job in request.jobs.items()
+    ]
+    header = ["model", "backbone", "group", "head", "checkpoint", "classes", "templates", "weights", "size"]
+    rows = (
+        [model, backbone, group, ZERO_SHOT, file, CLASSES, templates, plan.weights, str(plan.size or "")]
+        for model, group, file in ends
+    )
+    write_table(out / MODELS, header, rows)
+    return out / MODELS

@@ -1,0 +1,286 @@
+"""`unseen shifts pool`: networks trained on parts and mixtures of one or two training sets, as jobs that resume.
+
+Every model is a job (`unseen.studies.shifts.model_pool` decides on which images). A job that is killed goes on from its
+last checkpoint, and on a CPU ends with the same weights. `models.csv` beside the trained networks is what `unseen
+shifts run --models` reads.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.device import on_gpu
+from unseen.errors import UserError
+from unseen.files import check_writable, remove_unfinished, write_table
+from unseen.images.joined import JoinedImages, joined_images
+from unseen.probes.finetuning.streamed import StreamedImages
+from unseen.runs.execute import OneByOne, execute
+from unseen.runs.executors import choose_executor, spread_or
+from unseen.runs.job import job_key
+from unseen.runs.means import ALONE, Means
+from unseen.runs.results import RESULTS, missing, read_result, result_path
+from unseen.studies.shifts.model_pool import RATIOS, PoolModel, Setup, mixture_rows, plan_pool
+from unseen.studies.shifts.pool_networks import (
+    Kind,
+    PoolNetwork,
+    classifier_network,
+    clip_network,
+    clip_texts,
+    kind_of_network,
+    network_config,
+)
+from unseen.studies.shifts.recipes import Recipe, protocol_of
+from unseen.studies.shifts.training import EVERY, checkpoint_of, remove_checkpoints, train_network
+from unseen.studies.shifts.training_sets import TrainingSet, refuse_same_sets
+from unseen.studies.study import Plan, Silent, Watch
+from unseen.words import counted
+
+MODELS, CLASSES, NETWORKS = "models.csv", "classes.csv", "networks"
+SENTENCE = "a photo of a {}."
+"""What CLIP models read of an image that has a class and no caption."""
+
+
+@dataclass(frozen=True)
+class PoolTraining:
+    """Everything that decides the weights of a model of a pool.
+
+    Attributes:
+        setup: its recipe is the protocol of the training.
+        data: hash of the training sets, their labels and pixels, and of the classes or the sentence.
+        size: side of the images; None for that of the network's authors.
+        arithmetic: "float32", or "float16" on a GPU.
+    """
+
+    protocol: str
+    kind: Kind
+    setup: Setup
+    data: str
+    size: int | None
+    arithmetic: str
+    revision: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class PoolRequest:
+    """Which networks to train on which images.
+
+    Attributes:
+        sets: one training set, or two whose mixtures are trained on as well.
+        networks: ids: `timm:resnet18`, `torchvision:resnet50`, `openclip:RN50`.
+        recipes: of each kind of network there is.
+        shares: λ of mixtures, the part of the first set, of each kind.
+        names: class → its name, for outputs of classifiers and for zero-shot classification; in this order.
+        templates: of zero-shot sentences, as `unseen shifts run` takes them.
+        workers: processes that decode images.
+    """
+
+    sets: Sequence[TrainingSet]
+    networks: Sequence[str]
+    recipes: Mapping[Kind, Recipe]
+    shares: Mapping[Kind, Sequence[float]]
+    names: Mapping[str, str]
+    ratios: Sequence[float] = (*RATIOS, 1.0)
+    size: int | None = None
+    seed: int = 0
+    sentence: str = SENTENCE
+    templates: str = "openai"
+    workers: int = 0
+
+    @cached_property
+    def models(self) -> list[PoolModel]:
+        """What is trained, each with the protocol of its training."""
+        names = [each.name for each in self.sets]
+        planned = []
+        for network in self.networks:
+            kind = kind_of_network(network)
+            shares = [1.0, 0.0, *self.shares[kind]] if len(names) > 1 else [1.0]
+            planned += plan_pool(
+                (names[0], names[-1]), [network], list(dict.fromkeys(shares)), self.recipes[kind], ratios=self.ratios,
+                seed=self.seed, both="+".join(names),
+            )  # fmt: skip
+        found = [
+            replace(model, name=self._name(model.setup), setup=self._with_protocol(model.setup)) for model in planned
+        ]
+        called = [model.name for model in found]
+        if len(set(called)) < len(called):
+            raise UserError("two networks of a pool have the same name; give each once")
+        return found
+
+    def _name(self, setup: Setup) -> str:
+        network = Path(setup.network.partition(":")[2]).name
+        mixture = f" λ={setup.share:g}" if len(self.sets) > 1 else ""
+        return f"{network}{mixture} {100 * setup.ratio:g}%"
+
+    def _with_protocol(self, setup: Setup) -> Setup:
+        images = len(self.rows(setup))
+        return replace(setup, recipe=protocol_of(kind_of_network(setup.network), setup.network, setup.recipe, images))
+
+    @cached_property
+    def images(self) -> JoinedImages:
+        """All training images, one set after the other."""
+        return joined_images({each.name: each.source for each in self.sets})
+
+    @cached_property
+    def streamed(self) -> StreamedImages:
+        return StreamedImages(self.images, self.workers)
+
+    def rows(self, setup: Setup) -> NDArray[np.int64]:
+        """The images of all sets that a model is trained on, by number."""
+        sizes = [len(each) for each in self.sets]
+        parts = mixture_rows(sizes, setup)
+        return np.concatenate([part + start for part, start in zip(parts, np.cumsum([0, *sizes[:-1]]), strict=True)])
+
+    @cached_property
+    def _content(self) -> str:
+        return "; ".join(each.content() for each in self.sets)
+
+    def job(self, model: PoolModel) -> PoolTraining:
+        """The training of a model."""
+        network = model.setup.network
+        kind = kind_of_network(network)
+        texts = list(self.names) if kind == "classifier" else [self.sentence, dict(self.names)]
+        decides = [self._content, texts, network_config(network)]
+        data = hashlib.sha256(json.dumps(decides).encode()).hexdigest()
+        return PoolTraining("shi-2023", kind, model.setup, data, self.size, "float16" if on_gpu() else "float32")
+
+    @cached_property
+    def jobs(self) -> dict[str, PoolTraining]:
+        """By the names of models."""
+        return {model.name: self.job(model) for model in self.models}
+
+    def plan(self, out: Path) -> Plan:
+        """What would be trained, with what is done already."""
+        self.check()
+        left = {job_key(job) for job in self.left(out)}
+        parts: list[dict[str, str | int | float]] = [
+            {
+                "model": model.name, "group": model.group, "images": len(self.rows(model.setup)),
+                "steps": model.setup.recipe.steps, "batch": model.setup.recipe.batch,
+                "to do": "yes" if job_key(self.jobs[model.name]) in left else "no",
+            }
+            for model in self.models
+        ]  # fmt: skip
+        sets = counted(len(self.sets), "training set")
+        counting = f"{counted(len(self.networks), 'network')} on parts of {sets}"
+        return Plan("A pool of models", parts, len(self.jobs), len(left), counting=counting)
+
+    def check(self) -> None:
+        """Refuse what cannot be trained, before anything is."""
+        if not 1 <= len(self.sets) <= 2:
+            raise UserError("a pool is trained on one training set, or on two and mixtures of them")
+        refuse_same_sets(self.sets)
+        captioned = next((each.name for each in self.sets if each.captioned), None)
+        classifier = next((name for name in self.networks if kind_of_network(name) == "classifier"), None)
+        if captioned is not None and classifier is not None:
+            raise UserError(f"{captioned} has captions, which {classifier} cannot be trained on; give openclip:NAME")
+        unknown = {label for each in self.sets for label in each.classes} - set(self.names)
+        if unknown:
+            raise UserError(
+                f"{len(unknown):,} classes of the training images are not among those of the models, such as "
+                f"{min(unknown)}; give a list that has them (--classes)"
+            )
+        if classifier is not None and len(self.names) < 2:
+            raise UserError("a classifier needs images of at least two classes")
+
+    def left(self, out: Path) -> list[PoolTraining]:
+        """Jobs without a result, or whose network is no longer there."""
+        jobs = list(self.jobs.values())
+        left = {job_key(job) for job in missing(jobs, out / RESULTS)}
+        return [job for job in jobs if job_key(job) in left or _lost(out, job)]
+
+
+def train_pool(
+    request: PoolRequest, out: Path, *, means: Means = ALONE, watch: Watch | None = None, every: int = EVERY
+) -> Path:
+    """Train what is missing in a folder, and write the table of all models, which it returns.
+
+    Args:
+        means: `devices` train several models at a time.
+        every: steps between checkpoints.
+    """
+    told = watch or Silent()
+    check_writable(out)
+    request.check()
+    remove_unfinished(out)
+    for sentence in (sentence for each in request.sets for sentence in each.notes):
+        told.tell(sentence)
+    for job in request.left(out):
+        result_path(out / RESULTS, job_key(job)).unlink(missing_ok=True)
+    jobs = list(request.jobs.values())
+    remove_checkpoints(out, jobs)
+    work = OneByOne[PoolTraining](_Training(request, out, every, None if means.spread else told))
+    here = choose_executor(Means())
+    left = len(missing(jobs, out / RESULTS))
+    for job in told.track(execute(jobs, out / RESULTS, work, spread_or(means, here)), "models trained", left):
+        remove_checkpoints(out, [job])
+    return _write_models(request, out, told)
+
+
+@dataclass(frozen=True)
+class _Training:
+    """Trains the network of a job and keeps it."""
+
+    request: PoolRequest
+    out: Path
+    every: int
+    watch: Watch | None
+
+    def __call__(self, job: PoolTraining) -> dict[str, Any]:
+        request, setup, key = self.request, job.setup, job_key(job)
+        show = (self.watch or Silent()).stepping(
+            f"{setup.network} λ={setup.share:g} {setup.ratio:.0%}", setup.recipe.steps
+        )
+        rows, network = request.rows(setup), _network(request, job)
+        return train_network(
+            network, request.streamed, rows, setup.recipe, _file(self.out, job), checkpoint_of(self.out, key),
+            identity=key, seed=setup.seed, every=self.every, watch=show,
+        )  # fmt: skip
+
+
+def _network(request: PoolRequest, job: PoolTraining) -> PoolNetwork:
+    labels = [entry.label for entry in request.images.entries]
+    if job.kind == "classifier":
+        return classifier_network(job.setup.network, list(request.names), labels, size=job.size, seed=job.setup.seed)
+    captioned = [each.captioned for each in request.sets for _ in range(len(each))]
+    texts = clip_texts(labels, captioned, request.names, request.sentence)
+    return clip_network(job.setup.network, texts, size=job.size, seed=job.setup.seed)
+
+
+def _file(out: Path, job: PoolTraining) -> Path:
+    """Where the network of a job is kept."""
+    return out / NETWORKS / (job_key(job) if job.kind == "clip" else f"{job_key(job)}.safetensors")
+
+
+def _lost(out: Path, job: PoolTraining) -> bool:
+    """Whether the network of a job that was finished is no longer there."""
+    result = read_result(out / RESULTS, job_key(job))
+    return result is not None and bool(result.values["finished"]) and not _file(out, job).exists()
+
+
+def _write_models(request: PoolRequest, out: Path, watch: Watch) -> Path:
+    """`models.csv` and `classes.csv`; models whose training diverged are left out and named."""
+    write_table(out / CLASSES, ["class", "name"], ([label, name] for label, name in request.names.items()))
+    rows = []
+    for model in request.models:
+        job = request.jobs[model.name]
+        result = read_result(out / RESULTS, job_key(job))
+        if result is None or not result.values["finished"]:
+            why = "its training diverged; give a smaller --rate" if result else "it has no result yet"
+            watch.tell(f"{model.name} is left out: {why}")
+            continue
+        place = _file(out, job).relative_to(out).as_posix()
+        if job.kind == "clip":
+            what = [f"openclip:{place}", model.group, "zero-shot", "", CLASSES, request.templates, ""]
+        else:
+            what = [job.setup.network, model.group, "own", place, CLASSES, "", str(request.size or "")]
+        rows.append([model.name, *what])
+    header = ["model", "backbone", "group", "head", "checkpoint", "classes", "templates", "size"]
+    write_table(out / MODELS, header, iter(rows))
+    return out / MODELS

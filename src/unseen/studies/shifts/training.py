@@ -1,0 +1,72 @@
+"""The training of one network for the shift study, from its checkpoint on where there is one."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.device import default_device
+from unseen.probes.finetuning.protocol import FinetuneProtocol
+from unseen.probes.finetuning.streamed import StreamedImages
+from unseen.runs.job import job_key
+from unseen.runs.results import RESULTS, read_result
+from unseen.studies.shifts.pool_networks import PoolNetwork
+
+TRAINING = "training"
+"""The folder of checkpoints of trainings that are under way."""
+EVERY = 500
+"""Steps between checkpoints."""
+
+
+def train_network(
+    network: PoolNetwork,
+    images: StreamedImages,
+    rows: NDArray[np.int64],
+    protocol: FinetuneProtocol,
+    place: Path,
+    checkpoint: Path,
+    *,
+    identity: str,
+    seed: int,
+    every: int = EVERY,
+    watch: Callable[[int], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Train a network, keep it at a place unless its loss diverged, and return what a result says of it.
+
+    Args:
+        rows: numbers of the images that train.
+        checkpoint: stays there, so that a kill before the result is written costs nothing (`remove_checkpoints`).
+        identity: of all that decides the training; see `finetune`.
+    """
+    from unseen.probes.finetuning.train import finetune
+
+    device = default_device()
+    done = finetune(
+        network.module,
+        lambda start: images.training(rows, network.targets, start, network.transform, protocol, seed, device),
+        protocol,
+        objective=network.objective,
+        device=device,
+        seed=seed,
+        every=min(every, protocol.steps),
+        checkpoint=checkpoint,
+        identity=identity,
+        watch=watch,
+    )
+    if done.finished:
+        network.write(place)
+    return {"images": len(rows), "finished": done.finished, "losses": list(done.losses), "skipped": done.skipped}
+
+
+def remove_checkpoints(out: Path, jobs: Iterable[Any]) -> None:
+    """Remove the checkpoints of trainings that have a result."""
+    for key in map(job_key, jobs):
+        if read_result(out / RESULTS, key):
+            checkpoint_of(out, key).unlink(missing_ok=True)
+
+
+def checkpoint_of(out: Path, key: str) -> Path:
+    """Where a training that is under way is kept."""
+    return out / TRAINING / f"{key}.pt"

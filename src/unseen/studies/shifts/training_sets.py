@@ -1,0 +1,138 @@
+"""Training sets of the models of a pool, and of fine-tuning: images with classes, or with captions.
+
+A place is what `unseen.images.shift_sets.own` reads. Images that test elsewhere are left out by their ids, as
+`unseen shifts captions` lists them.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path, PurePosixPath
+
+from unseen.errors import UserError, names_of
+from unseen.features.fingerprint import names_and_pixels
+from unseen.files import read_table
+from unseen.images.caption_files import column_names
+from unseen.images.chosen import choose_images
+from unseen.images.image_tables import CAPTION_COLUMNS, SUFFIXES
+from unseen.images.manifest import whole
+from unseen.images.shift_sets.own import OwnSet, mapped_rows, missing_images, own_listing, own_set, refuse_unlisted
+from unseen.images.source import ImageSource
+from unseen.ontology.class_lists import CLASS_LISTS, class_list
+
+TRAIN, IMAGENET = "train", "imagenet-1k"
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """Images to train on.
+
+    Attributes:
+        source: the labels of its entries are captions, or classes where it is not `captioned`.
+        notes: what is to be said of it.
+    """
+
+    name: str
+    source: ImageSource
+    captioned: bool
+    notes: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.source.entries)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Those that images are of, sorted; none of a captioned one."""
+        return () if self.captioned else tuple(sorted({entry.label for entry in self.source.entries}))
+
+    def content(self) -> str:
+        """What decides a training: ids, labels and pixels."""
+        return names_and_pixels(self.source, whole(self.source, TRAIN), (TRAIN,))
+
+
+def open_training_set(
+    place: str | PathLike[str] | OwnSet, *, captions: bool = False, without: Collection[str] = ()
+) -> TrainingSet:
+    """The training set at a place; missing images and labels outside its class list are refused.
+
+    Args:
+        captions: whether to take captions, where it has any, instead of classes.
+        without: ids of images to leave out: paths with or without the ending of the file, or names of files.
+    """
+    own = own_set(place)
+    captioned = captions and _has_captions(own)
+    listing = own_listing(own, captions=captioned)
+    if absent := missing_images(own, listing):
+        raise UserError(f"{absent}; take them out of the table, or put them there")
+    rows, notes = (listing.rows, ()) if captioned else mapped_rows(own, listing.rows)
+    if own.classes is not None and not captioned:
+        refuse_unlisted(own, [row.label for row in rows])
+    held_out = _held_out(own.name, [row.id for row in rows], without)
+    if held_out:
+        notes = (*notes, f"{own.name}: {len(held_out):,} images are held out of training")
+    place_of = {row.id: number for number, row in enumerate(listing.rows)}
+    kept = [row for row in rows if row.id not in held_out]
+    if not kept:
+        raise UserError(f"{own.name}: all of its images are held out, so there is nothing to train on")
+    source = choose_images(listing.open(), [place_of[row.id] for row in kept], [row.label for row in kept], own.name)
+    return TrainingSet(own.name, source, captioned, notes)
+
+
+def read_held_out(files: Iterable[Path]) -> set[str]:
+    """The ids in some CSV files with a column id, such as the remove.csv of `unseen shifts captions`."""
+    return {row["id"] for file in files for _, row in read_table(file, ("id",)) if row["id"]}
+
+
+def class_names_of(sets: Sequence[TrainingSet], classes: str | None = None) -> dict[str, str]:
+    """Class → its name, for the outputs of models that are trained on some sets.
+
+    Args:
+        classes: a list by name, or a CSV file with the columns class and name. By default the labels of the sets, or
+            ImageNet's classes where there are only captions.
+    """
+    from unseen.backbones.zero_shot import imagenet_class_names, read_class_names
+
+    labels = sorted({label for each in sets for label in each.classes})
+    given = classes or ("" if labels else IMAGENET)
+    if given and given not in CLASS_LISTS:
+        return read_class_names(Path(given))
+    found = class_list(given) if given else labels
+    of_imagenet = set(class_list(IMAGENET)) & set(found) and find_spec("open_clip")  # which has CLIP's names of them
+    names = imagenet_class_names() if of_imagenet else {}
+    return {label: names.get(label, label.replace("_", " ")) for label in found}
+
+
+def refuse_same_sets(sets: Sequence[TrainingSet]) -> None:
+    """Two sets of one name would be one group of models."""
+    names = [each.name for each in sets]
+    if len(set(names)) < len(names):
+        raise UserError(
+            f"two training sets are called '{names[0]}'; give one of them another name (name, in its TOML file)"
+        )
+
+
+def _has_captions(own: OwnSet) -> bool:
+    if own.caption is not None:
+        return True
+    file = Path(own.images)
+    table = file.suffix.lower() in SUFFIXES and own.label is None
+    return table and any(name in CAPTION_COLUMNS for name in column_names(file))
+
+
+def _held_out(name: str, ids: Sequence[str], without: Collection[str]) -> set[str]:
+    """Those of the images that are named; a name that may be of several is an error, as it would remove them all."""
+    if not without:
+        return set()
+    found = dict[str, list[str]]()
+    for id_ in ids:
+        path = PurePosixPath(id_)
+        # Of a path, the part below the first folder too: the key of a sample, behind the name of its shard.
+        forms = dict.fromkeys((id_, str(path.with_suffix("")), path.name, path.stem, id_.partition("/")[2]))
+        for form in forms:
+            if form in without:
+                found.setdefault(form, []).append(id_)
+    several = [form for form, own in found.items() if len(own) > 1 and form not in own]
+    if several:
+        raise UserError(f"{name}: what is to be left out may be several of its images: {names_of(several)}; give paths")
+    return {own[0] if form not in own else form for form, own in found.items()}

@@ -1,0 +1,45 @@
+"""The commands `unseen shifts pool` and `unseen shifts finetune`."""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_training import NETWORK, SIZE, hues
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    hues(tmp_path / "bright")
+    hues(tmp_path / "dark", dark=0.4, seed=1)
+    (tmp_path / "remove.csv").write_text("id\nred/0\n")
+    return tmp_path
+
+
+def test_a_pool(unseen: Run, data: Path) -> None:
+    common = (
+        "shifts", "pool", "--data", data / "bright", "--data", data / "dark", "--network", NETWORK, "--size", SIZE,
+        "--steps", 2, "--batch", 8, "--ratios", "1", "--shares", "0.5", "--workers", 0, "--out", data / "pool",
+        "--without", data / "remove.csv",
+    )  # fmt: skip
+    answer = unseen(*common, "--dry-run")
+    assert (answer.code, "3 of 3 to do" in answer.out) == (0, True), answer.err
+    assert not (data / "pool").exists()
+    answer = unseen(*common)
+    assert answer.code == 0, answer.err
+    assert "bright: 1 images are held out of training" in answer.err
+    with (data / "pool/models.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["model"], row["group"]) for row in rows] == [
+        ("test_vit λ=1 100%", "bright"), ("test_vit λ=0 100%", "dark"),
+        ("test_vit λ=0.5 100%", "bright+dark"),
+    ]  # fmt: skip
+    answer = unseen("shifts", "run", "--models", data / "pool/models.csv", "--test-set", data / "dark", "--workers", 0,
+                    "--device", "cpu", "--out", data / "run")  # fmt: skip
+    assert answer.code == 0, answer.err
+    assert len((data / "run/accuracies.csv").read_text().splitlines()) == 4
+    answer = unseen(*common, "--shares", "half")
+    assert (answer.code, "--shares is numbers with commas between" in answer.err) == (2, True)

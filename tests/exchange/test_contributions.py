@@ -1,0 +1,48 @@
+"""Results files put together: which records are of one model."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from result_records import concept_records
+
+from unseen.exchange.contributions import read_contributions
+from unseen.exchange.export import write_results
+from unseen.exchange.record import ResultRecord, ResultsFile
+
+
+def written(path: Path, records: list[ResultRecord], **backbone: Any) -> Path:
+    changed = [replace(each, backbone=replace(each.backbone, **backbone)) for each in records]
+    write_results(ResultsFile("unseen-results", 1, "1", changed), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("more", "names"),
+    [
+        ({}, ["mine"]),
+        ({"digest": "cd" * 32}, ["mine", "mine (second)"]),
+        ({"digest": None}, ["mine", "mine (second)"]),  # may be anybody's
+        ({"digest": None, "weights": "x.in1k"}, ["mine"]),
+        ({"name": "other"}, ["mine", "other"]),
+    ],
+)
+def test_records_of_one_name_and_weights_are_of_one_model(
+    tmp_path: Path, more: dict[str, Any], names: list[str]
+) -> None:
+    records = concept_records()
+    first = written(tmp_path / "first.json", records[:3], weights="x.in1k")
+    second = written(tmp_path / "second.json", records[3:], **({"weights": None} | more))
+    found = read_contributions([first, second])
+    assert [each.name for each in found] == names
+    assert sum(len(each.records) for each in found) == 6
+    assert all(record.backbone.name == each.name for each in found for record in each.records)
+
+
+def test_the_same_data_twice_are_two_models(tmp_path: Path) -> None:
+    first = written(tmp_path / "first.json", concept_records())
+    second = written(tmp_path / "second.json", concept_records(0.01))
+    assert [each.name for each in read_contributions([first, second])] == ["mine", "mine (second)"]
+    third = written(tmp_path / "b" / "second.json", concept_records(0.02))
+    assert [each.name for each in read_contributions([first, second, third])][2] == "mine (second 2)"

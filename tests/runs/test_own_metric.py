@@ -1,0 +1,103 @@
+"""Metrics of the user's own, of probes that are fitted already."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import balanced_accuracy_score
+
+from unseen.errors import UserError
+from unseen.metrics.own import own_metric
+from unseen.probes.by_name import get_probe
+from unseen.probes.by_name.logistic import Logistic
+from unseen.probes.probe import Probe, ProbeData
+from unseen.probes.protocol import Setting
+from unseen.runs.own_metric import measured
+
+TEXT = """
+import numpy as np
+from unseen.metrics.own import OwnMetric
+
+def balanced(y, predictions):
+    return np.mean([np.mean(predictions[y == each] == each) for each in np.unique(y)])
+
+METRIC = OwnMetric("own-balanced", True, 0, 1, "share", compute=balanced, title="mean accuracy over classes")
+
+def accuracy(y, scores):
+    return np.mean(scores.argmax(1) == y)
+
+OTHER = OwnMetric("own-accuracy", True, 0, 1, "share", compute=accuracy, title="accuracy", takes="scores")
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "metric.py"
+    path.write_text(TEXT)
+    return path
+
+
+@pytest.fixture(scope="module")
+def data() -> ProbeData:
+    generator = torch.Generator().manual_seed(0)
+    y = torch.arange(90) % 3
+    y_test = torch.cat([torch.zeros(20), torch.ones(8), torch.full((5,), 2)]).long()
+    X, X_test = (torch.eye(3)[of] + 0.7 * torch.randn(len(of), 3, generator=generator) for of in (y, y_test))
+    return ProbeData(X, y, X_test, y_test, 3)
+
+
+@pytest.mark.parametrize("name", ["logistic", "linear", "knn", "ridge"])
+@pytest.mark.parametrize("shots", [None, 5])
+def test_scores_of_classes_are_those_of_the_fit(name: str, shots: int | None, file: Path, data: ProbeData) -> None:
+    probe: Probe = Logistic("cog-v2-short") if name == "logistic" else get_probe(name)
+    setting = Setting(shots, 1)
+    [fit] = probe.fit(data, [setting])
+    [(variant, value)] = measured(own_metric(f"{file}:OTHER"), probe, data, setting, fit.details)
+    assert (variant, value) == (fit.variant, pytest.approx(dict(fit.values)["top1"]))
+    [(_, searched)] = measured(own_metric(f"{file}:OTHER"), probe, data, setting, {})
+    assert searched == pytest.approx(value)
+    [(_, scores)] = probe.test_scores(data, setting, fit.details) or ()
+    [(_, balanced)] = measured(own_metric(str(file)), probe, data, setting, fit.details)
+    assert balanced == pytest.approx(balanced_accuracy_score(data.y_test, scores.argmax(1)))
+
+
+def test_probes_without_scores_are_refused(file: Path, data: ProbeData) -> None:
+    with pytest.raises(UserError, match="kmeans gives no scores"):
+        list(measured(own_metric(str(file)), get_probe("kmeans"), data, Setting(), {}))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"own-balanced"', '"top1"', "top1 is a metric of this package"),
+        ('"own-balanced"', '"Own"', "small letters"),
+        ("True, 0, 1,", "True, 1, 0,", "range of own-balanced is not one"),
+        ("True, 0, 1,", "None, 0, 1,", "whether higher is better"),
+        ('"share", compute=balanced', '"shares", compute=balanced', "the unit of own-balanced"),
+        ("METRIC =", "METRICS =", "has no metric METRIC; did you mean"),
+        ("compute=balanced", "compute=3", "needs a function"),
+    ],
+)
+def test_what_a_file_must_say(file: Path, old: str, new: str, message: str) -> None:
+    file.write_text(TEXT.replace(old, new))
+    with pytest.raises(UserError, match=message):
+        own_metric(str(file))
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        ("1 / 0", r"metric\.py, line 6: ZeroDivisionError"),
+        ("2.0", "gave 2, outside"),
+        ("'x'", "gave str, not a number"),
+    ],
+)
+def test_values_that_cannot_be(file: Path, result: str, message: str) -> None:
+    file.write_text(TEXT.replace("    return np.mean([", f"    return {result}\n    return np.mean(["))
+    found = own_metric(str(file))
+    with pytest.raises(UserError, match=message):
+        found.value(np.array([0, 1]), np.eye(2))
+    unbounded = replace(found.metric, upper=float("inf"))
+    assert replace(found, metric=unbounded).metric.upper == float("inf")
