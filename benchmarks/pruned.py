@@ -2,7 +2,8 @@
 
     PYTHONPATH=benchmarks python benchmarks/pruned.py --true-size                       # minutes on one GPU
     PYTHONPATH=benchmarks python benchmarks/pruned.py --demo supervised:l5 pixels:l1    # features that ship with us
-    PYTHONPATH=benchmarks python benchmarks/pruned.py --features FOLDER … --shots all 1 8 --seeds 24
+    PYTHONPATH=benchmarks python benchmarks/pruned.py --features FOLDER … --shots all 8 --seeds 24
+    PYTHONPATH=benchmarks python benchmarks/pruned.py --demo pixels:l1 --cuts 10:12 30:4   # other cuts, at all sizes
 
 A folder has train.npz and test.npz, and val.npz if there is one, which is added to the training features. Both
 protocols run with the same seeds, which have the same validation part, initial weights and order of samples, so that
@@ -15,6 +16,7 @@ and its 8 few-shot settings are run to their end under both protocols, and scale
 import argparse
 import math
 import time
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from statistics import mean, stdev
@@ -62,6 +64,14 @@ def accuracies(data: Data, protocol: LogisticProtocol, settings: list[Setting], 
     return [100 * found[setting].top1 for setting in settings]
 
 
+def cut(pairs: list[str]) -> LogisticProtocol:
+    """The protocol with other cuts, however few steps an epoch has; as it is where none are given."""
+    if not pairs:
+        return COG_V2_PRUNED
+    epochs, survivors = zip(*(map(int, pair.split(":")) for pair in pairs), strict=True)
+    return replace(COG_V2_PRUNED, cut_epochs=epochs, late_cut_epochs=epochs, survivors=survivors, least_steps=1)
+
+
 def differences(options: argparse.Namespace) -> None:
     sets = chain(
         ((folder.name, from_folder(folder)) for folder in options.features),
@@ -75,7 +85,7 @@ def differences(options: argparse.Namespace) -> None:
         for shots in options.shots:
             settings = [Setting(shots, seed) for seed in range(options.seeds)]
             seconds, top1 = [], []
-            for protocol in (COG_V2, COG_V2_PRUNED):
+            for protocol in (COG_V2, options.cuts):
                 start = time.perf_counter()
                 top1.append(accuracies(data, protocol, settings, options.device))
                 seconds.append(time.perf_counter() - start)
@@ -132,12 +142,14 @@ def main() -> None:
     parser.add_argument("--demo", nargs="+", default=[])
     parser.add_argument("--shots", nargs="+", type=lambda text: None if text == "all" else int(text), default=[None])
     parser.add_argument("--seeds", type=int, default=24)
+    parser.add_argument("--cuts", nargs="+", default=[], help="epochs:trials that go on, instead of the protocol's")
     parser.add_argument("--true-size", action="store_true")
     parser.add_argument("--rows", type=int, default=1_100_000)
     parser.add_argument("--dimension", type=int, default=2048)
     parser.add_argument("--classes", type=int, default=1000)
     parser.add_argument("--noise", type=float, default=12.0)
     options = parser.parse_args()
+    options.cuts = cut(options.cuts)
     print(f"{describe(torch.device(options.device))}\n", flush=True)
     if options.features or options.demo:
         differences(options)

@@ -9,7 +9,7 @@ import hashlib
 import importlib
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -55,6 +55,12 @@ def own_place(name: str) -> tuple[str, str]:
     """The path in `path/to/file.py` or `path/to/file.py:something`, and what comes behind the colon, or nothing."""
     path, colon, attribute = name.rpartition(":")
     return (path, attribute) if colon and path.endswith(SUFFIX) else (name, "")
+
+
+def told_before(name: str, tell: Callable[[str], None]) -> None:
+    """Say that a file will run, where a name is that of one."""
+    if is_own_file(name):
+        tell(own_file(Path(own_place(name)[0])).sentence)
 
 
 def own_file(path: Path) -> OwnFile:

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 from run_folders import whole_data
+from scipy.stats import binomtest
 
 from build_results_schema import PLACE, schema_text
 from unseen.errors import UserError
-from unseen.exchange.export import export_runs, run_records, write_results
+from unseen.exchange.export import export_runs, over_images, run_records, write_results
 from unseen.exchange.places import names_a_place, without_places
 from unseen.exchange.read import read_results_file, run_of_records
 from unseen.exchange.record import (
@@ -110,6 +111,13 @@ def test_numbers_are_those_of_the_runs_own_tables() -> None:
             assert score.deviation == (None if np.isnan(row["deviation"]) else row["deviation"])
             seeds = [each for each in score.intervals if each.over == "seeds"]
             assert [(each.low, each.high) for each in seeds] == ([(row["low"], row["high"])] if seeds else [])
+
+
+@pytest.mark.parametrize(("correct", "images"), [(0, 5), (5, 5), (3, 7), (730, 1000), (49_999, 50_000)])
+def test_the_interval_over_images_is_wilsons(correct: int, images: int) -> None:
+    known = binomtest(correct, images).proportion_ci(method="wilson")
+    found = over_images(correct / images, images)
+    assert (found.low, found.high) == pytest.approx((known.low, known.high), abs=1e-12)
 
 
 def test_a_file_is_read_back_as_the_run(tmp_path: Path) -> None:

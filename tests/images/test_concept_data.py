@@ -46,6 +46,15 @@ def test_levels_are_built_from_all_other_classes(place: Path) -> None:
     assert not lost
 
 
+def test_classes_that_are_wider_than_a_seen_one_are_not_unseen(place: Path) -> None:
+    write_images(place / "images", {"ruminant": 5, "piano": 5})
+    path = write(place, 'images = "images"\nseen = ["giraffe", "zebra"]\nlevels = 3\n')
+    data = open_concept_data(read_concept_file(path))
+    assert data.told[0] == "Not unseen, as seen classes are of that kind: ruminant."
+    assert len(data.levels.concepts) == 9
+    assert data.told[1].startswith("In gaps between levels: ")
+
+
 def test_domains_by_name_and_images_without_one(place: Path) -> None:
     text = 'images = "images"\nseen = "seen.txt"\nseen_name = "animals"\ntest = 2\ntrain = 2\n'
     (place / "seen.txt").write_text("giraffe\nzebra\n")

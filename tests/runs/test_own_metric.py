@@ -11,10 +11,18 @@ from sklearn.metrics import balanced_accuracy_score
 from unseen.errors import UserError
 from unseen.metrics.own import own_metric
 from unseen.probes.by_name import get_probe
+from unseen.probes.by_name.knn import KNN
+from unseen.probes.by_name.linear import Linear
 from unseen.probes.by_name.logistic import Logistic
+from unseen.probes.by_name.ridge import Ridge
+from unseen.probes.many_shot import ERICSSON_2021
+from unseen.probes.own import OWN
 from unseen.probes.probe import Probe, ProbeData
 from unseen.probes.protocol import Setting
+from unseen.runs.data import Backbone, Domain, RunData
+from unseen.runs.merge import merge_runs
 from unseen.runs.own_metric import measured
+from unseen.runs.setup import ProtocolUsed
 
 TEXT = """
 import numpy as np
@@ -48,10 +56,16 @@ def data() -> ProbeData:
     return ProbeData(X, y, X_test, y_test, 3)
 
 
-@pytest.mark.parametrize("name", ["logistic", "linear", "knn", "ridge"])
-@pytest.mark.parametrize("shots", [None, 5])
-def test_scores_of_classes_are_those_of_the_fit(name: str, shots: int | None, file: Path, data: ProbeData) -> None:
-    probe: Probe = Logistic("cog-v2-short") if name == "logistic" else get_probe(name)
+PROBES: list[tuple[Probe, int | None]] = [
+    (Logistic("cog-v2-short"), 5),
+    (Linear(protocol=replace(ERICSSON_2021, steps=3)), None),
+    (KNN(), 5),
+    (Ridge(), None),
+]
+
+
+@pytest.mark.parametrize(("probe", "shots"), PROBES, ids=[probe.name for probe, _ in PROBES])
+def test_scores_of_classes_are_those_of_the_fit(probe: Probe, shots: int | None, file: Path, data: ProbeData) -> None:
     setting = Setting(shots, 1)
     [fit] = probe.fit(data, [setting])
     [(variant, value)] = measured(own_metric(f"{file}:OTHER"), probe, data, setting, fit.details)
@@ -101,3 +115,13 @@ def test_values_that_cannot_be(file: Path, result: str, message: str) -> None:
         found.value(np.array([0, 1]), np.eye(2))
     unbounded = replace(found.metric, upper=float("inf"))
     assert replace(found, metric=unbounded).metric.upper == float("inf")
+
+
+def test_runs_of_other_code_under_one_name_are_not_put_together() -> None:
+    first, second = (
+        RunData("t", (), [Domain("l1", "L1")], [Backbone("b", "yours")], "b", protocols=[used])
+        for used in (ProtocolUsed("own-mean", OWN, {"code": code}) for code in ("1", "2"))
+    )
+    assert len(merge_runs([("a", first), ("b", first)]).own_code) == 1
+    with pytest.raises(UserError, match="own-mean of a and of b is not the same code"):
+        merge_runs([("a", first), ("b", second)])

@@ -1,10 +1,12 @@
 """Backbones as the studies in Python take them: ids, or what `unseen.load_backbone` gave."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from unseen.errors import UserError
+from unseen.own_code import told_before
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
@@ -33,6 +35,8 @@ def loaded_backbones(
 
     found: list[Backbone] = []
     for each in _each(backbones):
+        if isinstance(each, str):
+            told_before(each, logging.getLogger("unseen").warning)
         loaded = load_backbone(each, device=device, patches=patches) if isinstance(each, str) else each
         loaded.module.to(device)
         loaded = as_published(loaded) if published else loaded

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast, get_args
 from unseen.cli.choices import choose
 from unseen.cli.output import note
 from unseen.errors import UserError
-from unseen.own_code import is_own_file, own_file, own_place
+from unseen.own_code import told_before
 from unseen.words import counted
 
 if TYPE_CHECKING:
@@ -64,8 +64,7 @@ def load_backbones(
     published = choose("--preprocessing", preprocessing, PREPROCESSING) == "published"
     loaded: list[Backbone | str] = []
     for number, name in enumerate(names):
-        if is_own_file(name):
-            note(own_file(Path(own_place(name)[0])).sentence)
+        told_before(name, note)
         found = load_backbone(
             name,
             pool=chosen,

@@ -26,6 +26,7 @@ from unseen.cli.output import Json, console, note, print_json, print_table
 from unseen.cli.shift_results import print_accuracies
 from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
+from unseen.own_code import told_before
 
 MappingOption = Annotated[
     str | None, typer.Option(help="Classes to compare by: cifar-10 (from ImageNet's, by WordNet), or a CSV wnid,class.")
@@ -91,8 +92,11 @@ def evaluate(
 
     share, settings = parse_part(part), settings_of_options(device, precision, batch, decoders(workers), on_error)
     common = ModelPlan("", "", head=head, checkpoint=checkpoint, classes=outputs, templates=templates, weights=weights)
+    plans = chosen_models(backbone or [], models, common, allow_code=allow_code)
+    for plan in plans:
+        told_before(plan.backbone, note)
     request = ShiftRequest(
-        chosen_models(backbone or [], models, common, allow_code=allow_code),
+        plans,
         open_sets(sets, split_names("--only", only) if only else (), test_set or (), partial=partial),
         settings,
         split_names("--classes", classes),

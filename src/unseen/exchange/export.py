@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from math import sqrt
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,8 @@ from unseen.runs.setup import Extraction, Setting
 from unseen.runs.tables import LOGISTIC, bootstrap_interval
 from unseen.version import __version__
 
+Z = 1.959963984540054
+"""Of a normal distribution, 95% lie within so many deviations."""
 FLAW = "flaw"
 """The code of a notice that is about damaged images or rows of zeros."""
 
@@ -85,6 +88,8 @@ def run_records(data: RunData, folder: Path | None = None) -> list[ResultRecord]
         grouped.setdefault((score.backbone, score.protocol, score.domain), []).append(score)
     backbones = {each.name: each for each in data.backbones}
     domains = {each.name: each for each in data.domains}
+    scored = {(each.backbone, each.domain): each for each in data.scored}
+    features = {(each.backbone, each.domain): each.keys for each in data.features}
     return [
         _placeless(
             ResultRecord(
@@ -92,8 +97,8 @@ def run_records(data: RunData, folder: Path | None = None) -> list[ResultRecord]
                 protocol,
                 _settings(data, {score.probe for score in scores}, protocol),
                 _backbone(backbones[backbone]),
-                _data(data, backbone, domains[domain]),
-                _scores(data, scores, _test_images(data, backbone, domain)),
+                _data(data, domains[domain], scored.get((backbone, domain)), features.get((backbone, domain), {})),
+                _scores(data, scores, _test_images(scored.get((backbone, domain)))),
                 _made(data, scores),
                 _notices(data, backbone, domains[domain]),
             )
@@ -156,9 +161,7 @@ def _told(said: Caution | Notice) -> Told:
     return Told(said.code, dict(said.arguments), said.sentence if isinstance(said, Notice) else said.text)
 
 
-def _data(data: RunData, backbone: str, domain: Domain) -> DataFacts:
-    scored = next((s for s in data.scored if (s.backbone, s.domain) == (backbone, domain.name)), None)
-    features = next((f.keys for f in data.features if (f.backbone, f.domain) == (backbone, domain.name)), {})
+def _data(data: RunData, domain: Domain, scored: ScoredData | None, features: Mapping[str, str]) -> DataFacts:
     of_levels = data.levels is not None and not domain.seen
     splits = data.splits if of_levels else None
     return DataFacts(
@@ -184,9 +187,8 @@ def _data(data: RunData, backbone: str, domain: Domain) -> DataFacts:
     )
 
 
-def _test_images(data: RunData, backbone: str, domain: str) -> int | None:
-    found = (each.images.get("test") for each in data.scored if (each.backbone, each.domain) == (backbone, domain))
-    return next(found, None)
+def _test_images(scored: ScoredData | None) -> int | None:
+    return scored.images.get("test") if scored else None
 
 
 def _scores(data: RunData, scores: Sequence[Score], images: int | None) -> list[ScoreFacts]:
@@ -204,7 +206,7 @@ def _scores(data: RunData, scores: Sequence[Score], images: int | None) -> list[
         spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
         intervals = [*_intervals(data, by_seed, values)]
         if not intervals and metric == "top1" and images:
-            intervals = [_over_images(values[0], images)]
+            intervals = [over_images(values[0], images)]
         found.append(
             ScoreFacts(probe, shots, metric, float(np.mean(values)), spread, sorted(by_seed), values, intervals)
         )
@@ -223,12 +225,11 @@ def _intervals(data: RunData, by_seed: Mapping[int, Score], values: Sequence[flo
             yield Interval95("concepts", over.low, over.high)
 
 
-def _over_images(share: float, images: int) -> Interval95:
-    """Wilson's interval of a share of so many images."""
-    from scipy.stats import binomtest
-
-    ends = binomtest(round(share * images), images).proportion_ci(method="wilson")
-    return Interval95("images", float(ends.low), float(ends.high))
+def over_images(share: float, images: int) -> Interval95:
+    """Wilson's interval of a share p of n images: (p + z²/2n ± z √(p (1 − p)/n + z²/4n²)) / (1 + z²/n)."""
+    spread = Z * sqrt(share * (1 - share) / images + (Z / (2 * images)) ** 2)
+    middle, scale = share + Z**2 / (2 * images), 1 + Z**2 / images
+    return Interval95("images", max((middle - spread) / scale, 0.0), min((middle + spread) / scale, 1.0))
 
 
 def _made(data: RunData, scores: Sequence[Score]) -> Made:

@@ -1,6 +1,7 @@
 """Texts without the places of a machine: of a path only the last name is left."""
 
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ def names_a_place(text: str) -> bool:
     return _plain_text(text) != text
 
 
+@lru_cache(maxsize=1 << 14)  # the records of a file say the same again and again
 def _plain_text(text: str) -> str:
     addresses = _URL.findall(text)
     parts = [_without_paths(part) for part in _URL.split(text)]

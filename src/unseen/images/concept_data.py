@@ -175,26 +175,33 @@ def _built(description: Description, unseen: Sequence[str], counts: Mapping[str,
     if not unseen:
         raise UserError(f"{where}: no classes are left to build levels from, all of the images are seen")
     named, taxonomy = _concepts(description, unseen)
-    size = file.size or len(unseen) // file.levels
-    if size * file.levels > len(unseen) or size < 2:
-        raise UserError(f"{where}: {len(unseen)} classes are too few for {file.levels} levels of {max(size, 2)}")
+    seen = [named.ids[name] for name in description.seen]
+    above = taxonomy.above(taxonomy.index(seen))
+    wider = [name for name in unseen if above[taxonomy.position[named.ids[name]]]]
+    kept = [name for name in unseen if name not in wider]
+    told = [f"Not unseen, as seen classes are of that kind: {names_of(wider)}."] if wider else []
+    size = file.size or len(kept) // file.levels
+    if size * file.levels > len(kept) or size < 2:
+        raise UserError(f"{where}: {len(kept)} classes are too few for {file.levels} levels of {max(size, 2)}")
     recipe = Recipe(
         description.name, universe="unseen", seen="seen", measure=file.measure, levels=file.levels, size=size,
-        leaves="any", spread="to-end" if file.size else "contiguous",
+        leaves="any",
     )  # fmt: skip
     label = {concept: name for name, concept in named.ids.items()}
     built = build_levels(
         recipe,
         taxonomy,
-        [named.ids[name] for name in unseen],
-        [named.ids[name] for name in description.seen],
-        counts={named.ids[name]: counts.get(name, 0) for name in unseen},
+        [named.ids[name] for name in kept],
+        seen,
+        counts={named.ids[name]: counts.get(name, 0) for name in kept},
         information=information_content(taxonomy),
     )
+    between = [label[each.wnid] for each in built.ranking if not each.level]
+    told += [f"In gaps between levels: {names_of(between)}."] if between else []
     concepts = tuple(
         replace(each, wnid=label[each.wnid], nearest=label[each.nearest]) for each in built.levels.concepts
     )
-    return Levels(description.name, concepts), [_guesses(named)] if named.guessed else []
+    return Levels(description.name, concepts), [*told, *([_guesses(named)] if named.guessed else [])]
 
 
 def _concepts(description: Description, classes: Sequence[str]) -> tuple[NamedConcepts, Taxonomy]:

@@ -33,6 +33,7 @@ def merge_with_names(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list
         return data, [{backbone.name: backbone.name for backbone in data.backbones}]
     _refuse_other_studies(runs)
     _refuse_other_protocols([score for _, data in runs for score in data.scores])
+    _refuse_other_code(runs)
     domains: dict[str, Domain] = {}
     merged: dict[str, _Merged] = {}
     called: list[dict[str, str]] = []
@@ -172,6 +173,16 @@ def _refuse_other_protocols(scores: Sequence[Score]) -> None:
         protocols = sorted({score.protocol for score in scores if score.probe == probe})
         if len(protocols) > 1:
             raise UserError(f"these runs follow different protocols ({', '.join(protocols)}); report them apart")
+
+
+def _refuse_other_code(runs: Sequence[tuple[str, RunData]]) -> None:
+    """Refuse runs in which a probe or a metric of the user's own is other code under the same name."""
+    first = dict[str, tuple[str, Any]]()
+    for name, data in runs:
+        for each in data.own_code:
+            run, code = first.setdefault(each.probe, (name, each.settings.get("code")))
+            if code != each.settings.get("code"):
+                raise UserError(f"{each.probe} of {run} and of {name} is not the same code; report them apart")
 
 
 def _label(name: str, run: str, taken: Container[str], same: Container[str]) -> str:

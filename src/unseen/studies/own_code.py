@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
-from pathlib import Path
 from typing import TypeVar
 
 from unseen.errors import UserError
 from unseen.metrics.own import MetricUsed, OwnMetricFile, own_metric
-from unseen.own_code import OwnFile, is_own_file, own_file, own_place
+from unseen.own_code import OwnFile, is_own_file, told_before
 from unseen.probes.own import OWN, OwnProbe, own_probe, own_probe_object
 from unseen.probes.probe import Probe
 from unseen.runs.data import OWN_METRIC
@@ -102,5 +101,5 @@ def only_files(name: str) -> list[AskedProbe]:
 
 
 def _told(place: str, load: Callable[[str], T], tell: Callable[[str], None]) -> T:
-    tell(own_file(Path(own_place(place)[0])).sentence)
+    told_before(place, tell)
     return load(place)

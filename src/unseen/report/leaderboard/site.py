@@ -22,6 +22,8 @@ from unseen.runs.tables import write_table as write_frame
 from unseen.version import __version__
 
 SCHEMA_FILE = Path(exchange_record.__file__).with_name("results.schema.json")
+MANY = 12
+"""Contributed models that a reader finds without a filter."""
 COLUMNS = ("model", "study", "protocol", "data", "probe", "shots", "metric", "value", "deviation", "seeds")
 
 
@@ -109,5 +111,5 @@ def _contributed(models: Sequence[Contribution], pages: Mapping[str, str]) -> Se
         ]  # fmt: skip
         rows.append(Row(cells))
     note = "Contributed results are checked for what cannot be, not measured again."
-    table = Table("contributed", columns, rows, sortable=True)
+    table = Table("contributed", columns, rows, sortable=True, filter="part of a name" if len(rows) > MANY else "")
     return Section("contributed", "Contributed models", note=note, tables=[table])

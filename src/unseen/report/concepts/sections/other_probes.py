@@ -1,5 +1,6 @@
 """Accuracy by domain of every probe that has no section of its own."""
 
+from unseen.probes.own import OWN
 from unseen.report.concepts.context import ConceptContext
 from unseen.report.concepts.first_version import PCA
 from unseen.report.concepts.section_parts import by_domain, domain_ticks, own_series, title_of
@@ -12,7 +13,7 @@ def build(context: ConceptContext) -> Section | None:
     """One figure per probe and number of shots."""
     data, summary = context.main, context.summary
     shown = summary["probe"].isin(["logistic", "fine-tuned", *NETWORKS]) | summary["probe"].str.startswith(PCA)
-    table = summary[~shown & (summary["metric"] == "top1")]
+    table = summary[~shown & (summary["protocol"] != OWN) & (summary["metric"] == "top1")]
     if table.empty:
         return None
     places = {domain.name: float(place) for place, domain in enumerate(data.domains)}
