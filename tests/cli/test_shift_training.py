@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_training import NETWORK, SIZE, hues
+from tiny_training import NETWORK, SIZE, hues, tiny_clip
 
 Run = Callable[..., Any]
 
@@ -43,3 +43,23 @@ def test_a_pool(unseen: Run, data: Path) -> None:
     assert len((data / "run/accuracies.csv").read_text().splitlines()) == 4
     answer = unseen(*common, "--shares", "half")
     assert (answer.code, "--shares is numbers with commas between" in answer.err) == (2, True)
+
+
+def test_fine_tuning_and_what_lies_between(unseen: Run, data: Path) -> None:
+    tiny = tiny_clip(data / "tiny", weights=True)
+    (data / "colours.csv").write_text("class\nred\nblue\ngreen\n")
+    common = (
+        "shifts", "finetune", "--backbone", tiny, "--data", data / "bright", "--outputs", data / "colours.csv",
+        "--templates", "name", "--steps", 2, "--batch", 8, "--workers", 0, "--out", data / "tuned",
+    )  # fmt: skip
+    answer = unseen(*common, "--dry-run")
+    assert (answer.code, "2 of 2 to do" in answer.out) == (0, True), answer.err
+    answer = unseen(*common)
+    assert answer.code == 0, answer.err
+    ends = data / "tuned/zero-shot.safetensors", data / "tuned/rate-3e-05.safetensors"
+    assert unseen("shifts", "interpolate", *ends, "--out", data / "wise").code == 0
+    answer = unseen("shifts", "run", "--models", data / "tuned/models.csv", "--test-set", data / "dark", "--workers", 0,
+                    "--device", "cpu", "--out", data / "run")  # fmt: skip
+    assert answer.code == 0, answer.err
+    groups = [line.split(",")[1] for line in (data / "run/accuracies.csv").read_text().splitlines()]
+    assert groups == ["group", "zero-shot", "fine-tuned", "fine-tuned"]

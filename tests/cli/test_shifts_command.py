@@ -268,6 +268,9 @@ def test_sizes_from_the_columns_of_evaluate(unseen: Run, table: Path) -> None:
     answer = fit(unseen, table, "--sizes", str(columns), ids="web")
     assert (answer.code, "has no images of web, sketch, art" in answer.err) == (2, True)
     assert "no such file" in fit(unseen, table, "--sizes", "nowhere.csv").err
+    columns.write_text("column,images,classes_sha256\nval,5000,x\nsketch,90,x\nart,90,y\n")
+    answer = fit(unseen, table, "--sizes", str(columns), ids="val")
+    assert ("val is on other classes than art" in answer.err, "than sketch" in answer.err) == (True, False)
 
 
 def test_a_pair_that_determines_no_plane_is_passed_over(unseen: Run, table: Path) -> None:

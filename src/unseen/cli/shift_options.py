@@ -129,6 +129,22 @@ def choose_sizes(text: str, names: Sequence[str]) -> dict[str, int]:
     return found
 
 
+def other_classes(sizes: str, table: "ShiftTable") -> list[str]:
+    """Sentences on ID columns that are on other classes than their OOD column, where a columns.csv tells."""
+    if not sizes.endswith(".csv"):
+        return []
+    from unseen.files import read_table
+
+    rows = read_table(Path(sizes), ("column",), ("classes_sha256",))
+    classes = {row["column"]: row["classes_sha256"] for _, row in rows if row["classes_sha256"]}
+    return [
+        f"{name} is on other classes than {ood}; fit it on a column of the same ones (--id-for)"
+        for ood, columns in table.id_columns.items()
+        for name in columns
+        if name in classes and classes.get(ood, classes[name]) != classes[name]
+    ]
+
+
 def choose_minimum(text: str, id_sets: Sequence[str]) -> dict[str, float]:
     """`5` is for every ID set, `val=5` for one."""
     pairs = _pairs("--min-id", text) if "=" in text else [(name, text) for name in id_sets if text]

@@ -88,7 +88,7 @@ def pool(
     means = MachineOptions(devices, executor, ray_address).means(workers or None, every_gpu=True)
     watch = CommandWatch(means)
     if dry_run:
-        watch.planned(request.plan(out))
+        watch.planned(request.plan(out, means))
         return
     table = train_pool(request, out, means=means, watch=watch, every=every)
     note(f"written to {table}; evaluate them with unseen shifts run --models {table}")
@@ -131,7 +131,7 @@ def finetune(
     means = MachineOptions(devices, executor, ray_address).means(workers or None, every_gpu=True)
     watch = CommandWatch(means)
     if dry_run:
-        watch.planned(request.describe(out))
+        watch.planned(request.plan_training(out, means))
         return
     table = finetune_zero_shot(request, out, means=means, watch=watch, every=every)
     note(f"written to {table}; unseen shifts interpolate {out / 'zero-shot.safetensors'} {out}/rate-….safetensors")

@@ -22,6 +22,7 @@ from unseen.cli.shift_options import (
     choose_method,
     choose_minimum,
     choose_sizes,
+    other_classes,
     read_shift_table,
 )
 from unseen.cli.shift_results import print_study
@@ -74,7 +75,8 @@ def fit(
     study = study_shifts(checked, settings)
     write_study(study, out, source=table.name, fit_on=fit_on)
     print_study(study)
-    for sentence in (f"accuracies were read as {checked.unit}", *notes(study), f"written to {out}"):
+    told = [f"accuracies were read as {checked.unit}", *other_classes(sizes, checked), *notes(study)]
+    for sentence in (*told, f"written to {out}"):
         note(sentence)
 
 

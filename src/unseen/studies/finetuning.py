@@ -1,7 +1,7 @@
 """What fine-tuning a backbone takes, for every study that does it."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import repeat
@@ -12,6 +12,9 @@ from unseen.errors import UserError
 
 if TYPE_CHECKING:
     import torch
+    from torch import Tensor, nn
+
+    from unseen.probes.finetuning.train import Objective
 
 SAMPLE = 8
 """Images that a step is measured with on a CPU."""
@@ -43,15 +46,37 @@ def step_seconds(backbone: Backbone, batch: int, device: "torch.device") -> floa
     """Seconds that a step of so many images takes, measured on a few; on a CPU of one thread, as trainings are."""
     import torch
 
+    from unseen.probes.finetuning.train import classification, with_head
+
+    model = with_head(deepcopy(backbone.module), backbone.spec.dimension, 2, seed=0)
+    size = backbone.spec.transform.size
+    try:
+        return measured_step(model, size, lambda images: torch.arange(images) % 2, classification, batch, device)
+    except UserError as error:
+        raise UserError(f"{backbone.spec.id}: {error}") from None
+
+
+def measured_step(
+    model: "nn.Module",
+    size: int,
+    targets: "Callable[[int], Tensor]",
+    objective: "Objective",
+    batch: int,
+    device: "torch.device",
+) -> float:
+    """Seconds that a step of a network on so many images takes; the network is changed.
+
+    Args:
+        targets: of so many images, as the objective takes them.
+    """
+    import torch
+
     from unseen.probes.finetuning.protocol import FinetuneProtocol
-    from unseen.probes.finetuning.train import finetune, with_head
+    from unseen.probes.finetuning.train import finetune
 
     on_gpu = device.type == "cuda"
     images = batch if on_gpu else min(batch, SAMPLE)
-    size = backbone.spec.transform.size
     inputs = torch.zeros(images, size, size, 3, device=device).permute(0, 3, 1, 2)  # as training images are in memory
-    labels = torch.arange(images) % 2
-    model = with_head(deepcopy(backbone.module), backbone.spec.dimension, 2, seed=0)
     steps, every = (60, 20) if on_gpu else (3, 1)
     times: list[float] = []
     threads = torch.get_num_threads()
@@ -60,8 +85,9 @@ def step_seconds(backbone: Backbone, batch: int, device: "torch.device") -> floa
         protocol = FinetuneProtocol("measured", steps, images, rate=1e-4, decay=0.0)
         finetune(
             model,
-            lambda _: repeat((inputs, labels)),
+            lambda _: repeat((inputs, targets(images))),
             protocol,
+            objective=objective,
             device=device,
             every=every,
             watch=lambda _: times.append(time.perf_counter()),
@@ -69,6 +95,6 @@ def step_seconds(backbone: Backbone, batch: int, device: "torch.device") -> floa
     finally:
         torch.set_num_threads(threads)
     if len(times) == 1:
-        raise UserError(f"{backbone.spec.id}: its loss is not finite on an empty image; look at its preprocessing")
+        raise UserError("its loss is not finite on an empty image; look at its preprocessing")
     seconds = (times[-1] - times[0]) / (every * (len(times) - 1))  # in the first stretch a device sets itself up
     return seconds * batch / images

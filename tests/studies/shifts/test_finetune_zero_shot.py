@@ -43,7 +43,7 @@ def test_it_learns_resumes_and_is_interpolated(request_: FinetuneRequest, tmp_pa
     table = finetune_zero_shot(request_, whole, every=10)
     with pytest.raises(KeyboardInterrupt):
         finetune_zero_shot(request_, broken, every=10, watch=Stop())
-    assert request_.describe(broken).jobs_left == 1
+    assert request_.plan_training(broken).jobs_left == 1
     finetune_zero_shot(request_, broken, every=10)
     file = "rate-0.003.safetensors"
     assert (broken / file).read_bytes() == (whole / file).read_bytes()

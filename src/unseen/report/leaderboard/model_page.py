@@ -11,6 +11,7 @@ from unseen.report.core.model import Backbone, Cell, Column, Page, Row, Section,
 from unseen.report.core.provenance import provenance_section
 from unseen.runs.provenance import transform_text
 from unseen.runs.score import shots_name
+from unseen.words import counted
 
 TITLES = {"concepts": "Concepts", "tasks": "Tasks", "shifts": "Shifts", "probe": "Own features"}
 
@@ -33,7 +34,7 @@ def model_page(model: Contribution, entry: Entry | None, models: int, links: Seq
             Section("features", "How the features were made", facts=dict(_facts(model.backbone))),
             provenance_section(dict(_made(model))),
         ],
-        facts=["contributed", f"{len(data)} domains, data sets or test sets", *studies],
+        facts=["contributed", counted(len(data), "set of data"), *studies],
         notices=[*notices, *([f"Not a fair comparison with ResNet50: {'; '.join(cautions)}."] if cautions else [])],
         findings=[_rank(entry, models)] if entry else [],
         backbones=[Backbone(model.name, "contributed")],

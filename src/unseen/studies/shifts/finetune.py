@@ -26,7 +26,7 @@ from unseen.runs.means import ALONE, Means
 from unseen.runs.results import RESULTS, missing, read_result, result_path
 from unseen.studies.shifts.plans import TEMPLATES, ZERO_SHOT, ModelPlan, check_plan, class_names, load_model
 from unseen.studies.shifts.pool_networks import PoolNetwork
-from unseen.studies.shifts.training import EVERY, checkpoint_of, remove_checkpoints, train_network
+from unseen.studies.shifts.training import EVERY, checkpoint_of, image_seconds, remove_checkpoints, train_network
 from unseen.studies.shifts.training_sets import TrainingSet
 from unseen.studies.study import Plan, Silent, Watch
 
@@ -127,8 +127,8 @@ class FinetuneRequest:
                 f"{names_of(odd)}{did_you_mean(odd[0], known)}; say what its outputs are (--outputs)"
             )
 
-    def describe(self, out: Path) -> Plan:
-        """What would be trained, with what is done already."""
+    def plan_training(self, out: Path, means: Means = ALONE) -> Plan:
+        """What would be trained, with what is done already, and how long it should take."""
         self.check()
         left = {job_key(job) for job in missing(list(self.jobs.values()), out / RESULTS)}
         parts: list[dict[str, str | int | float]] = [
@@ -138,7 +138,16 @@ class FinetuneRequest:
             }
             for rate, job in self.jobs.items()
         ]  # fmt: skip
-        return Plan(f"Fine-tuning {self.plan.backbone}", parts, len(self.jobs), len(left))
+        seconds = self.seconds(len(left)) / means.places
+        return Plan(f"Fine-tuning {self.plan.backbone}", parts, len(self.jobs), len(left), probing=seconds)
+
+    def seconds(self, trainings: int) -> float:
+        """What some trainings should take, beside decoding; a step is measured."""
+        if not trainings:
+            return 0.0
+        protocol = self.protocol(self.rates[0])
+        each = image_seconds(_network(self), protocol.batch, len(self.data))
+        return trainings * protocol.steps * protocol.batch * each
 
 
 def finetune_zero_shot(
@@ -166,6 +175,8 @@ def finetune_zero_shot(
     write_state(out / ZERO, request.zero_shot().module.state_dict())
     work = OneByOne[ZeroShotTraining](_Training(request, out, every, None if means.spread else told))
     left, executor = len(missing(jobs, out / RESULTS)), spread_or(means, choose_executor(Means()))
+    if left:
+        told.started(left, len(jobs), request.seconds(left) / means.places)
     for job in told.track(execute(jobs, out / RESULTS, work, executor), "learning rates done", left):
         remove_checkpoints(out, [job])
     return _write_models(request, out)

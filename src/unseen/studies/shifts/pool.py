@@ -37,7 +37,7 @@ from unseen.studies.shifts.pool_networks import (
     network_config,
 )
 from unseen.studies.shifts.recipes import Recipe, protocol_of
-from unseen.studies.shifts.training import EVERY, checkpoint_of, remove_checkpoints, train_network
+from unseen.studies.shifts.training import EVERY, checkpoint_of, image_seconds, remove_checkpoints, train_network
 from unseen.studies.shifts.training_sets import TrainingSet, refuse_same_sets
 from unseen.studies.study import Plan, Silent, Watch
 from unseen.words import counted
@@ -114,9 +114,8 @@ class PoolRequest:
         return found
 
     def _name(self, setup: Setup) -> str:
-        network = Path(setup.network.partition(":")[2]).name
         mixture = f" λ={setup.share:g}" if len(self.sets) > 1 else ""
-        return f"{network}{mixture} {100 * setup.ratio:g}%"
+        return f"{_short(setup.network)}{mixture} {100 * setup.ratio:g}%"
 
     def _with_protocol(self, setup: Setup) -> Setup:
         images = len(self.rows(setup))
@@ -155,10 +154,11 @@ class PoolRequest:
         """By the names of models."""
         return {model.name: self.job(model) for model in self.models}
 
-    def plan(self, out: Path) -> Plan:
-        """What would be trained, with what is done already."""
+    def plan(self, out: Path, means: Means = ALONE) -> Plan:
+        """What would be trained, with what is done already, and how long it should take."""
         self.check()
-        left = {job_key(job) for job in self.left(out)}
+        jobs = self.left(out)
+        left = {job_key(job) for job in jobs}
         parts: list[dict[str, str | int | float]] = [
             {
                 "model": model.name, "group": model.group, "images": len(self.rows(model.setup)),
@@ -169,7 +169,18 @@ class PoolRequest:
         ]  # fmt: skip
         sets = counted(len(self.sets), "training set")
         counting = f"{counted(len(self.networks), 'network')} on parts of {sets}"
-        return Plan("A pool of models", parts, len(self.jobs), len(left), counting=counting)
+        seconds = self.seconds(jobs) / means.places
+        return Plan("A pool of models", parts, len(self.jobs), len(left), counting=counting, probing=seconds)
+
+    def seconds(self, jobs: Sequence[PoolTraining]) -> float:
+        """What some trainings should take, beside decoding; a step of each network is measured."""
+        measured = dict[str, float]()
+        for job in jobs:
+            if job.setup.network not in measured:
+                batch = job.setup.recipe.batch
+                measured[job.setup.network] = image_seconds(_network(self, job), batch, len(self.images.entries))
+        images = {job: float(job.setup.recipe.steps * job.setup.recipe.batch) for job in jobs}
+        return sum(count * measured[job.setup.network] for job, count in images.items())
 
     def check(self) -> None:
         """Refuse what cannot be trained, before anything is."""
@@ -218,6 +229,8 @@ def train_pool(
     work = OneByOne[PoolTraining](_Training(request, out, every, None if means.spread else told))
     here = choose_executor(Means())
     left = len(missing(jobs, out / RESULTS))
+    if left:
+        told.started(left, len(jobs), request.seconds(missing(jobs, out / RESULTS)) / means.places)
     for job in told.track(execute(jobs, out / RESULTS, work, spread_or(means, here)), "models trained", left):
         remove_checkpoints(out, [job])
     return _write_models(request, out, told)
@@ -254,8 +267,15 @@ def _network(request: PoolRequest, job: PoolTraining) -> PoolNetwork:
 
 
 def _file(out: Path, job: PoolTraining) -> Path:
-    """Where the network of a job is kept."""
-    return out / NETWORKS / (job_key(job) if job.kind == "clip" else f"{job_key(job)}.safetensors")
+    """Where the network of a job is kept: `resnet18-0.5-0.2-` and the beginning of its key, λ and ratio between."""
+    setup = job.setup
+    name = f"{_short(setup.network)}-{setup.share:g}-{setup.ratio:g}-{job_key(job)[:10]}"
+    return out / NETWORKS / (name if job.kind == "clip" else f"{name}.safetensors")
+
+
+def _short(network: str) -> str:
+    """A network without where it comes from, and without the folders that it is in."""
+    return Path(network.partition(":")[2]).name
 
 
 def _lost(out: Path, job: PoolTraining) -> bool:

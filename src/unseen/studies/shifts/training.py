@@ -12,6 +12,7 @@ from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.probes.finetuning.streamed import StreamedImages
 from unseen.runs.job import job_key
 from unseen.runs.results import RESULTS, read_result
+from unseen.studies.finetuning import measured_step
 from unseen.studies.shifts.pool_networks import PoolNetwork
 
 TRAINING = "training"
@@ -58,6 +59,24 @@ def train_network(
     if done.finished:
         network.write(place)
     return {"images": len(rows), "finished": done.finished, "losses": list(done.losses), "skipped": done.skipped}
+
+
+def image_seconds(network: PoolNetwork, batch: int, images: int) -> float:
+    """Seconds that a training takes for each image of a step, beside decoding it; the network is changed.
+
+    Args:
+        images: how many there are in all.
+    """
+    rows = np.arange(batch, dtype=np.int64) % images
+    seconds = measured_step(
+        network.module,
+        network.transform.size,
+        lambda count: network.targets(rows[:count]),
+        network.objective,
+        batch,
+        default_device(),
+    )
+    return seconds / batch
 
 
 def remove_checkpoints(out: Path, jobs: Iterable[Any]) -> None:
