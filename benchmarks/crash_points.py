@@ -98,7 +98,7 @@ def commands(folder: Path) -> list[Command]:
                             "--workers", 0, "--device", "cpu")),
         Command("concepts", ("concepts", "--features", folder / "features", "--backbone", "mine", "--levels",
                              folder / "levels.csv", "--protocol", "cog-v2-short", "--shots", 2, "--seeds", 1,
-                             "--workers", 1)),
+                             "--domains", "l1,l2", "--workers", 1)),
         Command("shifts", ("shifts", "run", "--sets", folder, "--backbone", "timm:test_vit", "--weights", "random",
                            "--outputs", "cifar-10", "--partial", "--workers", 0, "--device", "cpu")),
         Command("tasks", ("tasks", "--backbone", f"{folder / 'own.py'}:pixels", "--datasets", "digits", "--limit", 8,

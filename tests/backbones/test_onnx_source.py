@@ -140,6 +140,29 @@ def test_weights_in_a_file_beside_it(tmp_path: Path) -> None:
         load_backbone(f"onnx:{path}")
 
 
+def test_more_weights_than_one_message_may_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They stay in their file, whose content still identifies them; what cannot stay there is refused."""
+    path = write(tmp_path / "m.onnx")
+    inside = load_backbone(f"onnx:{path}")
+    onnx.save(onnx.load(str(path)), str(path), save_as_external_data=True, location="m.data", size_threshold=0)
+    monkeypatch.setattr("unseen.backbones.onnx_files.MOST", path.stat().st_size)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    beside = load_backbone(f"onnx:{path}")
+    assert torch.equal(inside(images(2)), beside(images(2)))
+    data = bytearray((tmp_path / "m.data").read_bytes())
+    data[:4] = np.float32(7).tobytes()
+    (tmp_path / "m.data").write_bytes(data)
+    changed = load_backbone(f"onnx:{path}")
+    assert changed.spec.weights != beside.spec.weights
+    assert not torch.equal(changed(images(2)), beside(images(2)))
+    (tmp_path / "c.data").write_bytes(bytes(12))
+    constant = write_scaled(tmp_path / "c.onnx", "c.data", nested=False)
+    monkeypatch.setattr("unseen.backbones.onnx_files.MOST", constant.stat().st_size)
+    with pytest.raises(UserError, match="of constants inside nodes.* export it with its constants as weights"):
+        load_backbone(f"onnx:{constant}")
+
+
 def external(values: Any, name: str, location: str) -> Any:
     """A tensor whose values are in another file."""
     tensor = onnx.numpy_helper.from_array(values, name)

@@ -2,32 +2,101 @@
 
 A tensor of a model may keep them in another file, be it a weight, a constant inside a node, part of a sparse tensor or
 in the body of a loop. All are put into the model here, so that its hash is of everything that decides its outputs:
-onnxruntime would look for some of them in the current folder, where they may change and nobody would know.
+onnxruntime would look for some of them in the current folder, where they may change and nobody would know. Only where
+that would be more than a message of protobuf may have, weights stay in their files, and are hashed there.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from unseen.backbones.checkpoint import file_sha256
 from unseen.errors import UserError
+from unseen.files import byte_size
 from unseen.reading.guard import reading
 
+MOST = (1 << 31) - (1 << 20)
+"""Bytes of a model with all its values, a little less than the 2 GiB that protobuf allows."""
+BLOCK = 1 << 24
 
-def read_onnx(path: Path) -> tuple[Any, str]:
-    """The model, and the SHA-256 of its file; of model and values together where some are in files beside it."""
+
+@dataclass(frozen=True)
+class OnnxModel:
+    """A model that was read.
+
+    Attributes:
+        proto: the model of the package onnx.
+        sha256: of its file; of model and values together where some are in files beside it.
+        weights: the folder that weights are still in, of a model that is too large for one message.
+    """
+
+    proto: Any
+    sha256: str
+    weights: Path | None = None
+
+
+@dataclass(frozen=True)
+class _Values:
+    """Where the values of a tensor are in a file."""
+
+    file: Path
+    start: int
+    size: int
+
+    def blocks(self) -> Iterator[bytes]:
+        with self.file.open("rb") as file:
+            file.seek(self.start)
+            for start in range(0, self.size, BLOCK):
+                yield file.read(min(BLOCK, self.size - start))
+
+
+def read_onnx(path: Path) -> OnnxModel:
+    """A model with all its values."""
     import onnx
 
     if not path.is_file():
         raise UserError(f"{path}: no such ONNX file")
+    if path.stat().st_size > MOST:
+        raise UserError(
+            f"{path}: larger than the {byte_size(MOST)} that an ONNX file can have; save it with its weights in a file "
+            "beside it (onnx.save(…, save_as_external_data=True))"
+        )
     with reading(path, "a sound ONNX file"):
         model = onnx.load(str(path), load_external_data=False)
         beside = [tensor for tensor in _tensors(model) if tensor.data_location == onnx.TensorProto.EXTERNAL]
-        for tensor in beside:
-            _embed(tensor, path)
+        if not beside:
+            onnx.checker.check_model(model)
+            return OnnxModel(model, file_sha256(path))
+        places = [(tensor, _values(tensor, path)) for tensor in beside]
+        if path.stat().st_size + sum(values.size for _, values in places) > MOST:
+            return _read_large(model, path, places)
+        _embed(places)
         onnx.checker.check_model(model)
-        return model, hashlib.sha256(model.SerializeToString()).hexdigest() if beside else file_sha256(path)
+        return OnnxModel(model, hashlib.sha256(model.SerializeToString()).hexdigest())
+
+
+def _read_large(model: Any, path: Path, places: Sequence[tuple[Any, _Values]]) -> OnnxModel:
+    """Leave the weights of the graph, which onnxruntime looks for where it is told to, and put in all else."""
+    import onnx
+
+    weights = {id(tensor) for tensor in model.graph.initializer}
+    left = [(tensor, values) for tensor, values in places if id(tensor) in weights]
+    others = [(tensor, values) for tensor, values in places if id(tensor) not in weights]
+    size = path.stat().st_size + sum(values.size for _, values in others)
+    if size > MOST:
+        raise UserError(
+            f"{path}: {byte_size(size)} of constants inside nodes, more than the {byte_size(MOST)} that can be run; "
+            "export it with its constants as weights (initializers) in a file beside it"
+        )
+    onnx.checker.check_model(str(path))
+    _embed(others)
+    digest = hashlib.sha256(model.SerializeToString())
+    for _, values in left:
+        for block in values.blocks():
+            digest.update(block)
+    return OnnxModel(model, digest.hexdigest(), path.parent.absolute())
 
 
 def _tensors(message: Any) -> Iterator[Any]:
@@ -41,8 +110,16 @@ def _tensors(message: Any) -> Iterator[Any]:
                 yield from _tensors(each)
 
 
-def _embed(tensor: Any, path: Path) -> None:
-    """Put the values of a tensor, which are in a file below the model's folder, into it.
+def _embed(places: Sequence[tuple[Any, _Values]]) -> None:
+    """Put the values of tensors into them."""
+    for tensor, values in places:
+        tensor.raw_data = b"".join(values.blocks())
+        del tensor.external_data[:]
+        tensor.data_location = tensor.DEFAULT
+
+
+def _values(tensor: Any, path: Path) -> _Values:
+    """Where the values of a tensor are, in a file below the model's folder.
 
     A model that is a link, as in the cache of Hugging Face's hub, may also have them where its own file is.
     """
@@ -59,8 +136,4 @@ def _embed(tensor: Any, path: Path) -> None:
     size = int(facts["length"]) if "length" in facts else there - start
     if start < 0 or size < 0 or start + size > there:
         raise UserError(f"{place}: ends before the values of {name}")
-    with place.open("rb") as file:
-        file.seek(start)
-        tensor.raw_data = file.read(size)
-    del tensor.external_data[:]
-    tensor.data_location = tensor.DEFAULT
+    return _Values(place, start, size)

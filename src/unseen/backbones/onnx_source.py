@@ -26,12 +26,15 @@ class OnnxNetwork(nn.Module):
     Args:
         graph: the file's bytes.
         batch: images the graph takes at once, or None for any number.
+        weights: the folder with weights that are not in the graph.
     """
 
-    def __init__(self, graph: bytes, output: str, batch: int | None, dtype: torch.dtype) -> None:
+    def __init__(
+        self, graph: bytes, output: str, batch: int | None, dtype: torch.dtype, weights: Path | None = None
+    ) -> None:
         super().__init__()
-        self.graph, self.output, self.batch, self.dtype = graph, output, batch, dtype
-        on_cpu = _session(graph, None)
+        self.graph, self.output, self.batch, self.dtype, self.weights = graph, output, batch, dtype, weights
+        on_cpu = _session(graph, None, weights)
         self.sessions: dict[int | None, Any] = {None: on_cpu}
         self.input = on_cpu.get_inputs()[0].name
 
@@ -49,18 +52,20 @@ class OnnxNetwork(nn.Module):
             images = torch.cat((images, images.new_zeros(self.batch - count, *images.shape[1:])))
         gpu = images.device.index if images.is_cuda and GPU in _providers() else None
         if gpu not in self.sessions:
-            self.sessions[gpu] = _session(self.graph, gpu)
+            self.sessions[gpu] = _session(self.graph, gpu, self.weights)
         array = images.to("cpu", self.dtype).contiguous().numpy()
         result = self.sessions[gpu].run([self.output], {self.input: array})[0]
         return torch.from_numpy(result)[:count].float()
 
 
-def _session(graph: bytes, gpu: int | None) -> Any:
+def _session(graph: bytes, gpu: int | None, weights: Path | None) -> Any:
     """A graph made ready on a GPU, by its number, with 32 bits in products of 32-bit numbers; on the CPU with None."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
+    if weights:
+        options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(weights))
     providers: list[Any] = [] if gpu is None else [(GPU, {"device_id": gpu, "use_tf32": 0})]
     return onnxruntime.InferenceSession(graph, options, providers=[*providers, "CPUExecutionProvider"])
 
@@ -76,8 +81,8 @@ def onnx_network(request: Request) -> Network:
     path = Path(request.name)
     if request.random:
         raise UserError(f"{request.id}: an ONNX file has the weights it has; random ones cannot be asked for")
-    model, sha256 = read_onnx(path)
-    graph = model.graph
+    model = read_onnx(path)
+    graph = model.proto.graph
     constants = {tensor.name: prod(tensor.dims) for tensor in graph.initializer}
     inputs = [value for value in graph.input if value.name not in constants]
     if len(inputs) != 1:
@@ -91,7 +96,7 @@ def onnx_network(request: Request) -> Network:
     if output not in [value.name for value in graph.output]:
         graph.output.add().name = output
     try:
-        network = OnnxNetwork(model.SerializeToString(), output, batch, dtype)
+        network = OnnxNetwork(model.proto.SerializeToString(), output, batch, dtype, model.weights)
     except Exception as error:  # onnxruntime's own exceptions have no common base
         raise UserError(f"{path}: onnxruntime cannot run it ({' '.join(str(error).split())[:200]})") from None
     notes = ["an ONNX file does not say how images are prepared: bicubic, ImageNet's mean and deviation are assumed"]
@@ -99,7 +104,7 @@ def onnx_network(request: Request) -> Network:
         notes.append("onnxruntime here runs on the CPU alone; the package onnxruntime-gpu is needed for a GPU")
     return Network(
         module=network,
-        weights=f"sha256:{sha256}",
+        weights=f"sha256:{model.sha256}",
         transform=Transform(size=size, resize=size),
         layer=request.layer or "output",
         parameters=sum(constants[name] for name in _needed(graph, output) if name in constants),

@@ -73,6 +73,13 @@ def unit_rows(X: Tensor) -> Tensor:
     return rows
 
 
+def row_lengths(X: Tensor) -> tuple[Tensor, Tensor]:
+    """What `unit_rows` divides by: (n, 1) greatest magnitudes, then (n, 1) lengths of the rows divided by these."""
+    X = X if X.dtype == torch.float64 else X.float()
+    largest = _or_one(torch.linalg.vector_norm(X, ord=float("inf"), dim=1, keepdim=True))
+    return largest, _or_one(torch.linalg.vector_norm(X / largest, dim=1, keepdim=True))
+
+
 def _or_one(lengths: Tensor) -> Tensor:
     """Lengths to divide by: 1 in the place of 0."""
     return torch.where(lengths == 0, 1, lengths)

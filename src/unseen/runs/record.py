@@ -14,7 +14,7 @@ docs/run-folder.md explains it for readers of the file:
 | title, baseline | of the page: its heading, and the backbone that differences are first taken from |
 | protocols | per probe: name of its protocol, and all its settings |
 | backbones | name, category, description, cautions, accuracy on ImageNet, training data, features, fine-tuning |
-| domains | name, title, whether it is seen, similarity, concepts, examples, classes, limit, licence, shifted |
+| domains | name, title, whether it is seen or shifted, similarity, concepts, examples, classes, limit, licence |
 | features | per backbone and domain: split → key of the features, or their hash |
 | levels | name and content hash |
 | splits | seed and numbers of images, or file and hash |

@@ -12,7 +12,7 @@ from scipy.io import savemat
 from unseen.errors import UserError
 from unseen.images.dense.dense_dataset import OpenDenseDataset, open_dense_dataset
 from unseen.images.dense.labels import IGNORED, Objects
-from unseen.images.dense.sets import dense_datasets, get_dense_dataset
+from unseen.images.dense.sets import dense_datasets, get_dense_dataset, nyuv2
 
 
 def opened(name: str, root: Path) -> OpenDenseDataset:
@@ -137,6 +137,35 @@ def test_nyuv2_rooms_lie_on_their_side_in_the_file(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "nyuv2/nyu_depth_v2_labeled.mat") as file:
         assert np.array_equal(found.source.read(1), file["images"][2].transpose(2, 1, 0))
         assert np.array_equal(found.labels(1), file["depths"][2].T)
+
+
+def test_nyuv2_is_in_its_own_file_and_not_larger_than_images(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    found = opened("nyuv2-depth", nyuv2_tree(tmp_path))
+    place = tmp_path / "nyuv2/nyu_depth_v2_labeled.mat"
+    place.rename(tmp_path / "other.mat")
+    (tmp_path / "raw").write_bytes(bytes(3 * 40 * 30 * 4))
+    virtual = h5py.VirtualLayout((3, 40, 30), np.float32)
+    virtual[:] = h5py.VirtualSource(str(tmp_path / "other.mat"), "depths", (3, 40, 30))
+    makers = {
+        "not an array of the file itself": lambda file: file.__setitem__(
+            "depths", h5py.ExternalLink(str(tmp_path / "other.mat"), "depths")
+        ),
+        "takes its values from other files": lambda file: file.create_dataset(
+            "depths", (3, 40, 30), np.float32, external=[(str(tmp_path / "raw"), 0, h5py.h5f.UNLIMITED)]
+        ),
+        "refused": lambda file: file.create_virtual_dataset("depths", virtual),
+        "larger than images are": lambda file: file.create_dataset(
+            "depths", (3, 1 << 20, 1 << 20), np.float32, chunks=(1, 1 << 10, 1 << 10), compression="gzip"
+        ),
+    }
+    for message, make in makers.items():
+        nyuv2._opened.cache_clear()
+        place.unlink(missing_ok=True)
+        with h5py.File(place, "w") as file:
+            make(file)
+        with pytest.raises(UserError, match=message):
+            found.labels(0)
 
 
 def test_nyuv2_normals_have_length_1_where_they_are_known(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Rows on a device and rows streamed to it are the same rows."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,10 @@ from unseen.errors import UserError
 from unseen.features.features import Features
 from unseen.features.store import Shards, read_store, write_store
 from unseen.metrics.geometry import unit_rows
+from unseen.probes.logistic import probe_logistic
+from unseen.probes.protocol import COG_V2_SHORT
 from unseen.probes.sgd import rows as rows_module
-from unseen.probes.sgd.rows import Resident, Streamed, copy_rows
+from unseen.probes.sgd.rows import Mapped, Resident, Streamed, copy_rows
 
 DEVICES = [
     "cpu",
@@ -71,6 +74,42 @@ def test_a_feature_store_is_streamed_from_its_files(tmp_path: Path) -> None:
     resident, streamed = sources(stored.X, "cpu", torch.float32)
     index = torch.randperm(50)
     assert torch.equal(resident.take(index), streamed.take(index))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64])
+def test_mapped_rows_are_those_in_memory_to_the_bit(dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows_module, "READ_HERE", 99 * 33)
+    raw = 1000 * RNG.normal(size=(500, 99))
+    raw[7] = 0
+    shards = Shards(np.array_split(raw.astype(dtype), 3))
+    mapped = Mapped(shards, name="training")
+    resident = Resident.load(
+        torch.from_numpy(raw.astype(dtype)), unit_rows, device=torch.device("cpu"), dtype=torch.float32, name="training"
+    )
+    room = mapped.room(200)
+    for count in (200, 131, 1):
+        index = torch.randint(500, (count,))
+        assert torch.equal(mapped.draw(index, room), resident.take(index))
+        assert torch.equal(mapped.take(index), resident.take(index))
+    broken = raw.copy()
+    broken[333, 5] = np.inf
+    with pytest.raises(UserError, match="row 333"):
+        Mapped(Shards([broken]), name="training")
+
+
+@pytest.mark.parametrize("shots", [None, 3])
+def test_features_that_stay_in_their_file_give_the_same_classifier(
+    shots: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    y = torch.arange(300) % 3
+    raw = (RNG.normal(size=(300, 5)) + 2 * np.eye(3, 5)[y.numpy()]).astype(np.float32)
+    options = {"protocol": replace(COG_V2_SHORT, batch=64, trials=2, round_size=2, epochs=3), "shots": shots}
+    ways = []
+    for many in (1 << 26, 0):
+        monkeypatch.setattr("unseen.probes.sgd.trainer.MANY", many)
+        ways.append(probe_logistic(Shards([raw]), y, torch.from_numpy(raw), y, **options))
+    assert torch.equal(ways[0].weights, ways[1].weights)
+    assert (ways[0].top1, ways[0].trials) == (ways[1].top1, ways[1].trials)
 
 
 @pytest.mark.parametrize("kind", [Resident.load, Streamed])

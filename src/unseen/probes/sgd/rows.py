@@ -1,13 +1,13 @@
-"""Features where training can draw rows from them: on the device, or streamed to it from memory or disk.
+"""Features where training can draw rows from them: on the device, streamed to it, or in a file that is mapped.
 
-A row is its d features, then a 1, whose weight is the bias, then zeros up to a convenient length. Both sources give
-blocks of rows by index; the index n, one past the last, stands for a row of zeros, which pads a batch without changing
-its gradient.
+A row is its d features, then a 1, whose weight is the bias, then zeros up to a convenient length. Sources give blocks
+of rows by index; of those for a GPU, the index n, one past the last, stands for a row of zeros, which pads a batch
+without changing its gradient.
 """
 
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -19,10 +19,13 @@ from torch import Tensor
 from unseen.errors import UserError, row_numbers
 from unseen.features.features import Rows
 from unseen.features.store import Shards
+from unseen.metrics.geometry import row_lengths
 from unseen.probes.sgd.kernels.layout import padded
 
 READ = 16_384
-"""Rows brought to the device at once."""
+"""Rows brought to a GPU at once."""
+READ_HERE = 1 << 19
+"""Numbers read at once for a CPU, of which there are some copies meanwhile."""
 ALIGNED = 8
 """Dimensions of 16-bit rows are padded to a multiple of this with zeros: rows then start at multiples of 16 bytes."""
 Prepare = Callable[[Tensor], Tensor]
@@ -59,6 +62,42 @@ class Resident:
             place = index.to(self.X.device, non_blocking=True)
             torch.index_select(self.X, 0, place, out=out)
             yield place
+
+
+class Mapped:
+    """Rows that stay in the file that they are mapped from, brought to length 1 as they are drawn, for a CPU.
+
+    Processes that work on the same features share the memory of the file; a copy of them that is ready to use would be
+    one for each process. A batch takes little longer than one from such a copy, as the lengths by which rows are
+    divided (see `unit_rows`) are computed once, and is equal to it to the bit.
+    """
+
+    def __init__(self, X: Rows, *, name: str) -> None:
+        self._parts = _parts(X)
+        self._starts = np.cumsum([0, *(len(part) for part in self._parts)])
+        self.count, self.dimension, self.bias = len(X), X.shape[1] + 1, X.shape[1]
+        wide = torch.float64 if X.dtype == np.float64 else torch.float32
+        self._lengths, start = torch.empty(2, len(X), 1, dtype=wide), 0  # at once: small pieces would scatter memory
+        for raw in _staged(X, torch.device("cpu")):
+            self._lengths[:, start : start + len(raw)] = torch.stack(row_lengths(_checked(raw, start, name)))
+            start += len(raw)
+
+    def room(self, rows: int) -> tuple[Tensor, Tensor]:
+        """Where so many rows can be drawn again and again."""
+        return _like(self._parts, rows), torch.ones(rows, self.dimension)
+
+    def draw(self, index: Tensor, room: tuple[Tensor, Tensor]) -> Tensor:
+        """(m, d + 1) rows by their index (m,), in a room of at least m, until the next are drawn there."""
+        raw, out = (each[: len(index)] for each in room)
+        rows = _read(self._parts, self._starts, index, raw)
+        rows = rows if rows.dtype == torch.float64 else rows.float()
+        largest, length = (lengths[index] for lengths in self._lengths)
+        out[:, : self.bias] = rows.div_(largest).div_(length)
+        return out
+
+    def take(self, index: Tensor) -> Tensor:
+        """The same in memory of their own."""
+        return self.draw(index, self.room(len(index)))
 
 
 class Streamed:
@@ -109,25 +148,33 @@ class Streamed:
         return out.masked_fill_((place == self.count)[:, None], 0)
 
     def _empty(self, rows: int) -> Tensor:
-        first = self._parts[0]
-        return torch.empty(rows, first.shape[1], dtype=first.dtype, pin_memory=self._device.type == "cuda")
+        return _like(self._parts, rows, pinned=self._device.type == "cuda")
 
     def _read_into(self, buffer: "_Buffer", index: Tensor) -> None:
         buffer.wait()
         self._read(index, buffer.rows)
 
     def _read(self, index: Tensor, rows: Tensor) -> Tensor:
-        """Copy rows to `rows` on the host; in place of the row of zeros any other."""
-        wanted = index.numpy()
-        part = np.minimum(np.searchsorted(self._starts, wanted, side="right") - 1, len(self._parts) - 1)
-        for number, source in enumerate(self._parts):
-            positions = np.flatnonzero(part == number)
-            local = torch.from_numpy(np.minimum(wanted[positions] - self._starts[number], len(source) - 1))
-            if len(positions) == len(wanted):
-                torch.index_select(source, 0, local, out=rows)
-            else:
-                rows[torch.from_numpy(positions)] = source.index_select(0, local)
-        return rows
+        return _read(self._parts, self._starts, index, rows)
+
+
+def _like(parts: Sequence[Tensor], rows: int, *, pinned: bool = False) -> Tensor:
+    """Room for so many rows of some arrays, as they are."""
+    return torch.empty(rows, parts[0].shape[1], dtype=parts[0].dtype, pin_memory=pinned)
+
+
+def _read(parts: Sequence[Tensor], starts: NDArray[np.int64], index: Tensor, rows: Tensor) -> Tensor:
+    """Copy rows of arrays that follow one another to `rows` on the host; in place of the row of zeros any other."""
+    wanted = index.numpy()
+    part = np.minimum(np.searchsorted(starts, wanted, side="right") - 1, len(parts) - 1)
+    for number, source in enumerate(parts):
+        positions = np.flatnonzero(part == number)
+        local = torch.from_numpy(np.minimum(wanted[positions] - starts[number], len(source) - 1))
+        if len(positions) == len(wanted):
+            torch.index_select(source, 0, local, out=rows)
+        else:
+            rows[torch.from_numpy(positions)] = source.index_select(0, local)
+    return rows
 
 
 class _Buffer:
@@ -156,14 +203,15 @@ class _Buffer:
 
 
 def _staged(X: Tensor | Rows, device: torch.device) -> Iterator[Tensor]:
-    """All rows, `READ` at a time, on a device.
+    """All rows on a device, `READ` at a time or, on a CPU, `READ_HERE` numbers.
 
     To a GPU they go through two buffers in page-locked memory: a thread copies the next block out of the mapped file
     while the device has the last, so there is one copy of it on the host and nothing waits for the disk but the thread.
     """
     if isinstance(X, Tensor) or device.type != "cuda":
-        for start in range(0, len(X), READ):
-            yield _tensor(X[start : start + READ]).to(device)
+        block = READ if device.type == "cuda" else max(1, READ_HERE // X.shape[1])
+        for start in range(0, len(X), block):
+            yield _tensor(X[start : start + block]).to(device)
         return
     raw = torch.from_numpy(np.empty(0, X.dtype)).dtype
     buffers = [_Buffer(torch.empty(READ, X.shape[1], dtype=raw, pin_memory=True), device) for _ in range(2)]

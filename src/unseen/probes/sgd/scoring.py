@@ -5,14 +5,16 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from unseen.metrics.accuracy import top_k_correct
-from unseen.probes.sgd.rows import Resident, Streamed
+from unseen.probes.sgd.rows import Mapped, Resident, Streamed
 
 SCORES = 1 << 26
 """Scores held at once, which bounds the memory."""
+ROWS = 1 << 20
+"""Numbers of rows held at once where they are not in memory anyway."""
 
 
 def accuracies(
-    source: Resident | Streamed, index: Tensor, y: Tensor, weights: Tensor, ks: tuple[int, ...] = (1,)
+    source: Resident | Streamed | Mapped, index: Tensor, y: Tensor, weights: Tensor, ks: tuple[int, ...] = (1,)
 ) -> Tensor:
     """(len(ks), k): top-k accuracy of each of the stacked classifiers on the rows at `index`.
 
@@ -25,6 +27,8 @@ def accuracies(
     correct = torch.zeros(len(ks), trials, dtype=torch.long, device=weights.device)
     kernel = pad(weights.transpose(0, 1).reshape(used, -1), (0, 0, 0, source.dimension - used))
     block = max(SCORES // kernel.shape[1], 1)
+    if isinstance(source, Mapped):
+        block = min(block, max(ROWS // source.dimension, 1))
     for start in range(0, len(index), block):
         scores = _product(source.take(index[start : start + block]), kernel).view(-1, trials, classes)
         labels = y[start : start + block].to(weights.device)

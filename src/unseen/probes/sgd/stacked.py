@@ -8,11 +8,13 @@ small ones. This is how a CPU trains, and what `paired_sgd` is tested against.
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import torch
 from torch import Generator, Tensor
 
 from unseen.probes.sgd.pruning import Stops, still_running
+from unseen.probes.sgd.rows import Mapped
 from unseen.probes.sgd.schedule import epoch_orders, learning_rate
 
 
@@ -34,7 +36,7 @@ def tiny_numbers_as_zero() -> Iterator[None]:
 
 @tiny_numbers_as_zero()
 def train_stacked(
-    X: Tensor,
+    X: Tensor | Mapped,
     y: Tensor,
     initial: Tensor,
     rates: Tensor,
@@ -50,7 +52,7 @@ def train_stacked(
     """Weights of k classifiers after SGD on the mean cross-entropy of each batch.
 
     Args:
-        X: (n, d + 1) features and, last, a 1.
+        X: (n, d + 1) features and, last, a 1; or features that give such rows.
         y: (n,) class indices in [0, c).
         initial: (d + 1, c) weights and, last, bias: the start of every classifier.
         rates, decays: (k,) initial learning rate and weight decay of each.
@@ -64,14 +66,18 @@ def train_stacked(
         from then on, and takes no more time.
     """
     k, (features, classes) = len(rates), initial.shape
-    count = len(X) if rows is None else len(rows)
-    trained = initial.to(X).expand(k, -1, -1).clone()
+    if isinstance(X, Tensor):
+        count, like, draw = len(X), X, partial(torch.index_select, X, 0)
+    else:
+        count, like, draw = X.count, torch.empty(0), partial(X.draw, room=X.room(batch))
+    count = count if rows is None else len(rows)
+    trained = initial.to(like).expand(k, -1, -1).clone()
     alive = torch.arange(k)
     state = (
         trained.transpose(0, 1).clone(memory_format=torch.contiguous_format),
         trained.new_zeros(features, k, classes),
     )
-    buffers = _buffers(X, min(batch, count), k * classes)
+    buffers = _buffers(like, min(batch, count), k * classes)
     orders = (order for block in epoch_orders(count, epochs, generator) for order in block.draw())
     for epoch, drawn in enumerate(orders):
         if stops and epoch in stops.epochs:
@@ -82,13 +88,13 @@ def train_stacked(
             state = state[0][:, left].contiguous(), state[1][:, left].contiguous()
             if len(alive) == 0:
                 return stops.settle(0, trained, trained_epochs=epoch)
-        order = drawn.to(X.device)
-        hyper = rates[alive].to(X) * learning_rate(epoch, epochs), decays[alive].to(X)
+        order = drawn.to(like.device)
+        hyper = rates[alive].to(like) * learning_rate(epoch, epochs), decays[alive].to(like)
         for start in range(0, count, batch):
             chosen = order[start : start + batch] if rows is None else rows[order[start : start + batch]]
             # An epoch of one batch is the whole set, in any order.
-            whole = rows is None and batch >= count
-            samples = (X, y) if whole else (X.index_select(0, chosen), y.index_select(0, chosen))
+            whole = isinstance(X, Tensor) and rows is None and batch >= count
+            samples = (like, y) if whole else (draw(chosen), y.index_select(0, chosen))
             finite = _step(*state, *samples, *hyper, momentum, buffers)
             if not finite.all():
                 left = torch.where(finite)[0].cpu()

@@ -17,11 +17,13 @@ from unseen.probes.sgd.kernels.layout import padded
 from unseen.probes.sgd.memory import SweepSize, fitting_trials
 from unseen.probes.sgd.paired import train_paired
 from unseen.probes.sgd.pruning import Stops
-from unseen.probes.sgd.rows import Resident, Streamed
+from unseen.probes.sgd.rows import Mapped, Resident, Streamed
 from unseen.probes.sgd.schedule import Schedule, steps_of_epoch
 from unseen.probes.sgd.search import Pair
 from unseen.probes.sgd.stacked import initial_weights, train_stacked
 
+MANY = 1 << 26
+"""Bytes of features from which on processes that train on a CPU share them."""
 BUSY = 1 << 24
 """Weights trained together that keep a GPU busy; more of them at once would not be faster."""
 
@@ -35,7 +37,7 @@ class Trainer:
         dtype: of the products.
     """
 
-    source: Resident | Streamed
+    source: Resident | Streamed | Mapped
     y: Tensor
     labels: Tensor
     dimension: int
@@ -54,7 +56,12 @@ class Trainer:
         device: torch.device,
         dtype: torch.dtype,
     ) -> "Trainer":
-        """Bring features to the device, normalised, or stream them where they do not fit beside the weights."""
+        """Bring features to the device, normalised, or stream them where they do not fit beside the weights.
+
+        On a CPU, many features stay in their file, whose memory processes share.
+        """
+        if device.type == "cpu" and dtype == torch.float32 and not isinstance(X, Tensor) and _bytes(X) >= MANY:
+            return cls(Mapped(X, name="training"), y.cpu(), y.to(device), X.shape[1], classes, protocol, dtype)
         size = SweepSize(1, protocol.round_size, classes, X.shape[1], protocol.batch, item=dtype.itemsize)
         fits = len(X) * X.shape[1] * dtype.itemsize + size.bytes <= free_bytes(device)
         load = Resident.load if fits else Streamed
@@ -165,7 +172,7 @@ class Trainer:
 
     def _train(
         self,
-        source: Resident | Streamed,
+        source: Resident | Streamed | Mapped,
         labels: Tensor,
         parts: Sequence[Tensor],
         rates: Tensor,
@@ -176,7 +183,7 @@ class Trainer:
     ) -> list[Tensor]:
         """Train two steps at a time, all problems together, on a GPU or in 16 bits; else step by step, each alone."""
         protocol = self.protocol
-        if labels.is_cuda or self.dtype == torch.float16:
+        if (labels.is_cuda or self.dtype == torch.float16) and not isinstance(source, Mapped):
             schedule = Schedule(parts, protocol.epochs, protocol.batch)
             stacked = torch.stack([start.to(labels.device) for start in initial])
             trained = train_paired(
@@ -196,10 +203,14 @@ class Trainer:
         problems = zip(parts, rates, decays, initial, generators, strict=True)
         for number, (part, rate, decay, start, generator) in enumerate(problems):
             # What is one batch is gathered once; more than that would be a second copy of the features.
-            in_place = isinstance(source, Resident) and len(part) > protocol.batch
-            X = source.X if isinstance(source, Resident) and in_place else source.take(part)
+            in_place = not isinstance(source, Streamed) and len(part) > protocol.batch
+            if isinstance(source, Mapped) and in_place:
+                X: Tensor | Mapped = source
+            else:
+                rows = source.X if isinstance(source, Resident) and in_place else source.take(part)
+                X = rows[:, : len(start)]
             fit = train_stacked(
-                X[:, : len(start)],
+                X,
                 labels if in_place else labels[part],
                 start,
                 rate,
@@ -216,3 +227,7 @@ class Trainer:
 
     def _rows(self, part: Tensor) -> Tensor:
         return self.source.take(part)[:, : self.dimension + 1]
+
+
+def _bytes(X: Rows) -> int:
+    return len(X) * X.shape[1] * X.dtype.itemsize

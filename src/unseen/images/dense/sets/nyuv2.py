@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from unseen.errors import UserError
 from unseen.extras import naming_extras
 from unseen.images.datasets.matlab import read_mat, whole_numbers
+from unseen.images.decode import MAX_PIXELS
 from unseen.images.dense.dense_dataset import DenseDataset, DenseLayout, DenseListing
 from unseen.images.dense.map_files import IMAGE, read_colours, read_indices, unit_normals
 from unseen.images.entries import EntryTable
@@ -97,11 +99,30 @@ def _rooms(path: Path, name: str) -> list[int]:
 
 def _read(path: Path, name: str, room: int, dtype: type, dimensions: int) -> NDArray[Any]:
     with reading(path, "NYU Depth v2"):
-        values = _opened(path)[name]
+        values = _array(path, name)
         if values.ndim != dimensions + 1 or values.dtype != dtype or room >= len(values):
             raise UserError(f"{path}: '{name}' is {values.dtype} of shape {values.shape}, without room {room}")
         found: NDArray[Any] = values[room]
     return found
+
+
+def _array(path: Path, name: str) -> Any:
+    """An array of the file itself, of rooms that are not larger than images may be.
+
+    HDF5 can take the values of an array from other files, or unpack terabytes of them from a few bytes.
+    """
+    import h5py
+
+    file = _opened(path)
+    if not isinstance(file.get(name, getlink=True), h5py.HardLink) or not isinstance(file[name], h5py.Dataset):
+        raise UserError(f"{path}: '{name}' is not an array of the file itself")
+    values = file[name]
+    if values.external or values.is_virtual:
+        raise UserError(f"{path}: refused, '{name}' takes its values from other files")
+    for shape in (values.shape[1:], values.chunks or ()):
+        if prod(shape) > 3 * MAX_PIXELS:
+            raise UserError(f"{path}: '{name}' is of {values.shape}, larger than images are")
+    return values
 
 
 @lru_cache(maxsize=2)
