@@ -13,6 +13,8 @@ from pathlib import Path
 from unseen.version import __version__
 
 SRC = Path(__file__).parents[2] / "src"
+WIDTH = 72
+"""Characters of a line of code on the site; longer ones scroll."""
 HEADINGS = ("Args", "Returns", "Example", "Raises", "Yields")
 Definition = ast.FunctionDef | ast.ClassDef
 
@@ -113,7 +115,7 @@ def _signature(node: ast.FunctionDef, name: str) -> str:
         parts += ["*", *map(_parameter, arguments.kwonlyargs, arguments.kw_defaults)]
     returns = f" -> {_annotation(node.returns)}" if node.returns else ""
     line = f"{name}({', '.join(parts)}){returns}"
-    return line if len(line) <= 90 else "\n".join([f"{name}(", *(f"    {part}," for part in parts), f"){returns}"])
+    return line if len(line) <= WIDTH else "\n".join([f"{name}(", *(f"    {part}," for part in parts), f"){returns}"])
 
 
 def _parameter(argument: ast.arg, default: ast.expr | None) -> str:
