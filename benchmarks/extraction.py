@@ -180,13 +180,20 @@ class Watch:
 
     def __init__(self) -> None:
         self.last, self.quarter, self.end = Progress(0, 1, 1.0, 0.0), 0, 0
+        self.first, self.since = 0.0, (0, 0.0)
 
     def __call__(self, progress: Progress) -> None:
+        self.first = self.first or progress.seconds
         if self.last.done < progress.total / 4 <= progress.done:
-            self.quarter = host_bytes()
+            self.quarter, self.since = host_bytes(), (progress.done, progress.seconds)
         if self.last.done < 0.95 * progress.total <= progress.done:
             self.end = host_bytes()
         self.last = progress
+
+    @property
+    def steady(self) -> float:
+        """Images a second from a quarter of the way on."""
+        return (self.last.done - self.since[0]) / max(self.last.seconds - self.since[1], 1e-9)
 
 
 def host_bytes() -> int:
@@ -199,14 +206,32 @@ def host_bytes() -> int:
     return total
 
 
-def compare(source: Source, backbone: Backbone, settings: Settings, folder: Path, turns: int) -> None:
+def gpu_alone(source: Source, backbone: Backbone, settings: Settings, folder: Path) -> None:
+    """Only the way in which a GPU decodes, once."""
+    watch = Watch()
+    extract(source, whole(source, "all"), "all", [backbone], folder, settings, watch=watch)
+    print(
+        f"--decode gpu, {watch.last.done} images: {watch.last.rate:.0f} images/s in all, first batch after "
+        f"{watch.first:.2f} s, then {watch.steady:.0f} images/s; the device waited {watch.last.idle:.2f} s of "
+        f"{watch.last.seconds:.2f}; host memory {watch.quarter / 1e9:.2f} GB, at the end {watch.end / 1e9:.2f}",
+        flush=True,
+    )
+
+
+def compare(
+    source: Source, backbone: Backbone, settings: Settings, folder: Path, turns: int, *, only_gpu: bool = False
+) -> None:
     """The plain loop and the ways that we have, in turns."""
     device, count = torch.device(settings.device), len(source.entries)
     modes = {"same pixels": settings, "--fast --decode cpu": replace(settings, fast=True)}
     if device.type == "cuda":
         modes["--decode gpu"] = replace(settings, decode="gpu")
+    if only_gpu:
+        gpu_alone(source, backbone, modes["--decode gpu"], folder)
+        return
     plain, ours = Best(), {mode: Best() for mode in modes}
     waited, differ, memory = dict.fromkeys(modes, 1.0), dict.fromkeys(modes, 0.0), dict.fromkeys(modes, "")
+    start = dict.fromkeys(modes, "")
     for turn in range(turns):
         expected, *took = measured(lambda: plain_loop(source, backbone, settings.workers, device))
         plain.add(*took)
@@ -217,6 +242,7 @@ def compare(source: Source, backbone: Backbone, settings: Settings, folder: Path
             ours[mode].add(*took)
             waited[mode] = min(waited[mode], watch.last.idle / watch.last.seconds)
             memory[mode] = f"{watch.quarter / 1e9:.1f} / {watch.end / 1e9:.1f}"
+            start[mode] = f"{watch.first:.1f} s, {watch.steady:.0f}"
             differ[mode] = relative_difference(np.asarray(read_store(store).X), expected)
     for mode, best in ours.items():
         cells = [
@@ -230,6 +256,7 @@ def compare(source: Source, backbone: Backbone, settings: Settings, folder: Path
             f"{waited[mode]:.0%}",
             f"{differ[mode]:.1e}",
             memory[mode],
+            start[mode],
         ]
         print(f"| {' | '.join(cells)} |", flush=True)
 
@@ -245,6 +272,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--images", type=Path, help="a folder per class of JPEGs, in place of those that are made")
     parser.add_argument("--tar", action="store_true", help="images in a tar file of tar files")
     parser.add_argument("--mixed", action="store_true", help="images of many sizes")
+    parser.add_argument("--only-gpu", action="store_true", help="only the way in which a GPU decodes, once")
     parser.add_argument("--turns", type=int, default=3, help="how often each way is measured")
     parser.add_argument("--steps", action="store_true", help="only the time of each step of decoding")
     parser.add_argument("--folder", type=Path, help="where images and features are put for the time; /tmp by default")
@@ -271,9 +299,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "| backbone | plain loop, images/s | unseen | ratio | plain loop, core ms an image | unseen | ratio ",
             end="",
         )
-        print("| device waited | features differ by | host memory, GB |")
-        print(f"| --- {'| ---: ' * 9}|")
-        compare(source, backbone, settings, Path(folder) / "features", options.turns)
+        print("| device waited | features differ by | host memory, GB | first batch after, then images/s |")
+        print(f"| --- {'| ---: ' * 10}|")
+        compare(source, backbone, settings, Path(folder) / "features", options.turns, only_gpu=options.only_gpu)
     alone = synthetic_rate(backbone, settings, torch.device(options.device))
     print(f"\nThe backbone alone, on images that are on the device: {alone:.0f} images/s")
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from unseen.features.device_resize import resized_squares
+from unseen.features.device_resize import exact_dtype, resized_squares, together
 from unseen.images.decode import decode
 from unseen.images.resampling import SUPPORTS, taps
 from unseen.images.transform import Interpolation, Transform
@@ -22,9 +22,17 @@ def noise(width: int, height: int, rng: np.random.Generator = RNG) -> NDArray[np
 
 
 def squares(images: list[NDArray[np.uint8]], transform: Transform) -> NDArray[np.uint8]:
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    tensors = [torch.from_numpy(image).permute(2, 0, 1).to(device) for image in images]
-    return resized_squares(tensors, transform).cpu().numpy()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    sizes = [(image.shape[1], image.shape[0]) for image in images]
+    out = np.empty((len(images), transform.size, transform.size, 3), np.uint8)
+    for group in together(sizes):
+        width, height = (max(sizes[number][side] for number in group) for side in (0, 1))
+        block = torch.full((len(group), height, 3, width), 99, dtype=exact_dtype(device))
+        for row, number in enumerate(group):
+            image = images[number]
+            block[row, : image.shape[0], :, : image.shape[1]] = torch.from_numpy(image).transpose(1, 2)
+        out[group] = resized_squares(block.to(device), [sizes[number] for number in group], transform).cpu().numpy()
+    return out
 
 
 @pytest.mark.parametrize("interpolation", ["bilinear", "bicubic", "lanczos"])
@@ -69,3 +77,10 @@ def test_weights_add_up_to_one(interpolation: Interpolation) -> None:
     assert found.weights.shape[0] == len(found.first) == 30
     assert np.abs(found.weights.sum(axis=1) - (1 << 22)).max() <= found.weights.shape[1]  # each is rounded
     assert np.abs(taps(37, 37, 0, 37, interpolation).weights - (1 << 22) * np.eye(37)[:, :1]).min() == 0
+
+
+def test_images_are_together_where_little_is_wasted() -> None:
+    sizes = [(500, 375), (375, 500), (500, 333), (3000, 2000), (500, 375), (60, 40)]
+    assert together(sizes) == [[5], [1, 2, 0, 4], [3]]
+    found = together([(side, 9 * side) for side in range(1, 40)])
+    assert sorted(number for group in found for number in group) == [*range(39)]

@@ -220,8 +220,7 @@ def extract(
         fast: decode on a GPU that has a decoder of JPEGs; otherwise resize by PyTorch, which is about twice as fast as
             PIL, and pixels differ by a grey level or two.
         exif: turn images as their EXIF orientation says.
-        decode: "cpu" or "gpu", which differs by several grey levels here and there; by default the CPU, and with `fast`
-            a GPU that has a decoder.
+        decode: what decodes JPEGs, "cpu" or "gpu"; by default the CPU, and with `fast` a GPU that has a decoder.
         devices, executor, ray_address: spread shards over GPUs of this machine or a Ray cluster, as `unseen.concepts`
             does with jobs.
         part: (k, n) extracts the k-th of n parts of the shards, and leaves the rest to other calls with the same `out`.

@@ -160,7 +160,7 @@ FastOption = Annotated[
     bool,
     typer.Option(
         "--fast",
-        help="Decode on a GPU that has a decoder of JPEGs, else resize by PyTorch: other pixels, by some grey levels.",
+        help="Decode on a GPU that has a decoder of JPEGs; else resize by PyTorch: pixels differ by a grey level.",
         rich_help_panel=EXTRACTION,
     ),
 ]

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError
-from unseen.images.decode import decode, plain_jpeg_size, proportion
+from unseen.images.decode import decode, plain_jpeg, proportion
+from unseen.images.jpeg_header import JpegHeader
+from unseen.images.resampling import SUPPORTS
 from unseen.images.source import Image, ImageSource
 from unseen.images.transform import Transform
 from unseen.orphans import end_with_parent
@@ -57,7 +59,8 @@ class Encoded(NamedTuple):
 
     Attributes:
         files: all their bytes.
-        listed: (n, 5) the place of each among the images, where it begins and how many bytes it has, width and height.
+        listed: (n, 7) the place of each among the images, where it begins and how many bytes it has, width and height,
+            and how many pixels one number of chroma is for, along rows and along columns.
     """
 
     files: "Tensor"
@@ -145,29 +148,30 @@ class Decoder:
 
     def _sorted(
         self, piece: Piece, images: Iterable[tuple[int, Image]]
-    ) -> tuple[list[tuple[int, bytes, tuple[int, int]]], list[tuple[int, Image]]]:
-        """Place, file and size of the plain JPEGs, and place and content of the others."""
+    ) -> tuple[list[tuple[int, bytes, JpegHeader]], list[tuple[int, Image]]]:
+        """Place, file and header of the plain JPEGs, and place and content of the others."""
         jpegs, others = [], []
+        resizable = all(shape.interpolation in SUPPORTS for shape in piece.geometries)
         for place, image in images:
-            size = plain_jpeg_size(image, piece.geometries, exif=self.exif)
-            if isinstance(image, bytes) and size is not None and size[0] * size[1] <= PIXELS_AT_ONCE:
-                jpegs.append((place, image, size))
+            header = plain_jpeg(image, piece.geometries, exif=self.exif) if resizable else None
+            if isinstance(image, bytes) and header and header.size[0] * header.size[1] <= PIXELS_AT_ONCE:
+                jpegs.append((place, image, header))
             else:
                 others.append((place, image))
         return jpegs, others
 
 
-def _encoded(jpegs: Sequence[tuple[int, bytes, tuple[int, int]]], shared: bool) -> Encoded:
+def _encoded(jpegs: Sequence[tuple[int, bytes, JpegHeader]], shared: bool) -> Encoded:
     import torch
 
     files = torch.empty(sum(len(file) for _, file, _ in jpegs), dtype=torch.uint8)
     files = files.share_memory_() if shared else files  # type: ignore[no-untyped-call]
     rows, start = [], 0
-    for place, file, size in jpegs:
+    for place, file, header in jpegs:
         files.numpy()[start : start + len(file)] = np.frombuffer(file, np.uint8)
-        rows.append((place, start, len(file), *size))
+        rows.append((place, start, len(file), *header.size, *header.sampling))
         start += len(file)
-    return Encoded(files, torch.tensor(rows, dtype=torch.int64).reshape(-1, 5))
+    return Encoded(files, torch.tensor(rows, dtype=torch.int64).reshape(-1, 7))
 
 
 def _block(images: int, size: int, shared: bool) -> "Tensor":

@@ -10,13 +10,13 @@ A product has zeros for all pixels that are no neighbours, some 98 of 100. On a 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from unseen.features.device_memory import sent
+from unseen.features.triton_there import use_triton
 from unseen.images.resampling import BITS, Taps, columns_first, crop_start, resized_size, taps
 from unseen.images.transform import Transform
 
@@ -24,104 +24,104 @@ LOW = 12
 """Bits of the low part of a weight."""
 WASTE = 1.5
 """Images are put together while the block that takes them has no more than so many times their pixels."""
+Size = tuple[int, int]
+"""Width and height."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Picture:
-    """An image as the first pass goes over it: along its rows, or along its columns if those come first.
-
-    Attributes:
-        place: among the results.
-        pixels: (3, long, along) bytes; `along` is the direction of the first pass.
-        first, second: weights of the two passes.
-    """
-
-    place: int
-    pixels: Tensor
-    turned: bool
-    first: Taps
-    second: Taps
-
-
-def resized_squares(images: Sequence[Tensor], transform: Transform) -> Tensor:
-    """Bytes (n, size, size, 3) of images (3, h, w), all bytes on one device.
-
-    Resized as PIL does and cut out of the middle as torchvision does; only what is cut out is computed.
-    """
-    size = transform.size
-    device = images[0].device
-    out = torch.empty(len(images), size, size, 3, dtype=torch.uint8, device=device)
-    pictures = [_picture(place, image, transform) for place, image in enumerate(images)]
-    for group in _groups(pictures):
-        places = sent(torch.tensor([picture.place for picture in group]), device)
-        squares = _resized(group, size)  # (n, second, 3, first)
-        out[places] = squares.permute(0, 3, 1, 2) if group[0].turned else squares.permute(0, 1, 3, 2)
-    return out
-
-
-def _picture(place: int, image: Tensor, transform: Transform) -> _Picture:
-    size = image.shape[2], image.shape[1]
-    resized = resized_size(size, transform)
-    rows, columns = (
-        taps(side, after, crop_start(after, transform.size), transform.size, transform.interpolation)
-        for side, after in zip(size, resized, strict=True)
-    )
-    if columns_first(size, resized):
-        return _Picture(place, image.transpose(1, 2), True, columns, rows)
-    return _Picture(place, image, False, rows, columns)
-
-
-def _groups(pictures: Sequence[_Picture]) -> list[list[_Picture]]:
-    """Images that are put into one block; those of similar sizes are together."""
-    groups: list[list[_Picture]] = []
+def together(sizes: Sequence[Size]) -> list[list[int]]:
+    """Images, by their number, that are put into one block: those of similar sizes."""
+    groups: list[list[int]] = []
     sides, pixels = (0, 0), 0
-    for picture in sorted(pictures, key=lambda each: (each.turned, each.pixels.shape[2], each.pixels.shape[1])):
-        height, width = picture.pixels.shape[1:]
-        together = max(sides[0], height), max(sides[1], width)
-        pixels += height * width
-        fits = groups and together[0] * together[1] * (len(groups[-1]) + 1) <= WASTE * pixels
-        if fits and groups[-1][0].turned == picture.turned:
-            groups[-1].append(picture)
-            sides = together
+    for number in sorted(range(len(sizes)), key=sizes.__getitem__):
+        width, height = sizes[number]
+        block = max(sides[0], width), max(sides[1], height)
+        pixels += width * height
+        if groups and block[0] * block[1] * (len(groups[-1]) + 1) <= WASTE * pixels:
+            groups[-1].append(number)
+            sides = block
         else:
-            groups.append([picture])
-            sides, pixels = (height, width), height * width
+            groups.append([number])
+            sides, pixels = (width, height), width * height
     return groups
 
 
-def _resized(group: Sequence[_Picture], size: int) -> Tensor:
-    """(n, second, 3, first) bytes of a group, by two passes."""
-    device = group[0].pixels.device
-    exact = torch.float16 if device.type == "cuda" else torch.float32
-    height, width = (max(picture.pixels.shape[side] for picture in group) for side in (1, 2))
-    # What is beyond an image is anything at all, and has no weight.
-    block = torch.empty(len(group), height, 3, width, dtype=torch.uint8, device=device)
-    for row, picture in enumerate(group):
-        h, w = picture.pixels.shape[1:]
-        block[row, :h, :, :w] = picture.pixels.transpose(0, 1)
-    first = _weights([picture.first for picture in group], width, device, exact)
-    sums = _product(block.view(len(group), height * 3, width).to(exact), first.transpose(1, 2))
-    between = _rounded(sums[..., :size], sums[..., size:]).view(len(group), height, 3 * size)
-    second = _weights([picture.second for picture in group], height, device, exact)
-    sums = _product(second, between.to(exact))
-    return _rounded(sums[:, :size], sums[:, size:]).view(len(group), size, 3, size)
+def exact_dtype(device: torch.device) -> torch.dtype:
+    """Of pixels whose products with parts of weights are exact on a device."""
+    return torch.float16 if device.type == "cuda" else torch.float32
+
+
+def resized_squares(block: Tensor, sizes: Sequence[Size], transform: Transform) -> Tensor:
+    """Bytes (n, size, size, 3) of images that are together in a block.
+
+    Resized as PIL does and cut out of the middle as torchvision does; only what is cut out is computed.
+
+    Args:
+        block: (n, h, 3, w) whole numbers from 0 to 255, of `exact_dtype`. Beyond an image, which begins at the corner,
+            is anything that is finite.
+    """
+    after = [resized_size(size, transform) for size in sizes]
+    both = [*zip(sizes, after, strict=True)]
+    turned = [columns_first(size, resized) for size, resized in both]
+    passes = [[_pass(size[side], resized[side], transform) for size, resized in both] for side in (0, 1)]
+    if not any(turned):
+        return _resized(block, passes[0], passes[1], transform.size).permute(0, 1, 3, 2).contiguous()
+    out = torch.empty(len(sizes), transform.size, transform.size, 3, dtype=torch.uint8, device=block.device)
+    for way in (False, True):
+        rows = [row for row, each in enumerate(turned) if each == way]
+        if not rows:
+            continue
+        chosen = sent(torch.tensor(rows), block.device)
+        along, down = ([each[row] for row in rows] for each in (passes[::-1] if way else passes))
+        part = block[chosen].permute(0, 3, 2, 1).contiguous() if way else block[chosen]
+        squares = _resized(part, along, down, transform.size)
+        out[chosen] = squares.permute(0, 3, 1, 2) if way else squares.permute(0, 1, 3, 2)
+    return out
+
+
+def _pass(side: int, resized: int, transform: Transform) -> Taps:
+    return taps(side, resized, crop_start(resized, transform.size), transform.size, transform.interpolation)
+
+
+def _resized(block: Tensor, along: Sequence[Taps], down: Sequence[Taps], size: int) -> Tensor:
+    """(n, size, 3, size) bytes, by a pass along the rows of a block and one along its columns."""
+    n, height, _, width = block.shape
+    first = _weights(along, width, block.device, block.dtype)
+    sums = _product(block.view(n, height * 3, width), first.transpose(1, 2))
+    between = rounded(sums.view(-1, 2, size), block.dtype).view(n, height, 3 * size)
+    second = _weights(down, height, block.device, block.dtype)
+    sums = _product(second, between)
+    return rounded(sums.view(n, 2, -1), torch.uint8).view(n, size, 3, size)
 
 
 def _weights(passes: Sequence[Taps], side: int, device: torch.device, dtype: torch.dtype) -> Tensor:
     """(n, 2·size, side) matrices of a pass: the high parts of all weights, and below them the low parts."""
-    most = max(each.weights.shape[1] for each in passes)
-    size = len(passes[0].first)
-    weights = np.zeros((len(passes), size, most), dtype=np.int32)
-    for row, each in enumerate(passes):
-        weights[row, :, : each.weights.shape[1]] = each.weights
-    first = sent(torch.from_numpy(np.stack([each.first for each in passes])), device)
-    whole = sent(torch.from_numpy(weights), device)
+    found = {each: row for row, each in enumerate(dict.fromkeys(passes))}
+    size, most = len(passes[0].first), max(each.packed.shape[1] for each in found)
+    packed = np.zeros((len(found), size, most), dtype=np.int32)
+    for each, row in found.items():
+        packed[row, :, : each.packed.shape[1]] = each.packed
+    matrices = _matrices(sent(torch.from_numpy(packed), device), side, dtype)
+    if len(found) == 1:
+        return matrices.expand(len(passes), -1, -1)
+    return matrices[sent(torch.tensor([found[each] for each in passes]), device)]
+
+
+def _matrices(packed: Tensor, side: int, dtype: torch.dtype) -> Tensor:
+    """Matrices of passes that are (n, size, 1 + k): the first neighbour of each output pixel, and weights."""
+    n, size, most = packed.shape
+    if use_triton(packed):
+        from unseen.features.pixels_triton import WIDE, weights_kernel
+
+        out = torch.empty(n, 2 * size, side, dtype=dtype, device=packed.device)
+        weights_kernel[(n * size, -(-side // WIDE))](packed, out, size, most - 1, side, LOW=LOW, BLOCK=WIDE)
+        return out
+    first, whole = packed[..., :1].long(), packed[..., 1:]
     high = (whole + (1 << LOW - 1)) >> LOW
     parts = torch.cat([high, whole - (high << LOW)], dim=1).to(dtype)
-    places = (first[..., None] + torch.arange(most, device=device)).repeat(1, 2, 1)
+    places = (first + torch.arange(most - 1, device=packed.device)).repeat(1, 2, 1)
     # Wider than the side, as weights of 0 may lie beyond it.
-    matrices = torch.zeros(len(passes), 2 * size, side + most, dtype=dtype, device=device)
-    return matrices.scatter_(2, places, parts)[..., :side]
+    matrices = torch.zeros(n, 2 * size, side + most, dtype=dtype, device=packed.device)
+    return matrices.scatter_(2, places, parts)[..., :side].contiguous()
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
@@ -129,8 +129,20 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
     return torch.bmm(a, b, out_dtype=torch.float32) if a.dtype == torch.float16 else torch.bmm(a, b)
 
 
-def _rounded(high: Tensor, low: Tensor) -> Tensor:
-    """Bytes of floor((high·2¹² + low) / 2²² + ½), cut off at 0 and 255; every step is exact in 32-bit floats."""
+def rounded(sums: Tensor, dtype: torch.dtype) -> Tensor:
+    """(rows, length) of floor((high·2¹² + low) / 2²² + ½), cut off at 0 and 255, of (rows, 2, length) sums.
+
+    Without Triton in 32-bit floats, which are exact at every step.
+    """
+    if use_triton(sums):
+        from unseen.features.pixels_triton import ROUNDED, rounded_kernel
+
+        out = torch.empty(len(sums), sums.shape[2], dtype=dtype, device=sums.device)
+        rounded_kernel[(-(-out.numel() // ROUNDED),)](
+            sums, out, sums.shape[2], out.numel(), BITS=BITS, LOW=LOW, BLOCK=ROUNDED
+        )
+        return out
+    high, low = sums.unbind(1)
     half = torch.tensor(0.5 * (1 << BITS - LOW))  # on the host: a GPU takes it without being waited for
     whole = torch.add(half, low, alpha=2.0**-LOW).floor_().add_(high)
-    return whole.mul_(2.0 ** (LOW - BITS)).clamp_(0, 255).to(torch.uint8)
+    return whole.mul_(2.0 ** (LOW - BITS)).clamp_(0, 255).to(torch.uint8).to(dtype)

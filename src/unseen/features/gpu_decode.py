@@ -1,79 +1,107 @@
-"""JPEGs decoded by a GPU's own decoder, and resized there, while the GPU computes features of those before.
+"""JPEGs decoded by a GPU, and resized there, while it computes features of those before.
 
-nvJPEG decodes; torchvision is how it is called. Its pixels are not libjpeg's: it enlarges the two channels of colour,
-which most JPEGs store at half the size, without smoothing. What it does not decode goes PIL's way, in its place.
+nvJPEG makes planes of luma and chroma, from which RGB is made as libjpeg does and squares as PIL does, in whole
+numbers. A GPU that has a decoder of JPEGs gives the bytes that PIL gives; one that decodes with its processors rounds
+otherwise, by a grey level here and there. What nvJPEG does not decode goes PIL's way, in its place.
 """
 
-import io
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, cast
+from itertools import cycle
 
+import numpy as np
 import torch
-from PIL import Image as Pil
+from numpy.typing import NDArray
 from torch import Tensor
 
 from unseen.errors import UserError
 from unseen.features.batches import PIXELS_AT_ONCE, Batch, Encoded
-from unseen.features.device_resize import resized_squares
+from unseen.features.colours import Sampling, rgb
+from unseen.features.device_memory import sent
+from unseen.features.device_resize import Size, exact_dtype, resized_squares, together
+from unseen.features.nvjpeg import Addresses, NvJpeg, plane_addresses
 from unseen.images.decode import decode
 from unseen.images.transform import Transform
 
-AHEAD = 2
+AHEAD = 3
 """Batches that are decoded or under way while another is computed."""
-HARDWARE = {(8, 0), (9, 0), (10, 0), (10, 3)}
-"""Compute capabilities of the GPUs that have a decoder of JPEGs beside their processors; on others nvJPEG decodes with
-the processors and one core of the host, and many processes that decode are faster."""
-Files = Sequence[Tensor]
-Decoded = list[Tensor]
+TOGETHER = 8
+"""Pixels that the sides of a block are a multiple of."""
 
 
-def nvjpeg(files: Files, device: torch.device) -> Decoded:
-    """(3, h, w) bytes on a GPU of each JPEG; a RuntimeError where any of them cannot be decoded."""
-    from torchvision.io import ImageReadMode
-
-    # The operator itself, as torchvision 0.29 warns of its function.
-    operator: Any = torch.ops.image.decode_jpegs_cuda
-    return cast("Decoded", operator(list(files), ImageReadMode.RGB.value, device))
+@cache
+def decoder(device: torch.device) -> NvJpeg:
+    """The decoder of a device, which is made once."""
+    return NvJpeg(device)
 
 
 @cache
 def why_not(device: torch.device) -> str:
-    """What a GPU lacks to decode JPEGs; nothing if it can."""
+    """What a device lacks to decode JPEGs; nothing if it can."""
     if device.type != "cuda":
         return f"images cannot be decoded on the device {device}, only on a GPU"
     try:
-        nvjpeg([_pixel()], _numbered(device))
-    except ImportError:
-        return "decoding on a GPU needs torchvision (pip install 'unseen[torchvision]')"
-    except (AttributeError, RuntimeError) as error:
+        decoder(_numbered(device))
+    except (OSError, AttributeError, RuntimeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        return f"torchvision decodes no JPEGs on this GPU ({reason})"
+        return f"images cannot be decoded on this GPU: {reason}"
     return ""
 
 
 def is_faster(device: torch.device) -> bool:
-    """Whether a GPU decodes, and has a decoder to do it with."""
-    return not why_not(device) and torch.cuda.get_device_capability(device) in HARDWARE
+    """Whether a GPU has a decoder of JPEGs; without one, many processes that decode are as fast."""
+    return not why_not(device) and decoder(_numbered(device)).hardware
 
 
 def decoded_there(
     batches: Generator[Batch, None, None], device: torch.device, *, exif: bool
 ) -> Generator[Batch, None, None]:
-    """Batches with all their pixels on the device, in order, decoded ahead by a thread."""
-    there = _There(_numbered(device), exif)
-    with closing(batches), ThreadPoolExecutor(1) as thread:
+    """Batches with all their pixels on the device, in order, decoded ahead by two threads."""
+    device = _numbered(device)
+    # Two, as the GPU's decoder works on one batch while colours and squares are made of the other.
+    there = cycle([_There(device, exif, decoder(device)) for _ in range(2)])
+    with closing(batches), ThreadPoolExecutor(2) as threads:
         ahead: deque[Future[Batch]] = deque()
         for batch in batches:
-            ahead.append(thread.submit(there, batch))
+            ahead.append(threads.submit(next(there), batch))
             if len(ahead) > AHEAD:
                 yield ahead.popleft().result()
         while ahead:
             yield ahead.popleft().result()
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Files that are decoded into one block.
+
+    Attributes:
+        rows: which of `Encoded.listed` they are.
+        luma: (n, h, w) bytes, and `chroma` (n, 2, h / v, w / u).
+    """
+
+    rows: list[int]
+    sizes: list[Size]
+    sampling: Sampling
+    luma: Tensor
+    chroma: Tensor
+
+    @classmethod
+    def of(cls, rows: list[int], sizes: list[Size], sampling: Sampling, device: torch.device) -> "_Group":
+        # Whole multiples, for which products are fastest.
+        width, height = (-(-max(size[side] for size in sizes) // TOGETHER) * TOGETHER for side in (0, 1))
+        luma = torch.empty(len(rows), height, width, dtype=torch.uint8, device=device)
+        shape = len(rows), 2, height // sampling[1], width // sampling[0]
+        # Grey files leave chroma as it is: without colour.
+        return cls(rows, sizes, sampling, luma, torch.full(shape, 128, dtype=torch.uint8, device=device))
+
+    def squares(self, transforms: Sequence[Transform]) -> list[Tensor]:
+        """(n, size, size, 3) bytes by transform."""
+        block = rgb(self.luma, self.chroma, self.sizes, self.sampling, exact_dtype(self.luma.device))
+        return [resized_squares(block, self.sizes, transform) for transform in transforms]
 
 
 @dataclass(frozen=True)
@@ -82,6 +110,7 @@ class _There:
 
     device: torch.device
     exif: bool
+    planes: Callable[[Addresses, Addresses], None]
 
     @cached_property
     def stream(self) -> "torch.cuda.Stream | None":
@@ -94,53 +123,53 @@ class _There:
         with torch.inference_mode(), torch.cuda.stream(self.stream) if self.stream else nullcontext():
             finished = self._finished(batch, batch.encoded)
             if self.stream:
-                # torchvision writes to memory without waiting for this stream. So all that was read there must have
-                # been read before that memory is free again; and whoever takes the pixels has not to wait for them.
-                self.stream.synchronize()
+                self.stream.synchronize()  # so that nobody else has to wait for it
         return finished
 
     def _finished(self, batch: Batch, encoded: Encoded) -> Batch:
-        listed = encoded.listed.tolist()
+        shapes, listed = batch.piece.geometries, encoded.listed.numpy()
         damaged = {shape: dict(losses) for shape, losses in batch.damaged.items()}
-        waiting = {place for place, *_ in listed}
+        waiting = set(listed[:, 0].tolist())
         span = range(batch.piece.start, batch.piece.stop)
         places = {shape: [p for p in span if p not in waiting and p not in losses] for shape, losses in damaged.items()}
         parts = {shape: [block.to(self.device, non_blocking=True)] for shape, block in batch.pixels.items()}
         for chunk in _chunks(listed):
-            files = [encoded.files[start : start + length] for _, start, length, *_ in chunk]
-            images = self._images(files)
-            for shape in batch.piece.geometries:
-                done = [number for number, image in enumerate(images) if image is not None]
-                if done:
-                    parts[shape].append(resized_squares([cast("Tensor", images[number]) for number in done], shape))
-                    places[shape] += [chunk[number][0] for number in done]
-                for number in set(range(len(images))).difference(done):
-                    self._here(files[number], chunk[number][0], shape, parts[shape], places[shape], damaged[shape])
-        pixels = {shape: self._in_order(parts[shape], places[shape]) for shape in batch.piece.geometries}
+            groups = [*_groups(listed, chunk, self.device)]
+            rows = np.concatenate([group.rows for group in groups])
+            files = listed[rows, 1:3].astype(np.uint64)
+            files[:, 0] += np.uint64(encoded.files.data_ptr())
+            planes = np.concatenate([plane_addresses(group.luma, group.chroma) for group in groups])
+            lost = set(rows[self._decode(files, planes)].tolist())
+            for group in groups:
+                kept = [number for number, row in enumerate(group.rows) if row not in lost]
+                for shape, squares in zip(shapes, group.squares(shapes), strict=True):
+                    parts[shape].append(squares if len(kept) == len(squares) else squares[kept])
+                    places[shape] += listed[[group.rows[number] for number in kept], 0].tolist()
+            for place, start, length in listed[sorted(lost), :3].tolist():
+                file = encoded.files[start : start + length].numpy().tobytes()
+                for shape in shapes:
+                    self._here(file, place, shape, parts[shape], places[shape], damaged[shape])
+        pixels = {shape: self._in_order(parts[shape], places[shape]) for shape in shapes}
         return Batch(batch.piece, pixels, {}, damaged)
 
-    def _images(self, files: Files) -> "list[Tensor | None]":
-        """The images of some files; None where one could not be decoded, which is found by halves."""
+    def _decode(self, files: Addresses, planes: Addresses) -> list[int]:
+        """Fill planes; which files could not be decoded, which is found by halves."""
         try:
-            return [*nvjpeg(files, self.device)]
-        except torch.OutOfMemoryError:
-            raise UserError("the GPU has too little memory to decode a batch; choose a smaller --batch") from None
+            self.planes(files, planes)
         except RuntimeError:
             half = len(files) // 2
-            return [*self._images(files[:half]), *self._images(files[half:])] if half else [None]
+            if not half:
+                return [0]
+            later = self._decode(files[half:], planes[half:])
+            return [*self._decode(files[:half], planes[:half]), *(half + number for number in later)]
+        return []
 
     def _here(
-        self,
-        file: Tensor,
-        place: int,
-        shape: Transform,
-        parts: list[Tensor],
-        places: list[int],
-        damaged: dict[int, str],
+        self, file: bytes, place: int, shape: Transform, parts: list[Tensor], places: list[int], damaged: dict[int, str]
     ) -> None:
         """Decode a file on the host."""
         try:
-            pixels = decode(file.numpy().tobytes(), shape, exif=self.exif)
+            pixels = decode(file, shape, exif=self.exif)
         except UserError as error:
             damaged[place] = str(error)
             return
@@ -148,32 +177,35 @@ class _There:
         places.append(place)
 
     def _in_order(self, parts: Sequence[Tensor], places: Sequence[int]) -> Tensor:
-        pixels = torch.cat([*parts])
+        some = [part for part in parts if len(part)]
+        pixels = some[0] if len(some) == 1 else torch.cat([*parts])
         order = sorted(range(len(places)), key=places.__getitem__)
         if order == [*range(len(places))]:
             return pixels
-        return pixels[torch.tensor(order, device=self.device)]
+        return pixels[sent(torch.tensor(order), self.device)]
 
 
-def _pixel() -> Tensor:
-    """A JPEG of one pixel."""
-    file = io.BytesIO()
-    Pil.new("RGB", (1, 1)).save(file, "JPEG")
-    return torch.frombuffer(bytearray(file.getvalue()), dtype=torch.uint8)
-
-
-def _chunks(listed: Sequence[Sequence[int]]) -> Iterator[list[Sequence[int]]]:
-    """Rows of `Encoded.listed`, together while they have no more than `PIXELS_AT_ONCE`."""
-    chunk: list[Sequence[int]] = []
+def _chunks(listed: NDArray[np.int64]) -> Iterator[list[int]]:
+    """Files that are decoded together, as they have no more than `PIXELS_AT_ONCE`."""
+    chunk: list[int] = []
     pixels = 0
-    for row in listed:
-        pixels += row[3] * row[4]
+    for row, more in enumerate((listed[:, 3] * listed[:, 4]).tolist()):
+        pixels += more
         if chunk and pixels > PIXELS_AT_ONCE:
             yield chunk
-            chunk, pixels = [], row[3] * row[4]
+            chunk, pixels = [], more
         chunk.append(row)
     if chunk:
         yield chunk
+
+
+def _groups(listed: NDArray[np.int64], chunk: Sequence[int], device: torch.device) -> Iterator[_Group]:
+    """Files of one sampling and of similar sizes."""
+    known = [(row, *listed[row, 3:].tolist()) for row in chunk]
+    for sampling in dict.fromkeys((across, down) for *_, across, down in known):
+        alike = [(row, (width, height)) for row, width, height, *each in known if tuple(each) == sampling]
+        for group in together([size for _, size in alike]):
+            yield _Group.of([alike[n][0] for n in group], [alike[n][1] for n in group], sampling, device)
 
 
 def _numbered(device: torch.device) -> torch.device:

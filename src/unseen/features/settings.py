@@ -28,8 +28,8 @@ class Settings:
         on_error: whether a damaged image ends the extraction, or is left out and named in the store.
         fast: resize by PyTorch; pixels differ by a grey level or two here and there.
         exif: turn images as their EXIF orientation says.
-        decode: what decodes JPEGs. A GPU's pixels are other than PIL's, by several grey levels here and there; they are
-            resized as PIL does, whatever `fast` says, and what the GPU does not decode is decoded as PIL does.
+        decode: what decodes and resizes JPEGs. A GPU that has a decoder gives PIL's pixels, whatever `fast` says; what
+            it does not decode, PIL does.
         part: (k, n), to do the k-th of n parts of the shards and leave the rest to others.
         compact: keep 16 bits whatever is computed with, as for patches, of which an image has hundreds.
     """

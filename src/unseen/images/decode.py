@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.images.fast_pixels import is_resized_fast, jpeg_pixels, resized_fast
-from unseen.images.jpeg_header import jpeg_header
+from unseen.images.jpeg_header import JpegHeader, jpeg_header
 from unseen.images.resampling import crop_start, resized_size
 from unseen.images.source import Image, ImageSource
 from unseen.images.transform import Transform
@@ -109,8 +109,8 @@ def decode(image: Image, transform: Transform, *, fast: bool = False, exif: bool
         raise UserError(f"damaged image ({str(error).rstrip('.') or type(error).__name__})") from None
 
 
-def plain_jpeg_size(image: Image, transforms: Iterable[Transform], *, exif: bool = False) -> tuple[int, int] | None:
-    """Width and height of a JPEG that any decoder may decode and any of the transforms takes.
+def plain_jpeg(image: Image, transforms: Iterable[Transform], *, exif: bool = False) -> JpegHeader | None:
+    """The header of a JPEG that a GPU may decode, and that any of the transforms takes.
 
     None for whatever else it is: `decode` then finds out, and says what is wrong with it.
     """
@@ -120,11 +120,10 @@ def plain_jpeg_size(image: Image, transforms: Iterable[Transform], *, exif: bool
     try:
         for transform in transforms:
             resized_checked(header.size, transform)
-        if exif and header.exif and is_turned(_open(image)):
-            return None
+        turned = exif and header.exif and is_turned(_open(image))
     except Exception:  # EXIF can be damaged in any way
         return None
-    return header.size
+    return None if turned else header
 
 
 def image_size(image: Image) -> tuple[int, int]:

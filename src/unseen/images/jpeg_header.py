@@ -1,13 +1,18 @@
-"""What the header of a JPEG says, as far as it decides who may decode the file."""
+"""What a JPEG says of itself, as far as it decides who may decode it."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
+from itertools import accumulate
 
 ALONE = {0x01, *range(0xD0, 0xD8)}
 """Markers that nothing belongs to."""
 FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
-START_OF_SCAN, APP1, APP14 = 0xDA, 0xE1, 0xEE
-SEQUENTIAL = {0xC0, 0xC1}
+BASELINE, HUFFMAN, START_OF_SCAN, QUANTISATION, INTERVAL, APP1, APP14 = 0xC0, 0xC4, 0xDA, 0xDB, 0xDD, 0xE1, 0xEE
 END = b"\xff\xd9"
+MARKER = re.compile(rb"\xff[^\x00]", re.DOTALL)
+SAMPLINGS = {(1, 1), (2, 1), (2, 2)}
+SMALLEST = 5
+"""Pixels of a side: narrower images, libjpeg enlarges otherwise."""
 
 
 @dataclass(frozen=True)
@@ -16,21 +21,57 @@ class JpegHeader:
 
     Attributes:
         size: width and height.
-        plain: 8 bits a sample in one sequential scan, grey or YCbCr, and not cut off: what every decoder takes, with
-            the same colours but for rounding. CMYK, RGB, 12 bits, progressive and arithmetic coding are not.
+        plain: a baseline file that a GPU's decoder takes as libjpeg does: 8 bits, one scan of grey or YCbCr, sound
+            tables, and no marker within the scan that does not belong there. A file that is cut off is not plain, nor
+            is one that was overwritten so that libjpeg gives it up.
+        sampling: pixels for one number of chroma, along rows and along columns.
         exif: there is an EXIF segment.
     """
 
     size: tuple[int, int]
     plain: bool
+    sampling: tuple[int, int]
     exif: bool
+
+
+@dataclass
+class _Segments:
+    """What came before the scan.
+
+    Attributes:
+        tables: those that are defined, by kind (0 for DC, 1 for AC, 2 for quantisation) and number; None where one of
+            them cannot be.
+        transform: Adobe's mark of colours.
+        interval: blocks between markers of a new start.
+    """
+
+    frame: bytes = b""
+    kind: int = 0
+    tables: set[tuple[int, int]] | None = field(default_factory=set)
+    exif: bool = False
+    transform: int | None = None
+    interval: int = 0
+
+    def add(self, marker: int, segment: bytes) -> None:
+        if marker in FRAMES:
+            # A second frame cannot be.
+            self.frame, self.kind = (b"", 0) if self.frame else (segment, marker)
+        elif marker in {HUFFMAN, QUANTISATION}:
+            found = _huffman_tables(segment) if marker == HUFFMAN else _quantisation_tables(segment)
+            self.tables = None if found is None or self.tables is None else self.tables | found
+        elif marker == APP1:
+            self.exif = self.exif or segment.startswith(b"Exif\0")
+        elif marker == APP14 and segment.startswith(b"Adobe") and len(segment) >= 12:
+            self.transform = segment[11]
+        elif marker == INTERVAL:
+            self.interval = int.from_bytes(segment)
 
 
 def jpeg_header(data: bytes) -> JpegHeader | None:
     """The header of a JPEG; None for whatever is none or is damaged before its first scan."""
     if data[:3] != b"\xff\xd8\xff":
         return None
-    position, frame, kind, exif, transform = 2, b"", 0, False, None
+    position, segments = 2, _Segments()
     while position + 4 <= len(data) and data[position] == 0xFF:
         marker = data[position + 1]
         if marker == 0xFF or marker in ALONE:
@@ -38,35 +79,81 @@ def jpeg_header(data: bytes) -> JpegHeader | None:
             continue
         length = int.from_bytes(data[position + 2 : position + 4])
         segment = data[position + 4 : position + 2 + length]
-        if marker == START_OF_SCAN:
-            return _header(frame, kind, segment, exif, transform, data.find(END, position) >= 0)
-        if marker in FRAMES:
-            if frame:
-                return None
-            frame, kind = segment, marker
-        elif marker == APP1:
-            exif = exif or segment.startswith(b"Exif\0")
-        elif marker == APP14 and segment.startswith(b"Adobe") and len(segment) >= 12:
-            transform = segment[11]
         position += 2 + length
+        if marker == START_OF_SCAN:
+            return _header(data, position, segments, segment)
+        segments.add(marker, segment)
     return None
 
 
-def _header(frame: bytes, kind: int, scan: bytes, exif: bool, transform: int | None, ends: bool) -> JpegHeader | None:
-    if len(frame) < 6 or len(frame) < 6 + 3 * frame[5]:
+def _header(data: bytes, start: int, segments: _Segments, scan: bytes) -> JpegHeader | None:
+    frame = segments.frame
+    if len(frame) < 6 or not frame[5] or len(frame) != 6 + 3 * frame[5]:
         return None
     components = frame[5]
     height, width = int.from_bytes(frame[1:3]), int.from_bytes(frame[3:5])
-    if not (width and height and components):
+    if not (width and height):
         return None
-    names = frame[6 : 6 + 3 * components : 3]
+    names, factors, quantisations = (frame[first::3] for first in (6, 7, 8))
+    luma = (factors[0] >> 4, factors[0] & 15) if components > 1 else (1, 1)
     plain = (
-        ends
-        and kind in SEQUENTIAL
+        segments.kind == BASELINE
         and frame[0] == 8
         and components in (1, 3)
-        and scan[:1] == bytes([components])  # all of them interleaved in one scan
-        and transform != 0  # Adobe's mark of RGB
+        and segments.transform != 0  # which is Adobe's mark of RGB
         and names != b"RGB"
+        and luma in SAMPLINGS
+        and factors[1:] == b"\x11" * (components - 1)
+        and min(width, height) >= SMALLEST
+        and segments.tables is not None
+        and _wanted(scan, names, quantisations) <= segments.tables
+        and _is_whole(data, start, _restarts(width, height, luma, segments.interval))
     )
-    return JpegHeader((width, height), plain, exif)
+    return JpegHeader((width, height), plain, luma, segments.exif)
+
+
+def _wanted(scan: bytes, names: bytes, quantisations: bytes) -> set[tuple[int, int]]:
+    """The tables that are used by one scan of all components; one that is never there if it is not such a scan."""
+    components = len(names)
+    if scan != bytes([components]) + scan[1 : 1 + 2 * components] + b"\0\x3f\0" or scan[1:-3:2] != names:
+        return {(-1, -1)}
+    used = scan[2:-3:2]
+    return {(0, each >> 4) for each in used} | {(1, each & 15) for each in used} | {(2, each) for each in quantisations}
+
+
+def _quantisation_tables(segment: bytes) -> set[tuple[int, int]] | None:
+    """Those that a segment defines, of 8 bits each; None if it is damaged."""
+    return None if len(segment) % 65 or max(segment[::65], default=9) > 3 else {(2, number) for number in segment[::65]}
+
+
+def _huffman_tables(segment: bytes) -> set[tuple[int, int]] | None:
+    """Those that a segment defines; None where codes of their lengths cannot be."""
+    found = set()
+    while segment:
+        name, lengths = segment[0], segment[1:17]
+        symbols = segment[17 : 17 + sum(lengths)]
+        # Codes that are used up by each length: as a code of n bits takes 2⁻ⁿ of all, no more than all.
+        room = all(used < 1 << 16 for used in accumulate(each << 15 - n for n, each in enumerate(lengths)))
+        if len(lengths) < 16 or len(symbols) < sum(lengths) or name & 0xEC or not room:
+            return None
+        if not name >> 4 and max(symbols, default=0) > 15:
+            return None
+        found.add((name >> 4, name & 15))
+        segment = segment[17 + sum(lengths) :]
+    return found
+
+
+def _restarts(width: int, height: int, luma: tuple[int, int], interval: int) -> int:
+    """How many markers of a new start there have to be within a scan."""
+    across, down = -(-width // (8 * luma[0])), -(-height // (8 * luma[1]))
+    return (across * down - 1) // interval if interval else 0
+
+
+def _is_whole(data: bytes, start: int, restarts: int) -> bool:
+    """Whether the scan from `start` on has so many markers of a new start, in their order, and then ends."""
+    for number, found in enumerate(MARKER.finditer(data, start)):
+        if number == restarts:
+            return found.group() == END
+        if found.group()[1] != 0xD0 + number % 8:
+            return False
+    return False

@@ -6,7 +6,7 @@ whole numbers, so that whoever adds the same ones without loss has the same byte
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,11 @@ class Taps:
 
     first: NDArray[np.int64]
     weights: NDArray[np.int32]
+
+    @cached_property
+    def packed(self) -> NDArray[np.int32]:
+        """(n, 1 + k) where neighbours begin, and the weights."""
+        return np.concatenate([self.first[:, None].astype(np.int32), self.weights], axis=1)
 
 
 @lru_cache(maxsize=4096)
@@ -84,6 +89,13 @@ def crop_start(side: int, size: int) -> int:
 
 
 def columns_first(size: tuple[int, int], resized: tuple[int, int]) -> bool:
-    """Whether PIL goes along columns before it goes along rows, as it does where an image loses most of its height."""
+    """Whether PIL goes along columns before rows, as from version 13 on where an image loses most of its height."""
     lost_width, lost_height = size[0] - resized[0], size[1] - resized[1]
-    return lost_height > max(0, 2 * lost_width)
+    return _turns() and lost_height > max(0, 2 * lost_width)
+
+
+@cache
+def _turns() -> bool:
+    import PIL
+
+    return int(PIL.__version__.partition(".")[0]) >= 13

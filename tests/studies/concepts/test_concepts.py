@@ -306,6 +306,12 @@ def test_features_made_in_another_way_are_refused(tmp_path: Path) -> None:
         find_features(tmp_path, ["l1"], ["c"])
 
 
+def test_features_that_say_no_decoder_are_the_cpus() -> None:
+    assert Place(Path(), {"fast": False}).way["decode"] == "cpu"
+    assert Place(Path(), {"fast": False, "decode": "gpu"}).way["decode"] == "gpu"
+    assert Place(Path(), {}).way == {}
+
+
 def run_of(domain: str, value: float, *, weights: str | None = "w", name: str = "b") -> RunData:
     made = Extraction(BackboneAbout(weights=weights)) if weights else None
     return RunData(

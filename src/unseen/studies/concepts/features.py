@@ -57,7 +57,8 @@ class Place:
     @property
     def way(self) -> dict[str, Any]:
         """How they were made."""
-        return {name: self.about[name] for name in ALIKE if name in self.about}
+        decoder = {"decode": "cpu"} if "fast" in self.about else {}  # which stores do not say
+        return decoder | {name: self.about[name] for name in ALIKE if name in self.about}
 
 
 Places = dict[str, dict[str, tuple[Place, Place]]]

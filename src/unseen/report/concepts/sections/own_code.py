@@ -44,4 +44,4 @@ def build(context: ConceptContext) -> Section | None:
     return Section("own-code", "Your own code", first_few(sentences), figures, NOTE, tables)
 
 
-SECTION = PageSection("concepts", 150, build)
+SECTION = PageSection("concepts", 145, build)

@@ -1,0 +1,143 @@
+"""nvJPEG, NVIDIA's decoder of JPEGs, as far as it is needed: batches of files to planes of luma and chroma.
+
+Planes, because pixels as nvJPEG makes them of planes are not libjpeg's: it repeats each number of chroma, which most
+files have at half the size, where libjpeg interpolates. The library comes with torchvision, with the package
+nvidia-nvjpeg and with CUDA itself.
+"""
+
+import ctypes
+import io
+from collections.abc import Iterator
+from ctypes.util import find_library
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image as Pil
+from torch import Tensor
+
+STATUS = {
+    2: "invalid parameter",
+    3: "bad JPEG",
+    4: "JPEG of a kind that is not supported",
+    5: "no memory",
+    6: "execution failed",
+    7: "this GPU lacks what was asked for",
+    10: "incomplete file",
+}
+ON_PROCESSORS, ON_DECODER = 2, 3
+Addresses = NDArray[np.uint64]
+PLANES = 1
+"""What is written: luma and chroma, as the file has them."""
+
+
+class NvJpeg:
+    """A decoder on a device; one batch at a time.
+
+    Attributes:
+        hardware: the GPU has a decoder of its own; otherwise its processors do the work, at half the speed and with
+            another rounding, which shows as a grey level here and there.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._library = ctypes.CDLL(str(library()))
+        self._lock, self._device = Lock(), device
+        self._handle, self._state = ctypes.c_void_p(), ctypes.c_void_p()
+        torch.cuda.init()  # type: ignore[no-untyped-call]
+        try:
+            self._create(ON_DECODER)
+            self.hardware = True
+        except RuntimeError:
+            self._create(ON_PROCESSORS)
+            self.hardware = False
+
+    def _create(self, backend: int) -> None:
+        """Make a decoder, and try it."""
+        with torch.cuda.device(self._device):
+            _check(self._library.nvjpegCreateEx(backend, None, None, ctypes.c_uint(0), ctypes.byref(self._handle)))
+            _check(self._library.nvjpegJpegStateCreate(self._handle, ctypes.byref(self._state)))
+            self._try()
+
+    def _try(self) -> None:
+        """Decode a file of one shade, and see whether it is that."""
+        shade, file = Pil.new("RGB", (33, 17), (200, 90, 40)), io.BytesIO()
+        shade.save(file, "JPEG", subsampling=2)
+        content = torch.frombuffer(bytearray(file.getvalue()), dtype=torch.uint8)
+        luma, chroma = (
+            torch.zeros(shape, dtype=torch.uint8, device=self._device) for shape in ((1, 17, 33), (1, 2, 9, 17))
+        )
+        self(np.array([(content.data_ptr(), len(content))], dtype=np.uint64), plane_addresses(luma, chroma))
+        expected = np.asarray(shade.convert("YCbCr"))[0, 0].tolist()
+        gaps = [plane.int() - value for plane, value in zip((*luma, *chroma[0]), expected, strict=True)]
+        if max(int(gap.abs().max()) for gap in gaps) > 2:
+            raise RuntimeError("it decodes a file of one shade as something else")
+
+    def __call__(self, files: Addresses, planes: Addresses) -> None:
+        """Decode files on the device; done when it returns, and another thread may go on meanwhile.
+
+        Args:
+            files: (n, 2) where each is on the host, and how many bytes it has.
+            planes: (n, 8) as `plane_addresses` gives them.
+
+        Raises:
+            RuntimeError: any of them cannot be decoded.
+        """
+        addresses, lengths = (np.ascontiguousarray(files[:, column]) for column in (0, 1))
+        planes = np.ascontiguousarray(planes)
+        with self._lock, torch.cuda.device(self._device):
+            stream = torch.cuda.current_stream(self._device)
+            _check(
+                self._library.nvjpegDecodeBatchedInitialize(self._handle, self._state, len(files), 1, PLANES)
+                or self._library.nvjpegDecodeBatched(
+                    self._handle,
+                    self._state,
+                    addresses.ctypes.data_as(ctypes.c_void_p),
+                    lengths.ctypes.data_as(ctypes.c_void_p),
+                    planes.ctypes.data_as(ctypes.c_void_p),
+                    ctypes.c_void_p(stream.cuda_stream),
+                )
+            )
+            stream.synchronize()  # what it keeps for itself is used by the next batch, which may be another stream's
+
+
+def plane_addresses(luma: Tensor, chroma: Tensor) -> Addresses:
+    """(n, 8) where the planes of images in blocks begin, four of each, and the bytes from row to row of each plane.
+
+    This is how nvJPEG wants it (`nvjpegImage_t`).
+
+    Args:
+        luma: (n, h, w) bytes.
+        chroma: (n, 2, h / v, w / u) bytes; a grey file leaves them as they are.
+    """
+    table = np.zeros((len(luma), 8), dtype=np.uint64)
+    images = np.arange(len(luma), dtype=np.uint64)
+    table[:, 0] = luma.data_ptr() + images * luma.stride(0)
+    table[:, 1] = chroma.data_ptr() + images * chroma.stride(0)
+    table[:, 2] = table[:, 1] + np.uint64(chroma.stride(1))
+    table[:, 4:7] = luma.stride(1), chroma.stride(2), chroma.stride(2)
+    return table
+
+
+@cache
+def library() -> Path | str:
+    """nvJPEG's library, that of torchvision first, as it fits PyTorch; an OSError where there is none."""
+    found = next(_libraries(), None) or find_library("nvjpeg")
+    if found is None:
+        raise OSError("nvJPEG is not installed (it comes with torchvision, or by pip install nvidia-nvjpeg)")
+    return found
+
+
+def _libraries() -> Iterator[Path]:
+    for package, pattern in (("torchvision", "../torchvision.libs/libnvjpeg*.so*"), ("nvidia", "*/lib/libnvjpeg.so*")):
+        found = find_spec(package)
+        for place in (found and found.submodule_search_locations) or ():
+            yield from sorted(Path(place).glob(pattern))
+
+
+def _check(status: int) -> None:
+    if status:
+        raise RuntimeError(STATUS.get(status, f"nvJPEG's error {status}"))
