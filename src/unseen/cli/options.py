@@ -35,7 +35,7 @@ OwnProbesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--probe",
-        help="Also this probe: a Python file of your own, which runs. unseen concepts takes names of unseen ls probes too.",
+        help="Also this probe: a Python file of your own, which runs; for unseen concepts also a name.",
         rich_help_panel=STUDY,
     ),
 ]
