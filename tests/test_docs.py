@@ -24,7 +24,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # Training takes minutes on a GPU and hours without: the same command is run on a thousandth of it.
 SHORTENED = {
     "unseen.demo.train": "--device cpu --epochs-scale 0.001 --drawings 1",
-    "unseen shifts pool --data paper": "--steps 6 --batch 8 --ratios 0.5,1 --shares 0.5",
+    "unseen shifts pool --data paper": "--steps 6 --batch 8 --ratios 0.5,1 --shares 0.5 --workers 0",
+    "unseen shifts run --models drawing-pool": "--workers 0",
     "unseen probe train.npz test.npz --shots 1,8,all --out my-run": "--seeds 1",
 }
 ELSEWHERE = {

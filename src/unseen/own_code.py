@@ -57,6 +57,11 @@ def own_place(name: str) -> tuple[str, str]:
     return (path, attribute) if colon and path.endswith(SUFFIX) else (name, "")
 
 
+def runs_code(backbone: str) -> bool:
+    """Whether to load a backbone runs code that its id names: of a Python file, or of a folder of torch.hub."""
+    return is_own_file(backbone) or backbone.startswith("hub:")
+
+
 def told_before(name: str, tell: Callable[[str], None]) -> None:
     """Say that a file will run, where a name is that of one."""
     if is_own_file(name):

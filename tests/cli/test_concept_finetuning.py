@@ -30,6 +30,11 @@ def place(tiny: TinyImageNet) -> tuple[object, ...]:
     return ("--images", tiny.imagenet_21k, "--imagenet-1k", tiny.imagenet_1k, "--splits", tiny.splits)
 
 
+def named(tiny: TinyImageNet) -> tuple[object, ...]:
+    """Whose code runs has to be said: that a run names it does not suffice."""
+    return (*place(tiny), "--backbone", tiny.backbone)
+
+
 @pytest.fixture(scope="module")
 def probed(tiny: TinyImageNet, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of features, one seed."""
@@ -56,7 +61,7 @@ def results(run: Path) -> dict[str, int]:
 
 def test_it_joins_the_run_and_its_page(tiny: TinyImageNet, run: Path, unseen: Unseen) -> None:
     before = read_run(run)
-    words = (*FINETUNE, run, *place(tiny), *QUICK, "--epochs", 20)
+    words = (*FINETUNE, run, *named(tiny), *QUICK, "--epochs", 20)
     planned = unseen(*words, "--dry-run")
     assert planned.code == 0, planned.err
     assert tuned(run) == {}
@@ -92,7 +97,7 @@ def test_it_joins_the_run_and_its_page(tiny: TinyImageNet, run: Path, unseen: Un
 
 def test_killed_it_goes_on_to_the_same_scores(tiny: TinyImageNet, run: Path, tmp_path: Path, unseen: Unseen) -> None:
     whole = Path(shutil.copytree(run, tmp_path / "whole"))
-    options = (*place(tiny), *QUICK, "--epochs", 10, "--domains", "l1,l2")
+    options = (*named(tiny), *QUICK, "--epochs", 10, "--domains", "l1,l2")
     probed = results(run)
     process = start_command(*FINETUNE, run, *options)
     deadline = time.monotonic() + 60
@@ -121,6 +126,8 @@ def test_other_images_weights_and_epochs_are_refused(tiny: TinyImageNet, run: Pa
         tiny.imagenet_21k,
         "--domains",
         "l1",
+        "--backbone",
+        tiny.backbone,
         *QUICK,
         "--epochs",
         1,
@@ -159,9 +166,11 @@ def test_mistakes_are_named(tiny: TinyImageNet, run: Path, tmp_path: Path, unsee
     command = (*FINETUNE, run, *QUICK)
     assert "domains are some of in1k, l1, l2" in unseen(*command, "--domains", "l3").err
     assert "did you mean" in unseen(*command, "--backbone", tiny.backbone[:-1]).err.lower()
-    assert "give the images of the levels" in unseen(*command, "--domains", "l1").err
+    known = ("--backbone", tiny.backbone)
+    assert "is code that would run here" in unseen(*command, "--domains", "l1").err
+    assert "give the images of the levels" in unseen(*command, *known, "--domains", "l1").err
     assert "seeds is from 1" in unseen(*command, "--seeds", 0).err
-    assert "at least one epoch" in unseen(*command, *place(tiny), "--epochs", 0).err
+    assert "at least one epoch" in unseen(*command, *named(tiny), "--epochs", 0).err
     assert "not the folder of a run" in unseen(*FINETUNE, tmp_path).err
     (run / "levels.csv").unlink()
     assert "not a run of levels" in unseen(*command).err
@@ -169,7 +178,7 @@ def test_mistakes_are_named(tiny: TinyImageNet, run: Path, tmp_path: Path, unsee
 
 def test_without_features_to_check_it_says_so(tiny: TinyImageNet, run: Path, unseen: Unseen) -> None:
     shutil.rmtree(run / "features")
-    answer = unseen(*FINETUNE, run, *place(tiny), *QUICK, "--domains", "l2", "--dry-run")
+    answer = unseen(*FINETUNE, run, *named(tiny), *QUICK, "--domains", "l2", "--dry-run")
     assert answer.code == 0, answer.err
     assert "no features of" in answer.err
     assert [each["probe"] for each in json.loads((run / RUN).read_text())["protocols"]] == ["logistic"]

@@ -33,7 +33,7 @@ def made_tiny(words: list[str]) -> list[str]:
         changed += ["--levels", "levels.csv"]
         changed += ["--splits", "splits.npz"] if "--images" in changed else []
     if "--finetune" in words:
-        changed += ["--splits", "splits.npz", "--epochs", "1", "--batch", "8"]
+        changed += ["--splits", "splits.npz", "--epochs", "1", "--batch", "8", "--backbone", "tiny.py:make"]
     if words[0] == "concepts" and not added:
         changed += [*QUICK, *([] if "--seeds" in words else ["--seeds", "1"])]
         changed += [] if "--shots" in words else ["--shots", "1,all"]

@@ -153,6 +153,9 @@ def test_concepts_of_ones_own_from_one_file(unseen: Unseen, place: Path) -> None
     assert run.splits is not None
     assert run.splits.test == 2
     assert {score.domain for score in run.scores} == {"seen", "music"}
+    # The folder of a run may have come from somebody else: its backbones are not run for being named there.
+    code, _, said = unseen("concepts", "--finetune", "--levels", place / "mine.toml", "--out", place / "run")
+    assert (code, "is code that would run here" in said) == (2, True)
     (place / "images/violin/copy.png").write_bytes((place / "images/violin/0.png").read_bytes())
     (place / "images/violin/again.png").write_bytes((place / "images/violin/0.png").read_bytes())
     (place / "images/violin/more.png").write_bytes((place / "images/violin/0.png").read_bytes())

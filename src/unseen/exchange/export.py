@@ -169,6 +169,7 @@ def _data(data: RunData, domain: Domain, scored: ScoredData | None, features: Ma
         title=domain.title,
         seen=domain.seen,
         similarity=domain.similarity,
+        shifted=domain.shifted,
         classes=scored.classes if scored else domain.classes or len(domain.concepts) or None,
         images=scored.images if scored else {},
         draw=scored.draw if scored else "unknown",

@@ -88,7 +88,7 @@ def _scores(record: ResultRecord) -> list[Score]:
 def _domain(data: DataFacts) -> Domain:
     return Domain(
         data.name, data.title, data.seen, data.similarity, classes=data.classes or 0, limit=data.limit,
-        licence=data.licence,
+        licence=data.licence, shifted=data.shifted,
     )  # fmt: skip
 
 

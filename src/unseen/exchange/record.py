@@ -107,6 +107,7 @@ class DataFacts:
     title: str
     seen: Annotated[bool, "Whether these are the concepts that backbones were trained on."]
     similarity: Annotated[float | None, "Mean similarity of a level to the seen concepts."]
+    shifted: Annotated[bool | None, "Of a test set of the shift study, whether it is out of distribution."]
     classes: Annotated[int | None, "How many are told apart."]
     images: Annotated[Mapping[str, int], "Split → number of images; empty where that is not known."]
     draw: Annotated[Draw, "Who chose the images."]

@@ -85,7 +85,9 @@ class ConceptData:
             on_missing: "report" leaves out classes without enough images.
         """
         wanted, where = {name: self.classes[name] for name in names}, str(self.description.images["train"])
-        advice = "give more images, or leave them out: --on-missing report"
+        absent = next((name for classes in wanted.values() for name in classes if name not in self.counts), "")
+        hint = did_you_mean(absent, self.counts).removeprefix("; ").replace("?", "? Or ")
+        advice = f"{hint}give more images, or leave them out: --on-missing report"
         if self.rule is not None:
             found, lost = level_domains(
                 self.sources["train"], wanted, where, rule=self.rule, on_missing=on_missing, advice=advice
@@ -228,7 +230,8 @@ def _named_levels(description: Description, counts: Mapping[str, int]) -> tuple[
     except UserError as error:
         if description.taxonomy or description.file.concepts:
             raise
-        similar, told = {}, [f"Without similarities of classes: {error}."]
+        first = str(error).removeprefix(f"{description.path}: ").partition(";")[0]
+        similar, told = {}, [f"Without similarities to the seen classes, as not all have one concept: {first}."]
     concepts, rank = list[Concept](), 0
     for level, members in enumerate(description.domains.values(), start=1):
         for name in sorted(members, key=lambda each: (-(similar[each][0] if each in similar else 0), each)):

@@ -97,7 +97,7 @@ class _InWordNet:
             return pictured[0].wnid, pictured[0].name
         if self._first:
             return senses[0].wnid, senses[0].name
-        raise UserError(f"{key} may be {', '.join(each.name for each in (pictured or senses)[:SHOWN])}")
+        raise UserError(f"{key} may be {', '.join(each.name for each in senses[:SHOWN])}")
 
 
 class _InTaxonomy:

@@ -21,6 +21,7 @@ from unseen.images.joined import joined_images
 from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
 from unseen.ontology.levels_hash import levels_hash
+from unseen.own_code import runs_code
 from unseen.probes.finetuning.jobs import FinetuneJob
 from unseen.runs.data import RunData
 from unseen.runs.execute import alone, even
@@ -216,12 +217,15 @@ def _domains(data: RunData, chosen: ChosenLevels, asked: Names, run: Path) -> tu
 def _backbones(data: RunData, asked: Sequence[str] | None, called: Sequence[str] | None) -> list[str]:
     """Ids of backbones to load; what they are called must be what backbones of the run are called."""
     names = [backbone.name for backbone in data.backbones]
+    code = next((name for name in names if runs_code(name)), None)
+    if not asked and code is not None:  # a folder may have come from somebody else
+        raise UserError(f"{code} is code that would run here; if you trust it, say so: --backbone {code}")
     if not asked and any(":" not in name for name in names):
         other = next(name for name in names if ":" not in name)
         raise UserError(
             f"{other} is no id of a backbone; say which it is: --backbone timm:resnet50@FILE --name {other}"
         )
-    for label in called or [default_label(name) if ":" in name else name for name in asked or ()]:
+    for label in called or [default_label(name) if ":" in name or runs_code(name) else name for name in asked or ()]:
         if label not in names:
             hint = did_you_mean(label, names) or f"; it has {', '.join(names)}"
             raise UserError(f"the run has no backbone '{label}'{hint}")

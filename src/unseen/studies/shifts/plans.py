@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from unseen.errors import UserError, did_you_mean
 from unseen.files import read_table
-from unseen.own_code import is_own_file
+from unseen.own_code import runs_code
 from unseen.words import whole_number
 
 if TYPE_CHECKING:
@@ -81,11 +81,6 @@ def read_plans(path: Path, *, allow_code: bool = False) -> tuple[ModelPlan, ...]
     if not plans:
         raise UserError(f"{path}: no models in it")
     return tuple(plans.values())
-
-
-def runs_code(backbone: str) -> bool:
-    """Whether to load a backbone runs code that its id names: of a Python file, or of a folder of torch.hub."""
-    return is_own_file(backbone) or backbone.startswith("hub:")
 
 
 def chosen_models(
