@@ -19,6 +19,15 @@ def test_ids_and_names_with_comments(tmp_path: Path) -> None:
     assert read_ids(file, wordnet().taxonomy) == ("n02123159", "n02084071")
 
 
+def test_words_that_mean_one_concept(tmp_path: Path) -> None:
+    file = tmp_path / "seen.txt"
+    file.write_text("giraffe\nsea turtle # in water\n")
+    assert read_ids(file, wordnet().taxonomy) == ("n02439033", "n01663401")
+    file.write_text("giraffe\ndog\n")
+    with pytest.raises(UserError, match="line 2: dog .*dog.n.01"):
+        read_ids(file, wordnet().taxonomy)
+
+
 def test_an_id_may_contain_spaces_and_signs(tmp_path: Path) -> None:
     taxonomy = Taxonomy.from_edges([("Passer domesticus", "Passer"), ("C#1", "Passer"), ("Passer", "")])
     (tmp_path / "seen.txt").write_text("Passer domesticus\nC#1 # a comment\n")

@@ -247,6 +247,17 @@ def own_dataset(folder: Path) -> Made:
     return path, lambda: describe(path)
 
 
+def own_concepts(folder: Path, suffix: str) -> Made:
+    from unseen.images.concept_file import read_concept_file
+
+    content = {
+        ".toml": 'images = "a"\nseen = ["cat", "dog"]\nlevels = 2\n[concepts]\ncat = "cat.n.01"\n',
+        ".csv": "class,domain,concept\ncat,seen,cat.n.01\ndog,seen,\nsaw,tools,\n",
+    }
+    path = text(folder / f"own{suffix}", content[suffix])
+    return path, lambda: read_concept_file(path, folder)
+
+
 def vectors(folder: Path, suffix: str) -> Made:
     from unseen.ontology.word_vectors import read_word_vectors
 
@@ -302,6 +313,7 @@ READERS: dict[str, Callable[[Path], Made]] = {
     **{f"idx{s}": (lambda f, s=s: idx(f, s)) for s in ("", ".gz")},  # type: ignore[misc]
     **{f"captions{s}": (lambda f, s=s: captions(f, s)) for s in (".parquet", ".csv.gz")},  # type: ignore[misc]
     **{f"list{s}": (lambda f, s=s: image_list(f, s)) for s in (".parquet", ".csv")},  # type: ignore[misc]
+    **{f"own concepts{s}": (lambda f, s=s: own_concepts(f, s)) for s in (".toml", ".csv")},  # type: ignore[misc]
     **{f"vectors{s}": (lambda f, s=s: vectors(f, s)) for s in (".txt", ".bin", ".npy", ".gz")},  # type: ignore[misc]
     **{f"table {k}": (lambda f, k=k: table(f, k)) for k in ("manifest", "mapping", "levels", "models", "accuracies")},  # type: ignore[misc]
     "webdataset": webdataset,

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from unseen.errors import UserError
+from unseen.metrics.catalogue import Metric
 from unseen.metrics.resampling import Interval, interval_over_concepts
 from unseen.runs.score import Score
 from unseen.runs.tables import (
@@ -92,6 +93,13 @@ def test_ranks_follow_the_metric(metric: str, best: str) -> None:
     table = with_comparisons(summarise(score_table(scores)), seen=None)
     assert row(table, best, "l1")["rank"] == 1
     assert sorted(table["rank"]) == [1, 2]
+
+
+def test_ranks_follow_a_metric_of_ones_own() -> None:
+    scores = [replace(score(name, "l1", 0, value), metric="errors") for name, value in (("a", 0.1), ("b", 0.3))]
+    own = Metric("errors", higher_is_better=False, lower=0, upper=1, unit="share")
+    table = with_comparisons(summarise(score_table(scores)), seen=None, metrics={"errors": own})
+    assert row(table, "a", "l1")["rank"] == 1
 
 
 def test_every_format(tmp_path: Path) -> None:

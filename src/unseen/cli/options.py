@@ -35,7 +35,7 @@ OwnProbesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--probe",
-        help="Also this probe: a Python file of your own, which runs, or a name as unseen ls probes has it.",
+        help="Also this probe: a Python file of your own, which runs; for unseen concepts also a name.",
         rich_help_panel=STUDY,
     ),
 ]

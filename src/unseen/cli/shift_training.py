@@ -23,6 +23,10 @@ DataOption = Annotated[
 WithoutOption = Annotated[
     list[Path] | None, typer.Option(help="CSV with ids of images not to train on: the remove.csv of shifts captions.")
 ]
+ApartOption = Annotated[
+    list[str] | None,
+    typer.Option("--test-set", help="A test set none of whose images may be trained on; several may be given."),
+]
 ClassesOption = Annotated[
     str | None, typer.Option(help="Classes of the models: a list by name, or a CSV class,name; by default the labels.")
 ]
@@ -42,6 +46,7 @@ def pool(
     ] = None,
     classes: ClassesOption = None,
     without: WithoutOption = None,
+    test_set: ApartOption = None,
     epochs: Annotated[float | None, typer.Option(help="By default 90, and 32 of CLIP models.")] = None,
     steps: Annotated[int | None, typer.Option(help="Of every training, instead of epochs.")] = None,
     batch: Annotated[int | None, typer.Option(help="Images a step: by default 256, and 2048 of CLIP models.")] = None,
@@ -63,14 +68,16 @@ def pool(
     ray_address: RayAddressOption = None,
 ) -> None:
     """Train networks on parts and mixtures of training sets. If it is stopped, the same command continues."""
+    from unseen.images.shift_sets.own import open_own
     from unseen.studies.shifts.pool import PoolRequest, train_pool
     from unseen.studies.shifts.pool_networks import kind_of_network
     from unseen.studies.shifts.recipes import SHARES, choose_recipe
-    from unseen.studies.shifts.training_sets import class_names_of, open_training_set, read_held_out
+    from unseen.studies.shifts.training_sets import class_names_of, open_training_set, read_held_out, refuse_tested
 
     kinds = dict.fromkeys(kind_of_network(name) for name in network)
     held_out = read_held_out(without or ())
     sets = [open_training_set(place, captions="clip" in kinds, without=held_out) for place in data]
+    refuse_tested(sets, [open_own(place) for place in test_set or ()])
     given = None if shares is None else _numbers("--shares", shares)
     request = PoolRequest(
         sets,
@@ -108,6 +115,7 @@ def finetune(
     steps: Annotated[int, typer.Option(min=1, help="Of every training.")] = 50_000,
     batch: Annotated[int, typer.Option(min=1, help="Images a step.")] = 512,
     without: WithoutOption = None,
+    test_set: ApartOption = None,
     weights: WeightsOption = "pretrained",
     size: Annotated[int | None, typer.Option(min=1, help="Side of the images, instead of the model's own.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the order of images and of what is done to them.")] = 0,
@@ -119,14 +127,16 @@ def finetune(
     ray_address: RayAddressOption = None,
 ) -> None:
     """Fine-tune a zero-shot model from its zero-shot head. If it is stopped, the same command continues."""
+    from unseen.images.shift_sets.own import open_own
     from unseen.studies.shifts.finetune import FinetuneRequest, finetune_zero_shot
     from unseen.studies.shifts.plans import ZERO_SHOT, ModelPlan
-    from unseen.studies.shifts.training_sets import open_training_set, read_held_out
+    from unseen.studies.shifts.training_sets import open_training_set, read_held_out, refuse_tested
 
     plan = ModelPlan(
         backbone, backbone, head=ZERO_SHOT, classes=outputs, templates=templates, weights=weights, size=size
     )
     training = open_training_set(data, without=read_held_out(without or ()))
+    refuse_tested([training], [open_own(place) for place in test_set or ()])
     request = FinetuneRequest(plan, training, _numbers("--rates", rates), steps, batch, seed, decoders(workers))
     means = MachineOptions(devices, executor, ray_address).means(workers or None, every_gpu=True)
     watch = CommandWatch(means)

@@ -18,8 +18,8 @@ from unseen.metrics.catalogue import METRICS, Metric
 from unseen.metrics.own import MetricUsed, check_facts
 from unseen.own_code import OwnFile, attribute_of, loaded, own_file, own_place, running
 from unseen.probes.by_name import all_probes
-from unseen.probes.job import UNDESCRIBED, Fit, Job
-from unseen.probes.probe import Probe, ProbeData, Size, StudyPart, fits_kept, fits_read
+from unseen.probes.job import UNDESCRIBED, Fit
+from unseen.probes.probe import FitsJob, Probe, ProbeData, Size, StudyPart
 from unseen.probes.protocol import Setting
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class OwnProbe:
 
 
 @dataclass(frozen=True)
-class OwnProbeJob(Job):
+class OwnProbeJob(FitsJob):
     """A probe of the user's own on a pair of features.
 
     Attributes:
@@ -192,17 +192,6 @@ class OwnProbeJob(Job):
     @property
     def probe(self) -> Probe:
         return self.make()
-
-    @property
-    def setting(self) -> Setting:
-        return Setting(self.shots, self.seed)
-
-    def kept(self, fits: Sequence[Fit]) -> dict[str, Any]:
-        return fits_kept(fits)
-
-    @classmethod
-    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        return fits_read(job, values)
 
 
 def own_probe(name: str) -> OwnProbe:

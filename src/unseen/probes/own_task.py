@@ -1,16 +1,15 @@
 """Probes of the user's own on the splits of a data set, in the task study."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from unseen.features.by_hash import align_splits
 from unseen.features.features import Features
 from unseen.metrics.own import MetricUsed
-from unseen.probes.job import UNDESCRIBED, Fit, Job
+from unseen.probes.job import UNDESCRIBED
 from unseen.probes.own import OWN, OwnProbe
-from unseen.probes.probe import Probe, ProbeData, Size, fits_kept, fits_read
-from unseen.probes.protocol import Setting
+from unseen.probes.probe import FitsJob, Probe, ProbeData, Size, fits_kept
 
 if TYPE_CHECKING:
     import torch
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class OwnProbeTaskJob(Job):
+class OwnProbeTaskJob(FitsJob):
     """A probe of the user's own, fitted to training and validation samples; fields as of `OwnProbeJob`.
 
     Attributes:
@@ -49,16 +48,12 @@ class OwnProbeTaskJob(Job):
     def run(self, parts: Sequence[Features], device: "torch.device", fits: "FitsSoFar") -> dict[str, Any]:
         """What is measured; arguments as of `ManyShotJob.run`."""
         data = task_data(parts, device, f"{self.domain} by {self.backbone}")
-        return fits_kept(list(self.make().fit(data, [Setting(self.shots, self.seed)])))
+        return fits_kept(list(self.make().fit(data, [self.setting])))
 
     def flops(self, rows: Mapping[str, int], dimension: int, classes: int) -> float:
         """As the probe says, on so many rows of each split."""
         size = Size(rows["train"] + rows.get("val", 0), rows.get("test", 0), classes, (dimension,))
-        return self.make().flops(size, Setting(self.shots, self.seed))
-
-    @classmethod
-    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        return fits_read(job, values)
+        return self.make().flops(size, self.setting)
 
 
 def task_data(parts: Sequence[Features], device: "torch.device", where: str) -> ProbeData:

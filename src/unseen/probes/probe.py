@@ -292,8 +292,26 @@ class PairJob(Job):
     test: str
 
 
+class FitsJob(Job):
+    """A job whose result has a fit for each variant of a probe."""
+
+    shots: int | None
+    seed: int
+
+    @property
+    def setting(self) -> Setting:
+        return Setting(self.shots, self.seed)
+
+    def kept(self, fits: Sequence[Fit]) -> dict[str, Any]:
+        return fits_kept(fits)
+
+    @classmethod
+    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
+        return fits_read(job, values)
+
+
 @dataclass(frozen=True)
-class ProbeJob(Job):
+class ProbeJob(FitsJob):
     """Any probe with its settings on a pair of features.
 
     Attributes:
@@ -314,17 +332,6 @@ class ProbeJob(Job):
     shots: int | None
     seed: int
     revision: int = 1
-
-    @property
-    def setting(self) -> Setting:
-        return Setting(self.shots, self.seed)
-
-    def kept(self, fits: Sequence[Fit]) -> dict[str, Any]:
-        return fits_kept(fits)
-
-    @classmethod
-    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        return fits_read(job, values)
 
 
 def fits_kept(fits: Sequence[Fit]) -> dict[str, Any]:

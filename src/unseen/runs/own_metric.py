@@ -14,9 +14,9 @@ from unseen.errors import UserError
 from unseen.features.features import Features
 from unseen.metrics.own import MetricUsed, OwnMetricFile, own_metric
 from unseen.probes.by_name.linear import FitsSoFar, Linear, ManyShotJob
-from unseen.probes.job import UNDESCRIBED, Fit, Job
+from unseen.probes.job import UNDESCRIBED, Fit
 from unseen.probes.own_task import OwnProbeTaskJob, task_data
-from unseen.probes.probe import FeatureJob, Probe, ProbeData, Size, fits_kept, fits_read
+from unseen.probes.probe import FeatureJob, FitsJob, Probe, ProbeData, Size, fits_kept
 from unseen.probes.protocol import Setting
 from unseen.runs.job import job_key
 from unseen.runs.results import read_result
@@ -28,7 +28,7 @@ HIDDEN = {UNDESCRIBED: True}
 
 
 @dataclass(frozen=True)
-class OwnMetricJob(Job):
+class OwnMetricJob(FitsJob):
     """A metric of the user's own of one fitted probe on a pair of features.
 
     Attributes:
@@ -61,20 +61,9 @@ class OwnMetricJob(Job):
     def probe(self) -> Probe:
         return MeasuredProbe(self.job.probe, self.of, self.place, self.code, self.results)
 
-    @property
-    def setting(self) -> Setting:
-        return Setting(self.shots, self.seed)
-
-    def kept(self, fits: Sequence[Fit]) -> dict[str, Any]:
-        return fits_kept(fits)
-
-    @classmethod
-    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        return fits_read(job, values)
-
 
 @dataclass(frozen=True)
-class OwnMetricTaskJob(Job):
+class OwnMetricTaskJob(FitsJob):
     """A metric of the user's own of one fitted probe on a data set of the task study; fields as of `OwnMetricJob`.
 
     Attributes:
@@ -110,15 +99,11 @@ class OwnMetricTaskJob(Job):
         if result is None:
             raise UserError(f"{where}: the probe that is measured has no result; run the command again")
         measure = MeasuredProbe(probe, self.of, self.place, self.code, self.results)
-        return fits_kept(list(measure.fit(task_data(parts, device, where), [Setting(self.shots, self.seed)])))
+        return fits_kept(list(measure.fit(task_data(parts, device, where), [self.setting])))
 
     def flops(self, rows: Mapping[str, int], dimension: int, classes: int) -> float:
         """Of one fit, which a linear probe has many of."""
         return self.job.flops(rows, dimension, classes) / (1 if isinstance(self.job, OwnProbeTaskJob) else 10)
-
-    @classmethod
-    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        return fits_read(job, values)
 
 
 @dataclass(frozen=True)

@@ -180,6 +180,13 @@ def read_run(folder: Path) -> RunData:
     return with_scores(folder, data, keys)
 
 
+def read_with_results(folder: Path) -> tuple[RunData, list[Result]]:
+    """A run with its scores, and the results that they are from."""
+    data, keys = read_record(folder)
+    results = read_all(folder / RESULTS, keys)
+    return _scored(folder, data, keys, results), results
+
+
 def read_runs(folders: Sequence[Path]) -> list[RunData]:
     """Several runs; a job that a part of a job array left to another, whose folder is among them, is not missing."""
     done = {path.stem for folder in folders for path in (folder / RESULTS).glob("*.json")}
@@ -243,7 +250,12 @@ def with_scores(folder: Path, data: RunData, keys: Sequence[str], *, elsewhere: 
     Args:
         elsewhere: keys of jobs whose results are shown beside these, from other folders.
     """
-    results = read_all(folder / RESULTS, keys)
+    return _scored(folder, data, keys, read_all(folder / RESULTS, keys), elsewhere)
+
+
+def _scored(
+    folder: Path, data: RunData, keys: Sequence[str], results: Sequence[Result], elsewhere: Collection[str] = ()
+) -> RunData:
     scores = [*pooled_draws(score for result in results for score in result_scores(result))]
     left = len({*keys} - {result.key for result in results} - {*elsewhere})
     levels = _levels(folder / LEVELS)

@@ -121,5 +121,6 @@ def test_names_are_unique(folder: Path) -> None:
         refuse_same_names([opened, opened], ["val"])
     with pytest.raises(UserError, match="'pets', which is the name of a published one"):
         refuse_same_names([opened], ["pets"])
-    with pytest.raises(UserError, match="cannot be called"):
-        own_set(OwnSet(folder, name="a/b"))
+    for name in ("a/b", "..", "group", "shared"):
+        with pytest.raises(UserError, match="cannot be called"):
+            own_set(OwnSet(folder, name=name))

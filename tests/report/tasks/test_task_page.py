@@ -12,7 +12,8 @@ from unseen.papers import published
 from unseen.papers.transfer import imagenet_top1, published_task_scores
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Section, Table
-from unseen.report.tasks.page import findings, write_task_page
+from unseen.report.tasks.page import findings, task_page, write_task_page
+from unseen.report.tasks.shown import shown_part
 from unseen.report.tasks.tables import best_two, score_rows, score_tables, text_of
 from unseen.studies.tasks.analysis import averages, correlations, ranks
 from unseen.studies.tasks.page_data import Bins, CorrelationTable, Fit, TaskDataset, TaskPage
@@ -64,6 +65,32 @@ def test_names_are_only_text(tmp_path: Path) -> None:
     assert 'http-equiv="Content-Security-Policy"' in text
     write_task_page(page(EVIL), tmp_path / "again.html")
     assert (tmp_path / "again.html").read_text() == text
+
+
+def test_a_large_run_shows_the_best_backbones_and_their_ranks_among_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"net {place}" for place in range(20)]
+    own = [task_score(name, "cifar10", "linear", 0.5 + place / 50) for place, name in enumerate(names)]
+    together = averages([*own, *PRINTED])
+    fits = [replace(page().fits[0], backbone=name) for name in names]
+    large = replace(
+        page(),
+        backbones=names,
+        scores=[*own, *PRINTED],
+        fits=fits,
+        ranks=ranks(together),
+        averages=together,
+        timings={},
+    )
+    assert shown_part(large) is large
+    monkeypatch.setattr("unseen.report.tasks.shown.MOST_SCORES", 0)
+    monkeypatch.setattr("unseen.report.tasks.shown.FEWEST_BACKBONES", 5)
+    part = shown_part(large)
+    assert [*part.backbones] == names[-5:]
+    assert {fit.backbone for fit in part.fits} == {*names[-5:]}
+    assert {score.backbone for score in part.scores if not score.published} == {*names[-5:]}
+    assert (part.ranks, part.averages) == (large.ranks, large.averages)
+    assert "5 of 20 backbones" in part.notices[-1]
+    assert "20 backbones" in task_page(large).facts
 
 
 def test_best_and_second_best_as_in_the_paper() -> None:

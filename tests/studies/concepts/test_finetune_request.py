@@ -50,7 +50,7 @@ def load(ids: Sequence[str], named: bool) -> list[Backbone]:
 
 
 def request(tiny: TinyImageNet, run: Path, **options: object) -> FinetuneRequest:
-    settings = {"epochs": 4, "batch": 8, "rate": 0.1} | options
+    settings = {"epochs": 4, "batch": 8, "rate": 0.1, "backbones": [tiny.backbone]} | options
     return finetune_request(run, images_of(tiny), load, **settings)  # type: ignore[arg-type]
 
 

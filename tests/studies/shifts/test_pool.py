@@ -1,5 +1,6 @@
 """Pools of trained models: which, on what, resumed to the same weights, and evaluated as any others."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from unseen.studies.shifts.pool import PoolRequest, train_pool
 from unseen.studies.shifts.pool_networks import clip_network, clip_texts, contrastive
 from unseen.studies.shifts.recipes import SHARES, choose_recipe, protocol_of
 from unseen.studies.shifts.request import ShiftRequest
-from unseen.studies.shifts.training_sets import class_names_of, open_training_set
+from unseen.studies.shifts.training_sets import class_names_of, open_training_set, refuse_tested
 from unseen.studies.study import Silent, Stepping, run_study
 
 NAMES = {name: name for name in HUES}
@@ -163,6 +164,15 @@ def test_held_out_images_do_not_train(data: Path) -> None:
     assert {entry.id for entry in found.source.entries}.isdisjoint({"red/0.png", "blue/1.png"})
     with pytest.raises(UserError, match="may be several of its images: 3"):
         open_training_set(data / "bright", without={"3"})
+
+
+def test_test_images_do_not_train_whatever_they_are_called(data: Path, tmp_path: Path) -> None:
+    sets = [open_training_set(data / name) for name in ("bright", "dark")]
+    refuse_tested(sets, [open_own(data / "test")])
+    shutil.copytree(data / "test", tmp_path / "mine")
+    shutil.copy(data / "dark/red/3.png", tmp_path / "mine/blue/other.png")
+    with pytest.raises(UserError, match=r"dark: 1 images of the test set mine .*red/3.png is blue/other.png of mine"):
+        refuse_tested(sets, [open_own(tmp_path / "mine")])
 
 
 def test_what_cannot_be_trained_is_refused(data: Path, tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ from unseen.ontology.class_mapping import CIFAR_10, choose_mapping
 from unseen.reading.toml_records import beside, read_toml
 
 OWN: LabelSpace = "your own"
+RESERVED = ("model", "group", "classifier", "own", "shared")
+"""Other columns of tables of accuracies, and words that stand for classes."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,11 @@ def own_set(place: str | PathLike[str] | OwnSet) -> OwnSet:
             found = replace(found, name=file.stem)
     images = Path(found.images).absolute()
     name = found.name or (images.stem if images.suffix.lower() in SUFFIXES else images.name)
-    if not name or not name.isprintable() or "/" in name or name.startswith("."):
-        raise UserError(f"a test set cannot be called {name!r}: its name is that of files and of a column of a table")
+    if not name or not name.isprintable() or "/" in name or name.startswith(".") or name in RESERVED:
+        raise UserError(
+            f"a test set cannot be called {name!r}, as its name is that of files and of a column of a table; give it "
+            "another (name, in a TOML file)"
+        )
     return replace(found, name=name)
 
 

@@ -1,5 +1,6 @@
 """The page of a run of the task study, or of several that were merged."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -13,6 +14,7 @@ from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Backbone, Page
 from unseen.report.core.render import write_page
 from unseen.report.tasks.image_parts import image_findings
+from unseen.report.tasks.shown import shown_part
 from unseen.studies.tasks.dense_page import DenseTask
 from unseen.studies.tasks.page_data import OTHER, TaskPage
 from unseen.words import counted
@@ -27,13 +29,14 @@ def write_task_page(page: TaskPage, path: Path) -> None:
 
 
 def task_page(page: TaskPage) -> Page:
-    """The page of a run."""
+    """The page of a run, of a large one with some of its backbones."""
+    whole, page = page, shown_part(page)
     return Page(
         title=page.title,
         sections=build_sections("tasks", page),
         facts=[
             page.protocol,
-            counted(len(page.backbones), "backbone"),
+            counted(len(whole.backbones), "backbone"),
             *([counted(sets, "data set")] if (sets := len(page.datasets) + len(page.dense)) else []),
             *([counted(pictures, "image")] if (pictures := _pictures(page)) else []),
         ],
@@ -52,8 +55,12 @@ def findings(page: TaskPage) -> list[str]:
     others = {dataset.name for dataset in page.datasets if dataset.family == OTHER}
     titles = {dataset.name: dataset.title for dataset in page.datasets} | {task.name: task.title for task in page.dense}
     sentences = list[str]()
+    by_backbone = defaultdict[str, dict[str, float]](dict)
+    for score in page.scores:
+        if task_setting(score) == LINEAR:
+            by_backbone[score.backbone][score.domain] = score.value
     for name in page.backbones:
-        linear = {s.domain: s.value for s in page.scores if s.backbone == name and task_setting(s) == LINEAR}
+        linear = by_backbone[name]
         own = {dataset: value for dataset, value in linear.items() if dataset not in others}
         if own:
             over = f"{len(own)} of the paper's data sets"

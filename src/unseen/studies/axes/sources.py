@@ -59,15 +59,15 @@ def read_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Run], list[Run]]
     if not folders:
         return [], [], []
     # Reading runs imports the probes, which the published models alone can do without.
-    from unseen.runs.record import read_results, read_run
+    from unseen.runs.record import read_with_results
 
     concepts, tasks, shifts = list[Run](), list[Run](), list[Run]()
     for folder in folders:
         refuse_fit(folder)
-        results = read_results(folder)
+        data, results = read_with_results(folder)
         if not results:
             raise UserError(f"{folder}: no results yet; finish the run")
-        run = Run(folder, read_run(folder), results)
+        run = Run(folder, data, results)
         {"tasks": tasks, "shifts": shifts}.get(run.data.study, concepts).append(run)
     return concepts, tasks, shifts
 

@@ -7,6 +7,7 @@ that greater is better: a positive one says that who is good at one thing is goo
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from math import sqrt
 
@@ -71,10 +72,13 @@ class Measure:
 
     def interval(self, name: str) -> Interval | None:
         """A backbone's value with 95% of its draws, in percent or points."""
-        if name not in self.draws:
-            return None
-        found = percentile_interval(self.values[name], self.draws[name])
-        return Interval(self.percent(found.value), self.percent(found.low), self.percent(found.high))
+        return self._intervals.get(name)
+
+    @cached_property
+    def _intervals(self) -> dict[str, Interval]:
+        """Of all backbones, as pages show each of them many times."""
+        found = ((name, percentile_interval(self.values[name], draws)) for name, draws in self.draws.items())
+        return {name: Interval(*map(self.percent, (each.value, each.low, each.high))) for name, each in found}
 
     @property
     def _sign(self) -> int:

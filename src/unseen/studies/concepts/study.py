@@ -238,7 +238,7 @@ def _named(ids: Sequence[str], levels: Levels) -> list[str]:
     for wnid in ids:
         if wnid not in names:
             names[wnid] = spoken(wordnet().synset(wnid).name) if wnid in wordnet().position else wnid
-    return [f"{names[wnid]} ({wnid})" for wnid in ids]
+    return [f"{names[wnid]} ({wnid})" if names[wnid] != wnid else wnid for wnid in ids]
 
 
 def _backbone(name: str, place: Place) -> ReportBackbone:

@@ -17,7 +17,9 @@ from unseen.images.caption_files import column_names
 from unseen.images.chosen import choose_images
 from unseen.images.image_tables import CAPTION_COLUMNS, SUFFIXES
 from unseen.images.manifest import whole
+from unseen.images.own.contents import digests, shared_images
 from unseen.images.shift_sets.own import OwnSet, mapped_rows, missing_images, own_listing, own_set, refuse_unlisted
+from unseen.images.shift_sets.shift_set import OpenSet
 from unseen.images.source import ImageSource
 from unseen.ontology.class_lists import CLASS_LISTS, class_list
 
@@ -110,6 +112,24 @@ def refuse_same_sets(sets: Sequence[TrainingSet]) -> None:
         raise UserError(
             f"two training sets are called '{names[0]}'; give one of them another name (name, in its TOML file)"
         )
+
+
+def refuse_tested(sets: Sequence[TrainingSet], tests: Sequence[OpenSet]) -> None:
+    """Refuse training images that test too, by their bytes, whatever they are called."""
+    for test in tests:
+        name, shown = test.shift_set.name, digests(test.source, range(len(test.source.entries)))
+        for each in sets:
+            found = digests(each.source, range(len(each)))
+            ids = [entry.id for source in (each.source, test.source) for entry in source.entries]
+            splits = [each.name] * len(each) + [f"{name} "] * len(shown)  # the blank tells it from a set of that name
+            both = found | {len(each) + number: digest for number, digest in shown.items()}
+            shared = shared_images(both, ids, splits, each.name, f"{name} ")
+            if shared.pairs:
+                first = ", ".join(f"{one} is {other} of {name}" for one, other in shared.pairs[:3])
+                raise UserError(
+                    f"{each.name}: {len(shared.pairs):,} images of the test set {name} are among its training images "
+                    f"({first}{', …' if len(shared.pairs) > 3 else ''}); leave them out (--without)"
+                )
 
 
 def _has_captions(own: OwnSet) -> bool:

@@ -29,10 +29,12 @@ def build(page: AxesPage) -> Section:
 
 def _figures(axes: Axes) -> Iterator[Figure]:
     for first, second in combinations(axes.measures.values(), 2):
+        if first.axis == second.axis:
+            continue
         series = [
             _series(first, second, name) for name in axes.backbones if name in first.values and name in second.values
         ]
-        if first.axis != second.axis and series:
+        if series:
             x_ticks, y_ticks = (tuple(measure_ticks(each, axes.backbones)) for each in (first, second))
             yield Figure(
                 f"{second.title} over {first.title}", axis_label(first), axis_label(second), series, x_ticks, y_ticks,

@@ -1,5 +1,6 @@
 """Calibration: reliability diagrams and expected calibration errors."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import product
 
@@ -46,14 +47,12 @@ def build(page: TaskPage) -> Section | None:
 
 def _calibration_sentences(page: TaskPage) -> Iterator[str]:
     others = {dataset.name for dataset in page.datasets if dataset.family == OTHER}
+    found = defaultdict[tuple[str, str, bool], list[float]](list)
+    for s in page.scores:
+        if s.domain:
+            found[s.backbone, task_setting(s), s.domain in others].append(s.value)
     for name, other in product(page.backbones, (False, True)):
-        errors = {
-            setting: [
-                s.value for s in page.scores
-                if (s.backbone, task_setting(s)) == (name, setting) and s.domain and (s.domain in others) == other
-            ]
-            for setting in (ECE, SCALED_ECE)
-        }  # fmt: skip
+        errors = {setting: found[name, setting, other] for setting in (ECE, SCALED_ECE)}
         if errors[ECE]:
             before, after = (100 * sum(of) / len(of) for of in errors.values())
             sets = f"data set{'s' if len(errors[ECE]) > 1 else ''}"
