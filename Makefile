@@ -1,9 +1,9 @@
-# make test: everything CI checks.  make demo: the main job.  Both set up .venv first, once.
+# make test: everything CI checks.  make demo: the main job.  make site: the documentation.  All set up .venv first, once.
 PYTHON ?= python3
 BIN := .venv/bin
 OUT ?= unseen-demo
 
-.PHONY: test lint types tests demo clean
+.PHONY: test lint types tests demo site clean
 
 test: .venv/ready
 	@$(MAKE) --no-print-directory --jobs 2 lint types tests
@@ -23,9 +23,12 @@ tests:
 demo: .venv/ready
 	$(BIN)/unseen demo --out $(OUT)
 
+site: .venv/ready
+	$(BIN)/python scripts/build_site.py build/site
+
 .venv/ready: pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
-		|| { echo "unseen needs Python 3.11 to 3.13; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' \
+		|| { echo "unseen needs Python 3.11 to 3.14; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $@

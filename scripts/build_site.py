@@ -1,0 +1,96 @@
+"""Build the site: the pages of docs/, those that the code writes, and those that lie elsewhere in the repository.
+
+    python scripts/build_site.py OUT
+
+A link that leads nowhere, to a page or to a heading, is an error. Nothing is fetched from the network.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path, PurePosixPath
+
+from site_pages.api import api_reference
+from site_pages.commands import command_reference
+
+ROOT = Path(__file__).parents[1]
+ELSEWHERE = {
+    "README.md": "index.md",
+    "benchmarks/README.md": "benchmarks.md",
+    "CHANGELOG.md": "changelog.md",
+    "CODE_OF_CONDUCT.md": "code-of-conduct.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+}
+"""Files outside docs/ → the pages that they are on the site; the quick start stands for the README."""
+
+FENCED = re.compile(r"(^ *```.*?^ *```$)", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"(!?)\[([^\]]*)\]\((?![a-z]+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+
+
+class BrokenSite(Exception):  # noqa: N818  (it is the site that is broken)
+    """The site cannot be built; the message has every broken link."""
+
+
+def build_site(out: Path) -> None:
+    """Write the site to `out`, a folder that is replaced."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        stage(folder)
+        build(folder)
+        if out.exists():
+            shutil.rmtree(out)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(folder / "site", out)
+
+
+def stage(folder: Path, root: Path = ROOT) -> None:
+    """Put the configuration and all pages where the generator reads them."""
+    docs = folder / "docs"
+    shutil.copytree(root / "docs", docs)
+    shutil.copy(root / "zensical.toml", folder)
+    sources = {f"docs/{path.name}": path.name for path in sorted((root / "docs").glob("*.md"))}
+    sources |= {source: page for source, page in ELSEWHERE.items() if page not in sources.values()}
+    for source, page in sources.items():
+        (docs / page).write_text(on_site((root / source).read_text(encoding="utf-8"), source, root), encoding="utf-8")
+    (docs / "reference").mkdir()
+    (docs / "reference/commands.md").write_text(command_reference(), encoding="utf-8")
+    (docs / "reference/api.md").write_text(api_reference(), encoding="utf-8")
+
+
+def build(folder: Path) -> None:
+    """Run the generator in a folder that has been staged, without colours in what it says of broken links."""
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
+    environment = os.environ | {"NO_COLOR": "1"}
+    answer = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if answer.returncode:
+        raise BrokenSite(f"{answer.stdout}{answer.stderr}")
+
+
+def on_site(text: str, source: str, root: Path = ROOT) -> str:
+    """A page of the repository with its links as they are on the site.
+
+    A link to a file that is no page, such as source code, becomes the file's name: the site has no copy of it.
+    """
+
+    def moved(match: re.Match[str]) -> str:
+        picture, label, target, anchor = match.groups(default="")
+        place = os.path.normpath(PurePosixPath(source).parent / target)
+        if not (root / place).exists():
+            raise BrokenSite(f"{source}: the link to {target} leads nowhere")
+        if place in ELSEWHERE or place.startswith("docs/"):
+            return f"{picture}[{label}]({ELSEWHERE.get(place, place.removeprefix('docs/'))}{anchor})"
+        return f"{label} (`{place}`)" if label.strip("`") != place else f"`{place}`"
+
+    parts = FENCED.split(text)
+    return "".join(part if number % 2 else LINK.sub(moved, part) for number, part in enumerate(parts))
+
+
+if __name__ == "__main__":
+    try:
+        build_site(Path(sys.argv[1]))
+    except BrokenSite as problem:
+        sys.exit(str(problem))

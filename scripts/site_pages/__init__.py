@@ -1,0 +1,1 @@
+"""Pages of the site that are written by the code they describe."""

@@ -1,0 +1,155 @@
+"""The API reference, from the source of `unseen.__all__`: signatures as they are written, and docstrings.
+
+Files are parsed, not imported, so names that `unseen` imports lazily need none of the packages behind them.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from inspect import cleandoc
+from pathlib import Path
+
+from unseen.version import __version__
+
+SRC = Path(__file__).parents[2] / "src"
+WIDTH = 72
+"""Characters of a line of code on the site; longer ones scroll."""
+HEADINGS = ("Args", "Returns", "Example", "Raises", "Yields")
+Definition = ast.FunctionDef | ast.ClassDef
+
+RESULTS = {
+    "unseen.api.probe_result": ["ProbeResult"],
+    "unseen.api.run": ["Run"],
+    "unseen.api.levels": ["ConceptLevels"],
+    "unseen.api.shifts": ["Robustness"],
+    "unseen.api.example": ["Example"],
+}
+"""Module → classes that the functions return and that users call methods of."""
+
+BASES = {"unseen.probes.scored": ["ScoredProbe"], "unseen.probes.probe": ["DrawnProbe", "Probe"]}
+"""What probes of one's own are made from."""
+
+
+@dataclass(frozen=True)
+class Module:
+    """A parsed file of the package."""
+
+    name: str
+    tree: ast.Module
+
+    @classmethod
+    def parse(cls, name: str) -> "Module":
+        path = SRC / name.replace(".", "/")
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        return cls(name, ast.parse(path.read_text(encoding="utf-8")))
+
+    def definition(self, name: str) -> Definition:
+        """The last definition of a name: of an overloaded function, the implementation."""
+        found = [node for node in self.tree.body if isinstance(node, Definition) and node.name == name]
+        if not found:
+            raise LookupError(f"{self.name} does not define {name}")
+        return found[-1]
+
+
+def api_reference() -> str:
+    origins = _origins()
+    lines = [
+        "# API reference",
+        "",
+        f"Everything that `import unseen` offers (version {__version__}). "
+        "[Python](../python.md) is the guide with runnable examples.",
+    ]
+    for name, module in origins.items():
+        if module is None:
+            lines += ["", f"## unseen.{name} {{ #{name} }}", "", _prose(Module.parse(f"unseen.{name}").tree)]
+            for origin, classes in BASES.items():
+                for each in classes:
+                    lines += ["", *_class(Module.parse(origin).definition(each), f"unseen.probes.{each}", each, 3)]
+        else:
+            lines += ["", *_function(Module.parse(module).definition(name), f"unseen.{name}", name, 2)]
+    lines += ["", "## Results"]
+    for origin, classes in RESULTS.items():
+        for each in classes:
+            lines += ["", *_class(Module.parse(origin).definition(each), each, each, 3)]
+    return "\n".join(lines) + "\n"
+
+
+def _origins() -> dict[str, str | None]:
+    """Public name → the module that defines it, or None for a module of the package itself."""
+    package = Module.parse("unseen")
+    imports = {
+        alias.name: None if node.module == "unseen" else node.module
+        for node in ast.walk(package.tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    for node in package.tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            names: list[str] = ast.literal_eval(node.value)
+            return {name: imports[name] for name in names if not name.startswith("__")}
+    raise LookupError("unseen has no __all__")
+
+
+def _function(node: Definition, name: str, anchor: str, depth: int) -> Iterator[str]:
+    if not isinstance(node, ast.FunctionDef):
+        raise TypeError(f"{name} is not a function")
+    yield from (f"{'#' * depth} {name} {{ #{anchor} }}", "", "```python", _signature(node, name), "```", "")
+    yield _prose(node)
+
+
+def _class(node: Definition, name: str, anchor: str, depth: int) -> Iterator[str]:
+    yield from (f"{'#' * depth} {name} {{ #{anchor} }}", "", _prose(node))
+    for each in node.body:
+        if isinstance(each, ast.FunctionDef) and not each.name.startswith("_") and ast.get_docstring(each):
+            yield from ("", *_function(each, each.name, f"{anchor}.{each.name}", depth + 1))
+
+
+def _signature(node: ast.FunctionDef, name: str) -> str:
+    """The signature as it is written, one parameter a line where it is long; annotations lose their quotes."""
+    arguments = node.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
+    parts = [_parameter(*pair) for pair in zip(positional, defaults, strict=True) if pair[0].arg not in {"self", "cls"}]
+    if arguments.kwonlyargs:
+        parts += ["*", *map(_parameter, arguments.kwonlyargs, arguments.kw_defaults)]
+    returns = f" -> {_annotation(node.returns)}" if node.returns else ""
+    line = f"{name}({', '.join(parts)}){returns}"
+    return line if len(line) <= WIDTH else "\n".join([f"{name}(", *(f"    {part}," for part in parts), f"){returns}"])
+
+
+def _parameter(argument: ast.arg, default: ast.expr | None) -> str:
+    kind = f": {_annotation(argument.annotation)}" if argument.annotation else ""
+    equals = " = " if kind else "="
+    return f"{argument.arg}{kind}{equals + ast.unparse(default) if default else ''}"
+
+
+def _annotation(node: ast.expr) -> str:
+    return str(node.value) if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)
+
+
+def _prose(node: ast.Module | Definition) -> str:
+    """A docstring as Markdown: arguments as a list, examples as code."""
+    lines: list[str] = []
+    section = ""
+    for line in cleandoc(ast.get_docstring(node) or "").splitlines():
+        heading = line.removesuffix(":")
+        if line.endswith(":") and heading in HEADINGS:
+            section = heading
+            if lines and lines[-1] == "":
+                lines.pop()
+            lines += [*_closed(lines), "", f"**{'Arguments' if heading == 'Args' else heading}**", ""]
+            lines += ["```pycon"] if heading == "Example" else []
+        elif section == "Args" and re.match(r" {4}\S", line):
+            names, _, text = line.strip().partition(": ")
+            lines.append(f"- `{names}`: {text}" if text else f"    {line.strip()}")
+        elif section == "Args" and line:
+            lines.append(f"    {line.strip()}")
+        else:
+            lines.append(line.removeprefix("    ") if section else line)
+    return "\n".join(lines + _closed(lines))
+
+
+def _closed(lines: list[str]) -> list[str]:
+    """The end of a block of code, where one is open."""
+    return ["```"] if sum(line.startswith("```") for line in lines) % 2 else []

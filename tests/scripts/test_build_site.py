@@ -1,0 +1,91 @@
+"""The site builds without a broken link, and its generated pages have all that they describe."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import unseen
+from build_site import ELSEWHERE, ROOT, BrokenSite, build, build_site, on_site
+from site_pages.api import api_reference
+from site_pages.commands import command_reference
+from unseen.cli.main import app
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("site") / "site"
+    build_site(out)
+    return out
+
+
+def test_site_has_every_page(site: Path) -> None:
+    for page in [*(ROOT / "docs").glob("*.md"), *map(Path, ELSEWHERE.values())]:
+        assert (site / page.with_suffix(".html").name).exists(), page
+    assert (site / "reference/commands.html").exists()
+    assert (site / "reference/api.html").exists()
+
+
+def test_site_loads_nothing_from_other_hosts(site: Path) -> None:
+    loaded = re.compile(r"""<(?:script|link|img|iframe)[^>]*\s(?:src|href)=["']?(?:https?:)?//""")
+    assert not [page.name for page in site.rglob("*.html") if loaded.search(page.read_text(encoding="utf-8"))]
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    nav = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]
+
+    def pages(entry: object) -> list[str]:
+        if isinstance(entry, str):
+            return [entry]
+        below = entry.values() if isinstance(entry, dict) else entry
+        return [page for each in below for page in pages(each)]  # type: ignore[attr-defined]
+
+    there = {page.name for page in (ROOT / "docs").glob("*.md")} | set(ELSEWHERE.values())
+    assert sorted(pages(nav)) == sorted(there | {"reference/commands.md", "reference/api.md"})
+
+
+def test_broken_links_are_errors(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/index.md").write_text("# Here\n\n[page](nowhere.md)\n\n[heading](#nothing)\n\n[good](#here)\n")
+    (tmp_path / "zensical.toml").write_text('[project]\nsite_name = "x"\n')
+    with pytest.raises(BrokenSite) as problem:
+        build(tmp_path)
+    assert sorted(re.findall(r"index\.md:(\d+)", str(problem.value))) == ["3", "5"]
+
+
+def test_links_out_of_docs() -> None:
+    page = "[a](../SECURITY.md#reporting) [b](levels.md) [c](../src/unseen/version.py) [d](https://e.org)\n```\n[e](f)\n```\n"
+    wanted = (
+        "[a](security.md#reporting) [b](levels.md) c (`src/unseen/version.py`) [d](https://e.org)\n```\n[e](f)\n```\n"
+    )
+    assert on_site(page, "docs/x.md") == wanted
+    assert on_site("[a](docs/levels.md)", "CONTRIBUTING.md") == "[a](levels.md)"
+    with pytest.raises(BrokenSite, match="nowhere"):
+        on_site("[a](nowhere.md)", "docs/x.md")
+
+
+def test_command_reference_has_every_command_and_option() -> None:
+    sections = dict(re.findall(r"^## `([^`]*)`.*?\n(.*?)(?=^## |\Z)", command_reference(), re.DOTALL | re.MULTILINE))
+
+    def check(command: Any, path: str) -> int:
+        if below := getattr(command, "commands", {}):
+            return sum(check(each, f"{path} {name}") for name, each in below.items())
+        for param in command.params:
+            assert re.search(rf"^\| `[^`]*{re.escape(param.opts[0])}\b", sections[path], re.MULTILINE | re.IGNORECASE)
+        return 1
+
+    assert check(typer.main.get_command(app), "unseen") == len(sections)
+    assert "| `--out <path>` | Folder of the run" in sections["unseen probe"] + sections["unseen concepts"]
+    [seeds] = [line for line in sections["unseen probe"].splitlines() if line.startswith("| `--seeds ")]
+    assert re.search(r"\| `5`.* \|$", seeds)
+
+
+def test_api_reference_has_every_public_name() -> None:
+    page = api_reference()
+    headings = re.findall(r"^## unseen\.(\w+) ", page, re.MULTILINE)
+    assert headings == [name for name in unseen.__all__ if not name.startswith("__")]
+    assert "unseen.levels(name: str | Path) -> ConceptLevels" in page
+    assert page.count("```") % 2 == 0
