@@ -139,7 +139,8 @@ def attribute_of(file: OwnFile, names: Iterable[str], what: str) -> Any:
     found = next((name for name in wanted if hasattr(module, name)), None)
     if found is None:
         known = [name for name in vars(module) if not name.startswith("_")]
-        raise UserError(f"{file.path}: has no {what} {' or '.join(wanted)}{did_you_mean(wanted[0], known)}")
+        hint = did_you_mean(wanted[0], known) or (f"; end it with {wanted[0]} = …" if wanted[0].isupper() else "")
+        raise UserError(f"{file.path}: has no {what} {' or '.join(wanted)}{hint}")
     return getattr(module, found)
 
 

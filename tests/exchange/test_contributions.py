@@ -46,3 +46,10 @@ def test_the_same_data_twice_are_two_models(tmp_path: Path) -> None:
     assert [each.name for each in read_contributions([first, second])] == ["mine", "mine (second)"]
     third = written(tmp_path / "b" / "second.json", concept_records(0.02))
     assert [each.name for each in read_contributions([first, second, third])][2] == "mine (second 2)"
+
+
+def test_a_file_that_is_given_twice_counts_once(tmp_path: Path) -> None:
+    first = written(tmp_path / "first.json", concept_records())
+    part = written(tmp_path / "part.json", concept_records()[:2])
+    [found] = read_contributions([first, part, first])
+    assert (found.name, found.places, len(found.records)) == ("mine", ("first.json",), 6)

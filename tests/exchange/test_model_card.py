@@ -28,6 +28,8 @@ def test_the_hub_reads_the_index(tmp_path: Path) -> None:
     assert (last.task_type, last.dataset_type, last.metric_type, last.metric_value) == (
         "image-classification", "cog-v2", "accuracy", 52.0,
     )  # fmt: skip
+    [low, high] = next(ends for name, ends in last.metric_args.items() if name.endswith("_95"))
+    assert 1 < low <= last.metric_value <= high  # percent, as the value is
     assert ModelCardData(model_name=name, eval_results=results).to_dict()["model-index"][0]["name"] == "mine"
 
 

@@ -61,6 +61,7 @@ def test_folders_without_images_are_refused(tmp_path: Path) -> None:
         ("list.csv", '\ufeffcat/b 1.jpg,tom\r\n"dog/x,y.jpg",rex\r\n\r\nowl/é.jpeg,tom\r\n'),
         ("list.csv", 'label,width,path\ntom,3,cat/b 1.jpg\nrex,4,"dog/x,y.jpg"\ntom,5,./owl/é.jpeg'),
         ("list.csv", 'class,id\ntom,cat/b 1.jpg\nrex,"dog/x,y.jpg"\ntom,owl/é.jpeg'),
+        ("list.csv", "path;width;label\ncat/b 1.jpg;3;tom\ndog/x,y.jpg;4;rex\nowl/é.jpeg;5;tom\n"),
         ("list.tsv", "cat/b 1.jpg\ttom\ndog/x,y.jpg\trex\nowl/é.jpeg\ttom\n"),
         ("list.txt", "cat\\b 1.jpg tom\n\ndog/x,y.jpg   rex\nowl/é.jpeg tom\n"),
     ],

@@ -42,6 +42,7 @@ def test_a_record_has_the_types_of_its_fields(tmp_path: Path) -> None:
     [
         ("name = \nx = 1", r"book\.toml: damaged, or not TOML .*line 1"),
         ('nam = "a"', "unknown key 'nam'; did you mean name"),
+        ('nam = "a"\n[train]\nimage = "i"', r"did you mean name\?; .*\[train\]: unknown key 'image'"),
         ('name = "a"\nzebra = 1', "unknown key 'zebra'; there are name, metric, classes, train"),
         ('name = "a"\n[train]\nimage = "i"', r"book\.toml, \[train\]: unknown key 'image'; did you mean images"),
         ("classes = []", "the key 'name' is missing"),

@@ -118,6 +118,17 @@ def test_every_format(tmp_path: Path) -> None:
         write_table(table, tmp_path / "t.xlsx")
 
 
+@pytest.mark.parametrize("suffix", [".md", ".tex"])
+def test_cells_without_a_value_are_empty_and_small_numbers_stay_numbers(tmp_path: Path, suffix: str) -> None:
+    table = pd.DataFrame({"limit": pd.array([pd.NA], "Int64"), "converged": [None], "penalty": [1e-6], "mean": [0.0]})
+    write_table(table, tmp_path / f"t{suffix}")
+    text = (tmp_path / f"t{suffix}").read_text()
+    assert "NA" not in text
+    assert "None" not in text
+    assert "1e-06" in text
+    assert "0.0000" in text
+
+
 def test_a_table_needs_scores() -> None:
     with pytest.raises(UserError, match="no scores"):
         score_table([])

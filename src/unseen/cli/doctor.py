@@ -47,7 +47,10 @@ def _check_features(path: Path, *, as_json: bool) -> None:
     if as_json:
         print_json([{"place": str(each.place), "rows": each.rows, "problem": each.problem} for each in found])
     else:
-        rows = [("–" if each.problem else "✓", str(each.place), f"{each.rows:,}", each.problem) for each in found]
+        rows = [
+            ("–", str(each.place), "", each.problem) if each.problem else ("✓", str(each.place), f"{each.rows:,}", "")
+            for each in found
+        ]
         print_table(f"features at {path}", ("", "where", "rows", "problem"), rows, right=("rows",))
     if any(each.problem for each in found):
         raise typer.Exit(1)

@@ -186,7 +186,8 @@ DevicesOption = Annotated[
     str | None,
     typer.Option(
         "--devices",
-        help="GPUs of this machine to spread jobs over, one process each: 0,1,3 or all, which is the default.",
+        help="GPUs of this machine to spread jobs over, one process each: 0,1,3 or all, which is the default; "
+        "without a GPU, cpu,cpu for two processes.",
         rich_help_panel=MACHINES,
     ),
 ]

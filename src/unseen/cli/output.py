@@ -43,20 +43,15 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(
-        title=Text(printable(title)),
-        title_justify="left",
-        title_style="bold",
-        header_style="bold",
-        box=None,
-        pad_edge=False,
-    )
+    table = Table(header_style="bold", box=None, pad_edge=False)
     for column in columns:
         table.add_column(printable(column), justify="right" if column in right else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(printable(str(cell))) for cell in row))
     out = console()
     out.soft_wrap = False
+    if title:
+        out.print(Text(printable(title), style="bold"))  # not the table's own, which folds at the table's width
     out.print(table)
 
 

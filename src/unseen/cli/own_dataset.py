@@ -38,7 +38,8 @@ def show_own_dataset(place: Path, *, as_json: bool) -> None:
             console().print(f"{sentence}.")
     found.checked()
     if not as_json:
-        console().print("Nothing is wrong with it." if not damaged else "It can be used without these images.")
+        in_order = "Files, labels and splits are in order. Images are first decoded when features are extracted."
+        console().print("It can be used without these images." if damaged else in_order)
 
 
 def _facts(found: "Survey[Any]") -> dict[str, Any]:

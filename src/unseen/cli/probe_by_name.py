@@ -72,7 +72,8 @@ def probe_by_name(
     )
     if short:
         note(notice("few-samples", samples=fewest, shots=short).sentence)
-    print_table(f"{backbone} on {domain}: {chosen.title}", columns, rows, columns[3:])
+    whose = "Your features" if backbone == domain == "yours" else f"{backbone} on {domain}"
+    print_table(f"{whose}: {chosen.title}", columns, rows, columns[3:])
     console().print(f"\nScores: {out / f'{chosen.name}-scores.csv'}")
 
 

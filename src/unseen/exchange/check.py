@@ -115,7 +115,7 @@ def _score_errors(score: ScoreFacts) -> Iterator[str]:
         yield f"is {score.value:g}, and the mean of its values is {mean:g}"
     metric = METRICS.get(score.metric)
     if metric and any(not _within(metric, value) for value in (score.value, *score.values)):
-        yield f"is {_worst(metric, score):g}, and lies between {metric.lower:g} and {metric.upper:g} by definition"
+        yield f"is {_worst(metric, score):g}, but can only be between {metric.lower:g} and {metric.upper:g}"
     if (score.deviation or 0) < 0 or any(each.low > each.high for each in score.intervals):
         yield "has a negative deviation, or an interval that ends before it begins"
 

@@ -40,12 +40,18 @@ def read_contributions(paths: Iterable[Path]) -> list[Contribution]:
     """The models of results files and of runs, in order.
 
     Records of one name are of one model if they say the same of the backbone and are of different data. Otherwise the
-    later one gets the name of its file behind its own.
+    later one gets the name of its file behind its own. A record that was there before, as in a file that is given
+    twice, counts once.
     """
     found: dict[str, Contribution] = {}
+    before_it: dict[tuple[str, ...], list[ResultRecord]] = {}
     for path in paths:
         by_name: dict[str, list[ResultRecord]] = {}
         for record in _records(path):
+            same = before_it.setdefault((record.backbone.name, *_of(record)), [])
+            if record in same:
+                continue
+            same.append(record)
             by_name.setdefault(record.backbone.name, []).append(record)
         for name, records in by_name.items():
             label = _label(name, records, found, path)

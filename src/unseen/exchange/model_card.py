@@ -64,14 +64,17 @@ def _result(record: ResultRecord) -> dict[str, Any]:
 def _metric(record: ResultRecord, score: ScoreFacts) -> dict[str, Any]:
     """A metric; shares are in percent, as model cards have them."""
     share = score.metric in METRICS and METRICS[score.metric].unit == "share"
-    value = round(100 * score.value, 2) if share else score.value
+
+    def shown(value: float) -> float:
+        return round(100 * value, 2) if share else value
+
     images = "all images" if score.shots is None else f"{shots_name(score.shots)} per class"
     name = f"{score.metric}{' (%)' if share else ''}, {score.probe} probe, {images}"
-    ends = {f"{each.over}_95": [each.low, each.high] for each in score.intervals}
+    ends = {f"{each.over}_95": [shown(each.low), shown(each.high)] for each in score.intervals}
     arguments = {"protocol": record.protocol, "probe": score.probe, "shots": shots_name(score.shots)}
     return {
         "type": TYPES.get(score.metric, score.metric),
-        "value": value,
+        "value": shown(score.value),
         "name": name,
         "args": {**arguments, "seeds": len(score.seeds), **ends},
     }

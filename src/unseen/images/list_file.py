@@ -40,9 +40,10 @@ def listed_images(
 ) -> FileImages:
     """Images in the order of a list: Parquet, comma-separated, tab-separated, or `path label` with spaces.
 
-    What separates the fields of a text is told by its first line: a tab if it has one, else a comma, else the last
-    space. A header may be given that has one of `IMAGE_COLUMNS` and one of `LABEL_COLUMNS`, in any order and with
-    further columns; without one, a line is a path and a class.
+    What separates the fields of a text is told by its first line: a tab if it has one, else a comma, else a semicolon
+    (as spreadsheets in many countries write them) if it has no space, else the last space. A header may be
+    given that has one of `IMAGE_COLUMNS` and one of `LABEL_COLUMNS`, in any order and with further columns; without
+    one, a line is a path and a class.
 
     Args:
         root: what the paths are relative to; the folder of the list unless given. Absolute paths must be below it.
@@ -116,7 +117,8 @@ def _columns(file: Path, wanted: Wanted, names: Sequence[str]) -> list[str]:
         name = next((name for name in usual if name in names), None)
         if name is None:
             hint = did_you_mean(usual[0], names) or f"; there are {', '.join(names)}"
-            raise UserError(f"{file}: no column '{usual[0]}'{hint}")
+            needed = " (splits are told by the column of this name)" if usual == (SPLIT,) else ""
+            raise UserError(f"{file}: no column '{usual[0]}'{needed}{hint}")
         found.append(name)
     return found
 
@@ -131,8 +133,9 @@ def _checked(file: Path, place: str, values: Sequence[str]) -> ListRow:
 def _splitter(first: str) -> Callable[[str], list[str]]:
     if "\t" in first:
         return lambda line: line.split("\t")
-    if "," in first:
-        return lambda line: next(csv.reader([line], strict=True))
+    separator = "," if "," in first else ";" if ";" in first and " " not in first.strip() else None
+    if separator:
+        return lambda line: next(csv.reader([line], delimiter=separator, strict=True))
     return lambda line: line.rsplit(maxsplit=1)
 
 

@@ -5,7 +5,7 @@ default must be there. Paths are texts in a record, and `beside` says what they 
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
@@ -21,12 +21,13 @@ MOST_BYTES = 1 << 24
 def read_toml(path: Path, cls: type[Record]) -> Record:
     """The record in a TOML file.
 
-    An unknown key is refused with the keys that are close to it, or else all that there are; so is a value of another
-    type than its field's, and a key that is missing.
+    Unknown keys are refused together, each with the keys that are close to it, or else all that there are; so is a
+    value of another type than its field's, and a key that is missing.
     """
     with reading(path, "TOML"):
         record = tomllib.loads(read_bounded(path, MOST_BYTES).decode("utf-8-sig"))
-    _check_keys(record, cls, str(path))
+    if problems := list(_unknown_keys(record, cls, str(path))):
+        raise UserError("; ".join(problems))
     return cls(**typed_fields(record, cls, str(path), defaults=True))
 
 
@@ -35,14 +36,15 @@ def beside(file: Path, text: str) -> Path:
     return file.parent / Path(text).expanduser()
 
 
-def _check_keys(record: Mapping[str, Any], cls: Any, where: str) -> None:
-    """Refuse keys that a dataclass, or one in its fields, does not have."""
+def _unknown_keys(record: Mapping[str, Any], cls: Any, where: str) -> Iterator[str]:
+    """What is said of each key that a dataclass, or one in its fields, does not have."""
     hints = get_type_hints(cls)
     known = [field.name for field in fields(cls)]
     for key, value in record.items():
         if key not in known:
             hint = did_you_mean(key, known) or f"; there are {', '.join(known)}"
-            raise UserError(f"{where}: unknown key '{key}'{hint}")
+            yield f"{where}: unknown key '{key}'{hint}"
+            continue
         inner = next((each for each in (hints[key], *get_args(hints[key])) if is_dataclass(each)), None)
         if inner is not None and isinstance(value, Mapping):
-            _check_keys(value, inner, f"{where}, [{key}]")
+            yield from _unknown_keys(value, inner, f"{where}, [{key}]")

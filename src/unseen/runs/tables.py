@@ -197,6 +197,10 @@ WRITERS = {".csv": _csv, ".parquet": _parquet, ".md": _markdown, ".tex": _latex}
 
 
 def _text(cell: object) -> str:
+    if cell is None or cell is pd.NA:
+        return ""
     if isinstance(cell, float):
-        return "" if np.isnan(cell) else f"{cell:.4f}"
+        if np.isnan(cell):
+            return ""
+        return f"{cell:.4g}" if 0 < abs(cell) < 1e-3 else f"{cell:.4f}"  # penalties are as small as 1e-6
     return str(cell)

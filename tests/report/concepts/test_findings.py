@@ -7,6 +7,7 @@ from section_runs import Key, run
 
 from unseen.report.concepts.context import ConceptContext
 from unseen.report.concepts.findings import findings
+from unseen.report.concepts.sections import scores
 from unseen.runs.data import ConceptHits, RunData
 
 SEEDS = (0, 1)
@@ -55,6 +56,13 @@ def test_a_difference_between_other_numbers_of_classes_is_said_to_be_one() -> No
         "From IN-1K (1,000 classes) to L5 (2 classes), <code>mine</code> rises by 45.1 ± 0.0 points; the numbers of "
         "classes differ, so this difference does not measure generalization."
     )
+
+
+@pytest.mark.parametrize(("classes", "said"), [(5, True), (6, False)])
+def test_the_top_five_of_five_are_said_to_be_all(classes: int, said: bool) -> None:
+    data = run({("in1k", "logistic", None, "top1"): 0.4, ("in1k", "logistic", None, "top5"): 1.0})
+    data = replace(data, domains=[replace(each, classes=classes) for each in data.domains])
+    assert ("five classes or fewer" in scores.build(ConceptContext(data)).note) == said
 
 
 def test_a_tie_over_seeds_is_said_to_be_one() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from unseen.report.core.export import export_page, save_figure
 from unseen.report.core.model import Backbone, Cell, Column, Figure, Page, Row, Section, Series, Table
+from unseen.report.core.single_points import without_single_points
 
 
 def a_page() -> Page:
@@ -67,6 +68,13 @@ def test_the_same_page_gives_the_same_files(written: list[Path], tmp_path: Path)
 def test_values_at_one_place_are_single_points(places: list[float], single: bool) -> None:
     figure = Figure("", "x", "y", [Series("a", places, [1.0] * len(places))], ((0, "L1"), (1, "L2")))
     assert figure.is_single_points == single
+
+
+def test_a_table_instead_of_single_points_says_where_they_are() -> None:
+    figure = Figure("Pets", "Shots", "Accuracy (%)", [Series("a", [5.0], [90.0], low=[88.0], high=[92.0])], ((5, "5"),))
+    [table] = without_single_points(Section("few", "Few-shot", figures=[figure])).tables
+    assert table.caption == "Pets, 5 shots"
+    assert [cell.text for cell in table.rows[0].cells] == ["a", "90.0", "88.0 to 92.0"]
 
 
 def test_a_figure_on_a_page_of_its_own_has_the_policy_of_all_pages(tmp_path: Path) -> None:

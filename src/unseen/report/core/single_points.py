@@ -33,11 +33,12 @@ def _table(figure: Figure, name: str) -> Table:
     columns = [
         Column("", number=False, names=("name",)),
         Column(f"{figure.y_label}"),
-        Column("Bar", names=("low", "high")),
+        Column("Error bar", names=("low", "high")),
     ]
     if all(row.cells[2].text == "–" for row in rows):
         columns, rows = columns[:2], [replace(row, cells=row.cells[:2]) for row in rows]
-    caption = ", ".join(filter(None, [figure.title, place]))
+    where = f"{place} {figure.x_label.lower()}".strip() if place.isdecimal() else place
+    caption = ", ".join(filter(None, [figure.title, where]))
     return Table(name, columns, rows, caption, sortable=len(rows) > 1)
 
 

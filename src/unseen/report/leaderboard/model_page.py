@@ -50,7 +50,7 @@ def _rank(entry: Entry, models: int) -> str:
 def _scores(study: str, records: Sequence[ResultRecord]) -> Section:
     columns = [
         Column("Data", number=False, names=("data",)), Column("Protocol", number=False, names=("protocol",)),
-        Column("Probe", number=False, names=("probe",)), Column("Images", "per class, to train on", names=("shots",)),
+        Column("Probe", number=False, names=("probe",)), Column("Images per class", "to train on", names=("shots",)),
         Column("Metric", number=False, names=("metric",)),
         Column("Score", "and its interval of 95%", names=("value", "low", "high")), Column("Seeds", names=("seeds",)),
         Column("Published models", number=False, names=("published",)),

@@ -7,6 +7,7 @@ from unseen.report.core.model import Cell, Column, Section, Table
 from unseen.report.core.model import Row as TableRow
 from unseen.words import signed
 
+FIVE = 5
 COLUMNS = (
     Column("Backbone", number=False, names=("backbone",)),
     Column("Domain", number=False, names=("domain",)),
@@ -39,6 +40,11 @@ def build(context: ConceptContext) -> Section:
         "would vary) in percent, deviation and gap to seen in points; scores without a unit as they are. Press a "
         "heading to sort."
     )
+    few = {domain.name for domain in context.data.domains if 0 < (domain.classes or len(domain.concepts)) <= FIVE}
+    sure = [row.domain for row in context.rows if row.metric == "top5" and row.domain in few and row.mean == 1]
+    if sure:
+        names = ", ".join(unique(titles[domain][1] for domain in sure))
+        note += f" Among five classes or fewer, a top-5 accuracy of 100% says nothing: {names}."
     return Section("scores", "All scores", tables=[table], note=note)
 
 

@@ -68,8 +68,8 @@ def _finding(results: Sequence[ImageResult], metric: str) -> list[str]:
         return [f"The {what} of {order[0]} is {value_text(metric, means[order[0]])} over {of}."]
     best, worst = order[0], order[-1]
     return [
-        f"The features of {best} keep most of an image, with a {what} of {value_text(metric, means[best])}, those of "
-        f"{worst} least, with {value_text(metric, means[worst])}, over {of}."
+        f"Over {of}, the {what} is lowest from the features of {best}, {value_text(metric, means[best])}, and highest "
+        f"from those of {worst}, {value_text(metric, means[worst])}."
     ]
 
 
