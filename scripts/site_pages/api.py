@@ -63,6 +63,8 @@ def api_reference() -> str:
     for name, module in origins.items():
         if module is None:
             lines += ["", f"## unseen.{name} {{ #{name} }}", "", _prose(Module.parse(f"unseen.{name}").tree)]
+            for file in sorted((SRC / "unseen/probes/by_name").glob("*.py")):
+                lines += _probe(Module.parse(f"unseen.probes.by_name.{file.stem}")) if file.stem != "__init__" else []
             for origin, classes in BASES.items():
                 for each in classes:
                     lines += ["", *_class(Module.parse(origin).definition(each), f"unseen.probes.{each}", each, 3)]
@@ -85,7 +87,7 @@ def _origins() -> dict[str, str | None]:
         for alias in node.names
     }
     for node in package.tree.body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+        if isinstance(node, ast.Assign) and _target(node) == "__all__":
             names: list[str] = ast.literal_eval(node.value)
             return {name: imports[name] for name in names if not name.startswith("__")}
     raise LookupError("unseen has no __all__")
@@ -105,6 +107,27 @@ def _class(node: Definition, name: str, anchor: str, depth: int) -> Iterator[str
             yield from ("", *_function(each, each.name, f"{anchor}.{each.name}", depth + 1))
 
 
+def _probe(module: Module) -> Iterator[str]:
+    """A probe by name with its settings, where the module has one for feature vectors."""
+    chosen = [node.value for node in module.tree.body if isinstance(node, ast.Assign) and _target(node) == "PROBE"]
+    if not chosen:
+        return
+    name = ast.unparse(chosen[0])
+    node = module.definition(name)
+    fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
+    known = {ast.unparse(each.target): each for each in fields}
+    if "input" in known:
+        return
+    settings = [each for each in fields if not _annotation(each.annotation).startswith("ClassVar")]
+    parts = [_parameter(ast.arg(ast.unparse(each.target), each.annotation), each.value) for each in settings]
+    yield from ("", f"### unseen.probes.{name} {{ #{name} }}", "", "```python")
+    yield from (_call(f"unseen.probes.{name}", parts), "```", "", _prose(node))
+
+
+def _target(node: ast.Assign) -> str:
+    return ast.unparse(node.targets[0])
+
+
 def _signature(node: ast.FunctionDef, name: str) -> str:
     """The signature as it is written, one parameter a line where it is long; annotations lose their quotes."""
     arguments = node.args
@@ -114,6 +137,10 @@ def _signature(node: ast.FunctionDef, name: str) -> str:
     if arguments.kwonlyargs:
         parts += ["*", *map(_parameter, arguments.kwonlyargs, arguments.kw_defaults)]
     returns = f" -> {_annotation(node.returns)}" if node.returns else ""
+    return _call(name, parts, returns)
+
+
+def _call(name: str, parts: list[str], returns: str = "") -> str:
     line = f"{name}({', '.join(parts)}){returns}"
     return line if len(line) <= WIDTH else "\n".join([f"{name}(", *(f"    {part}," for part in parts), f"){returns}"])
 

@@ -88,4 +88,17 @@ def test_api_reference_has_every_public_name() -> None:
     headings = re.findall(r"^## unseen\.(\w+) ", page, re.MULTILINE)
     assert headings == [name for name in unseen.__all__ if not name.startswith("__")]
     assert "unseen.levels(name: str | Path) -> ConceptLevels" in page
+    assert "unseen.probes.KNN(\n    k: int | tuple[int, ...] = 20," in page
     assert page.count("```") % 2 == 0
+
+
+def test_gains_over_pixels_are_those_of_the_demo() -> None:
+    def rows(page: str) -> dict[str, list[float]]:
+        text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+        lines = re.findall(r"^\| (supervised|mixup|simclr|pixels) \|([\d.| −]+)\|$", text, re.MULTILINE)
+        return {name: [float(cell) for cell in cells.split("|")][:6] for name, cells in lines}
+
+    demo, gains = rows("demo.md"), rows("faq.md")
+    assert len(gains) == 3
+    for name, values in gains.items():
+        assert values == [round(a - b, 1) for a, b in zip(demo[name], demo["pixels"], strict=True)]
