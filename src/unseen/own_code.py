@@ -9,12 +9,15 @@ import hashlib
 import importlib
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from unseen.errors import UserError, did_you_mean
@@ -115,10 +118,7 @@ def _imported(content: bytes, folder: Path) -> Iterator[Path]:
 
 @lru_cache(maxsize=64)
 def loaded(file: OwnFile) -> ModuleType:
-    """The module that a file makes; it runs once for each content.
-
-    Not by a loader of Python's: that takes compiled code of before for that of a file that changed within a second.
-    """
+    """The module that a file makes; it runs once for each content, and from its text, as `_FromText` says."""
     module = ModuleType(f"unseen_own_{file.path.stem}_{file.digest[:SHORT]}")
     module.__file__ = str(file.path)
     with running(file):
@@ -151,10 +151,12 @@ def running(file: OwnFile) -> Iterator[None]:
     Modules of the folder are this file's alone: another folder may have others of the same names.
     """
     folder = str(file.path.parent.resolve())
-    names = {name.removesuffix("/__init__.py").removesuffix(SUFFIX).replace("/", ".") for name in file.modules}
+    names = [name.removesuffix("/__init__.py").removesuffix(SUFFIX).replace("/", ".") for name in file.modules]
     others = {name: sys.modules.pop(name) for name in names if name in sys.modules}
     beside = _BESIDE.setdefault(file.digest, {})
     sys.modules.update(beside)
+    finder = _FromText(folder, dict(zip(names, file.modules, strict=True)))
+    sys.meta_path.insert(0, finder)
     sys.path.insert(0, folder)
     importlib.invalidate_caches()
     try:
@@ -165,8 +167,35 @@ def running(file: OwnFile) -> Iterator[None]:
         raise UserError(_told(error, file)) from error
     finally:
         sys.path.remove(folder)
+        sys.meta_path.remove(finder)
         beside.update({name: sys.modules.pop(name) for name in names if name in sys.modules})
         sys.modules.update(others)
+
+
+class _FromText(MetaPathFinder):
+    """Finds modules of a folder and compiles their text.
+
+    Python's own finder takes compiled code of before for that of a file that changed within a second.
+
+    Args:
+        files: of modules by name, below the folder.
+    """
+
+    def __init__(self, folder: str, files: Mapping[str, str]) -> None:
+        self._files = {name: Path(folder, file) for name, file in files.items()}
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> ModuleSpec | None:
+        file = self._files.get(fullname)
+        if file is None:
+            return None
+        below = [str(file.parent)] if file.name == "__init__.py" else None
+        loader = _TextLoader(fullname, str(file))
+        return spec_from_file_location(fullname, file, loader=loader, submodule_search_locations=below)
+
+
+class _TextLoader(SourceFileLoader):
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
 
 
 def _told(error: BaseException, file: OwnFile) -> str:

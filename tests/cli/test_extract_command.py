@@ -58,7 +58,7 @@ def test_damaged_images_that_were_left_out_are_told(unseen: Unseen, backbone: st
         [store] = (tmp_path / "features").iterdir()
         assert said.strip() == f"all: {store}"
         expected = "all: 2 damaged images were left out, first class0/2.png: "
-        [line] = [line for line in notes.splitlines() if "damaged" in line]
+        [line] = [line for line in notes.splitlines() if "damaged images" in line]
         assert line.startswith(expected)
         assert line.endswith(f"; all are listed in {store / MANIFEST}")
     listed = json.loads((store / MANIFEST).read_text())["provenance"]["damaged"]

@@ -116,7 +116,7 @@ def test_images_in_order_and_those_that_go_the_other_way(
         assert [each["id"][-7:] for each in found.provenance["damaged"]] == ["004.jpg", "010.jpg", "011.jpg"]
         assert np.array_equal(np.asarray(found.X), np.asarray(exact.X))
         assert (exact.provenance.get("decode"), found.provenance["decode"]) == (None, "gpu")
-    assert libjpeg.given[0] == 3  # of the first four, one is progressive
+    assert max(libjpeg.given) == 3  # of the first four, as one is progressive; threads come in any order
 
 
 def test_many_pixels_are_decoded_in_parts(
