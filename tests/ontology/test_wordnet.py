@@ -12,18 +12,18 @@ from unseen.errors import UserError
 from unseen.ontology.wordnet import DATA, ENTITY, NOUNS, imagenet_taxonomy, wordnet
 
 
-def test_every_synset_equals_nltk(nltk_wordnet: Any) -> None:
-    net, seen = wordnet(), 0
-    for theirs in nltk_wordnet.all_synsets("n"):
-        position = net.position[f"n{theirs.offset():08d}"]
+def test_synsets_equal_those_of_nltk(nltk_wordnet: Any) -> None:
+    """One in seven: all of them are compared with the dictionary itself below."""
+    net = wordnet()
+    assert len(net.ids) == 82_115
+    for position in range(0, len(net.ids), 7):
+        theirs = nltk_wordnet.synset_from_pos_and_offset("n", int(net.ids[position][1:]))
         parents = net.taxonomy.parents[net.taxonomy.parent_start[position] : net.taxonomy.parent_start[position + 1]]
         above = [f"n{s.offset():08d}" for s in theirs.hypernyms() + theirs.instance_hypernyms()]
         assert net.names[position] == theirs.name()
         assert net.lemmas(position) == tuple(theirs.lemma_names())
         assert sorted(net.ids[parent] for parent in parents) == sorted(above)
         assert all(example in net.glosses[position] for example in theirs.examples())
-        seen += 1
-    assert seen == len(net.ids) == 82_115
 
 
 def test_words_have_the_senses_of_nltk_in_its_order(nltk_wordnet: Any) -> None:
