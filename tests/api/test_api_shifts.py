@@ -32,7 +32,7 @@ def test_a_study_of_shifts(tmp_path: Path) -> None:
     assert set(run.scores()["backbone"]) == {"net-1", "net-2"}
     for wrong, message in (
         ([], "models are ids of backbones"),
-        (["a:b", "a:b"], "given twice"),
+        (["a:b", "a:b"], "repeated"),
         ([3], "models are ids"),
     ):
         with pytest.raises(UserError, match=message):
