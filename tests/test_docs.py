@@ -85,7 +85,7 @@ def test_commands_and_examples(
         if language == "python":
             run_python(block, names)
             continue
-        for command in block.splitlines():
+        for command in block.replace("\\\n", "").splitlines():
             if command not in ELSEWHERE:
                 run_command(command, place, call)
     assert blocks(page)
