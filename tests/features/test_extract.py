@@ -423,7 +423,7 @@ def test_mistakes(ten: FileImages, tmp_path: Path) -> None:
         UserError, match="no images of split 'trian' in the manifest, only of train; did you mean train"
     ):
         extract(ten, whole(ten, "train"), "trian", [means()], tmp_path, SETTINGS)
-    with pytest.raises(UserError, match="repeated"):
+    with pytest.raises(UserError, match="given twice"):
         extract(ten, whole(ten, "train"), "train", [means(), means()], tmp_path, SETTINGS)
     with pytest.raises(UserError, match="other: gave 3 × 6 numbers, not 3 × 7"):
         extract(ten, whole(ten, "train"), "train", [means("other", dimension=7)], tmp_path, SETTINGS)

@@ -27,8 +27,8 @@ from unseen.images.caption_matcher import CaptionMatcher, ClassNames, tag_texts
 from unseen.orphans import end_with_parent
 
 TEST, REMOVE, COVERAGE, CLASSES = "test.csv", "remove.csv", "coverage.csv", "classes.csv"
-TOML = "test-set.toml"
-"""The file name that `unseen.images.shift_sets.own` expects."""
+TEST_SET_FILE = "test-set.toml"
+"""The file name that `unseen.images.shift_sets.own` expects in a folder."""
 
 Held = tuple[str, str, str]
 """A candidate for the test set: hash, id, text."""
@@ -132,7 +132,7 @@ class CaptionSet:
             for number, (label, several) in enumerate(self.names.items())
         )
         root = f"root = {json.dumps(str(images.absolute()), ensure_ascii=False)}\n" if images else ""
-        with atomic_write(folder / TOML) as file:
+        with atomic_write(folder / TEST_SET_FILE) as file:
             file.write(f'images = "{TEST}"\n{root}classes = "{CLASSES}"\nshifted = false\n'.encode())
         write_table(folder / COVERAGE, ["class", "name", "captions_labelled", "captions_ambiguous", "held_out"], counts)
 

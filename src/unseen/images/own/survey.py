@@ -94,7 +94,7 @@ def open_own_dataset(description: Description, *, seed: int = 0, track: Track = 
     """A classification data set; a faulty one is refused with all its problems."""
     if description.table.task != "classification":
         raise UserError(
-            f"{description.place}: its task is {description.table.task}, not classification; run it as a dense task (dense)"
+            f"{description.place}: its task is {description.table.task}, not classification; run it as a dense task"
         )
     return survey_dataset(description, seed=seed, track=track).checked()
 
