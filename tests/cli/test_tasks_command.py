@@ -388,4 +388,4 @@ def test_a_quick_look_is_called_one(unseen: Unseen, tmp_path: Path, backbone: st
     code, _, error = unseen(*options)
     assert code == 2
     assert "a run that differs in the limit on the images of digits" in error
-    assert "--limit is at least 1" in unseen(*options, "--limit", 0).err
+    assert "the limit must be at least 1" in unseen(*options, "--limit", 0).err
