@@ -232,8 +232,20 @@ def test_doctor(unseen: Unseen) -> None:
     checks = {check["what"]: check for check in json.loads(unseen("doctor", "--json").out)}
     assert checks["unseen"]["found"] == package.__version__
     assert checks["WordNet 3.0 nouns"]["ok"]
-    assert int(checks["cores"]["found"]) >= 1
+    assert int(checks["CPU cores"]["found"]) >= 1
+    order = list(checks)
+    needed = ("GPU", "torchvision", "timm", "open_clip_torch", "transformers", "onnx", "ray", "drawings")
+    assert max(order.index(name) for name in needed) < order.index("nltk"), "development tools come last"
     assert "unseen on this machine" in unseen("doctor").out
+
+
+def test_doctor_advises_commands_for_what_is_missing(unseen: Unseen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unseen.cli.checks._version", lambda name: None)
+    monkeypatch.setattr("unseen.extras._installed", lambda requirement: False)
+    checks = {check["what"]: check for check in json.loads(unseen("doctor", "--json").out)}
+    assert not checks["timm"]["ok"]
+    assert checks["timm"]["advice"].endswith("install 'optuna>=4.0' 'safetensors>=0.4.5' 'torch>=2.8' timm")
+    assert checks["nltk"]["advice"].endswith("install nltk")
 
 
 def test_json_has_no_infinity(unseen: Unseen) -> None:

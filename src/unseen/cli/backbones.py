@@ -28,11 +28,12 @@ def source_rows() -> tuple[tuple[str, ...], Rows]:
     from importlib.util import find_spec
 
     from unseen.backbones.load import SOURCES
+    from unseen.extras import install_command
 
     rows: Rows = []
     for source, (_, packages) in SOURCES.items():
         missing = [package for package in packages if find_spec(package) is None]
-        advice = f"pip install 'unseen[{source}]'" if missing else ""
+        advice = install_command(source) if missing else ""
         rows.append((f"{source}:", ", ".join(packages) or "–", "no" if missing else "yes", advice))
     rows.append(("file.py:function", "–", "yes", ""))
     return ("id", "needs", "there", "advice"), rows

@@ -53,7 +53,7 @@ def state_rows(root: Path) -> tuple[tuple[str, ...], list[tuple[str | int, ...]]
 
     if not root.is_dir():
         raise UserError(f"{root}: no such folder; give the one that all data sets are below")
-    columns = ("", "dataset", "state", "images", "of", "where", "advice")
+    columns = ("", "dataset", "state", "images", "expected", "folder", "advice")
     rows: list[tuple[str | int, ...]] = []
     for dataset in DATASETS.values():
         found = examine(dataset, root)
