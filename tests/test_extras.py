@@ -30,7 +30,9 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 """
 RUN = f"""{WITHOUT}
+from unseen.cli import starting
 from unseen.cli.main import run
+starting.SECONDS = 3600
 codes, found = [], []
 commands, calls = sys.argv[1:]
 for arguments in json.loads(commands):
@@ -222,7 +224,8 @@ def test_install_commands_are_for_the_running_python(monkeypatch: pytest.MonkeyP
     assert pip_install("timm>=1", "ray") == "pip install 'timm>=1' ray"  # an activated environment
     monkeypatch.setattr("shutil.which", lambda name: "/usr/bin/pip")
     assert pip_install("timm") == ".venv/bin/python -m pip install timm"  # .venv/bin/unseen, as after make
-    monkeypatch.chdir("/")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
     assert pip_install("timm") == f"{tmp_path}/.venv/bin/python -m pip install timm"
     monkeypatch.setattr("unseen.extras.find_spec", lambda name: None)
     assert pip_install("timm") == f"uv pip install --python {tmp_path}/.venv/bin/python timm"

@@ -40,7 +40,7 @@ def test_without_extraction_nothing_is_said_of_it(capsys: pytest.CaptureFixture[
 
 def test_features_that_are_all_there_take_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     CommandWatch().planned(Plan("x", [{"domain": "l1"}], 8, 0, free=1000))
-    assert "Features: none are missing." in capsys.readouterr().out
+    assert "Features: complete." in capsys.readouterr().out
 
 
 def test_jobs_to_do_are_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,7 +53,7 @@ def test_an_extraction_tells_its_end(capsys: pytest.CaptureFixture[str]) -> None
     show(Progress(5, 10, 1.0, 0.0))
     show(Progress(10, 10, 2.0, 0.5))
     assert capsys.readouterr().err.splitlines() == [
-        "l1, train: 10 of 10 images, 5.0 a second, 0.0 s left; the device waited 25% of the time"
+        "l1, train: 10 of 10 images, 5.0 a second, 0.0 s left; device idle 25% of the time"
     ]
 
 
