@@ -203,7 +203,7 @@ def test_a_gpu_without_memory_is_a_sentence(
     monkeypatch.setattr(finetune_trainer, "load_task_images", failing(full))
     answer = unseen(*words)
     assert answer.code == 2
-    assert answer.err.splitlines()[-1].startswith("unseen: the GPU has not enough memory for this")
+    assert answer.err.splitlines()[-1].startswith("unseen: not enough GPU memory")
     dead = RuntimeError("DataLoader worker (pid 7) is killed by signal: Killed. ")
     monkeypatch.setattr(finetune_trainer, "load_task_images", failing(dead))
     answer = unseen(*words)

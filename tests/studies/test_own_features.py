@@ -146,7 +146,7 @@ def test_what_python_callers_get_wrong(files: tuple[Path, Path]) -> None:
     ):
         with pytest.raises(UserError, match=message):
             package.probe(*data, **options)
-    with pytest.raises(UserError, match="arrays of numbers"):
+    with pytest.raises(UserError, match="numeric arrays"):
         package.probe(data[0].astype(str), *data[1:])
     half = [torch.from_numpy(array) for array in data]
     half[0], half[2] = half[0].bfloat16().requires_grad_(), half[2].bfloat16()

@@ -21,7 +21,9 @@ def captions(
     text: Annotated[
         str, typer.Option(help="Column with captions or tags: its name, or its number in a file without a header.")
     ],
-    out: Annotated[Path, typer.Option(help="Folder for test.csv, remove.csv and coverage.csv.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder for the test set, the list of images to remove from training, and coverage.")
+    ],
     images: Annotated[
         Path | None, typer.Option(help="Images, found by their ids: a folder, or WebDataset shards.")
     ] = None,
@@ -37,7 +39,7 @@ def captions(
     """Make a labelled ID test set from the captions of a training set.
 
     An image is labelled if its caption names exactly one class. Some images of each class are held out as the test set,
-    and listed in remove.csv so that they can be removed from the training set.
+    and listed so that they can be removed from the training set (unseen shifts pool --without).
     """
     from unseen.images.caption_files import Columns, caption_files
     from unseen.images.caption_matcher import read_names

@@ -83,8 +83,8 @@ def show_plan(plan: "Plan", means: Means) -> None:
         console().print("Features: complete.")
     elif plan.free:
         console().print(
-            f"Features: about {duration(plan.extraction)} to extract missing ones; they need {byte_size(plan.disk)} of disk "
-            f"space ({byte_size(plan.free)} free)."
+            f"Features: about {duration(plan.extraction)} to extract missing ones; they need {byte_size(plan.disk)} of "
+            f"disk space ({byte_size(plan.free)} free)."
         )
     how = f"{plan.counting}; " if plan.counting else ""
     takes = [f"about {duration(plan.probing)} on {place_of(means)}"] if plan.jobs_left else []

@@ -168,6 +168,6 @@ def test_opened_in_python(tmp_path: Path) -> None:
     assert asked_dense([data, "scenes-seen"]) == ["scenes-seen", data]
     with pytest.raises(UserError, match="two data sets of the name 'yard'"):
         asked_dense([data, tmp_path / "yard"])
-    with pytest.raises(UserError, match="its tasks are dense ones"):
+    with pytest.raises(UserError, match="use dense=True"):
         unseen.tasks("demo:supervised", datasets=data, out=tmp_path / "run")
     assert len(unseen.open_dataset("scenes-seen", dense=True).manifest) == 130
