@@ -168,7 +168,8 @@ def tasks(
     probes: Annotated[
         str | None,
         typer.Option(
-            help="Probes, separated by commas: patch-linear,patch-context. Default: both.", rich_help_panel=DENSE
+            help="Probe: patch-linear, patch-context, or both, separated by a comma (the default).",
+            rich_help_panel=DENSE,
         ),
     ] = None,
     scale: Annotated[
