@@ -102,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         models = chosen(Path(given.models), given.only)
         if given.cost:
-            print(cost_table(models))
+            print(cost_table(models, given.together))
             return 0
         return run(Work(given), models)
     except UserError as error:
@@ -122,7 +122,7 @@ def options() -> argparse.ArgumentParser:
     add("--only", action="append", default=[], metavar="NAME", help="one model of the list; may be repeated")
     add("--together", type=int, default=8, help="backbones that share one pass over the images (default: 8)")
     add("--workers", type=int, default=CORES, help="processes that decode images (default: 16)")
-    add("--fast", action="store_true", help="resize by PyTorch")
+    add("--fast", action="store_true", help="as unseen concepts --fast")
     add("--dry-run", action="store_true", help="show what each study would take here, and stop")
     add("--cost", action="store_true", help="print what the list should take on one H200, and stop")
     trial = parser.add_argument_group("for a trial")
@@ -218,7 +218,7 @@ def shifts(work: Work, models: Sequence[Model]) -> None:
         trained = unseen.concepts(
             [work.load(model, size=None) for model in missing], out=work.heads, imagenet_1k=given.imagenet_1k,
             levels=given.levels, domains=["in1k"], protocol=given.protocol, shots="all", seeds=1,
-            preprocessing="own", fast=given.fast, workers=given.workers, dry_run=given.dry_run,
+            preprocessing="own", workers=given.workers, dry_run=given.dry_run,  # decoded as test images are
         )  # fmt: skip
         print(trained)
         if given.dry_run:
@@ -279,12 +279,12 @@ def publish(work: Work, models: Sequence[Model]) -> None:
     print(f"{len(files)} results files and a site: {work.out}")
 
 
-def cost_table(models: Sequence[Model]) -> str:
+def cost_table(models: Sequence[Model], together: int) -> str:
     """Time and disk of the concept study, by model and in all, on one H200 with 16 cores."""
-    return "\n".join(_cost_lines(models))
+    return "\n".join(_cost_lines(models, together))
 
 
-def _cost_lines(models: Sequence[Model]) -> Iterator[str]:
+def _cost_lines(models: Sequence[Model], together: int) -> Iterator[str]:
     images = level_images()
     yield "| model | backbone | GFLOP an image | on the GPU | probes | features |"
     yield "| --- | --- | ---: | ---: | ---: | ---: |"
@@ -295,7 +295,7 @@ def _cost_lines(models: Sequence[Model]) -> Iterator[str]:
             f"| {size / 1e9:.0f} GB |"
         )
     computing = sum(images * m.forward for m in models)
-    passes = -(-len(models) // 8)
+    passes = -(-len(models) // together)
     decoding = passes * images * DECODE / CORES
     probing = sum(PROBING * m.dimension / PROBED for m in models)
     disk = sum(images * m.dimension * 2 for m in models)

@@ -36,7 +36,7 @@ ELSEWHERE = {
     "unseen demo --backbone registry:efficientnet_lite0": "test_drawings_levels",
 }
 
-NOTHING_TO_RUN = {"faq.md", "glossary.md", "protocols.md", "reference-rows.md", "scale.md"}
+NOTHING_TO_RUN = {"faq.md", "glossary.md", "reference-rows.md", "scale.md"}
 """Pages of figures, which other tests compare with what makes them, and of words."""
 
 

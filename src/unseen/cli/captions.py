@@ -16,7 +16,10 @@ def captions(
     files: Annotated[list[Path], typer.Argument(help="Parquet, TSV or CSV files, or folders of them.")],
     id_: Annotated[str, typer.Option("--id", help="Column of the images' ids; its number in a file without a header.")],
     text: Annotated[str, typer.Option(help="Column of captions or tags; its number in a file without a header.")],
-    out: Annotated[Path, typer.Option(help="Folder for test.csv, remove.csv and coverage.csv.")],
+    out: Annotated[
+        Path,
+        typer.Option(help="Folder for the test set, what to leave out of training, and coverage."),
+    ],
     images: Annotated[
         Path | None, typer.Option(help="Where images are found by their ids: a folder, or WebDataset shards.")
     ] = None,

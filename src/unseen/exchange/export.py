@@ -160,7 +160,7 @@ def _backbone(backbone: Backbone) -> BackboneFacts:
         parameters=about.parameters,
         preprocessing=Preprocessing(**asdict(about.transform)) if about.transform else None,
         precision=made.precision,
-        decoder=None if made.decode is None else "gpu" if made.decode == "gpu" else "cpu",
+        decoder=None if made.decode is None else "cpu" if made.decode == "cpu" else "gpu",
         resizer=None if made.fast is None else "pytorch" if made.fast else "pillow",
         exif=made.exif,
         training_data=backbone.training_data,

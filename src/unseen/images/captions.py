@@ -27,8 +27,8 @@ from unseen.images.caption_matcher import CaptionMatcher, ClassNames, tag_texts
 from unseen.orphans import end_with_parent
 
 TEST, REMOVE, COVERAGE, CLASSES = "test.csv", "remove.csv", "coverage.csv", "classes.csv"
-TOML = "test-set.toml"
-"""As `unseen.images.shift_sets.own` calls it."""
+TEST_SET_FILE = "test-set.toml"
+"""What `unseen.images.shift_sets.own` looks for in a folder."""
 
 Held = tuple[str, str, str]
 """An image that may be held out: hash, id, text."""
@@ -131,7 +131,7 @@ class CaptionSet:
             for number, (label, several) in enumerate(self.names.items())
         )
         root = f"root = {json.dumps(str(images.absolute()), ensure_ascii=False)}\n" if images else ""
-        with atomic_write(folder / TOML) as file:
+        with atomic_write(folder / TEST_SET_FILE) as file:
             file.write(f'images = "{TEST}"\n{root}classes = "{CLASSES}"\nshifted = false\n'.encode())
         write_table(folder / COVERAGE, ["class", "name", "captions_labelled", "captions_ambiguous", "held_out"], counts)
 

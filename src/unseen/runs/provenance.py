@@ -133,6 +133,7 @@ def extraction_text(extraction: Extraction) -> str:
         (extraction.fast, "fast decoding"),
         (extraction.exif, "EXIF orientation"),
         (extraction.decode == "gpu", "JPEGs decoded on a GPU"),
+        (extraction.decode == "gpu-processors", "JPEGs decoded on a GPU without a JPEG decoder"),
     ]
     return ", ".join(text for holds, text in parts if holds and text)
 

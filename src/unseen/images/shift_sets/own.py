@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from unseen.errors import UserError, did_you_mean, names_of
-from unseen.images.captions import TOML
+from unseen.images.captions import TEST_SET_FILE
 from unseen.images.chosen import choose_images
 from unseen.images.datasets.listing import Listing, Row
 from unseen.images.image_tables import CAPTION_COLUMNS, SUFFIXES, table_listing
@@ -72,9 +72,9 @@ def own_set(place: str | PathLike[str] | OwnSet) -> OwnSet:
         found = place
     else:
         path = Path(place)
-        file = path / TOML if (path / TOML).is_file() else path
+        file = path / TEST_SET_FILE if (path / TEST_SET_FILE).is_file() else path
         found = _read(file) if file.suffix == ".toml" else OwnSet(path)
-        if not found.name and file.name == TOML:
+        if not found.name and file.name == TEST_SET_FILE:
             found = replace(found, name=file.absolute().parent.name)
         elif not found.name and file.suffix == ".toml":
             found = replace(found, name=file.stem)
