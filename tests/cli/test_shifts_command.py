@@ -331,7 +331,7 @@ def test_agreement_without_labels_and_with_bad_files(unseen: Run, tmp_path: Path
         assert (answer.code, message in answer.err) == (2, True), answer.err
     np.savez(bare, **arrays | {"m9": arrays["m0"]})
     answer = unseen("shifts", "agreement", bare, shifted)
-    assert (answer.code, "on one of the two sets alone: m9" in answer.err) == (0, True)
+    assert (answer.code, "on only one test set: m9" in answer.err) == (0, True)
     assert "6 models, 15 pairs" in answer.out
     np.savez(bare, other=arrays["m0"])
     answer = unseen("shifts", "agreement", bare, shifted)

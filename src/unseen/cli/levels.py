@@ -229,7 +229,7 @@ app.command("similarity")(lookup.similarity)
 
 @app.command("import")
 def import_(
-    path: Annotated[Path, typer.Argument(help="The authors' cog_levels_mapping_file.pkl.")],
+    path: Annotated[Path, typer.Argument(help="The authors' file of levels (.pkl).")],
     out: Annotated[Path, typer.Option(help="Write the levels to this CSV file.")] = Path("levels.csv"),
 ) -> None:
     """Convert the authors' file of levels to CSV, without executing its pickle."""

@@ -56,7 +56,7 @@ def show(path: Annotated[Path, typer.Argument(help="File of splits.")], as_json:
 
 @app.command("import")
 def import_(
-    path: Annotated[Path, typer.Argument(help="The authors' cog_concepts_split_file.pkl.")],
+    path: Annotated[Path, typer.Argument(help="The authors' file of splits (.pkl).")],
     out: Annotated[Path, typer.Option(help="Write the splits to this file.")] = Path("splits.npz"),
     as_json: Json = False,
 ) -> None:
