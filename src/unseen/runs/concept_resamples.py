@@ -113,6 +113,26 @@ def difference_intervals(
     return differences
 
 
+def drop_difference(
+    hits: Sequence["ConceptHits"], names: tuple[str, str], ends: tuple[str, str], shots: str
+) -> Interval | None:
+    """How much less the first backbone drops than the second, from one domain (the seen concepts) to another.
+
+    Of accuracies A, (A₁ − A₂ on the last domain) − (A₁ − A₂ on the first): concepts are shared by both backbones and
+    drawn independently for both domains. None where the backbones have different concepts or seeds.
+    """
+    changes = []
+    for stream, domain in enumerate(reversed(ends)):
+        own = [each for each in hits if each.backbone in names and (each.domain, each.shots) == (domain, shots)]
+        cells = resample(own, stream=stream)
+        one, other = (cells.get((name, domain, shots)) for name in names)
+        if one is None or other is None or (one.seeds, one.concepts) != (other.seeds, other.concepts):
+            return None
+        changes.append((one.value - other.value, one.drawn - other.drawn))
+    (last, drawn_last), (first, drawn_first) = changes
+    return percentile_interval(last - first, drawn_last - drawn_first)
+
+
 @lru_cache(maxsize=4)
 def _draws(seeds: int, concepts: int, stream: int) -> tuple[Floats, Floats]:
     """How often each is in a resample; drawing takes longer than all the rest, and the cells of a page share it."""
