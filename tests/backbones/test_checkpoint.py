@@ -226,7 +226,9 @@ def test_into_an_architecture_by_its_id(tmp_path: Path, source: str) -> None:
     # 20 convolutions, 20 norms of five tensors
     assert note.startswith("checkpoint: 120 keys, under state_dict.module.encoder_q; not used: encoder_k (122), fc (2)")
     tag = {"timm": "resnet18.a1_in1k", "torchvision": "resnet18.IMAGENET1K_V1"}[source]
-    assert images_note.startswith(f"a checkpoint does not say how images are prepared: they are prepared as for {tag} ")
+    assert images_note.startswith(
+        f"a checkpoint does not specify the preprocessing: images are preprocessed as for {tag} "
+    )
 
 
 def test_position_embeddings_are_resized_after_loading(tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ pytest.importorskip("timm", reason="networks to load")
         ("resnet18", "a backbone is source:name"),
         ("timm:", "a backbone is source:name"),
         ("", "a backbone is source:name"),
-        ("tim:resnet18", "no source of backbones is called tim; did you mean timm"),
-        ("zzz:resnet18", "no source of backbones is called zzz; there are timm, torchvision"),
+        ("tim:resnet18", "unknown source of backbones 'tim'; did you mean timm"),
+        ("zzz:resnet18", "unknown source of backbones 'zzz'; there are timm, torchvision"),
         ("registry:no_such", "registry:no_such"),
     ],
 )

@@ -136,7 +136,7 @@ def test_weights_in_a_file_beside_it(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="m.data: ends before the values of"):
         load_backbone(f"onnx:{path}")
     (tmp_path / "m.data").unlink()
-    with pytest.raises(UserError, match="m.onnx: m.data, where the values of .* are, is not beside it"):
+    with pytest.raises(UserError, match="m.onnx: m.data, which contains the values of .*, is missing"):
         load_backbone(f"onnx:{path}")
 
 

@@ -140,7 +140,7 @@ def test_a_folder_without_weights(tmp_path: Path) -> None:
     [
         ("RN5", "open_clip has no such model, nor is it a folder; did you mean RN50"),
         ("RN50.opena", "did you mean openai"),
-        ("RN50", "say which weights; it has RN50.openai"),
+        ("RN50", "name the weights; it has RN50.openai"),
     ],
 )
 def test_wrong_names(name: str, message: str) -> None:

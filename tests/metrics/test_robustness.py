@@ -219,7 +219,7 @@ def test_refuses_collinear_sets_wrong_names_and_shapes() -> None:
     twin = np.column_stack([x, special.expit(2 * special.logit(x) + 1)])
     with pytest.raises(UserError, match="the accuracies on a, b determine each other"):
         fit_logits(twin, y, ["a", "b"])
-    with pytest.raises(UserError, match="1 ID test sets do not go with 2 names"):
+    with pytest.raises(UserError, match="1 ID test sets do not match 2 names"):
         fit_logits(x, y, ["a", "b"])
     with pytest.raises(UserError, match="models × 1 test sets"):
         fit_logits(x, y).predict(twin)

@@ -67,7 +67,7 @@ def test_a_word_with_spaces_keeps_them(tmp_path: Path) -> None:
         ("v.npy", b"nothing", "no vocabulary beside it"),
         ("v.txt.gz", gzip.compress(b"cat 1 2\n")[:-5], "damaged, or not word vectors"),
         ("v.txt.bz2", b"BZh9 nonsense", "damaged, or not word vectors"),
-        ("v.bin", b"1 99999999999999999999\ncat ", "more than words have"),
+        ("v.bin", b"1 99999999999999999999\ncat ", "too many for word vectors"),
         ("v.txt", b"cat 1 nan\n", "the vector of 'cat' has values that are not finite"),
         ("v.txt", b"cat 1 1e99\n", "the vector of 'cat' has values that are not finite"),
     ],

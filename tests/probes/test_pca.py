@@ -105,7 +105,7 @@ def test_mistakes_are_told() -> None:
         pca(X, 5)
     with pytest.raises(UserError, match="between 1 and 4 dimensions to keep, not 0"):
         pca(X).transform(X, 0)
-    with pytest.raises(UserError, match="samples of 3 dimensions do not go with a PCA of 4"):
+    with pytest.raises(UserError, match="samples of 3 dimensions do not match a PCA of 4"):
         pca(X).transform(X[:, :3])
     with pytest.raises(UserError, match="not finite"):
         pca(torch.where(torch.eye(10, 4) > 0, torch.nan, X))

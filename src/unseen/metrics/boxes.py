@@ -1,4 +1,4 @@
-"""Boxes that a detector found, and how much boxes overlap."""
+"""Detected boxes, and the overlap of boxes."""
 
 from dataclasses import dataclass
 
@@ -12,8 +12,8 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Detections:
-    """The boxes that a detector found in an image, in any order; boxes and classes as of
-    `unseen.images.dense.labels.Objects`, and (n,) scores.
+    """The boxes detected in an image, in any order: boxes and classes as in `unseen.images.dense.labels.Objects`, and
+    (n,) scores.
     """
 
     boxes: Floats
@@ -22,7 +22,7 @@ class Detections:
 
     @classmethod
     def of(cls, boxes: object, classes: object, scores: object) -> "Detections":
-        """Detections of anything that NumPy reads."""
+        """Detections from anything NumPy can convert."""
         return cls(
             np.asarray(boxes, dtype=np.float64).reshape(-1, 4),
             np.asarray(classes, dtype=np.int64).reshape(-1),
@@ -34,7 +34,7 @@ class Detections:
 
 
 def intersections(first: Floats, second: Floats) -> Floats:
-    """(n, m) areas that boxes share.
+    """(n, m) areas of intersection of boxes.
 
     Args:
         first, second: (n, 4) and (m, 4) edges, as in `unseen.images.dense.labels.Objects`.

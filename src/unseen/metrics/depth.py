@@ -13,7 +13,7 @@ RATIO = 1.25
 
 @dataclass(frozen=True)
 class DepthScores:
-    """Means over images of the errors of each image's valid pixels, as is usual for NYUv2.
+    """Means over images of the errors at each image's valid pixels, as usual for NYUv2.
 
     Attributes:
         rmse: root mean squared error, in the unit of the depths (metres).

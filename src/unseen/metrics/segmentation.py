@@ -1,4 +1,4 @@
-"""Scores of maps of classes: mean intersection over union and pixel accuracy."""
+"""Scores of class maps: mean intersection over union and pixel accuracy."""
 
 from dataclasses import dataclass
 from math import isnan, nan
@@ -12,13 +12,13 @@ from unseen.images.dense.labels import IGNORED
 
 @dataclass(frozen=True)
 class SegmentationScores:
-    """Scores from counts of pixels over a whole set of images.
+    """Scores from pixel counts over a whole set of images.
 
     Attributes:
-        miou: mean over classes of IoU = TP / (TP + FP + FN); classes that are neither shown nor predicted anywhere have
-            no IoU and are left out.
+        miou: mean over classes of IoU = TP / (TP + FP + FN); classes that occur in neither truth nor predictions are
+            left out.
         pixel_accuracy: share of labelled pixels that are predicted correctly.
-        iou: of each class; NaN where it has none.
+        iou: of each class; NaN if undefined.
     """
 
     miou: float
@@ -27,7 +27,7 @@ class SegmentationScores:
 
 
 def confusion(predicted: Tensor, truth: Tensor, classes: int, ignored: int = IGNORED) -> Tensor:
-    """(c, c) counts of pixels, one row per true class and one column per predicted class; add them up over images.
+    """(c, c) pixel counts, one row per true class and one column per predicted class; to be summed over images.
 
     Args:
         predicted, truth: class indices of the same shape; pixels whose truth is `ignored` do not count.
@@ -39,7 +39,7 @@ def confusion(predicted: Tensor, truth: Tensor, classes: int, ignored: int = IGN
     for name, labels in (("label", true), ("prediction", found)):
         if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < classes:
             wrong = int(labels.max()) if int(labels.max()) >= classes else int(labels.min())
-            raise UserError(f"the {name} {wrong} is none of {classes} classes, counted from 0")
+            raise UserError(f"the {name} {wrong} is none of the {classes} classes, counted from 0")
     return torch.bincount(true * classes + found, minlength=classes**2).reshape(classes, classes)
 
 

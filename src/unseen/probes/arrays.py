@@ -33,7 +33,7 @@ def checked_features(X: Tensor, name: str) -> Tensor:
 def checked_labels(y: Tensor, X: Tensor, name: str) -> Tensor:
     """y as int64 beside X, if it has one class index from 0 for each row of X."""
     if y.shape != (len(X),):
-        raise UserError(f"{name} features of shape {tuple(X.shape)} do not go with labels of shape {tuple(y.shape)}")
+        raise UserError(f"{name} features of shape {tuple(X.shape)} do not match labels of shape {tuple(y.shape)}")
     if y.is_floating_point() or y.is_complex() or int(y.min()) < 0:
         raise UserError(f"the {name} labels must be class indices from 0")
     return y.to(X.device, torch.int64)

@@ -104,7 +104,7 @@ def assign(X: Tensor, centres: Tensor) -> Tensor:
     """(n,) the nearest of (k, d) centres for each of (n, d) samples, the first of equally near ones."""
     X, centres = checked_features(X, "assigned"), checked_features(centres.to(X.device), "centres'")
     if X.shape[1] != centres.shape[1]:
-        raise UserError(f"samples of {X.shape[1]} dimensions do not go with centres of {centres.shape[1]}")
+        raise UserError(f"samples of {X.shape[1]} dimensions do not match centres of {centres.shape[1]}")
     frame = Frame.of(centres)
     inside = frame.enter(centres)
     half_norms = inside.square().sum(dim=1) / 2

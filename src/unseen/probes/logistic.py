@@ -231,9 +231,7 @@ def _check(
     """The number of classes, if the arrays fit together; the features' values are checked as they are read."""
     for name, X, y in (("training", X_train, y_train), ("test", X_test, y_test)):
         if len(X.shape) != 2 or y.ndim != 1 or len(X) != len(y) or len(X) == 0:
-            raise UserError(
-                f"{name} features of shape {tuple(X.shape)} do not go with labels of shape {tuple(y.shape)}"
-            )
+            raise UserError(f"{name} features of shape {tuple(X.shape)} do not match labels of shape {tuple(y.shape)}")
     if X_train.shape[1] != X_test.shape[1]:
         raise UserError(f"training features have {X_train.shape[1]} dimensions, test features {X_test.shape[1]}")
     for setting in settings:

@@ -253,7 +253,7 @@ def _add_gradients(
 def _single(X: Tensor, y: Tensor, name: str) -> Tensor:
     """Features in float32, if there is a row of numbers for each label."""
     if X.ndim != 2 or len(X) != len(y) or X.numel() == 0:
-        raise UserError(f"{name} features of shape {tuple(X.shape)} do not go with labels of shape {tuple(y.shape)}")
+        raise UserError(f"{name} features of shape {tuple(X.shape)} do not match labels of shape {tuple(y.shape)}")
     if X.is_complex() or not torch.isfinite(X.float()).all():
         raise UserError(f"the {name} features contain values that are not finite real numbers in single precision")
     return X.float()

@@ -40,7 +40,7 @@ class PCA:
         """
         X = checked_features(X, "projected").to(self.mean.device)
         if X.shape[1] != len(self.mean):
-            raise UserError(f"samples of {X.shape[1]} dimensions do not go with a PCA of {len(self.mean)}")
+            raise UserError(f"samples of {X.shape[1]} dimensions do not match a PCA of {len(self.mean)}")
         count = _checked_dimensions(dimensions, len(self.components))
         dtype = torch.float64 if X.dtype == torch.float64 else torch.float32
         axes = self.components[:count].T.to(dtype)

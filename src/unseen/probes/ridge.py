@@ -68,7 +68,7 @@ class Ridge:
     def _along_axes(self, X: Tensor) -> Iterator[tuple[slice, Tensor]]:
         """Blocks of rows and their (b, r) coordinates."""
         if X.shape[1] != len(self.mean):
-            raise UserError(f"samples of {X.shape[1]} dimensions do not go with a regression on {len(self.mean)}")
+            raise UserError(f"samples of {X.shape[1]} dimensions do not match a regression on {len(self.mean)}")
         width = X.shape[1] + len(self.squares) + len(self.target_mean)
         for rows in row_blocks(len(X), 8 * width, X.device):
             yield rows, (X[rows].double() - self.mean) @ self.axes.T
@@ -147,7 +147,7 @@ def _checked_targets(X: Tensor, y: Tensor) -> Tensor:
         return checked_labels(y, X, "training")
     targets = checked_features(y, "target")
     if len(targets) != len(X):
-        raise UserError(f"{len(X)} samples do not go with {len(targets)} rows of targets")
+        raise UserError(f"{len(X)} samples do not match {len(targets)} rows of targets")
     return targets.to(X.device, torch.float64)
 
 

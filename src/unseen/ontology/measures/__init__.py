@@ -1,4 +1,4 @@
-"""Semantic similarities, one file each: a module here that defines `MEASURE` is a measure, known by its name."""
+"""Semantic similarities, one file each: every module here that defines `MEASURE` is a measure, found by its name."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -17,7 +17,7 @@ def all_measures() -> dict[str, Measure]:
 
 
 def get_measure(name: str) -> Measure:
-    """The measure of that name; an unknown one is a user's error."""
+    """The measure of that name; an unknown name is a user error."""
     return look_up(all_measures(), name, "measure")
 
 

@@ -31,7 +31,7 @@ def checked_classes(y: Tensor, X: Tensor) -> Tensor:
 def checked_targets(y: Tensor, X: Tensor) -> Tensor:
     """(n, c, 1) of 0 and 1 in float64, if every class has both."""
     if len(y) != len(X) or y.numel() == 0:
-        raise UserError(f"features of shape {tuple(X.shape)} do not go with labels of shape {tuple(y.shape)}")
+        raise UserError(f"features of shape {tuple(X.shape)} do not match labels of shape {tuple(y.shape)}")
     if not ((y == 0) | (y == 1)).all():
         raise UserError("labels of shape (samples, classes) must be 0 or 1")
     share = y.double().mean(0)
