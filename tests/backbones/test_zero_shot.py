@@ -84,7 +84,7 @@ def test_wise_ft_between_zero_shot_and_fine_tuned(saved: tuple[str, Any], tmp_pa
 @pytest.mark.parametrize(
     ("names", "templates", "message"),
     [
-        ({}, TEMPLATES, "needs names of classes"),
+        ({}, TEMPLATES, "needs class names"),
         (NAMES, (), "at least one template"),
         (NAMES, ("a photo",), "'a photo' has no {} where the name"),
     ],

@@ -62,7 +62,7 @@ def test_a_word_with_spaces_keeps_them(tmp_path: Path) -> None:
         ("v.txt", b"cat 1 2\ndog 1\n", "line 2: expected a word and 2 numbers"),
         ("v.txt", b"cat 1 2\ndog 1 x\n", "line 2: expected a word and 2 numbers"),
         ("v.txt", b"", "line 1: expected a word"),
-        ("v.txt", b"bird 1 2\n", "none of the words"),
+        ("v.txt", b"bird 1 2\n", "none of the requested words"),
         ("v.bin", b"2 3\ncat \0\0", "ends after 0 of 2"),
         ("v.npy", b"nothing", "no vocabulary beside it"),
         ("v.txt.gz", gzip.compress(b"cat 1 2\n")[:-5], "damaged, or not word vectors"),

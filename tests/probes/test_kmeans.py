@@ -217,7 +217,7 @@ def test_mistakes_are_told() -> None:
         kmeans(X, 2, seeds=())
     with pytest.raises(UserError, match="at least one iteration"):
         kmeans(X, 2, max_iterations=0)
-    with pytest.raises(UserError, match="'first' is no way to start k-means"):
+    with pytest.raises(UserError, match="'first' is not a start of k-means"):
         kmeans(X, 2, start="first")
     with pytest.raises(UserError, match="must have shape \\(2, 4\\), not \\(3, 4\\)"):
         kmeans(X, 2, start=X[:3])

@@ -159,7 +159,7 @@ def test_mistakes_are_told() -> None:
     for ks in ([], [0], [5, 21]):
         with pytest.raises(UserError, match="from 1 to the 20 training samples"):
             knn(X, y, X, y, ks)
-    with pytest.raises(UserError, match="no weighting of neighbours"):
+    with pytest.raises(UserError, match="not a weighting of neighbours"):
         knn(X, y, X, y, [1], weights="linear")
     with pytest.raises(UserError, match="temperature must be positive"):
         knn(X, y, X, y, [1], temperature=0)

@@ -266,7 +266,7 @@ def test_bad_input_is_refused_by_name() -> None:
         ((X, y - 1, X_test, y_test), "class indices from 0"),
         ((X, y.float(), X_test, y_test), "class indices from 0"),
         ((X[y == 0], y[y == 0], X_test[y_test == 0], y_test[y_test == 0]), "at least two classes"),
-        ((X[:6], y[:6], X_test, y_test), "nothing is left to choose"),
+        ((X[:6], y[:6], X_test, y_test), "none is left to choose"),
     ]
     for data, message in cases:
         with pytest.raises(UserError, match=message):

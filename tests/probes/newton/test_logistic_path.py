@@ -366,7 +366,7 @@ def test_bad_input_is_refused_by_name() -> None:
         ((X, y * 2, MIDDLE), {}, "from 0 to 2 without gaps"),
         ((X, y * 0, MIDDLE), {}, "at least two classes"),
         ((X, several * 2, MIDDLE), {}, "must be 0 or 1"),
-        ((X, several * torch.tensor([1, 0, 1]), MIDDLE), {}, "all samples are alike in class 1"),
+        ((X, several * torch.tensor([1, 0, 1]), MIDDLE), {}, "all samples have the same label in class 1"),
         ((X, y, torch.tensor([1.0, 0.0])), {}, "a list of positive numbers"),
         ((X, y, torch.tensor([])), {}, "a list of positive numbers"),
         ((X, y, torch.tensor([1.0, math.inf])), {}, "a list of positive numbers"),

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from unseen.probes.patches.task import PatchTask
 
 SAMPLED_STEPS = 4
-"""Of a training that is timed."""
+"""Number of steps in a timed training."""
 
 
 @dataclass(frozen=True)
 class PatchLinear(Probe):
-    """A linear classifier of patches, its learning rate and weight decay chosen on a tenth of the training images.
+    """A linear classifier of patches, with learning rate and weight decay chosen on a tenth of the training images.
 
     See `unseen.probes.patches.linear`.
     """
@@ -58,8 +58,8 @@ class PatchLinearJob(PatchJob):
     def samples(self, size: PatchSize, device: "torch.device") -> Iterator[Sample]:
         """A few steps of all settings, and of the one that is trained again.
 
-        Their number cannot be told from products alone: where there are few classes, reading and normalising the
-        patches of a batch takes longer.
+        The time cannot be estimated from products alone: with few classes, reading and normalising the patches of a
+        batch takes longer.
         """
         import torch
 

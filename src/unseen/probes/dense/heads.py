@@ -1,4 +1,4 @@
-"""Heads for maps as in Ericsson et al. 2021: pyramid pooling (Zhao et al. 2017), UPerNet (Xiao et al. 2018)."""
+"""Map heads as in Ericsson et al. 2021: pyramid pooling (Zhao et al. 2017), UPerNet (Xiao et al. 2018)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +19,7 @@ def conv_block(before: int, after: int, kernel: int) -> nn.Sequential:
 
 
 class PyramidPooling(nn.Module):
-    """A map beside its means over 1, 4, 9 and 36 parts: (b, c, h, w) → (b, c + 4·width, h, w)."""
+    """A map concatenated with its means over 1, 4, 9 and 36 parts: (b, c, h, w) → (b, c + 4·width, h, w)."""
 
     def __init__(self, channels: int, width: int = WIDTH) -> None:
         super().__init__()

@@ -27,9 +27,9 @@ from unseen.probes.patches.codes import ClassCodes, Codes, normal_codes
 from unseen.probes.patches.scoring import MapScorer, best_and_worst, image_score, picture_name
 
 CHECKS = 20
-"""How often a training looks at its loss and saves where it is."""
+"""Steps between checks of the loss and saving of the state."""
 CONFIDENT = 0.5
-"""Detections of a lower score are not drawn."""
+"""Detections with a lower score are not drawn."""
 CODED_NORMALS = 200_000
 
 
@@ -47,13 +47,13 @@ def train_and_score(
 ) -> dict[str, Any]:
     """The values of a job.
 
-    Images whose labels cannot be used are left out.
+    Images with unusable labels are left out.
 
     Args:
-        backbone: its module is changed.
+        backbone: its module is modified.
         checkpoint: as in `train_dense`.
-        pictures: folder that predictions of a few test images are drawn into.
-        test: whether to score; without it, this measures how long steps take.
+        pictures: folder for pictures of the predictions on a few test images.
+        test: whether to score; without it, this only measures how long steps take.
     """
     numbers = sound_images(data, "train")
     if not numbers:
@@ -74,7 +74,7 @@ def train_and_score(
 
 
 def sound_images(data: OpenDenseDataset, split: str) -> list[int]:
-    """The images of a split whose labels can be used."""
+    """The images of a split with usable labels."""
     return [number for number, _ in _labelled(data, split)]
 
 
@@ -82,7 +82,7 @@ def _labelled(data: OpenDenseDataset, split: str) -> Iterator[tuple[int, Labels]
     for number in data.numbers(split):
         try:
             yield number, data.labels(number)
-        except UserError:  # named among the flaws of the run
+        except UserError:  # they are named among the run's notices
             continue
 
 
