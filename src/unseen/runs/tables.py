@@ -1,19 +1,17 @@
 """Tables of scores: means with their uncertainty, gaps to the seen domain, differences from a baseline, ranks."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.files import atomic_write, csv_cell
 from unseen.latex import escaped, tabular
 from unseen.metrics.catalogue import METRICS, Metric
-from unseen.metrics.resampling import Floats, Interval, draws, percentile_interval
+from unseen.metrics.resampling import Interval
 from unseen.runs.score import Score, shots_name
 
 GROUP = ["study", "protocol", "backbone", "domain", "probe", "shots", "metric"]
@@ -39,35 +37,6 @@ def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
     tail = (1 - 0.95) / 2  # not 0.025, so that it is bit-identical to other intervals
     low, high = np.quantile(array[drawn].mean(axis=1), [tail, 1 - tail])
     return float(low), float(high)
-
-
-def concept_intervals(correct: NDArray[np.integer], images: NDArray[np.integer]) -> list[Interval]:
-    """Top-1 accuracies with 95% intervals over concepts and, if there are several, seeds.
-
-    The crossed bootstrap of `unseen.metrics.resampling.interval_over_concepts`, but with concepts weighted by their
-    number of images, as in top-1 accuracy; identical to it if all concepts have equally many.
-
-    Args:
-        correct, images: (cells, seeds, concepts) number of correctly classified test images and of all test images;
-            at least two concepts. All cells share the same resamples.
-    """
-    seeds, concepts = _drawn(*correct.shape[1:])
-    # One product for all cells: many small ones would read the draws repeatedly.
-    right, every = (
-        np.einsum(
-            "bs,bks->kb", seeds, (concepts @ counts.reshape(-1, counts.shape[-1]).T).reshape(-1, *counts.shape[:2])
-        )
-        for counts in (correct.astype(np.float64), images.astype(np.float64))
-    )
-    values = correct.sum(axis=(1, 2)) / images.sum(axis=(1, 2))
-    return [percentile_interval(value, drawn) for value, drawn in zip(values, right / every, strict=True)]
-
-
-@lru_cache(maxsize=4)
-def _drawn(seeds: int, concepts: int) -> tuple[Floats, Floats]:
-    """How often each seed and each concept is drawn. Cached: drawing is the slowest step, and all cells share it."""
-    rng = np.random.default_rng(0)
-    return draws(rng, seeds, RESAMPLES), draws(rng, concepts, RESAMPLES)
 
 
 def with_concept_intervals(summary: pd.DataFrame, intervals: Mapping[tuple[str, str, str], Interval]) -> pd.DataFrame:
