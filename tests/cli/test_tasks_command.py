@@ -77,13 +77,13 @@ def test_from_images_to_the_page(unseen: Unseen, tmp_path: Path, backbone: str) 
 
     code, said, notes = unseen(*options, "--datasets", "digits,dtd", "--images", tmp_path, "--imagenet-top1", 20)
     assert code == 0
-    assert "Left out: dtd: not there; expected dtd/dtd below" in notes
+    assert "Left out: dtd: not found; expected dtd/dtd below" in notes
     assert "to get it: Oxford VGG" in notes
     scores = pd.read_csv(out / "scores.csv").set_index("setting")["value"]
     assert scores["linear"] > 0.5  # eight greys of a picture of a digit; chance is 0.1
     assert scores["5-shot"] < scores["20-shot"] < scores["50-shot"]
     page = (out / "report.html").read_text()
-    assert "dtd: not there" in page
+    assert "dtd: not found" in page
     assert "saw images of 8 pixels; the published models saw 224" in page
     assert "digits of scikit-learn" in page
     assert "Every fit that is scored reached its optimum." in said
@@ -388,4 +388,4 @@ def test_a_quick_look_is_called_one(unseen: Unseen, tmp_path: Path, backbone: st
     code, _, error = unseen(*options)
     assert code == 2
     assert "a run that differs in the limit on the images of digits" in error
-    assert "--limit is at least 1" in unseen(*options, "--limit", 0).err
+    assert "the limit must be at least 1" in unseen(*options, "--limit", 0).err

@@ -274,22 +274,6 @@ class RunData:
 
         Results that are not of the same concepts, as those on random sets are not, have none.
         """
-        import numpy as np
+        from unseen.runs.concept_resamples import resample
 
-        from unseen.runs.tables import concept_intervals
-
-        cells: dict[tuple[str, str, str], dict[int, ConceptHits]] = {}
-        for hits in self.concept_hits:
-            cells.setdefault((hits.backbone, hits.domain, hits.shots), {})[hits.seed] = hits
-        alike: dict[tuple[int, int], dict[tuple[str, str, str], list[ConceptHits]]] = {}
-        for cell, by_seed in cells.items():
-            found = [by_seed[seed] for seed in sorted(by_seed)]
-            concepts = found[0].concepts
-            if len(concepts) > 1 and all(hits.concepts == concepts for hits in found):
-                alike.setdefault((len(found), len(concepts)), {})[cell] = found
-        intervals: dict[tuple[str, str, str], Interval] = {}
-        for of in alike.values():
-            correct = np.array([[hits.correct for hits in found] for found in of.values()])
-            images = np.array([[hits.images for hits in found] for found in of.values()])
-            intervals |= dict(zip(of, concept_intervals(correct, images), strict=True))
-        return intervals
+        return {cell: found.interval for cell, found in resample(self.concept_hits).items()}
