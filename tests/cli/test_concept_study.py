@@ -207,7 +207,7 @@ def test_two_backbones_are_compared(tiny: TinyImageNet, features: Path, tmp_path
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "name a backbone"),
+        ((), "no backbone was given"),
         (("--backbone", "x.py:y", "--domains", "l9"), "domains are some of in1k, l1, l2"),
         (("--features", "nowhere", "--images", "x"), "give images or features .*, not both: --images"),
         (("--features", "nowhere", "--imagenet-1k", "x"), "not both: --imagenet-1k"),
