@@ -260,9 +260,9 @@ def test_a_constant_at_the_end_of_the_grid_is_said(unseen: Unseen, tmp_path: Pat
     ("options", "message"),
     [
         (("--datasets", "digit"), "no data set 'digit'; did you mean digits"),
-        (("--datasets", ","), "--datasets takes some of aircraft"),
-        (("--datasets", "dtd"), "none of the data sets is there"),
-        (("--protocol", "ericsson"), "--protocol is one of ericsson-2021, ericsson-2021-exact"),
+        (("--datasets", ","), "--datasets takes names separated by commas (aircraft"),
+        (("--datasets", "dtd"), "to get it"),
+        (("--protocol", "ericsson"), "--protocol must be one of ericsson-2021, ericsson-2021-exact"),
         (("--images", "nowhere"), "nowhere: no such folder"),
         (("--imagenet-top1", 75, "--imagenet-top1", 76), "2 numbers for 1 backbone"),
         (("--imagenet-top1", 0), "between 1 and 100, not 0"),
@@ -325,7 +325,7 @@ def test_two_checkpoints_of_one_architecture(unseen: Unseen, tmp_path: Path, mon
         ((*both, "--name", "a", "--name", "a"), "2 backbones are called a"),
         (("--backbone", ids[0], "--backbone", ids[0]), "2 backbones are called timm:test_resnet@moco.pth"),
         ((*both[:2] * 2, "--name", "a", "--name", "b"), "a and b: one name or one backbone twice"),
-        ((*both, "--normalize", "simclr"), "--normalize is one of imagenet, none, half, clip"),
+        ((*both, "--normalize", "simclr"), "--normalize must be one of imagenet, none, half, clip"),
         ((*both, *("--normalize", "none") * 3), "3 for 2 backbones"),
     ):
         code, _, error = unseen(*options, *words)

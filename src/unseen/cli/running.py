@@ -12,14 +12,14 @@ from unseen.errors import UserError
 if TYPE_CHECKING:
     from unseen.runs.data import RunData
 
-WorkersOption = Annotated[int | None, typer.Option(help="Processes to run jobs in; by default one per core.")]
+WorkersOption = Annotated[int | None, typer.Option(help="Processes that run jobs. Default: one per CPU core.")]
 REPORT = "report.html"
 
 
 def processes(workers: int | None) -> int:
     """How many processes an option asks for; one a core where it was not given."""
     if workers is not None and workers < 1:
-        raise UserError(f"--workers is at least 1, not {workers}")
+        raise UserError(f"--workers must be at least 1, not {workers}")
     if workers is not None:
         return workers
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError, did_you_mean
+from unseen.extras import install_command
 from unseen.images.entries import EntryTable
 from unseen.images.releases import provenance
 
@@ -63,7 +64,7 @@ def _open(name: str, root: Path, split: str | None) -> Any:
     try:
         from torchvision import datasets
     except ImportError:
-        raise UserError(f"{PREFIX}{name} needs torchvision; pip install torchvision") from None
+        raise UserError(f"{PREFIX}{name} needs torchvision: {install_command('torchvision')}") from None
     known = [n for n in datasets.__all__ if n not in {"DatasetFolder", "ImageFolder", "FakeData", "VisionDataset"}]
     if name not in known:
         raise UserError(f"torchvision has no data set '{name}'{did_you_mean(name, known)}")

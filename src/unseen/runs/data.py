@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from unseen.metrics.resampling import Interval
 
 OWN_METRIC = "own-metric"
-"""The protocol that a run has under the name of a metric of the user's own: its facts, and the digest of its code."""
+"""Protocol under which a run stores the facts about a metric of the user's own, and the digest of its code."""
+METRIC_FACTS = ("higher_is_better", "lower", "upper", "unit")
 Study = Literal["concepts", "tasks", "shifts", "probe"]
 """Which study a run is of; it decides what its page looks like, and which runs share a page."""
 
 
 def known_metrics(own_code: Sequence[ProtocolUsed]) -> dict[str, Metric]:
     """The metrics of the catalogue, and those of the user's own that a run says the facts of."""
-    facts = ("higher_is_better", "lower", "upper", "unit")
     own = [
-        MetricUsed(each.probe, **{name: cast("Any", each.settings[name]) for name in facts})
+        MetricUsed(each.probe, **{name: cast("Any", each.settings[name]) for name in METRIC_FACTS})
         for each in own_code
         if each.name == OWN_METRIC
     ]

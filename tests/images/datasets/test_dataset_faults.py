@@ -282,7 +282,7 @@ def test_what_commands_list(tmp_path: Path) -> None:
     trees.pets(tmp_path)
     columns, rows = state_rows(tmp_path)
     states = {row[1]: dict(zip(columns, row, strict=True)) for row in rows}
-    assert (states["pets"]["state"], states["pets"]["images"], states["pets"]["of"]) == ("partial", 16, 7349)
+    assert (states["pets"]["state"], states["pets"]["images"], states["pets"]["expected"]) == ("partial", 16, 7349)
     assert "12 training images where 3,680 are expected; Oxford VGG" in states["pets"]["advice"]
-    assert (states["cars"]["state"], states["cars"]["images"], states["cars"]["where"]) == ("missing", 0, "")
+    assert (states["cars"]["state"], states["cars"]["images"], states["cars"]["folder"]) == ("missing", 0, "")
     assert (states["drawings"]["state"], states["drawings"]["advice"]) == ("complete", "")
