@@ -114,9 +114,9 @@ def hugging_face(root: Path) -> Path:
 
 def test_columns_are_named_by_options(unseen: Unseen, backbone: str, tmp_path: Path) -> None:
     words = options(backbone, tmp_path, hugging_face(tmp_path / "set"))
-    assert "several columns of type Image (photo, mask); name the one to take with --image" in unseen(*words).err
+    assert "several columns of type Image (photo, mask); name the column to use" in unseen(*words).err
     wrong = unseen(*words, "--image", "photo")
-    assert "several columns of type ClassLabel (fine, coarse); name the one to take with --label" in wrong.err
+    assert "several columns of type ClassLabel (fine, coarse); name the column to use (label)" in wrong.err
     code, _, notes = unseen(*words, "--image", "photo", "--label", "coarse")
     assert code == 0, notes
     [store] = (tmp_path / "features").iterdir()

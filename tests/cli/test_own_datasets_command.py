@@ -56,7 +56,7 @@ def test_looking_through_a_data_set(unseen: Unseen, tmp_path: Path) -> None:
     found = json.loads(said)
     assert code == 2
     missing = str(tmp_path / "birds/train/wren/train1.jpg")
-    assert f"1 of 24 image files are not there or empty: {missing}" in error
+    assert f"1 of 24 image files are missing or empty: {missing}" in error
     assert found["missing"] == [missing]
     pair = ["train/wren/train0.jpg", "test/wren/test0.jpg"]
     assert found["shared"] == [{"first": "train", "second": "test", "pairs": [pair]}]
@@ -98,7 +98,7 @@ def test_words_that_are_no_data_sets(unseen: Unseen, tmp_path: Path, backbone: s
     for words, reason in [
         ("cifar", "did you mean cifar10"),
         (f"digits,{tmp_path}/none.toml", "none.toml: no such file"),
-        (f"{places[0]},{places[1]}", "two data sets of the name 'birds'"),
+        (f"{places[0]},{places[1]}", "two data sets are named 'birds'"),
     ]:
         code, _, error = unseen(*options, words)
         assert (code, reason in error) == (2, True), error

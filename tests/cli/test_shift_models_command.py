@@ -9,9 +9,9 @@ import torch
 import typer
 from typer.testing import CliRunner
 
-from unseen.cli import shift_models
-from unseen.cli.captions import captions
-from unseen.cli.ls import shift_sets
+from unseen.cli.ls.commands import shift_sets
+from unseen.cli.shifts import models as shift_models
+from unseen.cli.shifts.captions import captions
 from unseen.errors import UserError
 from unseen.studies.study import Plan
 
@@ -133,7 +133,7 @@ def test_own_test_sets(sets: Path, tmp_path: Path) -> None:
     assert accuracy["art"] == accuracy["web-test"]  # the same images and labels
     said = {each["name"]: each["shifted"] for each in json.loads((tmp_path / "out/run.json").read_text())["domains"]}
     assert said == dict(zip(columns, [False, True, False] * 2, strict=True))
-    assert "two test sets are called 'art'" in refused("evaluate", *backbone, *common, *own, "--test-set", sets / "art")
+    assert "two test sets are named 'art'" in refused("evaluate", *backbone, *common, *own, "--test-set", sets / "art")
     assert "or your own (--test-set)" in refused("evaluate", *backbone, *common[2:])
 
 

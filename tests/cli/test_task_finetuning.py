@@ -85,7 +85,7 @@ def test_the_plan_and_what_is_left_out(unseen: Unseen, tmp_path: Path, backbone:
     assert code == 0
     assert "41" in said  # 40 settings, and the best again
     assert "205,000" in said
-    assert "Left out: dtd: not there" in notes
+    assert "Left out: dtd: not found" in notes
     assert "cut short" not in notes
     assert not (tmp_path / "run").exists()
 

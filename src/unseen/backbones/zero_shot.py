@@ -127,7 +127,7 @@ def read_class_names(path: Path) -> dict[str, str]:
     names = dict[str, str]()
     for line, row in read_table(path, ("class",), ("name",)):
         if not row["class"] or row["class"] in names:
-            raise UserError(f"{path}, line {line}: {row['class'] or 'a class'} is there twice, or a field is empty")
+            raise UserError(f"{path}, line {line}: {row['class'] or 'a class'} occurs twice, or a field is empty")
         names[row["class"]] = row["name"] or row["class"]
     if not names:
         raise UserError(f"{path}: no classes in it")
