@@ -25,6 +25,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_site_has_every_page(site: Path) -> None:
     for page in [*(ROOT / "docs").glob("*.md"), *map(Path, ELSEWHERE.values())]:
         assert (site / page.with_suffix(".html").name).exists(), page
+    for page in (ROOT / "docs/notebooks").glob("*.ipynb"):
+        assert (site / "notebooks" / page.with_suffix(".html").name).exists(), page
+        assert (site / "notebooks" / f"{page.stem}-1.png").exists()
     assert (site / "reference/commands.html").exists()
     assert (site / "reference/api.html").exists()
 
@@ -44,6 +47,7 @@ def test_every_page_is_in_the_navigation() -> None:
         return [page for each in below for page in pages(each)]  # type: ignore[attr-defined]
 
     there = {page.name for page in (ROOT / "docs").glob("*.md")} | set(ELSEWHERE.values())
+    there |= {f"notebooks/{page.stem}.md" for page in (ROOT / "docs/notebooks").glob("*.ipynb")}
     assert sorted(pages(nav)) == sorted(there | {"reference/commands.md", "reference/api.md"})
 
 
