@@ -96,6 +96,19 @@ def test_api_reference_has_every_public_name() -> None:
     assert page.count("```") % 2 == 0
 
 
+def test_api_reference_has_every_class_that_is_returned() -> None:
+    page = api_reference()
+    returned = {
+        name
+        for call in re.findall(r"^unseen\.[a-z_]+\([^`]*?\) -> (.*)$", page, re.MULTILINE)
+        for name in re.findall(r"\b(?<!\.)[A-Z]\w+", call)
+    }
+    assert {"Run", "Plan", "Leaderboard", "Robustness", "OpenDataset"} <= returned
+    described = set(re.findall(r"^### (\w+) ", page, re.MULTILINE))
+    assert returned - {"Path"} <= described
+    assert "to_frame() -> pd.DataFrame" in page.partition("\n### Robustness ")[2].partition("\n### ")[0]  # inherited
+
+
 def test_gains_over_pixels_are_those_of_the_demo() -> None:
     def rows(page: str) -> dict[str, list[float]]:
         text = (ROOT / "docs" / page).read_text(encoding="utf-8")
