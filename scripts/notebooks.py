@@ -39,12 +39,17 @@ def executed(notebook: Notebook) -> Notebook:
 
 
 def texts(notebook: Notebook) -> list[str]:
-    """What each code cell prints and shows, as text; pictures and HTML are left out."""
+    """What each code cell prints and shows as text; of a picture, that there is one."""
     return [
-        "".join("".join(output.get("text", output.get("data", {}).get("text/plain", ()))) for output in cell["outputs"])
+        "".join("".join(_text(output)) for output in cell["outputs"])
         for cell in notebook["cells"]
         if cell["cell_type"] == "code"
     ]
+
+
+def _text(output: dict[str, Any]) -> list[str]:
+    data = output.get("data", {})
+    return ["(a picture)"] if "image/png" in data else output.get("text") or data["text/plain"]
 
 
 def as_page(notebook: Notebook, name: str) -> tuple[str, dict[str, bytes]]:
@@ -63,7 +68,7 @@ def as_page(notebook: Notebook, name: str) -> tuple[str, dict[str, bytes]]:
             elif "text/html" in data:
                 parts.append(f"<div>{''.join(data['text/html'])}</div>")
             else:
-                parts.append(f"```output\n{''.join(output.get('text', data.get('text/plain', ())))}\n```")
+                parts.append(f"```output\n{''.join(_text(output)).rstrip()}\n```")
     return "\n\n".join(parts) + "\n", pictures
 
 
