@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import unseen.exchange.record
+from json_schema import json_schema
 from unseen.exchange.record import ResultsFile
-from unseen.reading.json_schema import json_schema
 
 PLACE = Path(unseen.exchange.record.__file__).with_name("results.schema.json")
 

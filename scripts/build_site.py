@@ -1,8 +1,8 @@
-"""Build the site: the pages of docs/, those that the code writes, and those that lie elsewhere in the repository.
+"""Build the site from the pages of docs/, generated pages, and pages elsewhere in the repository.
 
     python scripts/build_site.py OUT
 
-A link that leads nowhere, to a page or to a heading, is an error. Nothing is fetched from the network.
+A broken link to a page or a heading is an error. Nothing is fetched from the network.
 """
 
 import os

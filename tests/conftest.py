@@ -97,6 +97,7 @@ def unseen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
     from unseen.cli.main import run
 
     monkeypatch.setitem(os.environ, "COLUMNS", "200")
+    monkeypatch.setattr("unseen.cli.starting.SECONDS", 3600.0)  # tests compare all that a command prints
 
     def call(*arguments: object) -> Answer:
         monkeypatch.setattr(sys, "argv", ["unseen", *map(str, arguments)])

@@ -10,11 +10,14 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from documented import same_output
 
 import unseen
 
@@ -36,12 +39,13 @@ ELSEWHERE = {
     "unseen demo --backbone registry:efficientnet_lite0": "test_drawings_levels",
 }
 
-NOTHING_TO_RUN = {"faq.md", "glossary.md", "protocols.md", "reference-rows.md", "scale.md"}
+NOTHING_TO_RUN = {"faq.md", "glossary.md", "reference-rows.md", "scale.md"}
 """Pages of figures, which other tests compare with what makes them, and of words."""
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
-    return re.findall(r"^```(sh|python)\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    """Commands, Python, and what the Python above them prints (`output`), in order."""
+    return re.findall(r"^```(sh|python|output)\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -81,11 +85,15 @@ def test_commands_and_examples(
     if "counts.csv" in page.read_text():
         shutil.copy(request.getfixturevalue("counts_file"), place / "counts.csv")
     names: dict[str, object] = {}
+    printed = ""
     for language, block in blocks(page):
         if language == "python":
-            run_python(block, names)
+            printed = run_python(block, names)
             continue
-        for command in block.splitlines():
+        if language == "output":
+            assert same_output(block, printed), printed
+            continue
+        for command in block.replace("\\\n", "").splitlines():
             if command not in ELSEWHERE:
                 run_command(command, place, call)
     assert blocks(page)
@@ -108,15 +116,17 @@ def run_command(command: str, place: Path, call: Callable[..., Any]) -> None:
     assert answer.returncode == 0, f"{command}\n{answer.stdout}{answer.stderr}"
 
 
-def run_python(block: str, names: dict[str, object]) -> None:
-    """Run a block; where a line ends in a comment that is a tuple, that is what the line gives."""
+def run_python(block: str, names: dict[str, object]) -> str:
+    """Run a block and return what it prints; where a line ends in a comment that is a tuple, the line must give it."""
     checker = doctest.OutputChecker()
-    exec(block, names)
+    with redirect_stdout(StringIO()) as printed:
+        exec(block, names)
     for line in block.splitlines():
         statement, _, comment = line.partition("  # (")
         if comment:
             found = repr(eval(statement, names))
             assert checker.check_output(f"({comment.strip()}\n", f"{found}\n", doctest.ELLIPSIS), found
+    return printed.getvalue()
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "benchmarks/README.md"], ids=lambda page: str(page.relative_to(ROOT)))

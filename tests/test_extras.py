@@ -4,6 +4,7 @@ import csv
 import json
 import subprocess
 import sys
+import tomllib
 from base64 import b64encode
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from axis_folders import write_task_run
 from run_folders import write_concept_run
 
 from unseen.errors import UserError
-from unseen.extras import MissingExtraError, naming_extras
+from unseen.extras import REQUIREMENTS, MissingExtraError, install_command, naming_extras, pip_install
 from unseen.runs.data import Backbone
 
+ROOT = Path(__file__).parents[1]
 LEFT_OUT = ("torch", "optuna", "safetensors", "torchvision", "timm")
 WITHOUT = f"""
 import json, sys
@@ -28,7 +30,9 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 """
 RUN = f"""{WITHOUT}
+from unseen.cli import starting
 from unseen.cli.main import run
+starting.SECONDS = 3600
 codes, found = [], []
 commands, calls = sys.argv[1:]
 for arguments in json.loads(commands):
@@ -110,7 +114,7 @@ def test_what_needs_torch_says_so_in_one_sentence(tmp_path: Path) -> None:
     assert codes == [2] * len(commands), said
     lines = said.splitlines()
     assert len(lines) == len(commands), said
-    assert all("pip install 'unseen[torch]'" in line for line in lines), said
+    assert all("pip install " in line and "torch>=2.8" in line for line in lines), said
 
 
 def test_folders_of_runs_are_read_without_torch(tmp_path: Path) -> None:
@@ -152,7 +156,7 @@ def write_runs(folder: Path) -> None:
     write_task_run(folder / "tasks", ("a", "b"), lambda name, dataset, setting: 0.1 if "ece" in setting else 0.7)
 
 
-def test_functions_that_need_torch_name_the_extra(tmp_path: Path) -> None:
+def test_functions_that_need_torch_name_its_packages(tmp_path: Path) -> None:
     """Also where they import it only when they are called."""
     (tmp_path / "features/l5").mkdir(parents=True)
     for seed, split in enumerate(("train", "test")):
@@ -190,9 +194,45 @@ def test_python_gets_an_import_error_that_is_a_users_error() -> None:
     def needs(package: str) -> None:
         raise ModuleNotFoundError(f"No module named {package!r}", name=package)
 
-    with pytest.raises(MissingExtraError, match=r"unseen\[torch\]") as caught:
+    with pytest.raises(MissingExtraError, match=r"pip install .*torch>=2\.8") as caught:
         needs("torch.nn")
     assert isinstance(caught.value, UserError)
     assert isinstance(caught.value, ImportError)
     with pytest.raises(ModuleNotFoundError, match="elsewhere"):
         needs("elsewhere")
+
+
+def test_advised_packages_are_those_of_pyproject() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    resolved = {}
+    for name in REQUIREMENTS:
+        packages, left = set[str](), [name]
+        while left:
+            for each in extras[left.pop()]:
+                if each.startswith("unseen["):
+                    left.append(each.removeprefix("unseen[").removesuffix("]"))
+                else:
+                    packages.add(each)
+        resolved[name] = packages
+    assert resolved == {name: {*REQUIREMENTS["torch"], *own} for name, own in REQUIREMENTS.items()}
+
+
+def test_install_commands_are_for_the_running_python(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.executable", str(tmp_path / ".venv/bin/python"))
+    monkeypatch.setattr("shutil.which", lambda name: f"{tmp_path}/.venv/bin/pip")
+    assert pip_install("timm>=1", "ray") == "pip install 'timm>=1' ray"  # an activated environment
+    monkeypatch.setattr("shutil.which", lambda name: "/usr/bin/pip")
+    assert pip_install("timm") == ".venv/bin/python -m pip install timm"  # .venv/bin/unseen, as after make
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert pip_install("timm") == f"{tmp_path}/.venv/bin/python -m pip install timm"
+    monkeypatch.setattr("unseen.extras.find_spec", lambda name: None)
+    assert pip_install("timm") == f"uv pip install --python {tmp_path}/.venv/bin/python timm"
+
+
+def test_only_missing_packages_are_advised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unseen.extras._installed", lambda requirement: requirement.startswith(("torch", "optuna")))
+    assert install_command("onnx").split(" install ")[1] == "'safetensors>=0.4.5' onnx onnxruntime"
+    monkeypatch.setattr("unseen.extras._installed", lambda requirement: True)
+    assert install_command("onnx").split(" install ")[1] == "onnx onnxruntime"

@@ -80,7 +80,7 @@ def test_levels_of_ones_own() -> None:
     assert values.is_monotonic_decreasing
     with pytest.raises(UserError, match="counts"):
         unseen.build_levels(seen=["tabby.n.01"], min_images=10)
-    with pytest.raises(UserError, match="spread is one of"):
+    with pytest.raises(UserError, match="spread must be one of"):
         unseen.build_levels(seen=["tabby.n.01"], spread="wide")  # type: ignore[arg-type]
     with pytest.raises(UserError, match="tabby"):
         unseen.build_levels(seen=["tabbby.n.01"])
@@ -150,7 +150,7 @@ def test_published_numbers_and_the_leaderboard(tmp_path: Path) -> None:
     assert set(board.to_frame()["model"]) == set(unseen.published("cog-v2")["model"])
     run = write_concept_run(tmp_path / "run", [Backbone("mine", "yours")], lambda *_: 0.5)
     assert unseen.leaderboard(run, shots="all").to_frame().query("yours")["model"].tolist() == ["mine"]
-    with pytest.raises(UserError, match="by is one of"):
+    with pytest.raises(UserError, match="by must be one of"):
         unseen.leaderboard(by="l6")  # type: ignore[arg-type]
 
 

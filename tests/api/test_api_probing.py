@@ -132,7 +132,7 @@ def test_what_callers_get_wrong(blobs: Arrays) -> None:
     X, y, X_test, y_test = blobs
     for arrays, options, message in (
         (blobs, {"probe": "knm"}, "did you mean knn"),
-        (blobs, {"probe": 3}, "probe is a name"),
+        (blobs, {"probe": 3}, "probe must be a name"),
         (blobs, {"probe": "fine-tuned"}, "for images: unseen concepts --finetune"),
         (blobs, {"probe": "knn", "protocol": "cog-v2"}, "has no protocols"),
         (blobs, {"protocol": "cog-v3"}, "no protocol 'cog-v3'"),
@@ -140,13 +140,13 @@ def test_what_callers_get_wrong(blobs: Arrays) -> None:
         (blobs, {"probe": "centroids", "shots": "all"}, "shots=5"),
         (blobs, {"probe": "geometry", "shots": 3}, "leave out shots"),
         (blobs, {"probe": "linear", "shots": 1}, "single training sample"),
-        ((X, y, X_test, y_test.astype(str)), {}, "words on one side"),
-        ((X, y + 0.5, X_test, y_test), {}, "integers or words"),
+        ((X, y, X_test, y_test.astype(str)), {}, "strings in one of"),
+        ((X, y + 0.5, X_test, y_test), {}, "integers or strings"),
         ((X, y, X_test, np.where(y_test == 1, 7, y_test)), {}, "class 1 has no test sample"),
         ((X[:20], y[:20], X_test[:10], y_test[:10]), {}, "two classes"),
-        ((X, y[1:], X_test, y_test), {}, "do not go with labels"),
-        ((X, y, X_test[:, 1:], y_test), {"probe": "ridge"}, "6 dimensions, test features 5"),
-        ((X.astype(str), y, X_test, y_test), {}, "arrays of numbers"),
+        ((X, y[1:], X_test, y_test), {}, "do not match labels"),
+        ((X, y, X_test[:, 1:], y_test), {"probe": "ridge"}, "6 dimensions, but test features have 5"),
+        ((X.astype(str), y, X_test, y_test), {}, "numeric arrays"),
     ):
         with pytest.raises(UserError, match=message):
             package.probe(*arrays, **options)  # type: ignore[arg-type]

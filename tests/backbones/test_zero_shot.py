@@ -114,5 +114,5 @@ def test_class_names_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "names.csv").write_text("class,name\ncat,a cat\ndog,dog\n")
     assert read_class_names(tmp_path / "names.csv") == {"cat": "a cat", "dog": "dog"}
     (tmp_path / "names.csv").write_text("class,name\ncat,a cat\ncat,dog\n")
-    with pytest.raises(UserError, match="line 3: cat is there twice"):
+    with pytest.raises(UserError, match="line 3: cat occurs twice"):
         read_class_names(tmp_path / "names.csv")

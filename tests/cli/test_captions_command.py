@@ -19,7 +19,7 @@ def test_writes_the_test_set_and_says_what_it_covers(tmp_path: Path, capsys: pyt
     assert "5 captions: 2 name one class, 2 name several" in said.out
     assert "50.0%" in said.out
     assert "2 of 1,000 classes have at least 1 labelled images; 2 images are held out" in said.out
-    assert "1 rows had too many or too few fields" in said.err
+    assert "1 rows with too many or too few fields" in said.err
     assert "crane" in said.err
     assert (tmp_path / "out" / "remove.csv").read_text() == "id\nk0\nk1\n"
     assert (tmp_path / "out" / "test.csv").read_text() == (

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
 
@@ -51,14 +52,14 @@ def test_an_old_name_gives_the_new_one(unseen: Unseen, old: str) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["concepts", "--finetune", "--check"], "--finetune and --check are separate steps"),
-        (["concepts", "--finetune", "--features", "f"], "--features does not go with --finetune"),
-        (["concepts", "--label-noise", "--shots", "1"], "--shots does not go with --label-noise"),
-        (["concepts", "--check", "--imagenet-1k", "i", "--levels", "cog-v1"], "--levels does not go with --check"),
-        (["concepts", "--backbone", "timm:a", "--epochs", "3"], "--epochs is for --finetune"),
-        (["concepts", "--features", "f", "--page", "p.html"], "--page is for --label-noise"),
-        (["tasks", "--finetune", "--backbone", "a", "--limit", "3"], "--limit does not go with --finetune"),
-        (["tasks", "--backbone", "timm:a", "--trials", "3"], "--trials is for --finetune"),
+        (["concepts", "--finetune", "--check"], "--finetune and --check cannot be combined"),
+        (["concepts", "--finetune", "--features", "f"], "--features cannot be used with --finetune"),
+        (["concepts", "--label-noise", "--shots", "1"], "--shots cannot be used with --label-noise"),
+        (["concepts", "--check", "--imagenet-1k", "i", "--levels", "cog-v1"], "--levels cannot be used with --check"),
+        (["concepts", "--backbone", "timm:a", "--epochs", "3"], "--epochs needs --finetune"),
+        (["concepts", "--features", "f", "--page", "p.html"], "--page needs --label-noise"),
+        (["tasks", "--finetune", "--backbone", "a", "--limit", "3"], "--limit cannot be used with --finetune"),
+        (["tasks", "--backbone", "timm:a", "--trials", "3"], "--trials needs --finetune"),
         (["tasks", "--finetune", "--backbone", "timm:a"], "--finetune needs --backbone and --datasets"),
     ],
 )
@@ -79,8 +80,8 @@ def test_every_option_goes_with_something() -> None:
 
 
 def test_a_backbone_is_shown_or_listed(unseen: Unseen) -> None:
-    assert "--pool is for NAME" in unseen("ls", "backbones", "--pool", "avg").err
-    assert "--catalogue does not go with NAME" in unseen("ls", "backbones", "timm:a", "--catalogue").err
+    assert "--pool needs NAME" in unseen("ls", "backbones", "--pool", "avg").err
+    assert "--catalogue cannot be used with NAME" in unseen("ls", "backbones", "timm:a", "--catalogue").err
 
 
 def test_choices_are_those_of_the_code() -> None:
@@ -121,6 +122,22 @@ def test_it_runs_as_a_module() -> None:
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.startswith("unseen ")
 
 
-def test_help_joins_the_lines_of_docstrings() -> None:
+def test_help_texts_have_no_hard_line_breaks() -> None:
     for name, command in COMMANDS.items():
         assert "\n" not in command.help.replace("\n\n", ""), name
+        for parameter in command.params:
+            assert "\n" not in (parameter.help or ""), (name, parameter.name)
+            assert parameter.help, (name, parameter.name)
+            longest = max(parameter.help.split(), key=len)
+            assert len(longest) <= 20, f"{name} {parameter.name}: a narrow terminal cuts {longest}"
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+def test_help_fills_the_width(unseen: Unseen, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    """A line of a paragraph ends only where the next word does not fit."""
+    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", width)
+    lines = [line.rstrip() for line in unseen("tasks", "--help").out.split("╭")[0].splitlines()]
+    assert max(map(len, lines)) <= width
+    for line, after in pairwise(lines):
+        if line.strip() and after.strip():
+            assert len(line) + 1 + len(after.split()[0]) > width - 2, line

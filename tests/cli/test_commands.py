@@ -232,8 +232,20 @@ def test_doctor(unseen: Unseen) -> None:
     checks = {check["what"]: check for check in json.loads(unseen("doctor", "--json").out)}
     assert checks["unseen"]["found"] == package.__version__
     assert checks["WordNet 3.0 nouns"]["ok"]
-    assert int(checks["cores"]["found"]) >= 1
+    assert int(checks["CPU cores"]["found"]) >= 1
+    order = list(checks)
+    needed = ("GPU", "torchvision", "timm", "open_clip_torch", "transformers", "onnx", "ray", "drawings")
+    assert max(order.index(name) for name in needed) < order.index("nltk"), "development tools come last"
     assert "unseen on this machine" in unseen("doctor").out
+
+
+def test_doctor_advises_commands_for_what_is_missing(unseen: Unseen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unseen.cli.checks._version", lambda name: None)
+    monkeypatch.setattr("unseen.extras._installed", lambda requirement: False)
+    checks = {check["what"]: check for check in json.loads(unseen("doctor", "--json").out)}
+    assert not checks["timm"]["ok"]
+    assert checks["timm"]["advice"].endswith("install 'optuna>=4.0' 'safetensors>=0.4.5' 'torch>=2.8' timm")
+    assert checks["nltk"]["advice"].endswith("install nltk")
 
 
 def test_json_has_no_infinity(unseen: Unseen) -> None:
@@ -264,30 +276,33 @@ def test_output_without_unicode_is_no_error() -> None:
 
 REFUSED = [
     (["ls", "nothing"], "No such command 'nothing'"),
-    (["levels", "lookup", "", "--gloss"], "give an id, a name, a word"),
+    (["levels", "lookup", "", "--gloss"], "give an id, a name or a word"),
     (["levels", "random", "--seed", "-1"], "a seed is at least 0"),
     (["levels", "build", "--recipe", "cog-v2", "--taxonomy", "tree.csv"], "leave out --recipe or --taxonomy"),
     (["levels", "show", "cog-v9"], "no levels 'cog-v9'; did you mean"),
     (["levels", "show", "none.csv"], "none.csv: no such file"),
-    (["levels", "build"], "say which levels to build"),
+    (["levels", "build"], "give --recipe cog-v2"),
     (["levels", "build", "--recipe", "cog-v2"], "give --counts FILE, --images FOLDER, or --min-images 0"),
     (["levels", "build", "--recipe", "cog"], "no recipe 'cog'; did you mean cog-v"),
     (["levels", "build", "--recipe", "cog-v2", "--size", "0", "--min-images", "0"], "at least 1, got 5 of 0"),
     (["levels", "build", "--recipe", "cog-v2", "--size", "9000", "--min-images", "0"], "too few for 5 levels of 9000"),
     (["levels", "build", "--seen", "imagenet-1k", "--measure", "lim"], "no measure 'lim'; did you mean lin"),
     (["levels", "build", "--seen", "imagenet-1k", "--measure", "cosine"], "give a word-vector file with --vectors"),
-    (["levels", "build", "--seen", "imagenet-1k", "--ties", "best"], "--ties is one of stable, numpy-1.24, not 'best'"),
-    (["levels", "build", "--seen", "imagenet-1k", "--min-images", "-1"], "--min-images is at least 0"),
+    (
+        ["levels", "build", "--seen", "imagenet-1k", "--ties", "best"],
+        "--ties must be one of stable, numpy-1.24, not 'best'",
+    ),
+    (["levels", "build", "--seen", "imagenet-1k", "--min-images", "-1"], "--min-images must be at least 0"),
     (["levels", "build", "--seen", "imagenet-1k", "--exclude-subtree", "n99999999"], "n99999999 is not a noun synset"),
     (["levels", "build", "--seen", "imagenet-1k", "--explain", "unicorn.n.99"], "unicorn has 1 noun senses"),
     (["levels", "build", "--sizes", "3"], "No such option"),
     (["levels", "build", "--size", "many"], "Invalid value for '--size'"),
-    (["levels", "plot", "--figure", "pie"], "--figure is one of ranking, images, examples, not 'pie'"),
+    (["levels", "plot", "--figure", "pie"], "--figure must be one of ranking, images, examples, not 'pie'"),
     (["levels", "plot", "--out", "f.bmp"], "a figure is written as"),
     (["levels", "import", "none.pkl"], "none.pkl: no such file"),
     (["levels", "similarity", "n02123159", "n99999999"], "n99999999 is not a noun synset of WordNet 3.0"),
     (["levels", "similarity", "n02123159", "love.n.01"], "add --over wordnet"),
-    (["levels", "similarity", "n02123159", "n02084071", "--measure", "cosine"], "compares text vectors"),
+    (["levels", "similarity", "n02123159", "n02084071", "--measure", "cosine"], "compares word vectors"),
     (["levels", "lookup", "qwertyuiop"], "is not in WordNet 3.0"),
     (["levels", "splits", "show", "none.npz"], "none.npz: no such file"),
     (["levels", "splits", "build", "--images", "none"], "none: no such file or folder"),
@@ -378,4 +393,4 @@ def test_an_empty_file_is_not_told_as_an_interruption(unseen: Unseen, monkeypatc
     monkeypatch.setattr("unseen.cli.checks.all_checks", empty)
     answer = unseen("doctor")
     assert answer.code == 2
-    assert answer.err.strip() == "unseen: a file is empty or cut off; get it again"
+    assert answer.err.strip() == "unseen: a file is empty or truncated; get it again"

@@ -152,7 +152,7 @@ def test_extract_leaves_the_same_features(tiny: TinyImageNet, features: Path, tm
     for name in made:
         if name.endswith(".npy"):
             assert (tmp_path / "made" / name).read_bytes() == (features / name).read_bytes()
-    assert "say which, --levels" in unseen("extract", "--backbone", "x", "--domains", "l1", "--out", tmp_path).err
+    assert "needs --levels" in unseen("extract", "--backbone", "x", "--domains", "l1", "--out", tmp_path).err
 
 
 def test_parts_add_up_to_the_whole(tiny: TinyImageNet, features: Path, tmp_path: Path, unseen: Unseen) -> None:
@@ -207,12 +207,12 @@ def test_two_backbones_are_compared(tiny: TinyImageNet, features: Path, tmp_path
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "say which backbone: --backbone, or give its features"),
+        ((), "name a backbone"),
         (("--backbone", "x.py:y", "--domains", "l9"), "domains are some of in1k, l1, l2"),
         (("--features", "nowhere", "--images", "x"), "give images or features .*, not both: --images"),
         (("--features", "nowhere", "--imagenet-1k", "x"), "not both: --imagenet-1k"),
         (("--features", "nowhere", "--on-missing", "fail"), "not both: --on-missing"),
-        (("--features", "nowhere", "--variant", "balanced"), "--variant is one of plain, class-balanced"),
+        (("--features", "nowhere", "--variant", "balanced"), "--variant must be one of plain, class-balanced"),
         (("--features", "nowhere", "--variant", "class-balanced"), "group them anew \\(--regroup\\)"),
         (("--features", "nowhere"), "nowhere: no such folder"),
         (("--features", "nowhere", "--seeds", "0"), "seeds is from 1"),
@@ -399,7 +399,7 @@ def test_the_class_balanced_variant_draws_732(tiny: TinyImageNet, tmp_path: Path
     assert "1,500 " in unseen(*words).out  # 800 − 50 of each
     assert "1,464 " in unseen(*words, "--variant", "class-balanced").out  # 2 · 732
     assert "leave out --splits" in unseen(*words, "--variant", "class-balanced", "--splits", tiny.splits).err
-    assert "--variant is one of plain, class-balanced" in unseen(*words, "--variant", "balanced").err
+    assert "--variant must be one of plain, class-balanced" in unseen(*words, "--variant", "balanced").err
 
 
 def test_other_levels_of_the_same_concepts_need_no_images(

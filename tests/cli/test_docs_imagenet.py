@@ -18,7 +18,8 @@ QUICK = ["--protocol", "cog-v2-short", "--workers", "1"]
 
 def commands(page: str) -> list[list[str]]:
     blocks = re.findall(r"^```text\n(.*?)^```$", (DOCS / page).read_text(), re.DOTALL | re.MULTILINE)
-    return [shlex.split(line)[1:] for block in blocks for line in block.splitlines() if line.startswith("unseen ")]
+    lines = [line for block in blocks for line in block.replace("\\\n", "").splitlines()]
+    return [shlex.split(line)[1:] for line in lines if line.startswith("unseen ")]
 
 
 def made_tiny(words: list[str]) -> list[str]:

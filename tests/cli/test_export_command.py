@@ -77,7 +77,7 @@ def test_results_of_other_data_are_left_out_and_that_is_said(unseen: Unseen, run
     assert "Left out: robust (shift.json): no results on the concepts of ImageNet-CoG" in board.out
     assert "▶ <i>mine</i>" in board.out
     assert "a network of another size" in board.out
-    assert "not set beside" in unseen("check", few).out
+    assert "not comparable" in unseen("check", few).out
 
 
 def test_a_site_has_pages_and_files_and_loads_nothing(unseen: Unseen, run: Path, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_mistakes_get_one_sentence(unseen: Unseen, run: Path, tmp_path: Path) ->
     for arguments, message in (
         (["export", run, "--out", tmp_path / "r.csv"], "results are written as .json"),
         (["export", run, "--backbone", "min"], "no backbone 'min' in these runs"),
-        (["export", run, run, "--out", tmp_path / "r.json"], "another of these runs has <i>mine</i> on in1k too"),
+        (["export", run, run, "--out", tmp_path / "r.json"], "both have <i>mine</i> on in1k under cog-v2"),
         (["export", run, "--model-card", "card.txt"], "written as .yaml"),
         (["export", tmp_path / "nowhere"], "no run.json in it"),
         (["leaderboard", tmp_path / "newer.json"], "update unseen"),

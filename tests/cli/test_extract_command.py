@@ -75,7 +75,7 @@ def test_progress_is_told_once_and_a_part_is_not_called_finished(
     words = options(backbone, tmp_path, photographs(tmp_path / "photos", 6))
     code, said, notes = unseen(*words, "--part", "1/2")
     assert code == 0
-    assert said.strip().endswith(", unfinished: the other parts are still to be done")
+    assert said.strip().endswith(" (unfinished: other parts are missing)")
     assert notes.count("4 of 4 images") == 1
     assert "damaged" not in notes
     code, said, notes = unseen(*words, "--part", "2/2")
@@ -114,9 +114,9 @@ def hugging_face(root: Path) -> Path:
 
 def test_columns_are_named_by_options(unseen: Unseen, backbone: str, tmp_path: Path) -> None:
     words = options(backbone, tmp_path, hugging_face(tmp_path / "set"))
-    assert "several columns of type Image (photo, mask); name the one to take with --image" in unseen(*words).err
+    assert "several columns of type Image (photo, mask); name the column to use" in unseen(*words).err
     wrong = unseen(*words, "--image", "photo")
-    assert "several columns of type ClassLabel (fine, coarse); name the one to take with --label" in wrong.err
+    assert "several columns of type ClassLabel (fine, coarse); name the column to use (label)" in wrong.err
     code, _, notes = unseen(*words, "--image", "photo", "--label", "coarse")
     assert code == 0, notes
     [store] = (tmp_path / "features").iterdir()
@@ -125,7 +125,7 @@ def test_columns_are_named_by_options(unseen: Unseen, backbone: str, tmp_path: P
     assert len({float(row[0]) for row in features.X[:]}) == 3  # the photographs, not the masks
     refused = unseen(*words, "--image", "photo", "--levels", "cog-v2")
     assert refused.code == 2
-    assert "--image is about images without levels" in refused.err
+    assert "--image cannot be used with --levels" in refused.err
 
 
 def test_a_core_each_decodes_unless_said_otherwise(
@@ -143,7 +143,7 @@ def test_a_core_each_decodes_unless_said_otherwise(
     for given in ([], ["--workers", 0], ["--workers", 5]):
         assert unseen(*without, *given).code == 0
     assert used == [3, 0, 5]
-    assert "--workers is at least 1, not -1" in unseen(*without, "--workers", -1).err
+    assert "--workers must be at least 1, not -1" in unseen(*without, "--workers", -1).err
 
 
 def test_precisions(unseen: Unseen, backbone: str, tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_precisions(unseen: Unseen, backbone: str, tmp_path: Path) -> None:
     found = read_store(store)
     assert found.provenance["precision"] == "bfloat"
     assert found.X.dtype == "float32"
-    assert "--precision is one of half, bfloat, single" in unseen(*words, "--precision", "double").err
+    assert "--precision must be one of half, bfloat, single" in unseen(*words, "--precision", "double").err
 
 
 def test_the_catalogue_says_how_to_load_each_model(unseen: Unseen) -> None:

@@ -30,7 +30,7 @@ def test_it_needs_no_data(unseen: Unseen, monkeypatch: pytest.MonkeyPatch, tmp_p
     # Tables 5 to 10 of the paper, its best model on L5; and 57.6 is 5.6 more than ResNet50's 52.0.
     assert table[0][:3] == ["1", "s-DINO", "self-supervision"]
     assert table[0][3:10] == ["74.8", "71.1", "67.2", "63.2", "62.6", "57.6", "+5.6"]
-    assert "not a fair comparison with ResNet50: saw other data than IN-1K" in answer.out
+    assert "Not a fair comparison with ResNet50: saw other data than IN-1K" in answer.out
     assert list(tmp_path.iterdir()) == []
 
 
@@ -52,7 +52,7 @@ def test_shots_and_categories(unseen: Unseen) -> None:
 
 @pytest.mark.parametrize(
     ("by", "explained"),
-    [("l5", "0% of how L5 varies"), ("effective", "17%, 5%, 3%, 2%, 0% of how L1 to L5 vary")],
+    [("l5", "0% of the variance of L5"), ("effective", "17%, 5%, 3%, 2%, 0% of the variance of L1 to L5")],
 )
 def test_what_lines_explain_is_of_the_levels_that_are_shown(unseen: Unseen, by: str, explained: str) -> None:
     assert explained in " ".join(unseen("leaderboard", "--by", by, "--category", "reference").out.split())
@@ -98,9 +98,9 @@ def test_pages_and_tables_are_written(unseen: Unseen, tmp_path: Path) -> None:
         (["--shots", "7"], "no published accuracies with 7 shots, only 1, 2, 4, 8, 16, 32, 64, 128, all"),
         (["--shots", "al"], "did you mean all"),
         (["--category", "self-supervised"], "not 'self-supervised'; did you mean self-supervision?"),
-        (["--by", "l6"], "--by is one of l5, mean, effective, not 'l6'"),
+        (["--by", "l6"], "--by must be one of l5, mean, effective, not 'l6'"),
         (["--out", "board.docx"], "--out ends in .html for a page, or in .csv, .parquet, .md, .tex"),
-        (["--open"], "--open shows a page"),
+        (["--open"], "--open needs a page"),
         (["nowhere"], "nowhere: no run.json in it"),
     ],
 )
@@ -137,3 +137,12 @@ def test_an_unfinished_run_is_named(unseen: Unseen, tmp_path: Path) -> None:
     answer = unseen("leaderboard", folder)
     assert answer.code == 2
     assert "mine has no score on l3, l4, l5 with all shots" in answer.err
+
+
+def test_a_site_does_not_mix_with_other_files(unseen: Unseen, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("mine")
+    refused = unseen("leaderboard", "--site", tmp_path)
+    assert (refused.code, refused.out) == (2, "")
+    assert [each.name for each in tmp_path.iterdir()] == ["thesis.tex"]
+    for _ in range(2):  # a new folder, then an earlier site
+        assert unseen("leaderboard", "--site", tmp_path / "site").code == 0

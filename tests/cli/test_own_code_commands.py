@@ -111,7 +111,7 @@ def test_tasks(unseen: Unseen, place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     page = (place / "run/report.html").read_text()
     assert 'id="own-code"' in page
     code, _, said = unseen(*words, "--probe", "knn")
-    assert (code, "takes probes of your own" in said) == (2, True)
+    assert (code, "takes only Python files" in said) == (2, True)
 
 
 def test_what_files_say_of_themselves(unseen: Unseen, place: Path) -> None:

@@ -45,13 +45,18 @@ def test_looking_through_a_data_set(unseen: Unseen, tmp_path: Path) -> None:
     assert code == 0
     assert "15 train, 3 val, 6 test" in said
     assert all(word in said for word in ("CC0", "Me 2026", *CLASSES))
+    for image in (tmp_path / "birds/test").rglob("*.jpg"):
+        image.write_bytes(b"no image")
+    code, said, _ = unseen("ls", "datasets", place, "--json")
+    assert (code, len(json.loads(said)["damaged"])) == (0, 1)
+    write_birds(tmp_path / "birds")
     (tmp_path / "birds/test/wren/test0.jpg").write_bytes((tmp_path / "birds/train/wren/train0.jpg").read_bytes())
     (tmp_path / "birds/train/wren/train1.jpg").write_bytes(b"")
     code, said, error = unseen("ls", "datasets", place, "--json")
     found = json.loads(said)
     assert code == 2
     missing = str(tmp_path / "birds/train/wren/train1.jpg")
-    assert f"1 of 24 image files are not there or empty: {missing}" in error
+    assert f"1 of 24 image files are missing or empty: {missing}" in error
     assert found["missing"] == [missing]
     pair = ["train/wren/train0.jpg", "test/wren/test0.jpg"]
     assert found["shared"] == [{"first": "train", "second": "test", "pairs": [pair]}]
@@ -93,7 +98,7 @@ def test_words_that_are_no_data_sets(unseen: Unseen, tmp_path: Path, backbone: s
     for words, reason in [
         ("cifar", "did you mean cifar10"),
         (f"digits,{tmp_path}/none.toml", "none.toml: no such file"),
-        (f"{places[0]},{places[1]}", "two data sets of the name 'birds'"),
+        (f"{places[0]},{places[1]}", "two data sets are named 'birds'"),
     ]:
         code, _, error = unseen(*options, words)
         assert (code, reason in error) == (2, True), error

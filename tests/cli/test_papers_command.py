@@ -49,12 +49,12 @@ def test_notes(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ("domain", "--where is column=value"),
-        ("level=l5", "with a column of model, domain, shots"),
+        ("domain", "--where takes column=value"),
+        ("level=l5", "with one of the columns model, domain, shots"),
         ("domains=l5", "did you mean domain"),
         ("domain=l9", "no such row; domain is one of in1k, l1, l2, l3, l4, l5"),
         ("model=ResNet-50", "did you mean ResNet50"),
-        ("=", "--where is column=value"),
+        ("=", "--where takes column=value"),
     ],
 )
 def test_conditions_that_nothing_meets(where: str, message: str) -> None:

@@ -59,13 +59,13 @@ def test_one_backbone_is_one(unseen: Unseen, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "say which runs"),
-        (["--axes"], "say which runs"),
+        ([], "give folders of runs"),
+        (["--axes"], "give folders of runs"),
         (["nowhere"], "nowhere: no run.json in it, so it is not the folder of a run"),
         (["--shifts", "nowhere.csv"], "nowhere.csv: no such file"),
-        (["--published", "--out", "axes.pdf"], "axes.pdf: the page is written as .html"),
-        (["--published", "--table", "t.csv"], "--table does not go with --published"),
-        (["nowhere", "--compare", "a", "b", "--published"], "--published does not go with --compare"),
+        (["--published", "--out", "axes.pdf"], "axes.pdf: --out must end in .html"),
+        (["--published", "--table", "t.csv"], "--table cannot be used with --published"),
+        (["nowhere", "--compare", "a", "b", "--published"], "--published cannot be used with --compare"),
     ],
 )
 def test_mistakes_are_one_sentence(

@@ -19,9 +19,9 @@ def test_a_dry_run_tells_the_passes(unseen: Callable[..., Any], tmp_path: Path) 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--dense"], "--dense and --saliency are separate steps"),
-        (["--finetune"], "--finetune and --saliency are separate steps"),
-        (["--limit", 3], "--limit does not go with --saliency"),
+        (["--dense"], "--dense and --saliency cannot be combined"),
+        (["--finetune"], "--finetune and --saliency cannot be combined"),
+        (["--limit", 3], "--limit cannot be used with --saliency"),
         (["--grid", "10/3"], "the stride must divide the mask"),
         (["--grid", "32/8"], "28 × 28 pixels, smaller than the mask of 32 × 32"),
         (["--examples", 0], "--examples is at least 1"),
@@ -40,4 +40,4 @@ def test_mistakes_are_told_in_a_sentence(
 
 def test_options_of_saliency_need_it(unseen: Callable[..., Any], tmp_path: Path) -> None:
     found = unseen("tasks", "--backbone", "demo:untrained", "--out", tmp_path / "run", "--grid", "10/2")
-    assert (found.code, "--grid is for --saliency" in found.err) == (2, True)
+    assert (found.code, "--grid needs --saliency" in found.err) == (2, True)

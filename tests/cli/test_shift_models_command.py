@@ -99,7 +99,7 @@ def test_evaluate_decodes_on_every_core_unless_told(
     run(*common, "--workers", 0, "--dry-run")
     run(*common, "--workers", 3, "--dry-run")
     assert seen == [len(os.sched_getaffinity(0)), 0, 3]
-    assert "--workers is at least 1" in refused(*common, "--workers", -1)
+    assert "--workers must be at least 1" in refused(*common, "--workers", -1)
 
 
 def test_a_dry_run_says_what_is_to_do_and_writes_nothing(sets: Path, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_own_test_sets(sets: Path, tmp_path: Path) -> None:
     assert accuracy["art"] == accuracy["web-test"]  # the same images and labels
     said = {each["name"]: each["shifted"] for each in json.loads((tmp_path / "out/run.json").read_text())["domains"]}
     assert said == dict(zip(columns, [False, True, False] * 2, strict=True))
-    assert "two test sets are called 'art'" in refused("evaluate", *backbone, *common, *own, "--test-set", sets / "art")
+    assert "two test sets are named 'art'" in refused("evaluate", *backbone, *common, *own, "--test-set", sets / "art")
     assert "or your own (--test-set)" in refused("evaluate", *backbone, *common[2:])
 
 
@@ -147,8 +147,8 @@ def test_sets(sets: Path) -> None:
 def test_mapping(tmp_path: Path) -> None:
     said = run("mapping", "--out", tmp_path / "map.csv")
     assert "bullfrog, tree frog, tailed frog" in said
-    assert "ambiguous, left out: minivan.n.01 (automobile or truck)" in said
-    assert "nothing maps to: deer" in said
+    assert "Ambiguous, left out: minivan.n.01 (automobile or truck)" in said
+    assert "Classes without ImageNet classes: deer" in said
     assert json.loads(run("mapping", tmp_path / "map.csv", "--json"))["of"]["n02389026"] == "horse"
 
 

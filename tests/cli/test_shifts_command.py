@@ -76,7 +76,7 @@ def test_id_sets_for_one_ood_set(unseen: Run, table: Path) -> None:
     assert record["id"] == ["val / web=2"]
     assert record["minimum"] == {"val": 1, "web=2": 1}
     answer = unseen("shifts", "fit", table, "--id-for", "art", "--out", table.parent / "out")
-    assert (answer.code, "--id-for is an OOD test set, =" in answer.err) == (2, True)
+    assert (answer.code, "--id-for takes OOD=ID" in answer.err) == (2, True)
 
 
 def test_the_same_command_writes_the_same_bytes(unseen: Run, table: Path) -> None:
@@ -107,7 +107,7 @@ def replaced(table: Path, old: str, new: str) -> None:
     ("change", "arguments", "message"),
     [
         (None, {"ids": "vall"}, "no column 'vall'; did you mean val"),
-        (None, {"ood": "sketch,"}, "--ood is names with commas between"),
+        (None, {"ood": "sketch,"}, "--ood takes names separated by commas"),
         (None, {"ids": "val,val"}, "'val' is named twice"),
         (("m3,b,", "m3,b,x"), {}, "of model 'm3' in column 'val' is not a number"),
         (("m3,b,", "m3,b,9"), {}, "of model 'm3' in column 'val' is not an accuracy from 0 to 100"),
@@ -115,16 +115,16 @@ def replaced(table: Path, old: str, new: str) -> None:
         (("model,", "modell,"), {}, "no column 'model'; did you mean modell"),
         (None, {"more": ["--fit-on", "group in {a"]}, "character 12: expected ',' or '}', not the end"),
         (None, {"more": ["--fit-on", "model in {m1, m2, m3}"]}, "3 models of the fit have accuracies on val, web"),
-        (None, {"more": ["--sizes", "val"]}, "--sizes is name=number with commas between, and 'val' is not"),
+        (None, {"more": ["--sizes", "val"]}, "--sizes takes name=number pairs separated by commas"),
         (None, {"more": ["--sizes", "val=many"]}, "'many' is not a number of images for 'val'"),
         (None, {"more": ["--sizes", f"val={'9' * 5000}"]}, "is not a number of images for 'val'"),
         (None, {"more": ["--sizes", "val=10,val=20"]}, "--sizes has 'val' twice"),
-        (None, {"more": ["--min-id", "low"]}, "--min-id is a number"),
-        (None, {"more": ["--min-id", "nan"]}, "--min-id is a number"),
-        (None, {"more": ["--min-id", "val=inf"]}, "--min-id is a number"),
+        (None, {"more": ["--min-id", "low"]}, "--min-id takes a number"),
+        (None, {"more": ["--min-id", "nan"]}, "--min-id takes a number"),
+        (None, {"more": ["--min-id", "val=inf"]}, "--min-id takes a number"),
         (None, {"more": ["--min-id", "101"]}, "a minimum of 101 on 'val' is more than any accuracy"),
         (None, {"more": ["--min-id", "99.9"]}, "and 12 models are below the minimum: lower it"),
-        (None, {"more": ["--scale", "log"]}, "--scale is one of logit, probit, not 'log'"),
+        (None, {"more": ["--scale", "log"]}, "--scale must be one of logit, probit, not 'log'"),
         (None, {"more": ["--resamples", "0"]}, "from one to 1,000,000 resamples"),
         (None, {"more": ["--unit", "fraction"]}, "is not an accuracy from 0 to 1"),
         (("m3,b,", "m3,"), {}, "line 5: 5 fields where the header has 6"),
@@ -249,7 +249,7 @@ def test_pairs_take_the_unit_and_the_method(unseen: Run, table: Path) -> None:
     answer = unseen(*arguments)
     assert (answer.code, "--unit percent" in answer.err) == (2, True)
     answer = unseen(*arguments, "--unit", "percent")
-    assert (answer.code, "accuracies were read as percent" in answer.err) == (0, True)
+    assert (answer.code, "Accuracies were read as percent" in answer.err) == (0, True)
     other = unseen(*arguments, "--unit", "percent", "--scale", "probit", "--loss", "huber")
     assert other.code == 0
     assert other.out != answer.out
@@ -266,11 +266,11 @@ def test_sizes_from_the_columns_of_evaluate(unseen: Run, table: Path) -> None:
     assert fit(unseen, table, "--sizes", "val=5000").code == 0
     assert (table.parent / "out/fit.json").read_bytes() == from_file
     answer = fit(unseen, table, "--sizes", str(columns), ids="web")
-    assert (answer.code, "has no images of web, sketch, art" in answer.err) == (2, True)
+    assert (answer.code, "has no number of images for web, sketch, art" in answer.err) == (2, True)
     assert "no such file" in fit(unseen, table, "--sizes", "nowhere.csv").err
     columns.write_text("column,images,classes_sha256\nval,5000,x\nsketch,90,x\nart,90,y\n")
     answer = fit(unseen, table, "--sizes", str(columns), ids="val")
-    assert ("val is on other classes than art" in answer.err, "than sketch" in answer.err) == (True, False)
+    assert ("val was scored on other classes than art" in answer.err, "than sketch" in answer.err) == (True, False)
 
 
 def test_a_pair_that_determines_no_plane_is_passed_over(unseen: Run, table: Path) -> None:
@@ -319,7 +319,7 @@ def test_agreement_without_labels_and_with_bad_files(unseen: Run, tmp_path: Path
     bare = tmp_path / "bare.npz"
     np.savez(bare, **{name: values for name, values in arrays.items() if name != "labels"})
     answer = unseen("shifts", "agreement", bare, shifted)
-    assert (answer.code, "no 'labels'" in answer.err, "OOD refined" in answer.out) == (0, True, False)
+    assert (answer.code, "no 'labels'" in answer.err, "OOD (refined)" in answer.out) == (0, True, False)
     cases: dict[str, dict[str, Any]] = {
         "different numbers of images": {"m0": arrays["m0"][:5]},
         "one class index an image": {"m0": arrays["m0"] * 0.5},
@@ -331,7 +331,7 @@ def test_agreement_without_labels_and_with_bad_files(unseen: Run, tmp_path: Path
         assert (answer.code, message in answer.err) == (2, True), answer.err
     np.savez(bare, **arrays | {"m9": arrays["m0"]})
     answer = unseen("shifts", "agreement", bare, shifted)
-    assert (answer.code, "on one of the two sets alone: m9" in answer.err) == (0, True)
+    assert (answer.code, "on only one test set: m9" in answer.err) == (0, True)
     assert "6 models, 15 pairs" in answer.out
     np.savez(bare, other=arrays["m0"])
     answer = unseen("shifts", "agreement", bare, shifted)

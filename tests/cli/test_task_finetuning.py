@@ -85,7 +85,7 @@ def test_the_plan_and_what_is_left_out(unseen: Unseen, tmp_path: Path, backbone:
     assert code == 0
     assert "41" in said  # 40 settings, and the best again
     assert "205,000" in said
-    assert "Left out: dtd: not there" in notes
+    assert "Left out: dtd: not found" in notes
     assert "cut short" not in notes
     assert not (tmp_path / "run").exists()
 
@@ -94,8 +94,8 @@ def test_the_plan_and_what_is_left_out(unseen: Unseen, tmp_path: Path, backbone:
     ("options", "message"),
     [
         (("--datasets", "digit"), "no data set 'digit'; did you mean digits"),
-        (("--datasets", ","), "--datasets takes some of aircraft"),
-        (("--datasets", "dtd"), "none of the data sets is there"),
+        (("--datasets", ","), "--datasets takes names separated by commas (aircraft"),
+        (("--datasets", "dtd"), "to get it"),
         (("--datasets", "digits", "--trials", 41), "try 1 to 40 of them, not 41"),
         (("--datasets", "digits", "--steps", 0), "take 1 to 5000 of them, not 0"),
         (("--datasets", "digits", "--images", "nowhere"), "nowhere: no such folder"),
@@ -103,7 +103,7 @@ def test_the_plan_and_what_is_left_out(unseen: Unseen, tmp_path: Path, backbone:
         (("--datasets", "digits", "--device", "gpu"), "there is no device called gpu"),
         (("--datasets", "digits", "--seed", -1), "--seed"),
         (("--datasets", "digits", "--seed", 2**31), "--seed"),
-        (("--datasets", "digits", "--workers", 0), "--workers is at least 1"),
+        (("--datasets", "digits", "--workers", 0), "--workers must be at least 1"),
     ],
 )
 def test_mistakes(unseen: Unseen, tmp_path: Path, backbone: str, options: tuple[object, ...], message: str) -> None:
@@ -203,7 +203,7 @@ def test_a_gpu_without_memory_is_a_sentence(
     monkeypatch.setattr(finetune_trainer, "load_task_images", failing(full))
     answer = unseen(*words)
     assert answer.code == 2
-    assert answer.err.splitlines()[-1].startswith("unseen: the GPU has not enough memory for this")
+    assert answer.err.splitlines()[-1].startswith("unseen: not enough GPU memory")
     dead = RuntimeError("DataLoader worker (pid 7) is killed by signal: Killed. ")
     monkeypatch.setattr(finetune_trainer, "load_task_images", failing(dead))
     answer = unseen(*words)

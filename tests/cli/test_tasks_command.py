@@ -77,13 +77,13 @@ def test_from_images_to_the_page(unseen: Unseen, tmp_path: Path, backbone: str) 
 
     code, said, notes = unseen(*options, "--datasets", "digits,dtd", "--images", tmp_path, "--imagenet-top1", 20)
     assert code == 0
-    assert "Left out: dtd: not there; expected dtd/dtd below" in notes
+    assert "Left out: dtd: not found; expected dtd/dtd below" in notes
     assert "to get it: Oxford VGG" in notes
     scores = pd.read_csv(out / "scores.csv").set_index("setting")["value"]
     assert scores["linear"] > 0.5  # eight greys of a picture of a digit; chance is 0.1
     assert scores["5-shot"] < scores["20-shot"] < scores["50-shot"]
     page = (out / "report.html").read_text()
-    assert "dtd: not there" in page
+    assert "dtd: not found" in page
     assert "saw images of 8 pixels; the published models saw 224" in page
     assert "digits of scikit-learn" in page
     assert "Every fit that is scored reached its optimum." in said
@@ -260,9 +260,9 @@ def test_a_constant_at_the_end_of_the_grid_is_said(unseen: Unseen, tmp_path: Pat
     ("options", "message"),
     [
         (("--datasets", "digit"), "no data set 'digit'; did you mean digits"),
-        (("--datasets", ","), "--datasets takes some of aircraft"),
-        (("--datasets", "dtd"), "none of the data sets is there"),
-        (("--protocol", "ericsson"), "--protocol is one of ericsson-2021, ericsson-2021-exact"),
+        (("--datasets", ","), "--datasets takes names separated by commas (aircraft"),
+        (("--datasets", "dtd"), "to get it"),
+        (("--protocol", "ericsson"), "--protocol must be one of ericsson-2021, ericsson-2021-exact"),
         (("--images", "nowhere"), "nowhere: no such folder"),
         (("--imagenet-top1", 75, "--imagenet-top1", 76), "2 numbers for 1 backbone"),
         (("--imagenet-top1", 0), "between 1 and 100, not 0"),
@@ -325,7 +325,7 @@ def test_two_checkpoints_of_one_architecture(unseen: Unseen, tmp_path: Path, mon
         ((*both, "--name", "a", "--name", "a"), "2 backbones are called a"),
         (("--backbone", ids[0], "--backbone", ids[0]), "2 backbones are called timm:test_resnet@moco.pth"),
         ((*both[:2] * 2, "--name", "a", "--name", "b"), "a and b: one name or one backbone twice"),
-        ((*both, "--normalize", "simclr"), "--normalize is one of imagenet, none, half, clip"),
+        ((*both, "--normalize", "simclr"), "--normalize must be one of imagenet, none, half, clip"),
         ((*both, *("--normalize", "none") * 3), "3 for 2 backbones"),
     ):
         code, _, error = unseen(*options, *words)
@@ -388,4 +388,4 @@ def test_a_quick_look_is_called_one(unseen: Unseen, tmp_path: Path, backbone: st
     code, _, error = unseen(*options)
     assert code == 2
     assert "a run that differs in the limit on the images of digits" in error
-    assert "--limit is at least 1" in unseen(*options, "--limit", 0).err
+    assert "the limit must be at least 1" in unseen(*options, "--limit", 0).err

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from result_records import concept_records
 
-from unseen.exchange.contributions import read_contributions
+from unseen.exchange.contributions import beside_published, read_contributions
 from unseen.exchange.export import write_results
 from unseen.exchange.record import ResultRecord, ResultsFile
+from unseen.papers.concept_generalization import DOMAINS
 
 
 def written(path: Path, records: list[ResultRecord], **backbone: Any) -> Path:
@@ -46,6 +47,16 @@ def test_the_same_data_twice_are_two_models(tmp_path: Path) -> None:
     assert [each.name for each in read_contributions([first, second])] == ["mine", "mine (second)"]
     third = written(tmp_path / "b" / "second.json", concept_records(0.02))
     assert [each.name for each in read_contributions([first, second, third])][2] == "mine (second 2)"
+
+
+def test_the_papers_own_protocol_is_used_if_a_model_has_several() -> None:
+    exact = concept_records()
+    pruned = [replace(each, protocol="cog-v2-pruned") for each in concept_records(0.01)]
+    for records in ([*exact, *pruned], [*pruned, *exact]):
+        chosen, why = beside_published(records, DOMAINS)
+        assert (chosen, why) == (exact, "")
+    assert beside_published([*exact[:5], *pruned], DOMAINS) == (pruned, "")
+    assert beside_published([*exact[:5], *pruned[5:]], DOMAINS) == ([], "no results on l5")
 
 
 def test_a_file_that_is_given_twice_counts_once(tmp_path: Path) -> None:

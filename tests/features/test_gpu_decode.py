@@ -20,6 +20,7 @@ from test_extract import SMALL, means, write_images
 from unseen.errors import UserError
 from unseen.features import batches, gpu_decode
 from unseen.features.extract import extract
+from unseen.features.nvjpeg import UndecodableError
 from unseen.features.readers import read_features
 from unseen.features.settings import Settings, extraction_settings
 from unseen.features.speed import seconds_per_image
@@ -44,11 +45,11 @@ class Libjpeg:
         for (start, length), table in zip(files.tolist(), planes.tolist(), strict=True):
             content = ctypes.string_at(start, length)
             if content.endswith(REFUSED):
-                raise RuntimeError("not this one")
+                raise UndecodableError("not this one")
             try:
                 self._write(content, table)
             except OSError as error:
-                raise RuntimeError(str(error)) from None
+                raise UndecodableError(str(error)) from None
 
     def _write(self, content: bytes, table: list[int]) -> None:
         picture = Image.open(io.BytesIO(content))
@@ -68,6 +69,7 @@ def libjpeg(monkeypatch: pytest.MonkeyPatch) -> Libjpeg:
     stand_in = Libjpeg()
     monkeypatch.setattr(gpu_decode, "decoder", lambda device: stand_in)
     monkeypatch.setattr(gpu_decode, "why_not", lambda device: "")
+    monkeypatch.setattr(gpu_decode, "has_decoder", lambda device: True)
     return stand_in
 
 
@@ -150,22 +152,22 @@ def test_without_a_gpu_it_is_refused(mixed: FileImages, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fast", "decode", "faster", "chosen"),
+    ("fast", "decode", "has_decoder", "chosen"),
     [
         (False, None, True, ("cpu", False)),
         (True, None, True, ("gpu", False)),
         (True, None, False, ("cpu", True)),
         (True, "cpu", True, ("cpu", True)),
-        (True, "gpu", False, ("gpu", False)),
-        (False, "gpu", False, ("gpu", False)),
+        (True, "gpu", False, ("gpu-processors", False)),
+        (False, "gpu", True, ("gpu", False)),
     ],
 )
 def test_what_fast_chooses(
-    monkeypatch: pytest.MonkeyPatch, fast: bool, decode: Any, faster: bool, chosen: tuple[str, bool]
+    monkeypatch: pytest.MonkeyPatch, fast: bool, decode: Any, has_decoder: bool, chosen: tuple[str, bool]
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(gpu_decode, "why_not", lambda device: "")
-    monkeypatch.setattr(gpu_decode, "is_faster", lambda device: faster)
+    monkeypatch.setattr(gpu_decode, "has_decoder", lambda device: has_decoder)
     found = extraction_settings("cuda", None, 4, 0, "fail", fast=fast, decode=decode)
     assert (found.decode, found.fast) == chosen
 
@@ -173,7 +175,7 @@ def test_what_fast_chooses(
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_gpu_gives_the_same(mixed: FileImages, tmp_path: Path, workers: int) -> None:
-    if not gpu_decode.is_faster(torch.device("cuda")):
+    if not gpu_decode.has_decoder(torch.device("cuda")):
         pytest.skip("this GPU has no decoder of JPEGs")
     (exact,), (found,) = both(mixed, tmp_path, replace(SETTINGS, workers=workers, device="cuda"))
     assert found.ids == exact.ids

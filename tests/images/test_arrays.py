@@ -33,5 +33,5 @@ def test_pixels_and_classes(shape: tuple[int, ...]) -> None:
 def test_other_arrays_are_refused(pixels: np.ndarray, labels: list[int], reason: str) -> None:
     with pytest.raises(UserError, match=reason):
         array_images(pixels, labels)
-    with pytest.raises(UserError, match="x is there twice"):
+    with pytest.raises(UserError, match="x occurs twice"):
         array_images(np.zeros((2, 4, 4), np.uint8), [0, 1], ids=["x", "x"])

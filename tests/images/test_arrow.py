@@ -55,7 +55,7 @@ def test_splits(tmp_path: Path) -> None:
     save(tmp_path / "both/test", [1, 1, 1])
     (tmp_path / "both/dataset_dict.json").write_text('{"splits": ["train", "test"]}')
     assert len(open_images(tmp_path / "both", split="test").entries) == 3
-    with pytest.raises(UserError, match="has the splits train, test; say which with --split"):
+    with pytest.raises(UserError, match="has the splits train, test; choose one"):
         open_images(tmp_path / "both")
     with pytest.raises(UserError, match="no split 'tset'; did you mean test"):
         open_images(tmp_path / "both", split="tset")
@@ -67,14 +67,12 @@ def test_other_columns(tmp_path: Path) -> None:
     assert [entry.label for entry in source.entries] == ["x", "y", "x"]
     two = {"image": {"_type": "Image"}, "depth": {"_type": "Image"}, "label": {"_type": "Value"}}
     folder = save(tmp_path / "two", [5, 6], features=two)
-    with pytest.raises(
-        UserError, match=r"several columns of type Image \(image, depth\); name the one to take with --image"
-    ):
+    with pytest.raises(UserError, match=r"several columns of type Image \(image, depth\); name the column to use"):
         arrow_images(folder)
     assert [entry.label for entry in arrow_images(folder, image="image").entries] == ["5", "6"]
     with pytest.raises(UserError, match="no column 'lable'; did you mean label"):
         arrow_images(folder, image="image", label="lable")
-    with pytest.raises(UserError, match="no column of type ClassLabel; name the one to take with --label"):
+    with pytest.raises(UserError, match="no column of type ClassLabel; name the column to use"):
         arrow_images(save(tmp_path / "none", [1, 2], features={"image": {"_type": "Image"}}))
 
 
@@ -90,7 +88,7 @@ def test_images_that_are_elsewhere_are_not_followed(tmp_path: Path) -> None:
     for file in folder.glob("*.arrow"):
         with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
-    with pytest.raises(UserError, match="image 1 is not in the files themselves; save the data set again"):
+    with pytest.raises(UserError, match="image 1 is stored outside of the Arrow files; save the data set again"):
         arrow_images(folder).read(1)
 
 

@@ -150,7 +150,7 @@ def test_names_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("class,name\n0,!!\n", "line 2: a class and a name"),
+        ("class,name\n0,!!\n", "line 2: expected a class and a name"),
         ("class,name\n", "no names"),
         ("class,title\n0,a\n", "no column 'name'"),
     ],

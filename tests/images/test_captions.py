@@ -213,9 +213,9 @@ def test_numbers_as_ids_and_missing_texts_of_parquet(tmp_path: Path) -> None:
         ("a.parquet", b"not parquet", "not captions"),
         ("a.tsv", b"key\tcaptoin\n1\tcat\n", "no column 'caption'; did you mean captoin"),
         ("a.tsv", b"", "not captions"),
-        ("a.tsv", b"key\tcaption\n1\t\xff\xfe\n", "no captions in it that could be read"),
+        ("a.tsv", b"key\tcaption\n1\t\xff\xfe\n", "contains no readable captions"),
         ("a.tsv.gz", b"not gzip", "not captions"),
-        ("a.tsv", b"key\tcaption\n", "no captions"),
+        ("a.tsv", b"key\tcaption\n", "no readable captions"),
     ],
 )
 def test_bad_files_are_named(tmp_path: Path, name: str, content: bytes, message: str) -> None:
@@ -227,17 +227,17 @@ def test_bad_files_are_named(tmp_path: Path, name: str, content: bytes, message:
 
 
 def test_places_without_captions_are_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no file in it that ends in"):
+    with pytest.raises(UserError, match="contains no file with the suffix"):
         caption_files([tmp_path])
     with pytest.raises(UserError, match="no such file"):
         caption_files([tmp_path / "a.tsv"])
     (tmp_path / "a.jpg").write_bytes(b"")
-    with pytest.raises(UserError, match="files that end in"):
+    with pytest.raises(UserError, match="not a caption file"):
         caption_files([tmp_path / "a.jpg"])
 
 
 def test_more_cannot_be_held_out_than_there_must_be() -> None:
-    with pytest.raises(UserError, match="at least 5 images 6"):
+    with pytest.raises(UserError, match="cannot hold out 6 images"):
         CaptionRule(least=5, held_out=6)
 
 

@@ -42,7 +42,7 @@ def test_other_levels_keep_their_order(tmp_path: Path) -> None:
         ([["n99999999"]], "level 1 contains 'n99999999'"),
         ([["n02123159"], [7]], "level 2 contains 7"),
         ([["n02123159", "n02123159"]], "level 1 contains a concept twice"),
-        ([["n02123159"], ["n02123159"]], "n02123159 is in level 2 and in an earlier one"),
+        ([["n02123159"], ["n02123159"]], "n02123159 is in level 2 and also in an earlier one"),
     ],
 )
 def test_bad_levels_are_refused(tmp_path: Path, value: Any, message: str) -> None:
@@ -70,11 +70,11 @@ def test_splits_with_folders_in_their_names(tmp_path: Path) -> None:
     ("value", "message"),
     [
         ([1, 2], "expected a dictionary"),
-        ({"n02084071": {"train": ["a"]}}, "'n02084071' has no lists 'train' and 'test'"),
+        ({"n02084071": {"train": ["a"]}}, "'n02084071' lacks the lists 'train' and 'test'"),
         ({"n02084071": {"train": ["a"], "test": ["x/a"]}}, "in both train and test"),
         ({"n02084071": {"train": "abc", "test": []}}, "not a list of file names"),
         ({"n02084071": {"train": [1], "test": []}}, "not a list of file names"),
-        ({"n02084071": {"train": ["x/a", "y/a"], "test": ["b"]}}, "given twice"),
+        ({"n02084071": {"train": ["x/a", "y/a"], "test": ["b"]}}, "repeated"),
         ({"n99999999": {"train": ["a"], "test": ["b"]}}, "n99999999 is not a noun synset"),
     ],
 )

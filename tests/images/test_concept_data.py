@@ -1,6 +1,6 @@
 """A concept study of the user's own: what its file says, and what is found out before anything is computed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
@@ -8,6 +8,7 @@ import pytest
 from unseen.errors import UserError
 from unseen.images.concept_data import open_concept_data
 from unseen.images.concept_file import is_concept_file, read_concept_file
+from unseen.images.own.contents import Hashed
 from unseen.studies.concepts.chosen import choose_levels
 
 ANIMALS = ("giraffe", "zebra", "hippopotamus", "kangaroo", "meerkat")
@@ -50,9 +51,9 @@ def test_classes_that_are_wider_than_a_seen_one_are_not_unseen(place: Path) -> N
     write_images(place / "images", {"ruminant": 5, "piano": 5})
     path = write(place, 'images = "images"\nseen = ["giraffe", "zebra"]\nlevels = 3\n')
     data = open_concept_data(read_concept_file(path))
-    assert data.told[0] == "Not unseen, as seen classes are of that kind: ruminant."
+    assert data.told[0] == "Not unseen, because they include seen classes: ruminant."
     assert len(data.levels.concepts) == 9
-    assert data.told[1].startswith("In gaps between levels: ")
+    assert data.told[1].startswith("Not used, because they fall between two levels: ")
 
 
 def test_domains_by_name_and_images_without_one(place: Path) -> None:
@@ -61,7 +62,7 @@ def test_domains_by_name_and_images_without_one(place: Path) -> None:
     path = write(place, text + '[domains]\nmusic = ["saxophone", "violin"]\nfood = ["pizza", "sandwich"]\n')
     data = open_concept_data(read_concept_file(path))
     assert data.domains == {"music": ("saxophone", "violin"), "food": ("pizza", "sandwich")}
-    assert data.told[0].startswith("25 images of 5 classes are in no domain: ambulance")
+    assert data.told[0].startswith("25 images of 5 classes belong to no domain: ambulance")
     chosen = choose_levels(path)
     assert chosen.names == ("animals", "music", "food")
     [domain], _ = data.open(["music"])
@@ -72,11 +73,12 @@ def test_a_csv_file_says_the_domain_of_each_class(place: Path) -> None:
     rows = ["class,domain,concept", "giraffe,seen,", "zebra,seen,", "violin,far,violin.n.01", "pizza,far,"]
     path = write(place, "\n".join(rows), "domains.csv")
     assert is_concept_file(path)
-    with pytest.raises(UserError, match="say where the images are"):
+    with pytest.raises(UserError, match="no images given"):
         read_concept_file(path)
     data = open_concept_data(read_concept_file(path, place / "images"))
     assert data.domains == {"far": ("pizza", "violin")}
     assert not is_concept_file(write(place, "level,rank,wnid,name\n", "levels.csv"))
+    assert is_concept_file(write(place, "class;domain\ngiraffe;seen\n", "semicolons.csv"))
 
 
 def test_images_that_are_split_already(place: Path) -> None:
@@ -109,8 +111,15 @@ def test_test_images_that_train_too(place: Path) -> None:
     for number in range(5):
         (place / "images/zebra" / f"{number}.png").write_bytes(b"the same")
     text = 'images = "images"\nseen = ["giraffe", "zebra"]\n'
+    totals = []
+
+    def track(items: Iterable[Hashed], what: str, total: int) -> Iterable[Hashed]:
+        totals.append(total)
+        return items
+
     with pytest.raises(UserError, match="1 test image is in training too: zebra/"):
-        open_concept_data(read_concept_file(write(place, text))).open(["seen"])
+        open_concept_data(read_concept_file(write(place, text))).open(["seen"], track=track)
+    assert totals == [8, 2]
     allowed = open_concept_data(read_concept_file(write(place, text + "allow_duplicates = true\n")))
     assert len(allowed.open(["seen"])[0]) == 1
 
@@ -118,13 +127,16 @@ def test_test_images_that_train_too(place: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('seen = ["giraffe"]', "say where the images are"),
-        ('images = "images"', "say which classes are seen"),
+        ('seen = ["giraffe"]', "no images given"),
+        ('images = "images"', "no seen classes given"),
         ('images = "images"\nseen = ["giraffe", "giraffe"]', "giraffe is twice in seen"),
         ('images = "images"\nseen = ["giraffe"]\n[domains]\na = ["giraffe", "zebra"]', "giraffe is in seen and in a"),
         ('images = "images"\nseen = ["giraffe"]\nlevel = 3', "unknown key 'level'; did you mean levels"),
         ('images = "images"\nseen = ["giraffe"]\nlevels = 9', "10 classes are too few for 9 levels of 2"),
-        ('images = "images"\nseen = ["giraffe"]\n[concepts]\nzebr = "zebra.n.01"', "zebr, which is no class; did you"),
+        (
+            'images = "images"\nseen = ["giraffe"]\n[concepts]\nzebr = "zebra.n.01"',
+            "zebr, which is not a class; did you",
+        ),
         ('images = "images"\nseen = ["giraffe"]\ntrain_split = "a"', "give train_split and test_split, or neither"),
         ('images = "images"\nseen = ["giraffe"]\nseen_name = "l1"', "levels are called l1"),
     ],

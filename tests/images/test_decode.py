@@ -60,7 +60,7 @@ def test_without_resizing_the_centre_is_cut_out() -> None:
     data = encoded(picture(0, 51, 40))
     transform = Transform(size=32, resize=None)
     assert np.array_equal(decode(data, transform), reference(data, transform))
-    with pytest.raises(UserError, match="51 × 40 pixels, smaller than the 64"):
+    with pytest.raises(UserError, match="51 × 40 pixels, smaller than the crop of 64"):
         decode(data, Transform(size=64, resize=None))
 
 
@@ -165,7 +165,7 @@ WHOLE = encoded(picture(5, 300, 200), quality=95)
         (bytes(1000), "not an image"),
         (png_of(20_000, 20_000, b""), "20000 × 20000 pixels, more than the 200,000,000"),
         (png_of(1, 7_000_000, b""), "so narrow that it would become 32 × 224000000"),
-        (encoded(Image.fromarray(np.full((40, 40), 1e6, np.float32)), "TIFF"), "pixels that are fractions"),
+        (encoded(Image.fromarray(np.full((40, 40), 1e6, np.float32)), "TIFF"), "floating-point pixels"),
         (encoded(Image.fromarray(np.full((40, 40), 70_000, np.int32)), "TIFF"), "more than 16 bits"),
     ],
 )  # fmt: skip

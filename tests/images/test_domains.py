@@ -114,7 +114,7 @@ def test_splits_of_somebody_else_must_fit(tiny: TinyImageNet) -> None:
         level_domains(source, WANTED, "tiny", splits=fewer)
     wrong = dict(splits.classes)
     wrong["n02121808"] = ClassSplit((*wrong["n02121808"].train, "gone.JPEG"), wrong["n02121808"].test)
-    with pytest.raises(UserError, match="1 images of n02121808 are in the splits but not there, gone.JPEG"):
+    with pytest.raises(UserError, match="1 images of n02121808 are in the splits but missing, gone.JPEG"):
         level_domains(source, WANTED, "tiny", splits=Splits(wrong, "theirs"))
 
 
@@ -124,7 +124,7 @@ def test_imagenet_1k_trains_on_one_set_and_tests_on_the_other(tiny: TinyImageNet
     assert (domain.name, domain.rows) == ("in1k", {"train": 3 * IMAGES, "test": 3 * TEST})
     assert domain.concepts == tuple(sorted(SEEN))
     assert {entry.id.rpartition("/")[2][:15] for entry in domain.sides["test"][1].entries} == {"ILSVRC2012_val_"}
-    with pytest.raises(UserError, match="different classes: 1 are seen only \\(n00000001\\)"):
+    with pytest.raises(UserError, match="different classes: 1 occur only in seen \\(n00000001\\)"):
         seen_domain(train, test, [*SEEN, "n00000001"], "tiny")
 
 
@@ -133,5 +133,5 @@ def test_classes_that_only_training_has_are_named(tmp_path: Path) -> None:
         (tmp_path / place).mkdir(parents=True)
         (tmp_path / place / "1.jpg").write_bytes(b"")
     train, val = (folder_images(tmp_path / split) for split in ("train", "val"))
-    with pytest.raises(UserError, match="different classes: 1 are training only \\(b\\)"):
+    with pytest.raises(UserError, match="different classes: 1 occur only in training \\(b\\)"):
         seen_domain(train, val, None, "here")

@@ -96,7 +96,7 @@ def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 def test_a_class_twice_is_refused(folders: Path, tars: Path) -> None:
     (folders / "n00000002.tar").write_bytes((tars / "n00000002.tar").read_bytes())
-    with pytest.raises(UserError, match="n00000002 is there twice"):
+    with pytest.raises(UserError, match="n00000002 occurs twice"):
         list(list_images(folders))
 
 

@@ -89,7 +89,7 @@ def test_images_that_are_missing_or_of_another_class_are_named(root: Path, tmp_p
     with pytest.raises(UserError, match=r"n1/a\.jpg is of class n2 in the manifest, but n1 in the images"):
         Manifest([Entry("n1/a.jpg", "n2")], ["train"]).numbers(source)
     for text, reason in (
-        ("a,x,train\na,x,test", "line 3: a is there twice"),
+        ("a,x,train\na,x,test", "line 3: a occurs twice"),
         ("a,,train", "line 2: a "),
         ("", "no im"),
     ):

@@ -45,10 +45,10 @@ def test_recognised(tmp_path: Path, files: dict[str, bytes], place: str, kind: s
     ("files", "place", "reason"),
     [
         ({}, "none", "no such file or folder; expected a folder per class, a list file"),
-        ({"readme.md": b""}, "", "no images in it .* expected a folder per class"),
+        ({"readme.md": b""}, "", "contains no images .* expected a folder per class"),
         ({"a.jpg": jpeg(1)}, "", "has images but no classes"),
         ({"a.zip": b"PK"}, "a.zip", "damaged tar file"),
-        ({"train/cat/1.jpg": jpeg(1), "val/cat/1.jpg": jpeg(1)}, "", "several splits; say which"),
+        ({"train/cat/1.jpg": jpeg(1), "val/cat/1.jpg": jpeg(1)}, "", "several splits; choose one"),
     ],
 )
 def test_not_recognised(tmp_path: Path, files: dict[str, bytes], place: str, reason: str) -> None:
@@ -60,7 +60,7 @@ def test_not_recognised(tmp_path: Path, files: dict[str, bytes], place: str, rea
 
 def test_options_of_other_kinds_are_refused(tmp_path: Path) -> None:
     write(tmp_path, {"cat/1.jpg": jpeg(1)})
-    with pytest.raises(UserError, match="a folder per class has no option --split"):
+    with pytest.raises(UserError, match="a folder per class has no option 'split'"):
         open_images(tmp_path, split="train")
 
 

@@ -74,13 +74,13 @@ def test_an_image_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_what_is_wrong_is_said(fashion: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no data set 'FashionMINST'; did you mean FashionMNIST"):
         open_images("torchvision:FashionMINST", root=fashion)
-    with pytest.raises(UserError, match=r"give the folder where torchvision keeps its files as root \(--root\)"):
+    with pytest.raises(UserError, match=r"give the folder of torchvision's files \(root\)"):
         open_images("torchvision:FashionMNIST")
     with pytest.raises(UserError, match="no split 'val'; its splits are train and test"):
         open_images("torchvision:FashionMNIST", root=fashion, split="val")
     with pytest.raises(UserError, match=r"torchvision:CIFAR10 cannot be read from .* download it there first"):
         open_images("torchvision:CIFAR10", root=tmp_path / "nothing")
-    with pytest.raises(UserError, match="a data set of torchvision has no option --label"):
+    with pytest.raises(UserError, match="a data set of torchvision has no option 'label'"):
         open_images("torchvision:CIFAR10", root=tmp_path, label="fine")
 
 

@@ -21,7 +21,7 @@ def test_lists_from_files(tmp_path: Path) -> None:
     assert class_list(tmp_path / "pets.csv") == class_list(tmp_path / "pets.txt") == ("n1", "n0")
     assert (list_name("imagenet-r"), list_name(str(tmp_path / "pets.csv"))) == ("imagenet-r", "pets")
     (tmp_path / "pets.txt").write_text("n1\nn1\n")
-    with pytest.raises(UserError, match="line 2: n1 is there twice"):
+    with pytest.raises(UserError, match="line 2: n1 occurs twice"):
         class_list(tmp_path / "pets.txt")
     with pytest.raises(UserError, match="no class list 'imagenet-q'.*did you mean imagenet-"):
         class_list("imagenet-q")

@@ -81,8 +81,8 @@ def test_written_and_read_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("wnid,class\nn1,a\nn1,b\n", "line 3: n1 is there twice"),
-        ("wnid,class\nn1,\n", "line 2: n1 is there twice, or a field is empty"),
+        ("wnid,class\nn1,a\nn1,b\n", "line 3: n1 occurs twice"),
+        ("wnid,class\nn1,\n", "line 2: n1 occurs twice, or a field is empty"),
         ("wnid,clas\nn1,a\n", "no column 'class'.*did you mean clas"),
         ("wnid,class\n", "no concepts in it"),
     ],

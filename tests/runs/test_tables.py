@@ -11,11 +11,10 @@ from scipy import stats
 
 from unseen.errors import UserError
 from unseen.metrics.catalogue import Metric
-from unseen.metrics.resampling import Interval, interval_over_concepts
+from unseen.metrics.resampling import Interval
 from unseen.runs.score import Score
 from unseen.runs.tables import (
     bootstrap_interval,
-    concept_intervals,
     score_table,
     summarise,
     wide,
@@ -132,25 +131,6 @@ def test_cells_without_a_value_are_empty_and_small_numbers_stay_numbers(tmp_path
 def test_a_table_needs_scores() -> None:
     with pytest.raises(UserError, match="no scores"):
         score_table([])
-
-
-@pytest.mark.parametrize("seeds", [1, 3])
-def test_the_interval_over_concepts_is_that_of_the_crossed_bootstrap(seeds: int) -> None:
-    correct = np.random.default_rng(0).integers(0, 51, (4, seeds, 40))
-    for cell, found in zip(correct, concept_intervals(correct, np.full_like(correct, 50)), strict=True):
-        expected = interval_over_concepts(cell / 50)
-        assert (found.value, found.low, found.high) == pytest.approx((expected.value, expected.low, expected.high))
-
-
-def test_concepts_weigh_as_many_images_as_they_have() -> None:
-    rng = np.random.default_rng(1)
-    images = rng.integers(1, 200, 60)
-    correct = rng.binomial(images, 0.2 + 0.6 * (images > 100))
-    drawn = rng.integers(0, 60, (20_000, 60))
-    ends = np.quantile(correct[drawn].sum(axis=1) / images[drawn].sum(axis=1), [0.025, 0.975])
-    [found] = concept_intervals(correct[None, None], images[None, None])
-    assert found.value == correct.sum() / images.sum()
-    assert (found.low, found.high) == pytest.approx(tuple(ends), abs=0.01)
 
 
 def test_only_top1_of_the_regression_has_an_interval_over_concepts() -> None:

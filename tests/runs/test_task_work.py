@@ -94,7 +94,7 @@ def test_several_classes_an_image(tmp_path: Path) -> None:
 def test_a_class_that_every_training_image_shows_is_named(tmp_path: Path) -> None:
     words = ["p", "q", "p+q"]
     hashes, places = splits(tmp_path, ["p+q", "p"] * 10, words * 6, words * 6)
-    with pytest.raises(UserError, match="pets by b: every training image shows p; some without it are needed"):
+    with pytest.raises(UserError, match="pets by b: every training image shows p; images without it are needed"):
         run_task_job(many(hashes, "map-11-point"), places=places, load=read_features)
 
 

@@ -42,7 +42,7 @@ def test_the_list_has_what_timm_has_weights_for() -> None:
 
 def test_the_page_has_the_scripts_arithmetic() -> None:
     models = chosen(MODELS, [])
-    table = cost_table(models)
+    table = cost_table(models, 8)
     assert PAGE.read_text().partition(BEGIN)[2].partition(END)[0] == table, "paste what --cost prints"
     # 7,109,758 images of 123.1 GFLOP at 228 TFLOP/s take 3,839 s; 1024 of 2048 dimensions take 22.9 of 45.8 min.
     [mae] = [line for line in table.splitlines() if "MAE ViT-L" in line]
@@ -54,7 +54,7 @@ def test_the_page_has_the_scripts_arithmetic() -> None:
 def test_wrong_lists_and_names_get_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     twice = tmp_path / "m.toml"
     twice.write_text(TINY.replace("Not there", "tiny a"))
-    with pytest.raises(UserError, match="two models have one name"):
+    with pytest.raises(UserError, match="two models have the same name"):
         chosen(twice, [])
     assert main(["--only", "DINOv3 ViT-B", "--cost"]) == 2
     assert "did you mean" in capsys.readouterr().err

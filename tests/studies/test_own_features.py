@@ -20,6 +20,7 @@ from unseen.runs.merge import merge_runs
 from unseen.runs.provenance import provenance
 from unseen.runs.record import read_run
 from unseen.runs.shots import parse_shots, seeds_in_python
+from unseen.studies.own_features import features_title
 from unseen.studies.probing import possible_shots
 
 Unseen = Callable[..., Any]
@@ -145,7 +146,7 @@ def test_what_python_callers_get_wrong(files: tuple[Path, Path]) -> None:
     ):
         with pytest.raises(UserError, match=message):
             package.probe(*data, **options)
-    with pytest.raises(UserError, match="arrays of numbers"):
+    with pytest.raises(UserError, match="numeric arrays"):
         package.probe(data[0].astype(str), *data[1:])
     half = [torch.from_numpy(array) for array in data]
     half[0], half[2] = half[0].bfloat16().requires_grad_(), half[2].bfloat16()
@@ -256,7 +257,7 @@ def test_classes_with_fewer_samples_than_shots_are_said(
         (["--shots", ","], "--shots is empty"),
         (["--seeds", "0"], "seeds is from 1 to 999, not 0"),
         (["--seeds", "1000000000"], "seeds is from 1 to 999"),
-        (["--workers", "0"], "--workers is at least 1"),
+        (["--workers", "0"], "--workers must be at least 1"),
         (["--protocol", "cog-v3"], "no protocol 'cog-v3'; did you mean cog-v2"),
     ],
 )
@@ -283,3 +284,10 @@ def test_shots() -> None:
     assert possible_shots((1, 64, 65, None), 80, 0.2) == (1, 64, None)
     with pytest.raises(UserError, match="no protocol"):
         package.probe([[1.0]], [0], [[1.0]], [0], protocol="nothing")
+
+
+def test_titles_use_the_names_that_were_given() -> None:
+    assert features_title("yours", "yours") == "Your features"
+    assert features_title("dino", "yours") == "dino"
+    assert features_title("yours", "birds") == "Your features on birds"
+    assert features_title("dino", "birds") == "dino on birds"

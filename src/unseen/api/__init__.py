@@ -1,1 +1,1 @@
-"""The functions of `import unseen`: what they take and give. Each is imported when it is asked for."""
+"""The public functions of `import unseen`. Each one is imported when it is first used."""

@@ -1,4 +1,4 @@
-"""Backbones as the studies in Python take them: ids, or what `unseen.load_backbone` gave."""
+"""The `backbone` argument of the studies in Python: ids, or backbones loaded with `unseen.load_backbone`."""
 
 import logging
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def names_of(backbones: "Backbone | str | Sequence[Backbone | str]") -> list[str]:
-    """What backbones are called."""
+    """The ids or labels of backbones."""
     return [each if isinstance(each, str) else each.label for each in _each(backbones)]
 
 
@@ -24,16 +24,18 @@ def loaded_backbones(
     published: bool = True,
     patches: bool = False,
 ) -> "list[Backbone]":
-    """Backbones on a device, called as commands call them; two of one name, or one given twice, are an error.
+    """Load backbones onto a device, with the default names of the command line.
+
+    Two backbones with the same name, or the same backbone twice, are an error.
 
     Args:
-        published: whether images are preprocessed as in ImageNet-CoG, and not as the backbone's authors do.
-        patches: whether those that are given by their ids give the features of patches.
+        published: preprocess images as in ImageNet-CoG instead of as the backbone's authors do.
+        patches: extract patch features with the backbones that are given as ids.
     """
     from unseen.backbones.load import default_label, load_backbone
     from unseen.studies.concepts.study import as_published
 
-    found: list[Backbone] = []
+    result: list[Backbone] = []
     for each in _each(backbones):
         if isinstance(each, str):
             told_before(each, logging.getLogger("unseen").warning)
@@ -41,11 +43,11 @@ def loaded_backbones(
         loaded.module.to(device)
         loaded = as_published(loaded) if published else loaded
         named = replace(loaded, name=loaded.name or default_label(loaded.spec.id))
-        same = next((other for other in found if other.label == named.label or other.spec == named.spec), None)
+        same = next((other for other in result if other.label == named.label or other.spec == named.spec), None)
         if same is not None:
             raise UserError(f"{same.label} and {named.label}: one name or one backbone twice; give each once")
-        found.append(named)
-    return found
+        result.append(named)
+    return result
 
 
 def _each(backbones: "Backbone | str | Sequence[Backbone | str]") -> "Sequence[Backbone | str]":

@@ -1,4 +1,4 @@
-"""`unseen.concepts`: the study of concept generalization, on images or on features that are there."""
+"""`unseen.concepts`: the study of concept generalization, on images or on extracted features."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -64,54 +64,55 @@ def concepts(
     dry_run: bool = False,
     progress: bool = True,
 ) -> "Run | Plan":
-    """How well backbones do on concepts they have seen, and on levels of concepts they have not.
+    """Measure how well backbones classify concepts they have seen and levels of concepts they have not (ImageNet-CoG).
 
-    Extracts the features that are missing, runs the probes that are missing, and adds both to what `out` has already.
+    Only missing features are extracted and only missing jobs are run, so an interrupted call resumes when it is
+    repeated, and a call with another backbone or domain adds it to the run.
 
     Args:
-        backbone: one or several, by `unseen.load_backbone` or by their ids. With `features`, names of those whose
-            features to take; may be left out where there is only one.
+        backbone: one or several ids, or backbones loaded with `unseen.load_backbone`. With `features`, the names of
+            the backbones to use; may be omitted if there is only one.
         out: folder of the run.
-        images: those of the levels: ImageNet-21K, or what the levels are of.
+        images: images of the levels: ImageNet-21K, or the data set that your own levels were built for.
         imagenet_1k: images of the seen concepts: a folder with `train` and `val`, or the tar files of ImageNet-1K.
-        features: instead of images, a folder with one folder per domain, as `unseen extract --levels` makes them, or
-            with your own `train` and `test` features in each.
-        levels: what the domains l1, l2, … are: by `unseen.levels` or `unseen.build_levels`, the name of a published
-            set, a CSV file, a measure of similarity, or "random"; or a TOML or CSV file of your own data, which says
-            which classes are seen, which are in which domain, and where their images are.
-        domains: some of them, for instance ["l1", "l5"]; by default the seen domain and all levels.
+        features: instead of images, a folder with one folder per domain, written by `unseen extract --levels` or
+            filled with your own `train` and `test` features.
+        levels: the domains l1, l2, …: the result of `unseen.levels` or `unseen.build_levels`, the name of a published
+            set, a CSV file, a similarity measure, or "random"; or a TOML or CSV file of your own data that lists the
+            seen classes, the classes of each domain and their images.
+        domains: domains to run, for instance ["l1", "l5"]; by default the seen domain and all levels.
         shots: training samples per concept: a number, "all" or a list; by default those of the paper.
-        seeds: how many.
-        protocol: "cog-v2"; "cog-v2-pruned", in which trials that are behind stop early; or "cog-v2-short" for a quick
-            look.
-        sequential: one trial of the search at a time, as in the paper.
-        extended: names of further probes, such as ["knn", "ridge"]; ["all"] for those of the paper's first version:
+        seeds: number of seeds.
+        protocol: "cog-v2"; "cog-v2-pruned", which stops unpromising trials early; or "cog-v2-short" for a quick look.
+        sequential: run the trials of the hyper-parameter search one at a time, as in the paper.
+        extended: names of additional probes, such as ["knn", "ridge"]; ["all"] for those of the paper's first version:
             pca, mlp, kmeans and geometry.
-        probe: further probes of your own, each the path of a Python file, which runs, or an object of a class that a
-            file defines; names do too.
-        metric: Python files with metrics of your own, for probes that give scores of classes.
-        seen: name of the domain of seen concepts, for levels of your own.
-        splits: file of `unseen levels splits` that says which images train and test.
-        variant: "class-balanced" takes 732 training images per concept.
-        on_missing: "report" goes on without concepts that have too few images.
-        regroup: whether the features are of the same concepts in other levels, and are grouped anew.
-        truth: classes of a flat validation set of ImageNet-1K.
+        probe: additional probes of your own: paths of Python files (which are executed) or objects of classes defined
+            in a file. Names of built-in probes are accepted too.
+        metric: Python files with metrics of your own, for probes that return class scores.
+        seen: name of the domain of seen concepts, for your own levels.
+        splits: file written by `unseen levels splits` that lists the training and test images.
+        variant: "class-balanced" uses 732 training images per concept.
+        on_missing: "report" skips concepts with too few images instead of failing.
+        regroup: the features are of the same concepts in other levels, and are regrouped into `levels`.
+        truth: file with the classes of a flat ImageNet-1K validation set.
         vectors: file of word vectors, for levels="cosine".
         preprocessing: "published" resizes and crops as in ImageNet-CoG, "own" as the backbone's authors do.
-        device, precision, batch, on_error, fast, exif, decode: of the extraction, as for `unseen.extract`.
-        ignore_disk: start although the disk seems too small for the features.
-        workers: processes to decode images and to run probes in. Scripts that ask for several need the usual
-            `if __name__ == "__main__"`.
-        devices: "all" GPUs of this machine, or some of them, as [0, 1]: jobs are spread over them, one process each. By
-            default the first.
-        executor: "ray" runs jobs on a Ray cluster, and `ray_address` says which; by default the running one, or else a
-            local one.
-        part: (k, n) does the k-th of n parts of the jobs, and leaves the rest to other calls with the same `out`.
-        dry_run: return the plan, with what it takes, and do nothing.
-        progress: whether to show bars in a terminal or a notebook.
+        device, precision, batch, on_error, fast, exif, decode: options of the extraction, as in `unseen.extract`.
+        ignore_disk: start even if the disk seems too small for the features.
+        workers: number of processes that decode images and run probes. A script that uses several needs the usual
+            `if __name__ == "__main__":`.
+        devices: "all" GPUs of this machine, or a list such as [0, 1]; jobs are distributed over them, one process per
+            GPU. By default the first.
+        executor: "ray" runs jobs on a Ray cluster.
+        ray_address: address of the Ray cluster; by default the running one, or else a local one.
+        part: (k, n) runs the k-th of n parts of the jobs; other calls with the same `out` run the others.
+        dry_run: return the plan, with estimated time and disk space, without running anything.
+        progress: show progress bars in a terminal or a notebook.
 
     Returns:
-        The run, with `.scores()`, `.summary()`, `.compare("a", "b")`, `.plan()` and `.report("page.html")`.
+        The run, with `.scores()`, `.summary()`, `.compare("a", "b")`, `.plan()` and `.report("page.html")`; with
+        `dry_run`, the plan.
 
     Example:
         >>> run = unseen.concepts(net, images="fall11_whole.tar", imagenet_1k="ILSVRC2012", out="run/")
@@ -148,7 +149,7 @@ def concepts(
             request = request_of_features(asked, Path(features), names, regroup=regroup)
         else:
             if not names:
-                raise UserError("say which backbone, or give its features (features=)")
+                raise UserError("no backbone was given; name one (backbone=), or give its features (features=)")
             settings = extraction_settings(
                 device, precision, batch, workers, on_error, fast=fast, exif=exif, decode=decode, part=share
             )

@@ -14,7 +14,7 @@ BackboneName = Literal["supervised", "mixup", "simclr", "untrained", "pixels"]
 
 
 class Example(NamedTuple):
-    """Features and class names, in the order in which `unseen.probe` takes them."""
+    """Features and class names, in the order of the arguments of `unseen.probe`."""
 
     X_train: NDArray[np.float32]
     y_train: NDArray[np.str_]
@@ -24,29 +24,33 @@ class Example(NamedTuple):
 
 @naming_extras()
 def example(domain: Domain = "l5", *, backbone: BackboneName = "supervised") -> Example:
-    """Features of drawings that ship with the package, by one of the demo's small backbones.
+    """Features of the drawings that ship with the package, from one of the demo's small backbones.
 
-    They are extracted when they are first asked for, which takes a few seconds, and kept in memory.
+    The first call for a domain and a backbone extracts the features, which takes a few seconds; they are then kept in
+    memory.
 
     Args:
-        domain: "seen", 45 of the 100 concepts that the backbones were trained on, or "l1" to "l5", 45 concepts each
-            that they have not seen, ever less similar to those.
-        backbone: three small networks trained in different ways, the same network untrained, or the pixels.
+        domain: "seen", 45 of the 100 concepts that the backbones were trained on, or "l1" to "l5", 45 unseen concepts
+            each, from the most to the least similar to the seen ones.
+        backbone: "supervised", "mixup" and "simclr" are small networks trained in different ways, "untrained" is the
+            same network without training, and "pixels" uses the pixels themselves.
 
     Returns:
-        X_train, y_train, X_test, y_test: 80 training and 20 test drawings of each of 45 concepts, in 256 dimensions
-        (784 for the pixels), with the concepts' names as labels.
+        X_train, y_train, X_test, y_test: 80 training and 20 test drawings of each of 45 concepts, as float32 features
+        of 256 dimensions (784 for the pixels), with the names of the concepts as labels.
 
     Example:
         >>> X_train, y_train, X_test, y_test = unseen.example("l5")
         >>> X_train.shape, str(y_train[0])
         ((3600, 256), 'frog')
     """
-    for what, word, known in (("domain", domain, get_args(Domain)), ("backbone", backbone, get_args(BackboneName))):
-        if word not in known:
-            raise UserError(
-                f"no {what} '{word}' of the drawings{did_you_mean(word, known) or '; there are ' + ', '.join(known)}"
-            )
+    for argument, value, known in (
+        ("domain", domain, get_args(Domain)),
+        ("backbone", backbone, get_args(BackboneName)),
+    ):
+        if value not in known:
+            hint = did_you_mean(value, known) or f"; choose from {', '.join(known)}"
+            raise UserError(f"the drawings have no {argument} '{value}'{hint}")
     X_train, y_train, X_test, y_test = _features(domain, backbone)
     return Example(X_train.copy(), y_train.copy(), X_test.copy(), y_test.copy())
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @naming_extras()
 def load_backbone(
-    id: str,  # noqa: A002  (what the commands call it)
+    id: str,  # noqa: A002  (the name that the command line uses)
     *,
     pool: "Pool | None" = None,
     layer: str | None = None,
@@ -31,22 +31,23 @@ def load_backbone(
     patches: bool | int = False,
     device: str | None = None,
 ) -> "Backbone":
-    """A backbone by its id, ready to extract features.
+    """Load a backbone by its id, ready to extract features.
 
     Args:
         id: `source:name`, for instance "timm:resnet50.a1_in1k", or "path/to/file.py:function" for your own.
         pool: "avg", "cls", "cls+avg" or "none", instead of the network's own pooling.
         layer: dotted name of the module to take features from, instead of the layer before the classifier.
-        size: side of the images in pixels, instead of the authors'.
+        size: side of the input images in pixels, instead of the authors' default.
         checkpoint: file of weights for an architecture of timm or torchvision.
         weights: "random" for an untrained network.
-        normalize: "imagenet", "none", "half" or "clip", instead of the network's own normalisation of pixels.
-        patches: features of all positions of the last layer (patch tokens or spatial map) instead of one vector per
-            image, of the whole image squashed to a square; a number keeps so many positions, the same of every image.
-        device: "cpu" or "cuda"; by default a GPU where there is one.
+        normalize: "imagenet", "none", "half" or "clip", instead of the network's own pixel normalization.
+        patches: return one vector per position of the last layer (patch tokens or spatial map) instead of one per
+            image. Images are resized to a square without cropping. A number keeps that many positions, the same in
+            every image.
+        device: "cpu" or "cuda"; by default a GPU if there is one.
 
     Returns:
-        The backbone: a function of normalised images (b, 3, s, s), with everything about it in `.spec`.
+        The backbone: a callable that maps normalized images (b, 3, s, s) to features, with its description in `.spec`.
 
     Example:
         >>> net = unseen.load_backbone("timm:resnet50.a1_in1k", pool="avg")
@@ -100,16 +101,19 @@ def open_dataset(
     seed: int = 0,
     partial: bool = False,
 ) -> "OpenDataset | OpenDenseDataset":
-    """A data set of the task study: its images, and which of them train, validate and test.
+    """Open a data set of the task study: its images and their training, validation and test splits.
 
     Args:
-        name: one of those that `unseen ls datasets` lists, or the place of your own: a folder with `train` and `test`,
+        name: a name listed by `unseen ls datasets`, or the path of your own data: a folder with `train` and `test`,
             or a TOML file (docs/own-data.md).
-        root: the folder that has the data sets; not needed for those that come with packages, such as "digits", and
-            for your own.
-        dense: one with boxes or maps, for `unseen.tasks(dense=True)`.
-        seed: of splits that are drawn; those with boxes or maps have none.
-        partial: take what is there of an incomplete copy; your own are refused if they are not complete.
+        root: folder that contains the data sets; not needed for your own data and for data sets that come with a
+            package, such as "digits".
+        dense: open a data set with boxes or maps, for `unseen.tasks(dense=True)`.
+        seed: seed of splits that are drawn at random; data sets with boxes or maps have none.
+        partial: accept an incomplete copy of a listed data set and use the images it has.
+
+    Returns:
+        The open data set, for `unseen.extract` and `unseen.tasks`; its splits are in `.manifest`.
 
     Example:
         >>> data = unseen.open_dataset("dtd", root="/data")
@@ -127,7 +131,7 @@ def open_dataset(
     place = None if root is None else Path(root)
     if is_own(name):
         if root is not None or partial:
-            raise UserError(f"{name}: root and partial are for data sets by name; leave them out for your own")
+            raise UserError(f"{name}: root and partial apply to data sets given by name; leave them out for your own")
         own = describe(Path(name))
         return open_own_dense(own) if dense else open_own_dataset(own, seed=seed)
     if dense:
@@ -202,34 +206,36 @@ def extract(
     part: tuple[int, int] = (1, 1),
     progress: bool = True,
 ) -> "dict[str, Features] | dict[str, PatchFeatures]":
-    """Extract the features of images; what is in `out` already is read and not extracted again.
+    """Extract the features of images into a folder; features that are already in it are read instead.
 
     Args:
-        net: by `unseen.load_backbone`.
-        data: by `unseen.open_dataset`, or a place of images as `unseen extract --images` takes it, such as a folder
-            with one folder per class; all its images are then one split, "all".
-        out: folder that features are written to.
-        patches: features of all positions of the last layer instead of one vector per image, in 16 bits, of the whole
-            image squashed to a square; a number keeps so many positions, the same of every image. A backbone that was
-            loaded with patches gives them without being told.
-        device: "cpu" or "cuda"; by default a GPU where there is one.
-        precision: "half", "bfloat" or "single"; by default half on a GPU and otherwise single.
+        net: a backbone loaded with `unseen.load_backbone`.
+        data: a data set opened with `unseen.open_dataset`, or images as for `unseen extract --images`, such as a
+            folder with one folder per class; all its images then form one split, "all".
+        out: folder that the features are written to.
+        patches: extract one vector per position of the last layer instead of one per image, stored in 16 bits. Images
+            are resized to a square without cropping. A number keeps that many positions, the same in every image. A
+            backbone that was loaded with `patches` returns patch features without this argument.
+        device: "cpu" or "cuda"; by default a GPU if there is one.
+        precision: "half", "bfloat" or "single"; by default half on a GPU and single on a CPU.
         batch: images per batch.
-        workers: processes that decode images; 0 for none but this one.
-        on_error: "report" leaves out damaged images and lists them in the features' provenance.
-        fast: decode on a GPU that has a decoder of JPEGs; otherwise resize by PyTorch, which is about twice as fast as
-            PIL, and pixels differ by a grey level or two.
-        exif: turn images as their EXIF orientation says.
-        decode: what decodes JPEGs, "cpu" or "gpu"; by default the CPU, and with `fast` a GPU that has a decoder.
-        devices, executor, ray_address: spread shards over GPUs of this machine or a Ray cluster, as `unseen.concepts`
-            does with jobs.
-        part: (k, n) extracts the k-th of n parts of the shards, and leaves the rest to other calls with the same `out`.
-        progress: whether to show a bar in a terminal or a notebook.
+        workers: number of processes that decode images; 0 decodes in this process.
+        on_error: "report" skips damaged images and lists them in the provenance of the features.
+        fast: decode JPEGs on a GPU that has a hardware decoder; otherwise resize with PyTorch, which is about twice as
+            fast as PIL and changes pixels by one or two grey levels.
+        exif: rotate images by their EXIF orientation.
+        decode: where JPEGs are decoded, "cpu" or "gpu"; by default on the CPU, or with `fast` on a GPU that has a
+            decoder.
+        devices, executor, ray_address: distribute shards over the GPUs of this machine or over a Ray cluster, as
+            `unseen.concepts` distributes jobs.
+        part: (k, n) extracts the k-th of n parts of the shards; other calls with the same `out` extract the others.
+        progress: show a progress bar in a terminal or a notebook.
 
     Returns:
-        Split → its features, of splits of which all parts are there: `X`, `y` (indices into `classes`), `classes`,
-        `ids` and `provenance`. Of patches: `X` with one row per image, `ids`, `grid`, `drawn`, and `image(number)`, the
-        (positions, channels) of an image.
+        A dictionary from split to features, for the splits whose parts are all complete. Features have `X`, `y`
+        (indices into `classes`), `classes`, `ids` and `provenance`. Patch features have `X` with one row per image,
+        `ids`, `grid`, `drawn` (the positions that were kept) and `image(number)`, the (positions, channels) array of
+        one image.
 
     Example:
         >>> features = unseen.extract(net, data, out="features/")

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class ConceptLevels(Levels):
-    """Concept levels that show themselves.
+    """Concept levels with a table, a plot and explanations.
 
-    `levels[5]` has the concepts of level 5, `levels.ids(5)` their ids in the order of class labels, and
-    `levels.write("levels.csv")` writes the file that commands take.
+    `levels[5]` is the tuple of concepts of level 5, `levels.ids(5)` their ids in the order of class labels, and
+    `levels.write("levels.csv")` writes a file that commands accept.
 
     Attributes:
-        built: how they were made, where `unseen.build_levels` made them.
+        built: how the levels were built, if they were built with `unseen.build_levels`.
     """
 
     built: Built | None = None
@@ -41,10 +41,13 @@ class ConceptLevels(Levels):
         )
 
     def plot(self, figure: Literal["ranking", "images"] = "ranking") -> "Figure":
-        """Similarity to the seen concepts by rank with the levels marked, or the number of images of each concept.
+        """Plot the ranking by similarity to the seen concepts with the levels marked, or the images per concept.
+
+        Args:
+            figure: "ranking" or "images".
 
         Returns:
-            A figure: the last line of a notebook's cell shows it, and `.save("levels.svg")` writes it.
+            A figure, which a notebook displays and `.save("levels.svg")` writes to a file.
         """
         from unseen.report.levels.charts import images_chart, ranking_chart
 
@@ -54,14 +57,15 @@ class ConceptLevels(Levels):
         return ranking_chart(self, self.built.ranking if self.built else ())
 
     def explain(self, concept: str) -> str:
-        """One sentence: why a concept is in its level, in a gap between levels, or out.
+        """One sentence that says why a concept is in its level, in a gap between levels, or excluded.
 
         Args:
-            concept: its id.
+            concept: id of the concept, such as "n02110185".
         """
         if self.built is None:
             raise UserError(
-                f"{self.name} was read from a file, which does not say; build levels to have them explained"
+                f"{self.name} was read from a file, which has no ranking; only levels built with "
+                "unseen.build_levels can be explained"
             )
         return self.built.explain(concept)
 
@@ -75,17 +79,20 @@ class ConceptLevels(Levels):
 
 
 def levels(name: str | Path) -> ConceptLevels:
-    """Concept levels by name, or from a CSV file.
+    """Load concept levels by name, or from a CSV file.
 
     Args:
-        name: "cog-v2" (ImageNet-CoG), "cog-v1" (its first version), or a file that `unseen levels build` wrote.
+        name: "cog-v2" (ImageNet-CoG), "cog-v1" (its first version), or a file written by `unseen levels build`.
+
+    Returns:
+        The levels, with `.to_frame()`, `.plot()` and `.write("levels.csv")`.
 
     Example:
         >>> unseen.levels("cog-v2")
         Levels(cog-v2: 5 levels, 5,000 concepts)
     """
-    found = load_levels(name)
-    return ConceptLevels(found.name, found.concepts)
+    loaded = load_levels(name)
+    return ConceptLevels(loaded.name, loaded.concepts)
 
 
 def build_levels(
@@ -109,23 +116,34 @@ def build_levels(
 
     Args:
         seen: the concepts that backbones were trained on: ids or names ("tabby.n.01"), "imagenet-1k", or a file of ids.
-        levels, size: how many levels of how many concepts.
+        levels: number of levels.
+        size: number of concepts per level.
         universe: the concepts to choose from: ids or names, "imagenet-21k", "imagenet-1k", "taxonomy" for all, or a
             file of ids. By default ImageNet-21K, or everything in your own taxonomy.
         taxonomy: a CSV file with the columns child,parent, instead of WordNet 3.0.
-        measure: one of those that `unseen ls measures` lists, except cosine.
-        lcs: rule for the lowest common ancestor.
-        counts: images per concept, by id; needed for `min_images`.
-        min_images: fewest images of a concept.
-        exclude_subtrees: concepts that are left out with everything below them.
-        leaves: keep concepts that are no ancestor of another concept of the "universe", of another "eligible" one, or
-            "any" concept.
-        ties: how ties are broken.
-        spread: how levels are spread over the ranking.
+        measure: a similarity measure listed by `unseen ls measures`, except cosine.
+        lcs: which lowest common ancestor to use if there are several: the one with the greatest "depth" or with the
+            most "information".
+        counts: number of images per concept id; required by `min_images`.
+        min_images: smallest number of images that a concept must have.
+        exclude_subtrees: concepts to exclude together with all their descendants.
+        leaves: keep concepts that are not an ancestor of another concept in the "universe", or of another "eligible"
+            concept; "any" keeps all.
+        ties: how ties are broken: "stable" keeps the order of ids, "numpy-1.24" is the order behind the
+            published levels.
+        spread: how levels are placed on the ranking: "to-end" leaves equal gaps and ends with the last concept,
+            "equal-gaps" leaves the remainder after the last level, "contiguous" leaves no gaps.
+        name: name of the levels.
+
+    Returns:
+        The levels, with `.to_frame()`, `.plot()`, `.explain("n02110185")` and `.write("levels.csv")`.
 
     Example:
         >>> mine = unseen.build_levels(seen=["tabby.n.01", "malamute.n.01"], levels=3, size=50)
+        >>> mine
+        Levels(own: 3 levels, 150 concepts)
         >>> mine[1][0].name
+        'siberian_husky.n.01'
     """
     from unseen.ontology.class_names import concept_of_word
     from unseen.ontology.concept_sets import concept_set
@@ -135,15 +153,15 @@ def build_levels(
 
     if get_measure(measure).uses == "vectors":
         raise UserError(f"{measure} compares word vectors; use unseen levels build --measure {measure} --vectors FILE")
-    for what, word, known in (
+    for argument, value, known in (
         ("lcs", lcs, LcsRule),
         ("leaves", leaves, Leaves),
         ("ties", ties, TieRule),
         ("spread", spread, Spread),
     ):
-        _check(what, word, get_args(known))
+        _check(argument, value, get_args(known))
     if min_images > 0 and counts is None:
-        raise UserError(f"min_images={min_images} needs the number of images of each concept: counts")
+        raise UserError(f"min_images={min_images} needs the number of images per concept; give counts")
     own = None if taxonomy is None else read_taxonomy(Path(taxonomy))
     full = own or wordnet().taxonomy
     where = "WordNet 3.0" if taxonomy is None else str(taxonomy)
@@ -151,9 +169,9 @@ def build_levels(
     def ids(concepts: str | Sequence[str]) -> tuple[str, ...]:
         if isinstance(concepts, str):
             return concept_set(concepts, full)
-        found = tuple(dict.fromkeys(concept_of_word(key, own) for key in concepts))
-        full.index(found, where)
-        return found
+        given = tuple(dict.fromkeys(concept_of_word(key, own) for key in concepts))
+        full.index(given, where)
+        return given
 
     chosen, trained = universe or ("imagenet-21k" if taxonomy is None else "taxonomy"), ids(seen)
     recipe = Recipe(
@@ -162,8 +180,8 @@ def build_levels(
         ties=ties, levels=levels, size=size, spread=spread,
     )  # fmt: skip
     concepts = ids(chosen)
-    given = None if counts is None else dict.fromkeys(concepts, 0) | dict(counts)
-    built = build(recipe, full.closure([*concepts, *trained], where), concepts, trained, counts=given)
+    images = None if counts is None else dict.fromkeys(concepts, 0) | dict(counts)
+    built = build(recipe, full.closure([*concepts, *trained], where), concepts, trained, counts=images)
     return ConceptLevels(built.levels.name, built.levels.concepts, built)
 
 
@@ -175,16 +193,21 @@ def similarity(
     lcs: LcsRule = "depth",
     over: Literal["imagenet", "wordnet"] = "imagenet",
 ) -> float:
-    """How similar two WordNet concepts are.
+    """Similarity of two WordNet concepts.
 
     Args:
-        a, b: ids (n02123159) or names ("tiger_cat.n.02").
-        measure: one of those that `unseen ls measures` lists, except cosine.
-        lcs: rule for the lowest common ancestor.
-        over: what information content is counted over; concepts outside ImageNet-21K need "wordnet".
+        a, b: ids ("n02123159") or names ("tiger_cat.n.02").
+        measure: a similarity measure listed by `unseen ls measures`, except cosine.
+        lcs: which lowest common ancestor to use if there are several: the one with the greatest "depth" or with the
+            most "information".
+        over: taxonomy that information content is counted over; concepts outside ImageNet-21K need "wordnet".
+
+    Returns:
+        The similarity, in the range of the measure; for "lin" from 0 to 1.
 
     Example:
         >>> round(unseen.similarity("tiger_cat.n.02", "domestic_cat.n.01"), 4)
+        0.8287
     """
     from unseen.ontology.measures import get_measure
     from unseen.ontology.measures import similarity as of_pair
@@ -200,10 +223,10 @@ def similarity(
     taxonomy = net.taxonomy if over == "wordnet" else imagenet_taxonomy()
     for wnid in pair:
         if wnid not in taxonomy.position:
-            raise UserError(f"{wnid} is not an ImageNet-21K concept or an ancestor of one; say over='wordnet'")
+            raise UserError(f"{wnid} is not an ImageNet-21K concept or an ancestor of one; use over='wordnet'")
     return of_pair(Space(taxonomy, lcs=lcs), pair[0], pair[1], measure)
 
 
-def _check(what: str, word: str, known: Sequence[str]) -> None:
-    if word not in known:
-        raise UserError(f"{what} is one of {', '.join(known)}, not '{word}'{did_you_mean(word, known)}")
+def _check(argument: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise UserError(f"{argument} must be one of {', '.join(known)}, not '{value}'{did_you_mean(value, known)}")

@@ -1,4 +1,4 @@
-"""`unseen.published` and `unseen.leaderboard`: what papers printed, and where your runs stand among it."""
+"""`unseen.published` and `unseen.leaderboard`: published numbers, and the rank of your runs among them."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -15,13 +15,20 @@ if TYPE_CHECKING:
 
 
 def published(name: str) -> "pd.DataFrame":
-    """The numbers that a paper printed, one per row.
+    """The numbers that a paper reports, one per row.
 
     Args:
         name: "cog-v2" or "cog-v1" (ImageNet-CoG and its first version), "ericsson-2021" or "shi-2023".
 
+    Returns:
+        A table in the paper's own units, usually percent; its columns depend on the paper.
+
     Example:
-        >>> unseen.published("cog-v2").head()
+        >>> unseen.published("cog-v2").head(3)
+              model domain shots  mean  deviation
+        0  ResNet50   in1k     1  45.0        0.7
+        1  ResNet50   in1k     2  56.6        0.4
+        2  ResNet50   in1k     4  64.2        0.2
     """
     from unseen.papers import published as numbers
 
@@ -35,26 +42,31 @@ def leaderboard(
     by: Literal["l5", "mean", "effective"] = "l5",
     shots: int | str = "all",
 ) -> "Leaderboard":
-    """The 31 models of ImageNet-CoG, ranked on concepts they have not seen, with yours among them.
+    """Rank the 31 models of ImageNet-CoG on unseen concepts, together with your own.
 
     Args:
-        run: folder of a run over the concepts of ImageNet-CoG, or a results file (`run.export`), or several of both;
-            None for the published models alone. Results files that are not of the same data are left out, and the
-            `notice` of the leaderboard says why.
-        by: accuracy on L5, mean accuracy over L1 to L5, or effective concept generalization.
+        run: a run (or its folder) on the concepts of ImageNet-CoG, a results file (`run.export`), or a list of these;
+            None for the published models alone. Results files on other data are skipped, and the `notice` of the
+            leaderboard gives the reason.
+        by: rank by accuracy on L5 ("l5"), by mean accuracy over L1 to L5 ("mean"), or by effective concept
+            generalization ("effective").
         shots: training images per concept: 1, 2, 4 … 128, or "all".
 
     Returns:
-        A leaderboard, with `.to_frame()` and its `entries` from the first rank on.
+        A leaderboard, with `.to_frame()` and `.entries` in order of rank.
 
     Example:
-        >>> unseen.leaderboard(by="effective").to_frame()[["rank", "model", "effective"]]
+        >>> unseen.leaderboard(by="effective").to_frame()[["rank", "model", "effective"]].head(3).round(4)
+           rank               model  effective
+        0     1  a-DeiT-B-distilled     0.0535
+        1     2              s-DINO     0.0431
+        2     3   d-Semi-Weakly-Sup     0.0419
     """
     from unseen.papers.leaderboard import BY
     from unseen.studies.concepts.leaderboard import leaderboard_with_runs, runs_and_contributions
 
     if by not in BY:
-        raise UserError(f"by is one of {', '.join(BY)}, not '{by}'{did_you_mean(by, BY)}")
+        raise UserError(f"by must be one of {', '.join(BY)}, not '{by}'{did_you_mean(by, BY)}")
     places = [Path(each) for each in ([] if run is None else [run] if isinstance(run, str | PathLike) else run)]
     folders, contributions = runs_and_contributions(places)
     return leaderboard_with_runs(folders, contributions, shots=str(shots), by=by)

@@ -1,4 +1,4 @@
-"""What a probe gives, whichever it was."""
+"""The result of `unseen.probe`, the same type for every probe."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from unseen.report.core.model import Figure
 
 SHOWN = 6
-"""Means that a repr has."""
+"""Number of means that a repr shows."""
 
 
 @dataclass(frozen=True, repr=False)
 class ProbeResult:
-    """Scores of a probe.
+    """The scores of a probe.
 
     Attributes:
-        probe: its name.
-        scores: one per variant, shots, seed and metric; values are shares where the metric is an accuracy.
-        fits: one per variant, shots and seed; their `details` say which hyper-parameters were chosen, and by what.
-        classes: names, in the order of class indices.
-        samples: training samples per class, on average; what "all" shots stands for.
+        probe: name of the probe.
+        scores: one per variant, shots, seed and metric; accuracies are fractions between 0 and 1.
+        fits: one per variant, shots and seed; `details` has the chosen hyper-parameters and how they were chosen.
+        classes: names of the classes, in the order of class indices.
+        samples: mean number of training samples per class, which is the position of "all" shots in plots.
     """
 
     probe: str
@@ -36,26 +36,26 @@ class ProbeResult:
     samples: float
 
     def to_frame(self) -> "pd.DataFrame":
-        """One row per score: probe, protocol, shots ("all" for all), seed, metric, value."""
+        """One row per score: probe, protocol, shots (a number or "all"), seed, metric, value."""
         from unseen.runs.tables import score_table
 
         return score_table(self.scores)[["probe", "protocol", "shots", "seed", "metric", "value"]]
 
     def summary(self) -> "pd.DataFrame":
-        """Mean, deviation and 95% interval over seeds, one row per variant, shots and metric."""
+        """Mean, standard deviation and 95% interval over seeds, one row per variant, shots and metric."""
         from unseen.runs.tables import score_table, summarise
 
         table = summarise(score_table(self.scores))
         return table[["probe", "protocol", "shots", "metric", "mean", "deviation", "low", "high", "seeds"]]
 
     def plot(self, metric: str | None = None) -> "Figure":
-        """The scores over the number of training samples per class, one line per variant; "all" is their mean number.
+        """Plot the mean score against the number of training samples per class, one line per variant.
 
         Args:
-            metric: one of those that were scored, by default the first.
+            metric: one of the metrics in `summary()`; by default the first.
 
         Returns:
-            A figure: the last line of a notebook's cell shows it, and `.save("figure.svg")` writes it.
+            A figure, which a notebook displays and `.save("figure.svg")` writes to a file.
         """
         from unseen.errors import UserError
         from unseen.report.core.looks import level_colour
@@ -65,7 +65,7 @@ class ProbeResult:
         metrics = list(dict.fromkeys(table["metric"]))
         chosen = metric or metrics[0]
         if chosen not in metrics:
-            raise UserError(f"{chosen} was not scored, only {', '.join(metrics)}")
+            raise UserError(f"the result has no metric '{chosen}'; choose from {', '.join(metrics)}")
         lines = []
         for number, (variant, part) in enumerate(table[table["metric"] == chosen].groupby("probe", sort=False), 1):
             points = sorted(

@@ -47,35 +47,43 @@ def probe(
     """Fit a probe to training features and score it on test features.
 
     Args:
-        X_train, X_test: (n, d) arrays or tensors of numbers; not modified.
-        y_train, y_test: (n,) classes, as integers or words. Both parts must have every class.
-        probe: its name (logistic, linear, knn, ridge, kmeans, mlp, pca, centroids, geometry), or a probe with settings
-            of your own, such as `unseen.probes.KNN(k=5)`; or the path of a Python file with a probe of your own, which
-            runs.
-        metric: Python files with metrics of your own, for probes that give scores of classes (logistic, linear, knn,
+        X_train, X_test: (n, d) numeric arrays or tensors; not modified.
+        y_train, y_test: (n,) class labels, as integers or strings. Every class needs training and test samples.
+        probe: name of a probe (logistic, linear, knn, ridge, kmeans, mlp, pca, centroids, geometry); a probe with your
+            own settings, such as `unseen.probes.KNN(k=5)`; or the path of a Python file with your own probe, which is
+            executed.
+        metric: Python files with metrics of your own, for probes that return class scores (logistic, linear, knn,
             ridge, and your own).
-        protocol: by name, for probes that have several: "cog-v2", "cog-v2-pruned" or "cog-v2-short" for logistic, pca
-            and mlp, "ericsson-2021" or "ericsson-2021-exact" for linear. By default the first.
-        shots: training samples per class: 8, "all", or a list such as [1, 8, "all"]. By default all, and 5 in episodes.
-        seeds: how many, or a list of them. A probe that draws nothing at random is fitted once.
-        device: "cpu" or "cuda"; by default a GPU where there is one.
-        progress: whether to show a bar in a terminal or a notebook.
+        protocol: name of a protocol, for probes that have several: "cog-v2", "cog-v2-pruned" or "cog-v2-short" for
+            logistic, pca and mlp; "ericsson-2021" or "ericsson-2021-exact" for linear. By default the first.
+        shots: training samples per class: 8, "all", or a list such as [1, 8, "all"]. By default all, or 5 for few-shot
+            episodes.
+        seeds: number of seeds, or a list of seeds. A probe without randomness is fitted once.
+        device: "cpu" or "cuda"; by default a GPU if there is one.
+        progress: show a progress bar in a terminal or a notebook.
 
     Returns:
         The scores, with `.summary()`, `.to_frame()` and `.plot()`.
 
     Example:
         >>> result = unseen.probe(*unseen.example("l5"), probe="knn", shots=[1, 8, "all"], seeds=3)
-        >>> result.summary()[["shots", "mean", "deviation"]]
+        >>> table = result.summary()
+        >>> table[table.metric == "top1"][["shots", "mean", "deviation"]].round(4)
+          shots    mean  deviation
+        0     1  0.2393     0.0445
+        2     8  0.4793     0.0174
+        4   all  0.6267        NaN
     """
     if not isinstance(probe, str | PathLike | Probe):
-        raise UserError(f"probe is a name, a Python file, or a probe such as unseen.probes.KNN(k=20), not {probe!r}")
+        raise UserError(
+            f"probe must be a name, a Python file, or a probe such as unseen.probes.KNN(k=20), not {probe!r}"
+        )
     own = isinstance(probe, Probe) or is_own_file(fspath(probe))
     with bars(show=progress) as watch:
         names, code = chosen_code([] if isinstance(probe, Probe) else [probe], metric, watch.tell)
     chosen = probe if isinstance(probe, Probe) else code.probes[0].probe if own else get_probe(names[0])
     if code.metrics and not chosen.scored:
-        raise UserError(f"the probe {chosen.name} gives no scores of classes, which metrics of your own are of")
+        raise UserError(f"the probe {chosen.name} returns no class scores, which metrics of your own need")
     if protocol is not None:
         chosen = chosen.with_protocol(protocol)
     settings = chosen.settings(
@@ -85,8 +93,8 @@ def probe(
     place = {setting: number for number, setting in enumerate(settings)}
     total = len(settings) * chosen.variants(data)
     with bars(show=progress) as watch:
-        found = watch.track(chosen.fit(data, settings), f"{chosen.name}: fits", total)
-        fits = sorted(found, key=lambda fit: place[Setting(fit.shots, fit.seed)])
+        fitted = watch.track(chosen.fit(data, settings), f"{chosen.name}: fits", total)
+        fits = sorted(fitted, key=lambda fit: place[Setting(fit.shots, fit.seed)])
     values = [(fit, name, value) for fit in fits for name, value in fit.values]
     for each in code.metrics:
         for setting in settings:
@@ -103,40 +111,41 @@ def probe(
 def probe_data(
     X_train: Any, y_train: Any, X_test: Any, y_test: Any, device: str | None
 ) -> tuple[ProbeData, tuple[str, ...]]:
-    """The arrays as probes take them, and the names of the classes by their indices."""
+    """Check arrays and convert them to the data of a probe, with the class names in the order of class indices."""
     import torch
 
     names = [_names(labels, what) for labels, what in ((y_train, "training"), (y_test, "test"))]
     kinds = [labels.dtype.kind == "U" for labels in names]
     if kinds[0] != kinds[1]:
-        raise UserError("the labels are words on one side and integers on the other; give both in the same way")
+        raise UserError("the labels are strings in one of y_train and y_test and integers in the other; use one kind")
     X, X_other = (_features(array, what) for array, what in ((X_train, "training"), (X_test, "test")))
     for what, features, labels in (("training", X, names[0]), ("test", X_other, names[1])):
         if features.ndim != 2 or labels.shape != (len(features),) or len(features) == 0:
             raise UserError(
-                f"{what} features of shape {tuple(features.shape)} do not go with labels of shape {labels.shape}"
+                f"{what} features of shape {tuple(features.shape)} do not match labels of shape {labels.shape}; "
+                "give (n, d) features and n labels"
             )
     classes = np.unique(names[0])
     for absent, where in ((np.setdiff1d(classes, names[1]), "test"), (np.setdiff1d(names[1], classes), "training")):
         if len(absent):
-            raise UserError(f"class {absent[0]} has no {where} sample; every class needs both")
+            raise UserError(f"class {absent[0]} has no {where} sample; every class needs training and test samples")
     if len(classes) < 2:
         raise UserError("a classifier needs at least two classes")
     if X.shape[1] != X_other.shape[1]:
-        raise UserError(f"training features have {X.shape[1]} dimensions, test features {X_other.shape[1]}")
+        raise UserError(f"training features have {X.shape[1]} dimensions, but test features have {X_other.shape[1]}")
     y, y_other = (torch.from_numpy(np.searchsorted(classes, labels)) for labels in names)
     place = device or default_device().type
     return ProbeData(X, y, X_other, y_other, len(classes), place), tuple(map(str, classes.tolist()))
 
 
 def _names(labels: Any, what: str) -> NDArray[Any]:
-    """Labels as integers or as words."""
+    """Labels as an array of int64 or of strings."""
     array = labels.detach().cpu().numpy() if hasattr(labels, "detach") else np.asarray(labels)
     if array.dtype.kind in "USO" and all(isinstance(label, str) for label in array.ravel().tolist()):
         return array.astype(str)
     if array.dtype.kind in "iub":
         return array.astype(np.int64)
-    raise UserError(f"the {what} labels are of type {array.dtype}; give classes as integers or words")
+    raise UserError(f"the {what} labels have type {array.dtype}; give class labels as integers or strings")
 
 
 def _features(array: Any, what: str) -> "torch.Tensor":
@@ -146,5 +155,5 @@ def _features(array: Any, what: str) -> "torch.Tensor":
         return array.detach()
     plain = np.asarray(array)
     if plain.dtype.kind not in "fiub":
-        raise UserError(f"the {what} features are arrays of numbers, not of {plain.dtype}")
+        raise UserError(f"the {what} features must be numeric arrays, not arrays of {plain.dtype}")
     return torch.from_numpy(plain if plain.flags.writeable else plain.copy())

@@ -1,4 +1,4 @@
-"""Progress of long calls in Python: bars, in a notebook or a terminal only."""
+"""Progress bars of long calls in Python, shown only in a notebook or a terminal."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @contextmanager
 def bars(*, show: bool = True) -> "Iterator[Bars]":
-    """A `Watch` whose bars are gone at the end; nobody sees any outside a terminal or notebook, or without `show`."""
+    """A `Watch` with progress bars that disappear at the end; it shows none outside a terminal or a notebook."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -30,17 +30,17 @@ def bars(*, show: bool = True) -> "Iterator[Bars]":
 
 
 class Bars:
-    """A `Watch` that shows bars; its remarks go to the log of the package (`unseen`)."""
+    """A `Watch` that shows progress bars and sends messages to the logger `unseen`."""
 
     def __init__(self, progress: "Progress | None" = None) -> None:
         self._progress = progress
 
     def __reduce__(self) -> "tuple[type[Bars], tuple[()]]":
-        """Sent to a process that runs jobs, it has no bars, and still tells."""
+        """Pickled for another process, it has no bars but still logs messages."""
         return Bars, ()
 
     def planned(self, plan: "Plan") -> None:
-        """Nothing: a caller who wants the plan asks for it (`dry_run=True`)."""
+        """Show nothing: callers get the plan with `dry_run=True`."""
 
     def tell(self, sentence: str) -> None:
         logging.getLogger("unseen").warning(sentence)
@@ -54,7 +54,7 @@ class Bars:
         return lambda step, detail="": advance(step, total, detail)
 
     def started(self, left: int, jobs: int, seconds: float) -> None:
-        """Nothing: the bar says it."""
+        """Show nothing: the bar shows the number of jobs."""
 
     def track(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
         advance = self._bar(what)
@@ -63,7 +63,7 @@ class Bars:
             yield item
 
     def _bar(self, what: str) -> Callable[..., None]:
-        """A bar from the first call to the one that says that all is done."""
+        """A function that updates a bar, which appears at its first call and disappears when everything is done."""
         if self._progress is None:
             return lambda *_: None
         progress, task = self._progress, None

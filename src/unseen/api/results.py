@@ -1,4 +1,4 @@
-"""`unseen.check`: whether results files are sound."""
+"""`unseen.check`: check results files for errors."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 
 def check(files: str | PathLike[str] | Sequence[str | PathLike[str]]) -> "pd.DataFrame":
-    """Check results files, as `run.export` and `unseen export` write them.
+    """Check results files written by `run.export` or `unseen export` for errors and implausible scores.
 
     Args:
         files: one file, or several.
 
     Returns:
         One row per finding: file, severity ("error", "warning" or "note"), where and text. A file without errors is
-        valid, and one without rows has nothing unlikely in it either.
+        valid; a file without any row has no implausible scores either.
 
     Example:
         >>> unseen.check("results.json")

@@ -1,4 +1,4 @@
-"""A run on disk, as what a study in Python gives."""
+"""The result of a study in Python: a run on disk."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """A run in its folder, which is read anew at every call. It stands for its folder wherever a path is taken."""
+    """A run on disk. Every method reads its folder again, and a run can be passed wherever a path is expected."""
 
     folder: Path
 
@@ -26,25 +26,25 @@ class Run:
 
     @property
     def data(self) -> "RunData":
-        """Everything that is known of the run."""
+        """The contents of the run: backbones, domains, protocols, provenance and scores."""
         from unseen.runs.record import read_run
 
         return read_run(self.folder)
 
     def scores(self) -> "pd.DataFrame":
-        """One row per backbone, domain, probe, shots, seed and metric."""
+        """One row per score: backbone, domain, probe, shots, seed, metric and value."""
         from unseen.runs.tables import score_table
 
         return score_table(self.data.scores)
 
     def summary(self) -> "pd.DataFrame":
-        """Mean, deviation and 95% interval over seeds."""
+        """Mean, standard deviation and 95% interval over seeds of each backbone, domain, probe, shots and metric."""
         from unseen.runs.tables import summarise
 
         return summarise(self.scores())
 
     def compare(self, first: str, second: str, *, shots: int | str = "all") -> "pd.DataFrame":
-        """How far apart two backbones of the run are on each domain, image by image, and whether that could be chance.
+        """Compare two backbones of the run on the same test images, with a significance test for each domain.
 
         Args:
             first, second: names of backbones; differences are the first minus the second.
@@ -55,25 +55,25 @@ class Run:
 
         numbers = shots_in_python(shots)
         if len(numbers) > 1:
-            raise UserError(f"shots is one number here, or 'all', not {shots!r}; compare each alone")
+            raise UserError(f"shots must be one number or 'all', not {shots!r}; compare one number of shots at a time")
         return comparison_table(compare_backbones([self.folder], first, second, shots=numbers[0]))
 
     def plan(self) -> "Plan":
-        """What the run has and what is left: one row per backbone, domain and probe, with the jobs that are done."""
+        """The finished and missing jobs of the run, one row per backbone, domain and probe."""
         from unseen.studies.study import plan_of_run
 
         return plan_of_run(self.folder)
 
     def report(self, out: str | Path) -> Path:
-        """Write the page of the run and return where it is."""
+        """Write the report of the run as an HTML page and return its path."""
         from unseen.report.of_runs import report
 
         return report(self.folder, out)
 
     def export(self, out: str | Path) -> Path:
-        """Write the scores and all that they rest on as a results file (.json), which travels, and return where it is.
+        """Write the scores and their provenance as a results file (.json) to share with others, and return its path.
 
-        `unseen.check` and `unseen.leaderboard` take it.
+        `unseen.check` and `unseen.leaderboard` accept such files.
         """
         from unseen.exchange.export import export_runs
 

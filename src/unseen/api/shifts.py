@@ -1,4 +1,4 @@
-"""`unseen.shifts` and `unseen.effective_robustness`: accuracies under shifts, and what of them is not expected."""
+"""`unseen.shifts` and `unseen.effective_robustness`: accuracies under distribution shifts, and effective robustness."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -25,18 +25,19 @@ if TYPE_CHECKING:
     from unseen.studies.study import Plan
 
 NAMED = 5
-"""Models whose names a plot has: those farthest from what is expected of them."""
+"""Number of models that a plot labels: those farthest from the fitted line."""
 
 
 @dataclass(frozen=True, repr=False)
 class Robustness(ShiftStudy):
-    """A study of shifts that can be drawn."""
+    """The result of `unseen.effective_robustness`: one fit per OOD test set, with tables and a plot."""
 
     def groups(self) -> "pd.DataFrame":
-        """Groups of models in points, for each fit and OOD test set and on average over OOD test sets.
+        """Effective robustness of groups of models, in percentage points.
 
-        One row per ID test sets of a fit (`id`), OOD test set and group: number of models, mean and deviation of ρ,
-        and MAE. The average, `(average)`, is over OOD test sets for each model that has them all, then over models.
+        One row per combination of ID test sets (`id`), OOD test set and group, with the number of models, the mean and
+        standard deviation of ρ, and the MAE. Rows with the OOD test set `(average)` average over OOD test sets for each
+        model that has all of them, and then over models.
         """
         import pandas as pd
 
@@ -46,13 +47,15 @@ class Robustness(ShiftStudy):
         return pd.DataFrame(rows).drop(columns="id_sets")
 
     def plot(self, ood: str | None = None) -> "Figure":
-        """Accuracies on an OOD test set over those expected from the ID ones; above the line is effective robustness.
+        """Plot accuracy on an OOD test set against the accuracy expected from the ID test sets.
+
+        The height above the line is the effective robustness of a model.
 
         Args:
-            ood: the test set, by default the first.
+            ood: the OOD test set; by default the first.
 
         Returns:
-            A figure: the last line of a notebook's cell shows it, and `.save("robustness.svg")` writes it.
+            A figure, which a notebook displays and `.save("robustness.svg")` writes to a file.
         """
         from unseen.report.core.looks import GREY, level_colour
         from unseen.report.core.model import Figure, Series
@@ -61,7 +64,7 @@ class Robustness(ShiftStudy):
         chosen = ood or names[0]
         if chosen not in names:
             raise UserError(
-                f"no OOD test set '{chosen}'{did_you_mean(chosen, names) or '; there are ' + ', '.join(names)}"
+                f"no OOD test set '{chosen}'{did_you_mean(chosen, names) or '; choose from ' + ', '.join(names)}"
             )
         scores = self.fits[names.index(chosen)].scores
         farthest = sorted(scores, key=lambda score: -abs(score.rho))[:NAMED]
@@ -80,7 +83,7 @@ class Robustness(ShiftStudy):
             )  # fmt: skip
         return Figure(
             title=f"Effective robustness on {chosen}",
-            caption=f"{len(scores)} models; the {len(farthest)} farthest from the line have names",
+            caption=f"{len(scores)} models; the {len(farthest)} farthest from the line are labelled",
             x_label=f"accuracy expected from {' and '.join(self.table.id_sets)}",
             y_label=f"accuracy on {chosen}",
             series=tuple(series),
@@ -89,7 +92,7 @@ class Robustness(ShiftStudy):
 
 def effective_robustness(
     table: "pd.DataFrame",
-    id: str | Sequence[str] | Mapping[str, str | Sequence[str]],  # noqa: A002  (what the field calls it)
+    id: str | Sequence[str] | Mapping[str, str | Sequence[str]],  # noqa: A002  (the field's own term)
     ood: str | Sequence[str] | None = None,
     *,
     fit_on: FitOn = None,
@@ -103,29 +106,48 @@ def effective_robustness(
     seed: int = 0,
     level: float = 0.95,
 ) -> Robustness:
-    """Fit accuracies out of distribution (OOD) on those in distribution (ID), and score models by what lies beyond.
+    """Effective robustness of models: OOD accuracy beyond what is expected from ID accuracy.
+
+    For each OOD test set, logit(OOD accuracy) is fitted linearly to the logits of the ID accuracies over all models.
+    The effective robustness of a model is ρ = OOD accuracy − expected accuracy (Shi et al. 2023; with one ID test set
+    Taori et al. 2020).
 
     Args:
         table: one row per model, one column per test set, in percent or as fractions.
-        id: columns of the ID test sets, one or several; or OOD test set → its ID test sets, as many for each and in the
-            same order, where each OOD test set has them on classes of its own.
-        ood: columns of the OOD test sets, one or several; by default those that `id` names.
-        fit_on: the models of the fit, as an expression (`"group in {a, b}"`) or a function of the table; the others
-            are only scored. By default all.
-        group: column of groups, for means and for held-out groups.
-        model: column of the models' names.
+        id: columns of the ID test sets, one or several. If the ID accuracies differ between OOD test sets because they
+            are computed on the classes of each, a mapping from OOD test set to its ID columns, equally many for each
+            and in the same order.
+        ood: columns of the OOD test sets, one or several; by default the keys of `id`.
+        fit_on: the models of the fit, as an expression (`"group in {a, b}"`) or a function of the table; all other
+            models are scored but not fitted. By default all.
+        group: column with groups of models, for group means and leave-one-group-out fits.
+        model: column with the names of the models.
         unit: "percent" or "fraction"; by default it is detected.
-        method: of the fit, by default that of the paper: least squares on logits.
-        minimum: least accuracy on an ID test set for a model to take part, by the test set's name.
-        sizes: number of images of test sets; with it, accuracies of exactly 0 or 1 can be used.
-        resamples, seed, level: of the bootstrap over models, and the coverage of its intervals.
+        method: method of the fit; by default that of the paper, least squares on logits.
+        minimum: lowest ID accuracy that a model needs to be included, by ID test set.
+        sizes: number of images of each test set; required to use accuracies of exactly 0 or 1.
+        resamples: number of bootstrap resamples of the models.
+        seed: seed of the bootstrap.
+        level: coverage of the intervals.
 
     Returns:
-        A study with one fit per OOD test set, with `.to_frame()` and `.plot()`.
+        A study with one fit per OOD test set, with `.to_frame()`, `.groups()` and `.plot()`.
 
     Example:
-        >>> study = unseen.effective_robustness(table, id=["imagenet", "yfcc"], ood="imagenet-v2")
-        >>> study.to_frame().sort_values("rho", ascending=False).head()
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({
+        ...     "model": ["A", "B", "C", "D", "CLIP"],
+        ...     "imagenet": [60.0, 65.0, 70.0, 75.0, 68.0],
+        ...     "sketch": [20.0, 24.5, 29.0, 35.0, 48.0],
+        ... })
+        >>> study = unseen.effective_robustness(table, id="imagenet", ood="sketch", fit_on="model != CLIP")
+        >>> study.to_frame()[["model", "accuracy", "expected", "rho"]].round(3)
+          model  accuracy  expected    rho
+        0     A     0.200     0.202 -0.002
+        1     B     0.245     0.242  0.003
+        2     C     0.290     0.291 -0.001
+        3     D     0.350     0.351 -0.001
+        4  CLIP     0.480     0.270  0.210
     """
     own = {name: _listed(columns) for name, columns in id.items()} if isinstance(id, Mapping) else {}
     checked = shift_table(
@@ -171,31 +193,38 @@ def shifts(
     progress: bool = True,
     dry_run: bool = False,
 ) -> "Run | Plan":
-    """Accuracies of models on test sets of several distributions, as a run that is added to by every call.
+    """Measure the accuracies of models on test sets with distribution shifts.
 
-    What `out` has already is not computed again. A call that was stopped continues when it is repeated; one with
-    another test set or model adds it. Models that cannot be loaded are named in an error once the others are done.
+    Only missing accuracies are computed, so an interrupted call resumes when it is repeated, and a call with another
+    test set or model adds it to the run. Models that cannot be loaded are named in an error after all others are done.
 
     Args:
-        models: ids of backbones, or a CSV file as for the command `unseen shifts run --models`, or
-            `unseen.studies.shifts.plans.ModelPlan`s with a head, a checkpoint and a name each.
+        models: ids of backbones; a CSV file as for `unseen shifts run --models`; or
+            `unseen.studies.shifts.plans.ModelPlan` objects, which have a name, a head and a checkpoint each.
         out: folder of the run, with `accuracies.csv`, `columns.csv` and predictions.
-        sets: the folder that published test sets are below.
-        test_sets: your own: a folder per class, a CSV or Parquet of images and labels, what `unseen shifts captions`
-            wrote, a TOML file, or an `unseen.images.shift_sets.own.OwnSet`.
-        only: names of test sets below `sets`, or patterns such as "imagenet-c.*"; by default all that are there.
-        classes: to score on: "own", "shared", test sets whose classes to take, or lists of classes by name or file.
-        mapping: classes to compare by: "cifar-10", a CSV file, or name → class.
-        head, checkpoint, outputs, templates, weights: what makes backbones classifiers, where they are given by ids.
-        allow_code: run the Python files and hub folders that a CSV file of models names.
-        partial: score incomplete copies of test sets too.
-        device, precision, batch, on_error: how logits are computed, as features in `unseen.extract`.
-        ignore_disk: start although the disk has too little space for the logits.
-        workers: processes that decode images. Scripts that ask for several need the usual `if __name__ == "__main__"`.
-        devices, executor, ray_address, part: spread models over GPUs of this machine or a Ray cluster, or do a part of
-            the jobs, as `unseen.tasks` does.
-        progress: whether to show a bar in a terminal or a notebook.
-        dry_run: only return what would be done and what that takes.
+        sets: folder that contains the published test sets.
+        test_sets: test sets of your own: a folder with one folder per class, a CSV or Parquet file of images and
+            labels, a folder written by `unseen shifts captions`, a TOML file, or an
+            `unseen.images.shift_sets.own.OwnSet`.
+        only: names of test sets in `sets`, or patterns such as "imagenet-c.*"; by default all that exist.
+        classes: classes to score on: "own" for those of each test set, "shared" for those of all test sets, names of
+            test sets, or lists of classes by name or file.
+        mapping: mapping to coarser classes: "cifar-10", a CSV file, or a dictionary from name to class.
+        head: how a backbone given by its id classifies, for instance "own" (its own classifier) or "zero-shot".
+        checkpoint: file of weights for backbones given by their ids.
+        outputs: classes of the classifier's outputs.
+        templates: prompt templates of a zero-shot classifier.
+        weights: "random" for untrained networks.
+        allow_code: allow a CSV file of models to name Python files and hub folders, which are executed.
+        partial: also score incomplete copies of test sets.
+        device, precision, batch, on_error: how logits are computed, as for features in `unseen.extract`.
+        ignore_disk: start even if the disk seems too small for the logits.
+        workers: number of processes that decode images. A script that uses several needs the usual
+            `if __name__ == "__main__":`.
+        devices, executor, ray_address, part: distribute models over the GPUs of this machine or over a Ray cluster, or
+            run a part of the jobs, as in `unseen.concepts`.
+        progress: show a progress bar in a terminal or a notebook.
+        dry_run: return the plan, with estimated time and disk space, without running anything.
 
     Returns:
         The run, with `.scores()` and `.report("page.html")`; with `dry_run`, the plan.
@@ -247,5 +276,5 @@ def _models(
     plans = [one for one in each if isinstance(one, ModelPlan)]
     ids = [one for one in each if isinstance(one, str)]
     if not each or len(plans) + len(ids) < len(each):
-        raise UserError("models are ids of backbones, ModelPlans, or the CSV file of some")
+        raise UserError("models must be ids of backbones, ModelPlan objects, or a CSV file")
     return [*plans, *(chosen_models(ids, None, common) if ids else ())]

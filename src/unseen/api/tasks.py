@@ -35,7 +35,7 @@ USES = {
     "saliency": ("grid", "examples"),
     "invert": ("steps", "sigmoid", "examples", "lpips_weights"),
 }
-"""What each kind of work takes of the arguments that not all take."""
+"""The arguments that only some kinds of work use, by kind."""
 
 
 @naming_extras()
@@ -81,63 +81,66 @@ def tasks(
     progress: bool = True,
     dry_run: bool = False,
 ) -> "Run | Plan":
-    """How well backbones do on other classification tasks: linear probes, few-shot episodes, calibration.
+    """Measure how well backbones transfer to other tasks (Ericsson et al. 2021).
 
-    Features that `out` has already are not extracted again, and probes that it has are not run again. A call that was
-    stopped continues when it is repeated.
+    By default, linear probes, few-shot episodes and calibration on classification data sets; see `finetune`, `dense`,
+    `saliency` and `invert` for the other kinds of work. Only missing features are extracted and only missing jobs are
+    run, so an interrupted call resumes when it is repeated.
 
     Args:
-        backbone: by `unseen.load_backbone`, or an id; several share one pass over the images. With features, the names
-            of those to take; may be left out for all.
+        backbone: one or several ids, or backbones loaded with `unseen.load_backbone`; several share one pass over the
+            images. With `features`, the names of the backbones to use; by default all.
         out: folder of the run.
-        images: the folder that all data sets are below; not needed for those that come with packages.
-        features: instead of images, a folder with one folder per data set, as `out/features` of a run, or with your own
-            `train`, `val` and `test` features in each.
-        datasets: names of data sets, of those that `unseen ls datasets` lists; places of your own (folders with `train`
-            and `test`, or TOML files: docs/own-data.md); what `unseen.open_dataset` opened. By default all
-            of the list that are there.
-        limit: for a quick look, at most so many images of each class in every split.
+        images: folder that contains the data sets; not needed for those that come with a package.
+        features: instead of images, a folder with one folder per data set, such as `out/features` of a run, or with
+            your own `train`, `val` and `test` features in each.
+        datasets: names listed by `unseen ls datasets`, paths of your own data (folders with `train` and `test`, or TOML
+            files: docs/own-data.md), or data sets opened with `unseen.open_dataset`. By default all listed data sets
+            that exist in `images`.
+        limit: for a quick look, the largest number of images per class in every split.
         protocol: "ericsson-2021", or "ericsson-2021-exact" for the iterations and the temperature of the authors' code.
-        converge: which fits of a linear probe go to their optimum: "chosen", that of the ℓ2 constant that is chosen, or
-            "all" of the grid, which takes ten times as long and more; by default the protocol's own, "chosen" for
-            "ericsson-2021".
-        imagenet_top1: accuracy on ImageNet in percent, one for each backbone, to correlate with.
-        probe: further probes of your own, each the path of a Python file, which runs, or an object of a class that a
-            file defines; fitted to the training and validation features of data sets that are split.
-        metric: Python files with metrics of your own, for the linear probe and those of yours that give scores.
-        finetune: train the whole backbone on each data set, instead of probing its features: the best of some settings
-            on validation images is trained again and scored on test images.
-        trials, steps: in fine-tuning, how many of the protocol's 40 settings are tried, and the steps of each training;
-            by default the protocol's. In inversion, the steps of each reconstruction, by default 3000.
-        seed: in fine-tuning, of the new layer, the order of images and their augmentation; it takes the place of an
-            earlier seed. In inversion, of the noise and the first weights.
-        dense: tasks with maps (segmentation, surface normals, depth) by probes on the features of patches; with
-            `finetune`, detection too, by training detectors and heads for maps. Backbones that are given loaded need
-            `patches=True`, but for fine-tuning.
-        probes: of dense tasks, "patch-linear" and "patch-context"; by default both.
-        scale: in dense fine-tuning, of the sides of images, for a quick look.
-        saliency: look at single images instead: attention maps by occlusion, and how diffuse they are. `datasets` are
-            those to take images of, `images` alone is a folder of images; by default drawings.
-        grid: of saliency, mask and stride in pixels: "10/1" is the paper's, "10/2" (the default), "8/4" and "16/8" are
+        converge: which fits of a linear probe are run to their optimum: "chosen" for the fit with the selected ℓ2
+            constant, or "all" fits of the grid, which takes at least ten times as long. By default that of the
+            protocol, which is "chosen" for "ericsson-2021".
+        imagenet_top1: ImageNet accuracy of each backbone in percent, to correlate with the scores.
+        probe: additional probes of your own: paths of Python files (which are executed) or objects of classes defined
+            in a file. They are fitted to the training and validation features of data sets with fixed splits.
+        metric: Python files with metrics of your own, for the linear probe and your probes that return class scores.
+        finetune: train the whole backbone on each data set instead of probing its features. The setting with the best
+            validation score is trained again and scored on the test images.
+        trials: in fine-tuning, how many of the protocol's 40 settings are tried.
+        steps: in fine-tuning, training steps per setting; by default those of the protocol. In inversion, steps per
+            reconstruction; by default 3000.
+        seed: in fine-tuning, seed of the new layer, the order of images and their augmentation; results of another seed
+            are replaced. In inversion, seed of the noise and the initial weights.
+        dense: tasks with maps (segmentation, surface normals, depth) with probes on patch features. With `finetune`,
+            also detection, by training detectors and heads for maps. Unless they are fine-tuned, backbones loaded with
+            `unseen.load_backbone` need `patches=True`.
+        probes: probes of dense tasks, "patch-linear" and "patch-context"; by default both.
+        scale: in dense fine-tuning, factor by which the sides of images are scaled, for a quick look.
+        saliency: instead, compute attention maps of single images by occlusion, and how diffuse they are. Images are
+            taken from `datasets`, or from `images` alone, a folder of images; by default drawings.
+        grid: in saliency, mask and stride in pixels: "10/1" as in the paper; "10/2" (the default), "8/4" and "16/8" are
             cheaper.
-        examples: of saliency and inversion, how many images of each data set or folder; by default 1, 8 drawings, all
-            of a folder.
-        invert: reconstruct single images, chosen as for saliency, from their last spatial map by a deep image prior,
-            and compare them with the originals. Backbones that are given loaded need `patches=True`.
-        sigmoid: of inversion, end in a sigmoid instead of clamping.
-        lpips_weights: of inversion, a folder with the weights of AlexNet, VGG-16 or SqueezeNet for perceptual
-            distances; by default PyTorch's downloads.
-        device, precision, batch, on_error, fast, exif, decode: how features are extracted, as in `unseen.extract`.
-        ignore_disk: start although the disk has too little space for the features.
-        workers: processes that decode images and run probes. Scripts that ask for several need the usual
-            `if __name__ == "__main__"`.
-        devices: "all" GPUs of this machine, or some of them, as [0, 1]: jobs are spread over them, one process each. By
-            default the first.
-        executor: "ray" runs jobs on a Ray cluster, and `ray_address` says which; by default the running one, or else a
-            local one.
-        part: (k, n) does the k-th of n parts of the jobs, and leaves the rest to other calls with the same `out`.
-        progress: whether to show a bar in a terminal or a notebook.
-        dry_run: only return what would be done and what that takes.
+        examples: in saliency and inversion, number of images per data set or folder; by default 1 per data set, 8
+            drawings, or all images of a folder.
+        invert: instead, reconstruct single images, chosen as for saliency, from their last spatial map with a deep
+            image prior, and compare them with the originals. Backbones loaded with `unseen.load_backbone` need
+            `patches=True`.
+        sigmoid: in inversion, end in a sigmoid instead of clamping.
+        lpips_weights: in inversion, a folder with the weights of AlexNet, VGG-16 or SqueezeNet for perceptual
+            distances; by default the files that PyTorch has downloaded.
+        device, precision, batch, on_error, fast, exif, decode: options of the extraction, as in `unseen.extract`.
+        ignore_disk: start even if the disk seems too small for the features.
+        workers: number of processes that decode images and run probes. A script that uses several needs the usual
+            `if __name__ == "__main__":`.
+        devices: "all" GPUs of this machine, or a list such as [0, 1]; jobs are distributed over them, one process per
+            GPU. By default the first.
+        executor: "ray" runs jobs on a Ray cluster.
+        ray_address: address of the Ray cluster; by default the running one, or else a local one.
+        part: (k, n) runs the k-th of n parts of the jobs; other calls with the same `out` run the others.
+        progress: show a progress bar in a terminal or a notebook.
+        dry_run: return the plan, with estimated time and disk space, without running anything.
 
     Returns:
         The run, with `.scores()`, `.summary()` and `.report("page.html")`; with `dry_run`, the plan.
@@ -154,7 +157,7 @@ def tasks(
 
     means = chosen_means(workers, devices=devices, executor=executor, ray_address=ray_address)
     share = checked_part(part)
-    names, labelled = _asked(datasets, dense=dense)
+    names, labelled = _requested_sets(datasets, dense=dense)
     percents = [imagenet_top1] if isinstance(imagenet_top1, int | float) else imagenet_top1 or ()
     place = None if images is None else Path(images)
     called = names_of(backbone)
@@ -170,12 +173,12 @@ def tasks(
     request: Request[Any]
     if saliency:
         wrong = {"dense": dense, "finetune": finetune, "invert": invert}
-        _refuse("saliency is of images alone", **wrong, features=features, limit=limit)
+        _refuse("saliency needs images", **wrong, features=features, limit=limit)
         settings = extracting(0, "fail", exif=exif)
         looked_at = AskedImages(names, place, examples, partial(load, settings.device), percents)
         request = saliency_request(looked_at, settings, grid=grid, batch=batch)
     elif invert:
-        _refuse("inversion is of images alone", dense=dense, finetune=finetune, features=features, limit=limit)
+        _refuse("inversion needs images", dense=dense, finetune=finetune, features=features, limit=limit)
         settings = extraction_settings(device, precision or "single", batch or BATCH, 0, "fail", exif=exif)
         looked_at = AskedImages(names, place, examples, partial(load, settings.device, patches=True), percents)
         weights = None if lpips_weights is None else Path(lpips_weights)
@@ -183,11 +186,15 @@ def tasks(
             looked_at, settings, steps=steps, sigmoid=sigmoid, seed=seed, batch=batch, lpips_weights=weights
         )
     elif dense:
-        _refuse("dense tasks take images of whole data sets", features=features, limit=limit, imagenet_top1=percents)
+        _refuse(
+            "dense tasks need the images of whole data sets", features=features, limit=limit, imagenet_top1=percents
+        )
         settings = extracting(workers, on_error, fast=fast, exif=exif, decode=decode, part=share)
         request = _dense(labelled, place, load, settings, called, finetune, probes, (device, steps, scale, seed))
     elif finetune:
-        _refuse("fine-tuning is of whole data sets", features=features, limit=limit, imagenet_top1=percents)
+        _refuse(
+            "fine-tuning needs the images of whole data sets", features=features, limit=limit, imagenet_top1=percents
+        )
         request = _finetuning(names, place, partial(load, "cpu"), called, device, trials, steps, seed)
     else:
         settings = extracting(workers, on_error, fast=fast, exif=exif, decode=decode, part=share)
@@ -204,24 +211,28 @@ def tasks(
     return Run(folder)
 
 
-def _asked(datasets: "AskedFor | Sequence[AskedFor] | None", *, dense: bool) -> "tuple[list[Asked], list[AskedDense]]":
-    """Data sets with classes, or those with boxes or maps."""
+def _requested_sets(
+    datasets: "AskedFor | Sequence[AskedFor] | None", *, dense: bool
+) -> "tuple[list[Asked], list[AskedDense]]":
+    """The requested data sets: those with classes, and those with boxes or maps."""
     from unseen.images.datasets.open_dataset import OpenDataset
     from unseen.images.dense.dense_dataset import OpenDenseDataset
     from unseen.studies.tasks.dense_opened import asked_dense
     from unseen.studies.tasks.opened import asked_datasets
 
     one = isinstance(datasets, str | PathLike | OpenDataset | OpenDenseDataset)
-    asked = cast("Sequence[AskedFor]", [datasets] if one else datasets or ())
+    requested = cast("Sequence[AskedFor]", [datasets] if one else datasets or ())
     if dense:
-        labelled = [each for each in asked if not isinstance(each, OpenDataset)]
-        if len(labelled) < len(asked):
-            raise UserError("a data set with classes was given for dense tasks, which are of boxes or maps")
-        return [], asked_dense(labelled)
-    words = [each for each in asked if not isinstance(each, OpenDenseDataset)]
-    if len(words) < len(asked):
-        raise UserError("a data set with boxes or maps was given; its tasks are dense ones, dense=True")
-    return asked_datasets(words), []
+        with_maps = [each for each in requested if not isinstance(each, OpenDataset)]
+        if len(with_maps) < len(requested):
+            raise UserError(
+                "a data set with classes was given, but dense tasks need boxes or maps; leave out dense=True"
+            )
+        return [], asked_dense(with_maps)
+    with_classes = [each for each in requested if not isinstance(each, OpenDenseDataset)]
+    if len(with_classes) < len(requested):
+        raise UserError("a data set with boxes or maps was given; use dense=True")
+    return asked_datasets(with_classes), []
 
 
 def _own_code(
@@ -232,19 +243,19 @@ def _own_code(
     with bars(show=False) as watch:
         names, own = chosen_code(probe, metric, watch.tell)
     if names:
-        raise UserError(f"{names[0]}: the task study takes probes of your own, as Python files or objects")
+        raise UserError(f"{names[0]}: give probes of the task study as Python files or objects, not by name")
     return own
 
 
 def _refuse(what: str, **given: object) -> None:
-    """Refuse arguments that do not go with what was asked for."""
+    """Refuse arguments that cannot be combined with the requested kind of work."""
     wrong = [name for name, value in given.items() if value is not None and value is not False and value != ()]
     if wrong:
         raise UserError(f"{what}: leave out {' and '.join(wrong)}")
 
 
 def _refuse_unused(kind: str, **given: object) -> None:
-    """Refuse arguments that would be ignored: whoever gives a grid of saliency to an inversion expects something."""
+    """Refuse arguments that would otherwise be silently ignored."""
     what = f"with {kind.replace('+', ' and ')}" if kind else "without finetune, dense, saliency or invert"
     _refuse(f"not used {what}", **{name: value for name, value in given.items() if name not in USES[kind]})
 
@@ -262,7 +273,7 @@ def _dense(
     from unseen.studies.tasks.dense_request import dense_probing, dense_training
 
     if not called:
-        raise UserError("say which backbone")
+        raise UserError("no backbone was given; name one (backbone=)")
     if not finetune:
         return dense_probing(names, place, load(settings.device, published=False, patches=True), settings, probes)
     device, steps, scale, seed = training
@@ -282,9 +293,9 @@ def _finetuning(
     from unseen.studies.tasks.finetune_request import FinetuneRequest
 
     if not names or not called:
-        raise UserError("say which backbone to fine-tune, and on which data sets (datasets=)")
+        raise UserError("give the backbone to fine-tune (backbone=) and the data sets (datasets=)")
     if not 0 <= seed < 2**31:
-        raise UserError(f"seed is from 0 to {2**31 - 1}, not {seed}")
+        raise UserError(f"seed must be from 0 to {2**31 - 1}, not {seed}")
     return FinetuneRequest.of(names, place, load, device, trials=trials, steps=steps, seed=seed)
 
 
@@ -303,9 +314,9 @@ def _probing(
 
     images, features, limit = source
     if features is not None and (images is not None or limit is not None):
-        raise UserError("features are taken as they are: leave out images and limit")
+        raise UserError("features are used unchanged: leave out images and limit")
     if features is None and not called:
-        raise UserError("say which backbone, or give its features (features=)")
+        raise UserError("no backbone was given; name one (backbone=), or give its features (features=)")
     chosen = task_protocol(*protocol)
     if features is None:
         return request_of_images(names, images, load, settings, chosen, limit=limit, percents=percents)

@@ -25,6 +25,7 @@ from unseen.backbones.registry import registry_network
 from unseen.backbones.timm_source import timm_network
 from unseen.backbones.torchvision_source import torchvision_network
 from unseen.errors import UserError, did_you_mean
+from unseen.extras import install_command
 from unseen.images.transform import NORMALISATIONS
 from unseen.own_code import is_own_file
 
@@ -106,7 +107,7 @@ def load_backbone(
     find, packages = SOURCES[source] if source else (python_network, ())
     for package in packages:
         if find_spec(package) is None:
-            raise UserError(f"{name}: needs the package {package}: pip install 'unseen[{source}]'")
+            raise UserError(f"{name}: needs the package {package}: {install_command(source)}")
     if normalise is not None and normalise not in NORMALISATIONS:
         raise UserError(f"{name}: images are normalised by one of {', '.join(NORMALISATIONS)}, not '{normalise}'")
     request = Request(name, rest, weights == "random", layer, size, checkpoint, normalise)

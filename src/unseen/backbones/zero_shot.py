@@ -20,6 +20,7 @@ from unseen.backbones.classifier import LinearHead, classifier
 from unseen.backbones.load import load_backbone
 from unseen.backbones.openclip_source import create_model, load_tokenizer
 from unseen.errors import UserError
+from unseen.extras import install_command
 from unseen.files import read_table, read_text
 from unseen.ontology.wordnet import wordnet
 
@@ -115,7 +116,7 @@ def imagenet_class_names() -> dict[str, str]:
 def _words() -> Any:
     """Names and sentences of CLIP's authors, which come with open_clip."""
     if find_spec("open_clip") is None:
-        raise UserError("zero-shot classification needs the package open_clip: pip install 'unseen[openclip]'")
+        raise UserError(f"zero-shot classification needs the package open_clip: {install_command('openclip')}")
     from open_clip import zero_shot_metadata
 
     return zero_shot_metadata
@@ -126,7 +127,7 @@ def read_class_names(path: Path) -> dict[str, str]:
     names = dict[str, str]()
     for line, row in read_table(path, ("class",), ("name",)):
         if not row["class"] or row["class"] in names:
-            raise UserError(f"{path}, line {line}: {row['class'] or 'a class'} is there twice, or a field is empty")
+            raise UserError(f"{path}, line {line}: {row['class'] or 'a class'} occurs twice, or a field is empty")
         names[row["class"]] = row["name"] or row["class"]
     if not names:
         raise UserError(f"{path}: no classes in it")

@@ -1,4 +1,4 @@
-"""`unseen ls backbones`: what can turn images into features, and what it says of itself."""
+"""`unseen ls backbones`: sources of backbones, the catalogue of the papers, and the settings of one backbone."""
 
 from dataclasses import asdict
 from shlex import quote
@@ -14,7 +14,7 @@ Rows = list[tuple[str, ...]]
 
 
 def show(backbone: "Backbone", *, as_json: bool) -> None:
-    """Print what a backbone does to images; all of it is in the key of extracted features."""
+    """Print the settings of a backbone; all of them are part of the key of extracted features."""
     from unseen.backbones.backbone import describe
 
     if as_json:
@@ -24,18 +24,19 @@ def show(backbone: "Backbone", *, as_json: bool) -> None:
 
 
 def source_rows() -> tuple[tuple[str, ...], Rows]:
-    """Where backbones come from, and what is missing on this machine."""
+    """The sources of backbones, and which packages are missing."""
     from importlib.util import find_spec
 
     from unseen.backbones.load import SOURCES
+    from unseen.extras import install_command
 
     rows: Rows = []
     for source, (_, packages) in SOURCES.items():
         missing = [package for package in packages if find_spec(package) is None]
-        advice = f"pip install 'unseen[{source}]'" if missing else ""
+        advice = install_command(source) if missing else ""
         rows.append((f"{source}:", ", ".join(packages) or "–", "no" if missing else "yes", advice))
     rows.append(("file.py:function", "–", "yes", ""))
-    return ("id", "needs", "there", "advice"), rows
+    return ("id", "needs", "installed", "to install"), rows
 
 
 def catalogue_rows(*, training: bool = True) -> tuple[tuple[str, ...], Rows]:

@@ -45,17 +45,17 @@ def changed_recipe(name: str | None, *, own_taxonomy: bool, **changes: Any) -> R
             choose(f"--{option}", changes[option], allowed)
     get_measure(changes.get("measure", "lin"))
     if changes.get("min_images", 0) < 0:
-        raise UserError(f"--min-images is at least 0, not {changes['min_images']}")
+        raise UserError(f"--min-images must be at least 0, not {changes['min_images']}")
     if name is not None:
         recipe = get_recipe(name)
         if own_taxonomy:
-            raise UserError(f"recipe {name} is about ImageNet and WordNet: leave out --recipe or --taxonomy")
+            raise UserError(f"recipe {name} is for ImageNet and WordNet; leave out --recipe or --taxonomy")
         if "exclude_subtrees" in changes:
             changes["exclude_subtrees"] = (*recipe.exclude_subtrees, *changes["exclude_subtrees"])
         changed = replace(recipe, **changes)
         return changed if changed == recipe else replace(changed, name=f"{name}-changed")
     if "seen" not in changes:
-        raise UserError("say which levels to build: --recipe cog-v2, or --seen FILE for your own seen concepts")
+        raise UserError("give --recipe cog-v2 for published levels, or --seen FILE for your own seen concepts")
     return replace(Recipe("own", universe="taxonomy" if own_taxonomy else "imagenet-21k", seen=""), **changes)
 
 
@@ -96,7 +96,7 @@ def _information(path: Path | None, full: Taxonomy, taxonomy: Taxonomy, universe
     content = information_from_file(full, path)
     uncounted = int((~np.isfinite(content[full.index(universe)])).sum())
     if uncounted:
-        note(f"{path}: {uncounted} of {len(universe)} concepts never occur in it; their similarity to others is 0")
+        note(f"{path}: has no counts for {uncounted} of {len(universe)} concepts; their similarity to all others is 0")
     return content[full.index(taxonomy.ids)]
 
 
@@ -111,17 +111,16 @@ def _counts(recipe: Recipe, inputs: Inputs, universe: Sequence[str], taxonomy: T
         found = {name: len(images) for name, images in track(list_images(inputs.images), "classes counted")}
         absent = [concept for concept in universe if concept not in found]
         if len(absent) == len(universe):
-            raise UserError(
-                f"{inputs.images}: none of the concepts of {recipe.universe} has a folder or tar file there"
-            )
+            raise UserError(f"{inputs.images}: has no folder or tar file for any concept of {recipe.universe}")
         if absent:
             note(
-                f"{inputs.images}: {len(absent):,} of {len(universe):,} concepts are not there; they count as 0 images"
+                f"{inputs.images}: {len(absent):,} of {len(universe):,} concepts have no folder or tar file there; "
+                "they count as 0 images"
             )
         return {concept: found.get(concept, 0) for concept in universe}
     if recipe.min_images > 0:
         raise UserError(
-            f"recipe {recipe.name} asks for at least {recipe.min_images} images a concept: "
+            f"recipe {recipe.name} needs at least {recipe.min_images} images per concept: "
             "give --counts FILE, --images FOLDER, or --min-images 0"
         )
     return None

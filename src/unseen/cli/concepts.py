@@ -1,4 +1,4 @@
-"""`unseen concepts`: the study of concept generalization, and what is added to a run of it."""
+"""`unseen concepts`: the study of concept generalization."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -60,15 +60,15 @@ MODES = {
     ),
     "--check": ("check", "out", "features", "domains", "shots", "seeds", "checkpoint", "splits", *PLACES, *MACHINE),
 }  # fmt: skip
-"""What the command does, and the options that go with it."""
+"""Mode of the command → its options."""
 IMAGE_OPTIONS = (
     "images", "imagenet_1k", "truth", "on_missing", "checkpoint", "pool", "layer", "size", "weights",
     "name", "normalize", "preprocessing", "device", "precision", "batch", "on_error", "fast", "exif", "decode",
     "ignore_disk",
 )  # fmt: skip
-"""What says where images are and how features are made of them: nothing to features that are there.
+"""Options about images and extraction, which have no effect on given features.
 
-Splits are not among them: whose draw features are of is for the reader of a report to know.
+Splits are not among them: the report names the splits that features were drawn with.
 """
 
 
@@ -76,18 +76,23 @@ Splits are not among them: whose draw features are of is for the reader of a rep
 def concepts(
     *,
     context: typer.Context,
-    out: Annotated[Path, typer.Option(help="Folder of the run; one that is there, with --finetune and --label-noise.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run. --finetune and --label-noise need an existing run.")],
     finetune: Annotated[
         bool,
-        typer.Option("--finetune", help="Add to a run its backbones fine-tuned on its domains, to compare with."),
+        typer.Option("--finetune", help="Fine-tune the backbones of an existing run on its domains, and compare."),
     ] = False,
     label_noise: Annotated[
         bool,
-        typer.Option("--label-noise", help="List images of a run that the classifier of another domain is sure about."),
+        typer.Option(
+            "--label-noise",
+            help="List likely label errors: images that the classifier of another domain is confident about.",
+        ),
     ] = False,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Run torchvision's first ResNet-50; exit code 1 unless it agrees with the paper."),
+        typer.Option(
+            "--check", help="Reproduce the paper's ResNet-50 (torchvision V1); the exit code is 1 if the scores differ."
+        ),
     ] = False,
     workers: WorkersOption = None,
     only_plan: DryRunOption = False,
@@ -96,16 +101,17 @@ def concepts(
     levels: Annotated[
         str,
         typer.Option(
-            help="cog-v2, cog-v1, a levels CSV, a measure, random, or a TOML or CSV file of your own classes.",
+            help="Levels: cog-v2, cog-v1, a levels CSV, a measure, random, or a TOML or CSV file of your own classes.",
             rich_help_panel=STUDY,
         ),
     ] = "cog-v2",
     where: DomainOptions,
     shots: Annotated[
-        str | None, typer.Option(help="Samples per concept: numbers and 'all', with commas.", rich_help_panel=STUDY)
+        str | None,
+        typer.Option(help="Training images per concept, separated by commas: 1,8,all.", rich_help_panel=STUDY),
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option(help="How many seeds; 5, or 1 with --finetune.", rich_help_panel=STUDY)
+        int | None, typer.Option(help="Number of seeds. Default: 5; with --finetune, 1.", rich_help_panel=STUDY)
     ] = None,
     protocol: Annotated[
         str,
@@ -113,18 +119,18 @@ def concepts(
             "cog-v2",
             "cog-v2-pruned",
             "cog-v2-short",
-            help="Pruned: trials that are behind stop early. Short: for a quick look.",
+            help="Full protocol, the same with early stopping of poor trials, or a short form for a quick look.",
             rich_help_panel=STUDY,
         ),
     ] = "cog-v2",
     sequential: Annotated[
-        bool, typer.Option("--sequential", help="One trial at a time, as in the paper.", rich_help_panel=STUDY)
+        bool, typer.Option("--sequential", help="Run one trial at a time, as in the paper.", rich_help_panel=STUDY)
     ] = False,
     extended: Annotated[
         str | None,
         typer.Option(
             metavar="[PROBES]",
-            help="Also further probes, as unseen ls probes has them: knn,ridge; all for pca, mlp, kmeans and geometry.",
+            help="Run further probes (unseen ls probes): knn,ridge. Without names: pca, mlp, kmeans and geometry.",
             rich_help_panel=STUDY,
         ),
     ] = None,
@@ -132,57 +138,62 @@ def concepts(
     metric: OwnMetricsOption = None,
     images: Annotated[
         str | None,
-        typer.Option(help="ImageNet-21K, or what the levels are of: tars or folders.", rich_help_panel=IMAGES),
+        typer.Option(
+            help="Images of ImageNet-21K, or of your own classes: one folder or tar file per class.",
+            rich_help_panel=IMAGES,
+        ),
     ] = None,
     features: Annotated[
         Path | None,
         typer.Option(
-            help="Features instead of images: a folder for each domain, as extract makes them.", rich_help_panel=IMAGES
+            help="Features instead of images: one folder per domain, as unseen extract writes them.",
+            rich_help_panel=IMAGES,
         ),
     ] = None,
     regroup: Annotated[
         bool,
         typer.Option(
             "--regroup",
-            help="The features are of the same concepts in other levels: group them anew.",
+            help="Regroup features of the same concepts that were extracted for other levels.",
             rich_help_panel=IMAGES,
         ),
     ] = False,
     backbone: Annotated[
         list[str] | None,
         typer.Option(
-            help="Its id; several share one pass over the images. With --finetune or --label-noise, some of the run's.",
+            help="Backbone id, such as timm:resnet50; may be repeated (one pass over the images). "
+            "With --finetune or --label-noise, a backbone of the run.",
             rich_help_panel=BACKBONES,
         ),
     ] = None,
     loading: BackboneOptions,
     preprocessing: PreprocessingOption = "published",
     extraction: ExtractionOptions,
-    epochs: Annotated[int, typer.Option(help="Passes over the training images.", rich_help_panel=FINETUNING)] = 30,
+    epochs: Annotated[int, typer.Option(help="Number of epochs.", rich_help_panel=FINETUNING)] = 30,
     rate: Annotated[
         float,
-        typer.Option(help="The learning rate at the start; it falls along a cosine.", rich_help_panel=FINETUNING),
+        typer.Option(help="Initial learning rate; it follows a cosine schedule.", rich_help_panel=FINETUNING),
     ] = 0.01,
     threshold: Annotated[
-        float, typer.Option(help="List predictions of a greater probability.", rich_help_panel=NOISE)
+        float, typer.Option(help="List predictions with a probability above this.", rich_help_panel=NOISE)
     ] = 0.99,
     seed: Annotated[int, typer.Option(help="Seed of the classifiers.", rich_help_panel=NOISE)] = 0,
     page: Annotated[
         Path | None,
         typer.Option(
-            help="The page to write, or all rows as .csv, .parquet, .md or .tex; label-noise.html in the run's folder "
-            "unless given.",
+            help="Page (.html) or table (.csv, .parquet, .md, .tex) to write. Default: label-noise.html in the run.",
             rich_help_panel=NOISE,
         ),
     ] = None,
     table: Annotated[
-        Path | None, typer.Option(help="Also all rows: .csv, .parquet, .md or .tex.", rich_help_panel=NOISE)
+        Path | None,
+        typer.Option(help="Also write all rows as a table: .csv, .parquet, .md or .tex.", rich_help_panel=NOISE),
     ] = None,
 ) -> None:
-    """How well a backbone does on concepts it has seen, and on levels of concepts it has not.
+    """Measure how well backbones generalise from the concepts they have seen to levels of unseen concepts.
 
-    Shows what it will do and what that takes, extracts the features that are missing, runs the probes that are missing,
-    and writes a report. Asked for a part (--domains, --shots), it adds that part to what the folder has.
+    Prints the plan with time, memory and disk estimates, extracts missing features, runs missing probes and writes a
+    report. Run it again with other --domains, --shots or backbones to add them to the same run.
     """
     mode = chosen_mode({"--finetune": finetune, "--label-noise": label_noise, "--check": check})
     refuse_options(context, MODES, mode)
@@ -204,7 +215,7 @@ def concepts(
 
         data_file = Path(levels) if is_concept_file(Path(levels)) else None
         if data_file is None and "levels" in given_options(context):
-            raise UserError("--finetune keeps to the levels of the run; --levels is for a file of your own classes")
+            raise UserError("--finetune uses the levels of the run; --levels is only for a file of your own classes")
         trainings = finetune_request(
             out, where.places(images), load, backbones=backbone, names=loading.name, domains=where.domains,
             epochs=epochs, batch=256 if extraction.batch is None else extraction.batch, rate=rate,
@@ -216,7 +227,7 @@ def concepts(
     if features is not None:
         _refuse_image_options(context)
     elif regroup:
-        raise UserError("--regroup is for features that are there: --features")
+        raise UserError("--regroup needs features: add --features FOLDER")
     from unseen.studies.concepts.chosen import asked_of, known_draw, with_names
     from unseen.studies.concepts.request import request_of_features, request_of_images
     from unseen.studies.concepts.verify import BACKBONE
@@ -236,7 +247,7 @@ def concepts(
     if features is not None:
         request = request_of_features(asked, features, ids, watch, regroup=regroup, published=check)
     elif not ids:
-        raise UserError("say which backbone: --backbone, or give its features: --features")
+        raise UserError("name a backbone (--backbone) or give its features (--features)")
     else:
         settings = extraction.settings(means.workers, share)
         loaded = loading.load(ids, preprocessing, settings.device)
@@ -259,7 +270,7 @@ def _finetune(request: "FinetuneRequest", out: Path, means: Means, part: "Part",
 
 
 def _check(data: "RunData", domains: "Sequence[str]") -> None:
-    """Print measured beside published accuracies; exit code 1 where they do not agree."""
+    """Print measured and published accuracies; the exit code is 1 if they disagree."""
     from unseen.runs.comparability_words import comparison_notices
     from unseen.studies.concepts.verify import compare_run
 
@@ -282,13 +293,13 @@ def _look_for_noise(
     page: Path,
     table: Path | None,
 ) -> None:
-    """Write the page of images that classifiers of other domains are sure about, and print how many there are."""
+    """Write the page of images that classifiers of other domains are confident about, and print their number."""
     from unseen.report.concepts.label_noise_page import write_inspection
     from unseen.runs.tables import write_table
     from unseen.studies.concepts.noise_of_run import inspect_run
 
     if len(backbones) > 1:
-        raise UserError(f"--label-noise is of one backbone, not {len(backbones)}; give --backbone once")
+        raise UserError(f"--label-noise takes one backbone, not {len(backbones)}; give --backbone once")
     found = inspect_run(
         run, places, features=features, backbone=backbones[0] if backbones else None, domains=domains,
         threshold=threshold, seed=seed, watch=CommandWatch(),
@@ -303,8 +314,8 @@ def _look_for_noise(
 
 
 def _refuse_image_options(context: typer.Context) -> None:
-    """Refuse, beside features, what only images could follow."""
+    """Refuse options about images when features are given."""
     wrong = next((name for name in given_options(context) if name in IMAGE_OPTIONS), None)
     if wrong is not None:
         option = option_name(context, wrong)
-        raise UserError(f"give images or features (--features), not both: {option} says nothing to features")
+        raise UserError(f"give images or features (--features), not both: {option} has no effect on features")

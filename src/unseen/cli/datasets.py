@@ -1,4 +1,4 @@
-"""The data sets of the task study on the command line: naming them, listing them, saying which are there."""
+"""The data sets of the task study on the command line: their names, facts, and which are available."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,8 +52,8 @@ def state_rows(root: Path) -> tuple[tuple[str, ...], list[tuple[str | int, ...]]
     from unseen.images.datasets.registry import DATASETS
 
     if not root.is_dir():
-        raise UserError(f"{root}: no such folder; give the one that all data sets are below")
-    columns = ("", "dataset", "state", "images", "of", "where", "advice")
+        raise UserError(f"{root}: no such folder; give the folder that contains the data sets")
+    columns = ("", "dataset", "state", "images", "expected", "folder", "advice")
     rows: list[tuple[str | int, ...]] = []
     for dataset in DATASETS.values():
         found = examine(dataset, root)
@@ -74,5 +74,5 @@ def dataset_names(text: str | None) -> "list[Asked]":
         return []
     words = [word for word in split_commas("--datasets", text) if word]
     if not words:
-        raise UserError(f"--datasets takes some of {', '.join(DATASETS)}, with commas between, or your own")
+        raise UserError(f"--datasets takes names separated by commas ({', '.join(DATASETS)}), or your own data sets")
     return asked_datasets(words, track)

@@ -1,4 +1,4 @@
-"""`unseen demo`: the whole story on embedded data."""
+"""`unseen demo`: a small concept study on included data."""
 
 from functools import partial
 from pathlib import Path
@@ -15,25 +15,28 @@ from unseen.runs.means import Means
 def demo(
     backbone: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Instead of the demo's own: a backbone trained on ImageNet-1K, by its id; any number of them."
-        ),
+        typer.Option(help="Use this backbone, trained on ImageNet-1K, instead of the demo's own; may be repeated."),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of the run: unseen-demo, or unseen-drawings with --backbone, unseen-look with --look."
+            help="Folder of the run. Default: unseen-demo; unseen-drawings with --backbone; unseen-look with --look."
         ),
     ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="The whole protocol instead of a short form of it.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Run the full protocol instead of a short form.")] = False,
     look: Annotated[
         bool,
-        typer.Option("--look", help="Single drawings instead: where networks look, what features keep."),
+        typer.Option(
+            "--look", help="Look at single drawings instead: occlusion maps, and reconstructions from features."
+        ),
     ] = False,
     workers: WorkersOption = None,
 ) -> None:
-    """The whole story on embedded data: five backbones, a seen domain and five levels of unseen concepts, a report."""
+    """Run a small concept study on included drawings: five backbones, seen concepts, five levels of unseen ones.
+
+    Needs no data, GPU or network connection, and writes a report.
+    """
     if look:
         return _look(out or Path("unseen-look"), open_, backbone, full)
     from unseen.demo.form import FULL, SHORT
@@ -53,7 +56,7 @@ def _look(folder: Path, open_: bool, backbone: list[str] | None, full: bool) -> 
     from unseen.studies.study import run_study
 
     if backbone or full:
-        raise UserError("--look is of the demo's own networks; for others see unseen tasks --saliency and --invert")
+        raise UserError("--look uses the demo's own networks; for others, use unseen tasks --saliency and --invert")
     means = Means(1)
     *others, last = look_requests()
     for request in others:

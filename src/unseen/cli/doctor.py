@@ -1,24 +1,28 @@
-"""`unseen doctor`: what this machine can do."""
+"""`unseen doctor`: checks of the installation, of data sets and of features."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from unseen.cli.output import Json, print_json, print_table
+from unseen.cli.output import Json, note, print_json, print_table
 
 
 def doctor(
-    images: Annotated[Path | None, typer.Option(help="Folder of the task study's data sets: which are there.")] = None,
+    images: Annotated[
+        Path | None, typer.Option(help="Instead, check which data sets of the task study are in this folder.")
+    ] = None,
     check_features: Annotated[
         Path | None,
         typer.Option(
-            help="Features, or a folder of them: compare all bytes with their hashes; exit code 1 if some differ."
+            help="Instead, compare features with their stored hashes: a file, a feature store, or a folder of them. "
+            "The exit code is 1 if any differ."
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what this machine has, what is missing, and how to get it."""
+    """Check this installation: packages, GPU and data, and how to install what is missing."""
     from unseen.cli.checks import all_checks
     from unseen.cli.datasets import state_rows
 
@@ -29,14 +33,15 @@ def doctor(
         if as_json:
             print_json([dict(zip(columns[1:], row[1:], strict=True)) for row in found])
         else:
-            print_table(f"data sets below {images}", columns, found, right=("images", "of"))
+            print_table(f"Data sets in {images}", columns, found, right=("images", "expected"))
         return None
     checks = all_checks()
     if as_json:
-        print_json([{"what": c.what, "ok": c.ok, "found": c.found, "advice": c.advice} for c in checks])
+        print_json([asdict(check) for check in checks])
         return None
-    rows = [("✓" if c.ok else "–", c.what, c.found, c.advice) for c in checks]
-    print_table("unseen on this machine", ("", "what", "found", "advice"), rows)
+    rows = [("✓" if c.ok else "–", c.what, c.found, c.purpose, c.advice) for c in checks]
+    print_table("unseen on this machine", ("", "what", "found", "used for", "advice"), rows)
+    note("\nTo check your data: unseen doctor --images FOLDER (tasks), unseen ls shift-sets FOLDER (shifts).")
     return None
 
 
@@ -51,6 +56,6 @@ def _check_features(path: Path, *, as_json: bool) -> None:
             ("–", str(each.place), "", each.problem) if each.problem else ("✓", str(each.place), f"{each.rows:,}", "")
             for each in found
         ]
-        print_table(f"features at {path}", ("", "where", "rows", "problem"), rows, right=("rows",))
+        print_table(f"Features in {path}", ("", "features", "rows", "problem"), rows, right=("rows",))
     if any(each.problem for each in found):
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""`unseen export`: a run's results as a file that travels, and for a model card."""
+"""`unseen export`: the results of runs as one file, and for a model card."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,20 +9,20 @@ from unseen.cli.output import console, counted
 
 
 def export(
-    runs: Annotated[list[Path], typer.Argument(help="Folders of runs, of any study.")],
-    out: Annotated[Path, typer.Option(help="The results file to write: .json.")] = Path("results.json"),
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs of any study.")],
+    out: Annotated[Path, typer.Option(help="Results file to write (.json).")] = Path("results.json"),
     backbone: Annotated[
-        list[str] | None, typer.Option(help="Export only this backbone, by its name in the run; may be repeated.")
+        list[str] | None, typer.Option(help="Export only the backbone with this name; may be repeated.")
     ] = None,
     model_card: Annotated[
         Path | None,
         typer.Option(help="Also write the scores as the `model-index` of a Hugging Face model card: .yaml or .md."),
     ] = None,
 ) -> None:
-    """Write the results of runs as one file that others can check and compare.
+    """Export the results of runs to one file that others can check and compare.
 
-    One record per backbone, protocol and domain, data set or test set: scores with intervals, how features were made,
-    versions, hardware, date and cautions. It has no paths of this machine.
+    One record per backbone, protocol and domain, data set or test set: scores with intervals, settings of the features,
+    versions, hardware, date and cautions. The file contains no paths of this machine.
     """
     from unseen.exchange.export import export_runs
 

@@ -19,6 +19,7 @@ from unseen.cli.running import processes
 from unseen.cli.watching import CommandWatch, extraction_lines
 from unseen.errors import UserError
 from unseen.files import check_writable
+from unseen.words import whole_number
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
@@ -27,35 +28,45 @@ if TYPE_CHECKING:
     from unseen.images.source import ImageSource
     from unseen.runs.means import Means
 
-ALL_PATCHES = 0
-"""What `--patches` means without a number."""
-
 
 @with_groups
 def extract(
     *,
-    backbone: Annotated[list[str], typer.Option(help="Its id; several share one pass over the images.")],
-    out: Annotated[Path, typer.Option(help="Folder that feature stores are written to.")],
+    backbone: Annotated[
+        list[str],
+        typer.Option(help="Backbone id, such as timm:resnet50; may be repeated (one pass over the images)."),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for the features.")],
     images: Annotated[
-        str | None, typer.Option(help="A folder, list, tars, shards, data set on disk, torchvision:NAME.")
+        str | None,
+        typer.Option(
+            help="Images: a folder, a CSV or Parquet list, tar files, WebDataset shards, a Hugging Face data set, "
+            "torchvision:NAME."
+        ),
     ] = None,
     levels: Annotated[
-        str | None, typer.Option(help="Of concepts: cog-v2, cog-v1, a levels CSV, a measure, or random.")
+        str | None,
+        typer.Option(
+            help="Extract the domains of a concept study: cog-v2, cog-v1, a levels CSV, a measure, or random."
+        ),
     ] = None,
     where: DomainOptions,
-    split: Annotated[str | None, typer.Option(help="Which to open, where the place has several.")] = None,
-    root: Annotated[Path | None, typer.Option(help="Of a list's paths, or of torchvision's data.")] = None,
+    split: Annotated[str | None, typer.Option(help="Split to use, if there are several.")] = None,
+    root: Annotated[
+        Path | None, typer.Option(help="Folder that the paths of a list are relative to, or torchvision's data folder.")
+    ] = None,
     label: Annotated[
         str | None,
-        typer.Option(help="Where classes are: a column (list, Hugging Face), cls or a JSON field (WebDataset)."),
+        typer.Option(help="Label column (list, Hugging Face), or cls or a JSON field (WebDataset)."),
     ] = None,
-    image: Annotated[str | None, typer.Option(help="Column of the images (list, Hugging Face).")] = None,
+    image: Annotated[str | None, typer.Option(help="Image column (list, Hugging Face).")] = None,
     chosen: BackboneOptions,
     patches: Annotated[
-        int | None,
+        str | None,
         typer.Option(
-            metavar="[N]",
-            help="Features of patches instead of whole images, which are squashed to squares: all of them, or N.",
+            metavar="[N|all]",
+            help="Extract patch features: N random patches per image, or all (the default without a value). Images "
+            "are resized to squares.",
             rich_help_panel=BACKBONES,
         ),
     ] = None,
@@ -64,7 +75,7 @@ def extract(
         one_of(
             "own",
             "published",
-            help="The backbone's own, or as in ImageNet-CoG, which is the default with --levels.",
+            help="The backbone's own preprocessing, or that of ImageNet-CoG (the default with --levels).",
             rich_help_panel=BACKBONES,
         ),
     ] = None,
@@ -73,10 +84,12 @@ def extract(
     machine: MachineOptions,
     part: PartOption = "1/1",
 ) -> None:
-    """Extract features. If it is stopped, the same command continues; features that are there are not made again.
+    """Extract the features of images with one or several backbones.
 
-    With --levels, of the domains of a concept study, each into a folder of its own; --images are then those of
-    ImageNet-21K (or what the levels are of), and --imagenet-1k those of the seen concepts.
+    If it is interrupted, the same command resumes; existing features are not extracted again.
+
+    With --levels, the domains of a concept study are extracted, each into its own folder. --images are then the images
+    of ImageNet-21K (or of your own levels), and --imagenet-1k those of the seen concepts.
     """
     from unseen.features.disk import refuse_full_disk
     from unseen.features.patches import patch_settings
@@ -94,17 +107,15 @@ def extract(
             domains=where.domains, imagenet_1k=where.imagenet_1k, vectors=where.vectors, seen=where.seen
         )
         if images is None:
-            raise UserError("say where the images are: --images")
+            raise UserError("name the images: --images")
         source = _open(images, split=split, root=root, truth=where.truth, label=label, image=image)
         manifest = _manifest(source, where.splits)
-        loaded = chosen.load(
-            backbone, preprocessing or "own", settings.device, patches=patches == ALL_PATCHES or patches or False
-        )
+        loaded = chosen.load(backbone, preprocessing or "own", settings.device, patches=_patches(patches))
         settings = patch_settings(settings, loaded) if patches is not None else settings
         _extract_plain(source, manifest, loaded, out, settings, means, extraction.ignore_disk)
         return
     if patches is not None:
-        raise UserError("--patches is for images without levels: concepts are probed by features of whole images")
+        raise UserError("--patches cannot be used with --levels: concepts are probed with features of whole images")
     _refuse_with_levels(split=split, root=root, label=label, image=image)
     known, watch = where.levels(levels, images), CommandWatch()
     opened, _ = open_domains(known, chosen_domains(where.domains, known.names), where.places(images), watch)
@@ -140,11 +151,11 @@ def _extract_plain(
 
 
 def say_store(what: str, store: Path) -> None:
-    """Print where features are, and what is to be said of them: parts still to be done, damaged images left out."""
+    """Print the place of features, whether parts are missing, and how many damaged images were left out."""
     from unseen.features.store import MANIFEST
 
     if not (store / MANIFEST).is_file():
-        console().print(f"{what}: {store}, unfinished: the other parts are still to be done")
+        console().print(f"{what}: {store} (unfinished: other parts are missing)")
         return
     console().print(f"{what}: {store}")
     say_damaged(what, store)
@@ -159,8 +170,18 @@ def say_damaged(what: str, store: Path) -> None:
 
 
 def decoders(workers: int | None) -> int:
-    """How many processes decode; one a core where it was not said, and 0 for none but this."""
+    """Number of processes that decode: one per core by default, 0 for the main process alone."""
     return 0 if workers == 0 else processes(workers)
+
+
+def _patches(text: str | None) -> bool | int:
+    """All patches of an image (True), so many of them, or none (False)."""
+    if text is None or text == "all":
+        return text == "all"
+    number = whole_number(text)
+    if not number:
+        raise UserError(f"--patches takes a number of patches per image, at least 1, or all, not '{text}'")
+    return number
 
 
 def _open(images: str, **options: Any) -> "ImageSource":
@@ -180,10 +201,10 @@ def _manifest(source: "ImageSource", splits: Path | None) -> "Manifest":
 def _refuse_without_levels(**options: object) -> None:
     for name, value in options.items():
         if value is not None:
-            raise UserError(f"--{name.replace('_', '-')} is about the domains of levels: say which, --levels cog-v2")
+            raise UserError(f"--{name.replace('_', '-')} needs --levels, such as --levels cog-v2")
 
 
 def _refuse_with_levels(**options: object) -> None:
     for name, value in options.items():
         if value is not None:
-            raise UserError(f"--{name} is about images without levels: leave it out, or --levels")
+            raise UserError(f"--{name} cannot be used with --levels; leave out one of them")

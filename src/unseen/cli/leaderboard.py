@@ -1,4 +1,4 @@
-"""`unseen leaderboard`: the published models, and the user's among them."""
+"""`unseen leaderboard`: the published models and the user's, ranked."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from unseen.papers.leaderboard import Entry, Leaderboard
 
 WIDE, MIDDLE, NARROW = 125, 105, 78
-"""Characters a line from which all of the table fits, all but intervals, and all but categories and middle levels."""
+"""Terminal widths for the whole table, for all but intervals, and for all but categories and middle levels."""
 HEADINGS = {"in1k": "IN-1K", "l1": "L1", "l2": "L2", "l3": "L3", "l4": "L4", "l5": "L5", "mean": "mean"}
 WHAT = {"l5": "accuracy on L5", "mean": "mean accuracy on L1 to L5", "effective": "effective concept generalization"}
 
@@ -23,14 +23,13 @@ WHAT = {"l5": "accuracy on L5", "mean": "mean accuracy on L1 to L5", "effective"
 def leaderboard(
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(
-            help="Folders of runs, or results files (unseen export), whose backbones are placed among the published "
-            "models."
-        ),
+        typer.Argument(help="Run folders or results files (unseen export) to rank among the published models."),
     ] = None,
-    shots: Annotated[str, typer.Option(help="Training images per concept: 1, 2, 4 … 128 or all.")] = "all",
+    shots: Annotated[
+        str, typer.Option(help="Training images per concept: 1, 2, 4, 8, 16, 32, 64, 128 or all.")
+    ] = "all",
     category: Annotated[
-        list[str] | None, typer.Option(help="Show only models of a category, and yours; may be repeated.")
+        list[str] | None, typer.Option(help="Show only the models of this category, and yours; may be repeated.")
     ] = None,
     by: Annotated[
         str,
@@ -38,7 +37,7 @@ def leaderboard(
             "l5",
             "mean",
             "effective",
-            help="Rank by accuracy on L5, by its mean over L1 to L5, or by effective concept generalization.",
+            help="Rank by accuracy on L5, mean accuracy on L1 to L5, or effective concept generalization.",
         ),
     ] = "l5",
     out: Annotated[
@@ -48,13 +47,13 @@ def leaderboard(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Also write a static site into it that anyone can host: the page, one page per contributed model, and "
-            "all results to download.",
+            help="Also write a static site to host: the leaderboard, one page per model of yours, and all results to "
+            "download. The folder must be empty or an earlier site.",
         ),
     ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
-    """Rank the 31 models of ImageNet-CoG, and yours, on concepts they have not seen. Needs no data."""
+    """Rank the 31 models of ImageNet-CoG, and yours, on unseen concepts. Needs no data."""
     from dataclasses import replace
 
     from unseen.papers import cog_models
@@ -63,7 +62,9 @@ def leaderboard(
 
     shown_page = site / "index.html" if site is not None else out
     if open_ and (shown_page is None or shown_page.suffix != ".html"):
-        raise UserError("--open shows a page: say where to write it, for instance --out leaderboard.html")
+        raise UserError("--open needs a page to open: add --out leaderboard.html")
+    if site is not None:
+        _refuse_other_folder(site)
     known = list(dict.fromkeys(cog_models()["category"]))
     wanted = {choose("--category", name, known) for name in category or ()}
     if site is not None:
@@ -82,9 +83,15 @@ def leaderboard(
         write_site(board, contributions, site)
     _print(shown, len(board.entries))
     for written in filter(None, (out, site)):
-        note(f"Written: {written}")
+        note(f"Wrote {written}")
     if open_ and shown_page is not None:
         typer.launch(str(shown_page.resolve()))
+
+
+def _refuse_other_folder(site: Path) -> None:
+    """Refuse to mix a site with other files; an earlier site is written again."""
+    if site.is_dir() and any(site.iterdir()) and not (site / "results.schema.json").is_file():
+        raise UserError(f"{site}: has other files in it; give --site an empty folder, a new one, or an earlier site")
 
 
 def _write(board: "Leaderboard", shown: "Leaderboard", out: Path) -> None:
@@ -138,12 +145,13 @@ def _levels(width: int, domain: str) -> list[str]:
 def _print_notes(board: "Leaderboard", marks: dict[str, str], domain: str) -> None:
     out = console()
     out.soft_wrap = False
-    lines = [f"{mark} not a fair comparison with ResNet50: {text}" for text, mark in marks.items()]
+    lines = [f"{mark} Not a fair comparison with ResNet50: {text}" for text, mark in marks.items()]
     of = "L5" if domain == "l5" else "the mean over L1 to L5"
     lines += [
-        "In brackets: the 95% range of ranks when accuracies are drawn anew from their spread over seeds.",
-        f"vs R50: points of {of} against ResNet50. effective: points of {of} beyond what accuracy on IN-1K predicts; "
-        f"over {board.fits['l5'].n} models trained on IN-1K alone it explains {_explained(board, domain)}.",
+        "In brackets: 95% interval of the rank, from the standard deviation of accuracies over seeds.",
+        f"vs R50: difference from ResNet50 on {of}, in percentage points. effective: accuracy on {of} above what "
+        f"accuracy on IN-1K predicts, in percentage points; the fit is on {board.fits['l5'].n} models trained only on "
+        f"IN-1K and explains {_explained(board, domain)}.",
     ]
     out.print()
     for line in [*filter(None, [board.notice]), *lines]:
@@ -151,12 +159,12 @@ def _print_notes(board: "Leaderboard", marks: dict[str, str], domain: str) -> No
 
 
 def _explained(board: "Leaderboard", domain: str) -> str:
-    """How much of the variance of what is shown lines on IN-1K explain; levels have one each, their mean has none."""
+    """The share of variance that the fits on IN-1K explain: one per level; the mean has no fit of its own."""
     levels = ["l5"] if domain == "l5" else list(board.fits)
     shares = [f"{100 * max(board.fits[level].r2, 0):.0f}%" for level in levels]
     if len(levels) == 1:
-        return f"{shares[0]} of how {HEADINGS[levels[0]]} varies"
-    return f"{', '.join(shares)} of how {HEADINGS[levels[0]]} to {HEADINGS[levels[-1]]} vary"
+        return f"{shares[0]} of the variance of {HEADINGS[levels[0]]}"
+    return f"{', '.join(shares)} of the variance of {HEADINGS[levels[0]]} to {HEADINGS[levels[-1]]}"
 
 
 def _rank(entry: "Entry") -> str:

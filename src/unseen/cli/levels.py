@@ -1,4 +1,4 @@
-"""`unseen levels`: build, show and draw concept levels; look up concepts; draw training and test images."""
+"""`unseen levels`: build, show and plot concept levels; look up concepts; draw training and test images."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,63 +13,91 @@ if TYPE_CHECKING:
     from unseen.ontology.levels import Built, Levels
 
 app = typer.Typer(
-    help="Concept levels: sets of unseen concepts, ever less similar to the seen ones.", no_args_is_help=True
+    help="Build, show and plot concept levels: sets of unseen concepts, from similar to the seen ones to dissimilar.",
+    no_args_is_help=True,
 )
-app.command("lookup")(lookup.lookup)
-app.command("similarity")(lookup.similarity)
 app.add_typer(splits.app, name="splits")
 
 MOST_IMAGES = 1350
 LevelsArgument = Annotated[str, typer.Argument(help="cog-v2, cog-v1, or a levels CSV.")]
-OutOption = Annotated[Path | None, typer.Option(help="Where to write the levels (CSV).")]
-VectorsOption = Annotated[Path | None, typer.Option(help="Word vectors, for --measure cosine.")]
+OutOption = Annotated[Path | None, typer.Option(help="Write the levels to this CSV file.")]
+VectorsOption = Annotated[Path | None, typer.Option(help="File of word vectors, for --measure cosine.")]
 
 
 @app.command()
 def build(
-    recipe: Annotated[str | None, typer.Option(help="cog-v2 or cog-v1; further options change it.")] = None,
-    counts: Annotated[Path | None, typer.Option(help="Images per concept: a CSV with wnid,images.")] = None,
-    images: Annotated[
-        Path | None, typer.Option(help="Count images here instead: a folder or tar file(s) per class.")
+    recipe: Annotated[
+        str | None, typer.Option(help="Published recipe to start from, cog-v2 or cog-v1; other options change it.")
     ] = None,
-    seen: Annotated[str | None, typer.Option(help="Seen concepts: imagenet-1k, or a file of ids.")] = None,
+    counts: Annotated[Path | None, typer.Option(help="Number of images per concept: a CSV with wnid,images.")] = None,
+    images: Annotated[
+        Path | None,
+        typer.Option(help="Folder to count images in, instead of --counts: one folder or tar file per class."),
+    ] = None,
+    seen: Annotated[
+        str | None, typer.Option(help="Seen concepts: imagenet-1k, or a file with one id per line.")
+    ] = None,
     universe: Annotated[
-        str | None, typer.Option(help="Concepts to choose from: imagenet-21k, taxonomy, or a file of ids.")
+        str | None,
+        typer.Option(help="Concepts to choose from: imagenet-21k, taxonomy, or a file with one id per line."),
     ] = None,
     taxonomy: Annotated[
-        Path | None, typer.Option(help="Your own taxonomy instead of WordNet: a CSV with child,parent.")
+        Path | None, typer.Option(help="Taxonomy to use instead of WordNet: a CSV with child,parent.")
     ] = None,
-    measure: Annotated[str | None, typer.Option(help="Similarity; see `unseen ls measures`.")] = None,
-    lcs: Annotated[str | None, one_of("depth", "information", help="How the lowest common ancestor is chosen.")] = None,
-    frequencies: Annotated[Path | None, typer.Option(help="Information content from this file of counts.")] = None,
+    measure: Annotated[str | None, typer.Option(help="Similarity measure (unseen ls measures).")] = None,
+    lcs: Annotated[
+        str | None,
+        one_of(
+            "depth",
+            "information",
+            help="Rule that chooses the lowest common ancestor: greatest depth or greatest information content.",
+        ),
+    ] = None,
+    frequencies: Annotated[Path | None, typer.Option(help="File of word counts for information content.")] = None,
     vectors: VectorsOption = None,
-    levels: Annotated[int | None, typer.Option(help="How many levels.")] = None,
-    size: Annotated[int | None, typer.Option(help="How many concepts in each.")] = None,
-    min_images: Annotated[int | None, typer.Option(help="Fewest images of a concept.")] = None,
-    exclude_subtree: Annotated[list[str] | None, typer.Option(help="Leave out this concept and all below it.")] = None,
+    levels: Annotated[int | None, typer.Option(help="Number of levels.")] = None,
+    size: Annotated[int | None, typer.Option(help="Concepts per level.")] = None,
+    min_images: Annotated[int | None, typer.Option(help="Minimum number of images per concept.")] = None,
+    exclude_subtree: Annotated[
+        list[str] | None, typer.Option(help="Exclude this concept and its descendants; may be repeated.")
+    ] = None,
     leaves: Annotated[
         str | None,
         one_of(
             "universe",
             "eligible",
             "any",
-            help="Keep leaves of the universe, leaves of what is eligible, or any concept.",
+            help="Concepts to keep: leaves of the universe, leaves among the eligible concepts, or any.",
         ),
     ] = None,
-    ties: Annotated[str | None, one_of("stable", "numpy-1.24", help="How ties are broken.")] = None,
+    ties: Annotated[
+        str | None,
+        one_of(
+            "stable",
+            "numpy-1.24",
+            help="Order of concepts with equal similarity: as given, or as numpy.argsort of NumPy 1.24 leaves them.",
+        ),
+    ] = None,
     spread: Annotated[
         str | None,
-        one_of("to-end", "equal-gaps", "contiguous", help="How levels are spread over the ranking."),
+        one_of(
+            "to-end",
+            "equal-gaps",
+            "contiguous",
+            help="Gaps between levels: equal with the last level at the end of the ranking, equal, or none.",
+        ),
     ] = None,
-    explain: Annotated[list[str] | None, typer.Option(help="Say why this concept is in or out.")] = None,
+    explain: Annotated[
+        list[str] | None, typer.Option(help="Explain why this concept is included or excluded; may be repeated.")
+    ] = None,
     out: OutOption = None,
-    plot: Annotated[Path | None, typer.Option(help="Also draw the ranking: .png, .svg, .pdf or .html.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Also plot the ranking: .png, .svg, .pdf or .html.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Rank unseen concepts by similarity to the seen ones and cut the ranking into levels.
+    """Rank unseen concepts by similarity to the seen ones and divide the ranking into levels.
 
-    With --recipe, as published. Without it, your own: give --seen, and what else differs from the defaults
-    (ImageNet-21K, Lin, five levels of 1000, no minimum of images, ties in order of id).
+    With --recipe, builds the published levels. Without it, builds your own: --seen is required, and the other options
+    default to ImageNet-21K, Lin similarity, five levels of 1000 concepts and no minimum number of images.
     """
     from unseen.cli.build_levels import Inputs, build_from_inputs, changed_recipe
 
@@ -107,16 +135,16 @@ def build(
     for written in filter(None, (out, plot)):
         note(f"Wrote {written}")
     if not (out or explained):
-        note("Nothing written; add --out levels.csv to keep them.")
+        note("To save these levels, add --out levels.csv.")
 
 
 @app.command()
 def show(
     levels: LevelsArgument = "cog-v2",
-    level: Annotated[int | None, typer.Option(help="Print all concepts of this level.")] = None,
+    level: Annotated[int | None, typer.Option(help="List the concepts of this level.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Summarise levels, or print one of them."""
+    """Summarise levels, or list the concepts of one level."""
     from unseen.ontology.levels import load_levels
 
     loaded = load_levels(levels)
@@ -136,11 +164,11 @@ def show(
 @app.command()
 def plot(
     levels: LevelsArgument = "cog-v2",
-    figure: Annotated[str, one_of("ranking", "images", "examples", help="What to draw.")] = "ranking",
-    concept: Annotated[str, typer.Option(help="For examples: the concept to compare with.")] = "n02123159",
-    out: Annotated[Path, typer.Option(help="A .png, .svg, .pdf or .html file.")] = Path("levels.html"),
+    figure: Annotated[str, one_of("ranking", "images", "examples", help="Plot to make.")] = "ranking",
+    concept: Annotated[str, typer.Option(help="Concept to compare with, for --figure examples.")] = "n02123159",
+    out: Annotated[Path, typer.Option(help="File to write: .png, .svg, .pdf or .html.")] = Path("levels.html"),
 ) -> None:
-    """Draw the ranking with its levels, images per concept, or examples along the ranking of one concept."""
+    """Plot the ranking with its levels, the images per concept, or examples by similarity to one concept."""
     from unseen.cli.choices import choose
     from unseen.ontology.levels import load_levels
     from unseen.report.levels.charts import examples_chart, images_chart, ranking_chart
@@ -163,15 +191,17 @@ def plot(
 @app.command()
 def rerank(
     levels: LevelsArgument,
-    measure: Annotated[str, typer.Option(help="Similarity; see `unseen ls measures`.")] = "cosine",
+    measure: Annotated[str, typer.Option(help="Similarity measure (unseen ls measures).")] = "cosine",
     vectors: VectorsOption = None,
-    seen: Annotated[str, typer.Option(help="Seen concepts: imagenet-1k, or a file of ids.")] = "imagenet-1k",
+    seen: Annotated[
+        str, typer.Option(help="Seen concepts: imagenet-1k, or a file with one id per line.")
+    ] = "imagenet-1k",
     out: OutOption = None,
     as_json: Json = False,
 ) -> None:
-    """Rank the same concepts by another measure and cut them into levels again, without gaps.
+    """Rank the same concepts by another measure and divide them into levels again.
 
-    For levels of WordNet concepts; this is how the paper compares word vectors with Lin.
+    Works for levels of WordNet concepts. The paper compares word vectors with Lin similarity in this way.
     """
     from unseen.ontology.reranking import reranked
 
@@ -181,24 +211,28 @@ def rerank(
 @app.command()
 def random(
     levels: LevelsArgument = "cog-v2",
-    draws: Annotated[int, typer.Option(help="How many random sets.")] = 15,
-    size: Annotated[int, typer.Option(help="Concepts in each.")] = 1000,
+    draws: Annotated[int, typer.Option(help="Number of random sets.")] = 15,
+    size: Annotated[int, typer.Option(help="Concepts per set.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
     out: OutOption = None,
     as_json: Json = False,
 ) -> None:
-    """Draw random sets of concepts from levels, each one afresh, as a baseline."""
+    """Draw random sets of concepts from levels, as a baseline."""
     from unseen.ontology.levels import load_levels, random_levels
 
     _present(random_levels(load_levels(levels).concepts, draws, size, seed), out, as_json)
 
 
+app.command("lookup")(lookup.lookup)
+app.command("similarity")(lookup.similarity)
+
+
 @app.command("import")
 def import_(
-    path: Annotated[Path, typer.Argument(help="The authors' cog_levels_mapping_file.pkl.")],
-    out: Annotated[Path, typer.Option(help="Where to write the levels (CSV).")] = Path("levels.csv"),
+    path: Annotated[Path, typer.Argument(help="The authors' file of levels (.pkl).")],
+    out: Annotated[Path, typer.Option(help="Write the levels to this CSV file.")] = Path("levels.csv"),
 ) -> None:
-    """Read the authors' own file of levels, safely, and write ours."""
+    """Convert the authors' file of levels to CSV, without executing its pickle."""
     from unseen.images.cog_files import import_levels
 
     imported = import_levels(path)
@@ -246,7 +280,7 @@ def _print_levels(levels: "Levels") -> None:
 
 
 def _level_records(levels: "Levels") -> list[dict[str, object]]:
-    """One record per level; `images_used` counts at most 1350 a concept, as the protocol does."""
+    """One record per level; `images_used` counts at most 1350 images per concept, as in the protocol."""
     records: list[dict[str, object]] = []
     for number in levels.numbers:
         concepts = sorted(levels[number], key=lambda concept: concept.rank)

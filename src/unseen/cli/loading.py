@@ -44,18 +44,16 @@ def load_backbones(
     from unseen.images.transform import NORMALISATIONS
 
     if checkpoint is not None and len(names) > 1:
-        raise UserError("--checkpoint is for one backbone; give each its own file: --backbone timm:resnet50@FILE")
+        raise UserError("--checkpoint is for a single backbone; for several, use --backbone timm:resnet50@FILE")
     if labels and len(labels) != len(names):
         numbers = f"{counted(len(labels), 'name')}, {counted(len(names), 'backbone')}"
-        raise UserError(f"--name is given once for each --backbone: {numbers}")
+        raise UserError(f"give --name once per --backbone: {numbers}")
     if normalise and len(normalise) not in {1, len(names)}:
-        raise UserError(
-            f"--normalize is given once for all backbones or once for each: {len(normalise)} for {len(names)} backbones"
-        )
+        raise UserError(f"give --normalize once, or once per --backbone: {len(normalise)} for {len(names)} backbones")
     called = list(labels) if labels else [default_label(name) for name in names]
     clash = next((label for label in called if called.count(label) > 1), None)
     if clash is not None:
-        raise UserError(f"{called.count(clash)} backbones are called {clash}; tell them apart: --name, once for each")
+        raise UserError(f"{called.count(clash)} backbones are called {clash}; give each a name with --name")
     normalisations = [choose("--normalize", word, tuple(NORMALISATIONS)) for word in normalise or ()]
     if len(normalisations) < len(names):
         normalisations = normalisations * len(names)

@@ -1,4 +1,4 @@
-"""`unseen levels lookup` and `unseen levels similarity`: looking at the ontology."""
+"""`unseen levels lookup` and `unseen levels similarity`."""
 
 from typing import Annotated, get_args
 
@@ -9,16 +9,16 @@ from unseen.cli.output import Json, console, print_json, print_table
 
 
 def lookup(
-    key: Annotated[str, typer.Argument(help="An id (n02123159), a name (tiger_cat.n.02), or a word (tiger cat).")],
-    gloss: Annotated[bool, typer.Option("--gloss", help="Search the glosses for this text instead.")] = False,
+    key: Annotated[str, typer.Argument(help="Id (n02123159), name (tiger_cat.n.02), or word (tiger cat).")],
+    gloss: Annotated[bool, typer.Option("--gloss", help="Search the glosses for this text.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Look a concept up in WordNet 3.0."""
+    """Look up a concept in WordNet 3.0."""
     from unseen.errors import UserError
     from unseen.ontology.wordnet import CONCEPT_SETS, wordnet
 
     if not key.strip():
-        raise UserError("give an id, a name, a word, or with --gloss a text to search for")
+        raise UserError("give an id, a name or a word, or a text with --gloss")
     net = wordnet()
     found = net.search(key) if gloss else net.find(key)
     if not found:
@@ -48,17 +48,26 @@ def lookup(
 
 
 def similarity(
-    a: Annotated[str, typer.Argument(help="An id or a name.")],
-    b: Annotated[str, typer.Argument(help="Another.")],
-    measure: Annotated[str, typer.Option(help="One of those `unseen ls measures` lists, or 'all'.")] = "lin",
-    lcs: Annotated[str, one_of("depth", "information", help="How the lowest common ancestor is chosen.")] = "depth",
-    over: Annotated[str, one_of("imagenet", "wordnet", help="What information content is counted over.")] = "imagenet",
+    a: Annotated[str, typer.Argument(help="Id or name of a concept.")],
+    b: Annotated[str, typer.Argument(help="Id or name of another concept.")],
+    measure: Annotated[str, typer.Option(help="Similarity measure (unseen ls measures), or all.")] = "lin",
+    lcs: Annotated[
+        str,
+        one_of(
+            "depth",
+            "information",
+            help="Rule that chooses the lowest common ancestor: greatest depth or greatest information content.",
+        ),
+    ] = "depth",
+    over: Annotated[
+        str, one_of("imagenet", "wordnet", help="Taxonomy that information content is computed over.")
+    ] = "imagenet",
     as_json: Json = False,
 ) -> None:
-    """How similar two concepts are.
+    """Compute the similarity of two concepts.
 
-    Information content is counted as for the cog-v2 levels, over ImageNet-21K and its ancestors; concepts outside it
-    need --over wordnet.
+    Information content is computed as for the cog-v2 levels, over ImageNet-21K and its ancestors. For other concepts,
+    add --over wordnet.
     """
     from unseen.errors import UserError
     from unseen.ontology.measures import all_measures, get_measure
@@ -78,7 +87,7 @@ def similarity(
         names = [name for name, known in all_measures().items() if known.uses != "vectors"]
     elif get_measure(measure).uses == "vectors":
         raise UserError(
-            f"{measure} compares text vectors; it is for levels: unseen levels build --measure {measure} --vectors FILE"
+            f"{measure} compares word vectors; use it with unseen levels build --measure {measure} --vectors FILE"
         )
     else:
         names = [measure]

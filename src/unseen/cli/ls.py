@@ -1,4 +1,4 @@
-"""`unseen ls`: what can be named in other commands."""
+"""`unseen ls`: the names that other commands accept."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,17 +18,25 @@ from unseen.errors import UserError
 if TYPE_CHECKING:
     from unseen.probes.probe import Probe
 
-app = typer.Typer(help="List what can be named in other commands.", no_args_is_help=True, cls=Tree)
+app = typer.Typer(
+    help="List backbones, data sets, probes, metrics, protocols and other names that commands accept.",
+    no_args_is_help=True,
+    cls=Tree,
+)
 
 LOADING = ("pool", "layer", "size", "checkpoint", "weights", "normalize")
 PROTOCOLS = (
     ("cog-v2", "concepts", "ImageNet-CoG: 30 trials of 100 epochs for each classifier"),
-    ("cog-v2-pruned", "concepts", "the same, but trials that are behind stop early: about a quarter of the work"),
+    ("cog-v2-pruned", "concepts", "the same, but poor trials stop early: about a quarter of the work"),
     ("cog-v2-short", "concepts", "a quick look: fewer and shorter trials"),
     ("ericsson-2021", "tasks", "Ericsson et al.: 45 penalties, few-shot episodes; fine-tuning with 40 settings"),
-    ("ericsson-2021-exact", "tasks", "the same with the iterations and the temperature of the authors' code"),
+    ("ericsson-2021-exact", "tasks", "the same with the exact iterations and temperature of the authors' code"),
     ("ericsson-2021-short", "tasks", "fine-tuning with fewer settings or steps"),
-    ("ericsson-2021-saliency", "tasks", "attention maps with the paper's grid of masks; saliency-10-2 with another"),
+    (
+        "ericsson-2021-saliency",
+        "tasks",
+        "occlusion maps with the paper's grid of masks; other grids are labelled saliency-10-2 and so on",
+    ),
     ("shi-2023", "shifts", "effective robustness on several in-distribution test sets"),
 )
 
@@ -37,9 +45,12 @@ PROTOCOLS = (
 def backbones(
     context: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(help="Load this one and say what it does: timm:resnet50.a1_in1k, file.py:function.")
+        str | None,
+        typer.Argument(help="Load this backbone and show its settings: timm:resnet50, or file.py:function."),
     ] = None,
-    catalogue: Annotated[bool, typer.Option("--catalogue", help="List the backbones of the papers.")] = False,
+    catalogue: Annotated[
+        bool, typer.Option("--catalogue", help="List the backbones of the papers and how to get their weights.")
+    ] = False,
     pool: PoolOption = None,
     layer: LayerOption = None,
     size: SizeOption = None,
@@ -48,7 +59,7 @@ def backbones(
     normalize: NormalizeOption = None,
     as_json: Json = False,
 ) -> None:
-    """Where backbones come from, or what one of them does to images."""
+    """List the sources of backbones, or show the settings of one backbone."""
     always = ("name", "as_json")
     modes = {"": (*always, "catalogue"), "--catalogue": (*always[1:], "catalogue"), "NAME": (*always, *LOADING)}
     refuse_options(context, modes, "NAME" if name else "--catalogue" if catalogue else "")
@@ -62,15 +73,19 @@ def backbones(
 @app.command()
 def datasets(
     place: Annotated[
-        Path | None, typer.Argument(help="Your own, a folder or a TOML file, to look through; or one by name.")
+        Path | None,
+        typer.Argument(help="Your own data set (a folder or a TOML file) to check, or the name of a known one."),
     ] = None,
-    dense: Annotated[bool, typer.Option("--dense", help="Those with boxes or maps, for unseen tasks --dense.")] = False,
+    dense: Annotated[
+        bool, typer.Option("--dense", help="List data sets with boxes or dense labels, for unseen tasks --dense.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """The data sets of the task study, or what is in one of your own.
+    """List the data sets of the task study, or check your own data set.
 
-    `unseen doctor --images FOLDER` says which are there. Of your own, shows images per split and class, missing files
-    and images that are in two splits; a data set that cannot be used ends in an error that says why.
+    For your own data set: images per split and class, missing files, images that are in two splits, and whether a few
+    images per split can be decoded. If it cannot be used, an error explains why. To see which known data sets you
+    have, run `unseen doctor --images FOLDER`.
     """
     from unseen.cli.datasets import dataset_rows, dense_rows
     from unseen.cli.own_dataset import show_own_dataset
@@ -79,7 +94,7 @@ def datasets(
         print_rows(*(dense_rows() if dense else dataset_rows()), as_json=as_json)
         return
     if dense:
-        raise UserError("--dense lists all data sets with boxes or maps; leave it out for one of them")
+        raise UserError("--dense lists all data sets with boxes or dense labels; leave it out to see one data set")
     for columns, rows in (dataset_rows(), dense_rows()):
         known = [row for row in rows if row[0] == str(place)]
         if known:
@@ -90,11 +105,11 @@ def datasets(
 
 @app.command()
 def domains(
-    file: Annotated[Path, typer.Argument(help="A TOML or CSV file of your own classes, for unseen concepts --levels.")],
-    images: Annotated[Path | None, typer.Option(help="Where their images are, if the file does not say.")] = None,
+    file: Annotated[Path, typer.Argument(help="TOML or CSV file of your own classes, for unseen concepts --levels.")],
+    images: Annotated[Path | None, typer.Option(help="Folder of their images, if the file does not name it.")] = None,
     as_json: Json = False,
 ) -> None:
-    """The domains of a concept study of your own, looked through: classes, images, and what is wrong with them."""
+    """Check the domains of your own concept study: classes, images, and problems."""
     from unseen.cli.own_domains import show_domains
 
     show_domains(file, images, as_json=as_json)
@@ -102,16 +117,15 @@ def domains(
 
 @app.command("shift-sets")
 def shift_sets(
-    root: Annotated[
-        Path | None, typer.Argument(help="Folder that test sets are below, to see which are there.")
-    ] = None,
+    root: Annotated[Path | None, typer.Argument(help="Folder of test sets, to see which of them it contains.")] = None,
     test_set: Annotated[
-        list[str] | None, typer.Option(help="Check a test set of your own instead, as unseen shifts run takes it.")
+        list[str] | None,
+        typer.Option(help="Check your own test set instead (see unseen shifts run --test-set); may be repeated."),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="With each corruption and severity of ImageNet-C.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Also list each corruption and severity of ImageNet-C.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Test sets of the shift study: what they are and where they are expected."""
+    """List the test sets of the shift study, with their folders and how to get them."""
     from unseen.images.shift_sets.registry import SHIFT_SETS
 
     if test_set:
@@ -125,13 +139,13 @@ def shift_sets(
         where = str(place[1]) if place else " or ".join(layout.folder for layout in found.layouts)
         state = ("✓" if place else "–",) if root else ()
         rows.append((*state, found.name, found.classes, f"{found.images:,}", where, found.get, found.licence))
-    columns = [*(["there"] if root else []), "test set", "classes", "images", "where", "to get it", "licence"]
+    columns = [*([""] if root else []), "test set", "classes", "images", "folder", "how to get it", "licence"]
     if as_json:
         print_json([dict(zip(columns, row, strict=True)) for row in rows])
         return
     print_table("Test sets", columns, rows, right=["classes", "images"])
     if not every:
-        note("ImageNet-C has a test set for each corruption and severity, imagenet-c.fog.3_on-disk; see --all.")
+        note("ImageNet-C has one test set per corruption and severity (imagenet-c.fog.3_on-disk); --all lists them.")
 
 
 def _own_sets(places: Sequence[str], *, as_json: bool) -> None:
@@ -149,7 +163,7 @@ def _own_sets(places: Sequence[str], *, as_json: bool) -> None:
         role = "OOD" if each.shift_set.shifted else "ID"
         numbers = (len(counts), len(each.manifest), min(counts), max(counts))
         rows.append((each.shift_set.name, role, *(f"{number:,}" for number in numbers)))
-    columns = ("test set", "role", "classes", "images", "least of a class", "most of a class")
+    columns = ("test set", "role", "classes", "images", "fewest per class", "most per class")
     print_rows(columns, rows, as_json=as_json)
     for sentence in (sentence for each in opened for sentence in each.notes):
         note(sentence)
@@ -158,27 +172,27 @@ def _own_sets(places: Sequence[str], *, as_json: bool) -> None:
 @app.command()
 def probes(
     file: Annotated[
-        str | None, typer.Argument(help="Instead, what a Python file of yours says of its probe; the file runs.")
+        str | None, typer.Argument(help="Show the probe in this Python file instead; the file is executed.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """What is fitted to features or computed from them."""
+    """List the probes: models fitted to features, and statistics of features."""
     from unseen.probes.by_name import all_probes
 
     if file is not None:
         return _facts(own_probe_facts(file, note), as_json=as_json)
     rows = [(name, probe.title, ", ".join(_commands(probe))) for name, probe in all_probes().items()]
-    return print_rows(("probe", "what it is", "command"), rows, as_json=as_json)
+    return print_rows(("probe", "description", "command"), rows, as_json=as_json)
 
 
 @app.command()
 def metrics(
     file: Annotated[
-        str | None, typer.Argument(help="Instead, what a Python file of yours says of its metric; the file runs.")
+        str | None, typer.Argument(help="Show the metric in this Python file instead; the file is executed.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """What probes are scored by, with ranges and directions."""
+    """List the metrics, with their ranges and units."""
     from unseen.metrics.catalogue import METRICS
     from unseen.metrics.own import MetricUsed
 
@@ -206,13 +220,13 @@ def _commands(probe: "type[Probe]") -> Sequence[str]:
 
 @app.command()
 def protocols(as_json: Json = False) -> None:
-    """What `--protocol` takes, and what scores are labelled with."""
-    print_rows(("protocol", "study", "what it is"), PROTOCOLS, as_json=as_json)
+    """List the protocols: names that --protocol accepts and that scores are labelled with."""
+    print_rows(("protocol", "study", "description"), PROTOCOLS, as_json=as_json)
 
 
 @app.command()
 def measures(as_json: Json = False) -> None:
-    """Similarities of concepts."""
+    """List the measures of similarity between concepts."""
     from unseen.ontology.measures import all_measures
 
     rows = [(m.name, m.formula, m.uses, m.citation) for m in all_measures().values()]
@@ -221,7 +235,7 @@ def measures(as_json: Json = False) -> None:
 
 @app.command()
 def levels(as_json: Json = False) -> None:
-    """Levels that come with the package."""
+    """List the levels that come with the package."""
     from unseen.ontology.levels import SHIPPED, load_levels
 
     rows = [(name, str(len(load_levels(name).concepts))) for name in SHIPPED]
@@ -230,10 +244,10 @@ def levels(as_json: Json = False) -> None:
 
 @app.command()
 def recipes(as_json: Json = False) -> None:
-    """Recipes for levels, what `unseen levels build --recipe` takes."""
+    """List the recipes of `unseen levels build --recipe`."""
     from unseen.ontology.recipes import RECIPES
 
-    columns = ("recipe", "universe", "seen", "min_images", "measure", "levels", "size")
+    columns = ("recipe", "universe", "seen", "min images", "measure", "levels", "concepts per level")
     rows: Sequence[Sequence[str]] = [
         (r.name, r.universe, r.seen, str(r.min_images), r.measure, str(r.levels), str(r.size)) for r in RECIPES.values()
     ]
@@ -242,7 +256,7 @@ def recipes(as_json: Json = False) -> None:
 
 @app.command("concept-sets")
 def concept_sets(as_json: Json = False) -> None:
-    """Sets of concepts, what `unseen levels build --seen` and `--universe` take."""
+    """List the sets of concepts for `unseen levels build --seen` and `--universe`."""
     from unseen.ontology.wordnet import CONCEPT_SETS, wordnet
 
     rows = [(name, str(len(wordnet().members(name)))) for name in CONCEPT_SETS]

@@ -29,6 +29,7 @@ from unseen.cli import (
 from unseen.cli.asked import asked_for
 from unseen.cli.moved import Tree
 from unseen.cli.optional_value import OptionalValues
+from unseen.cli.starting import starting
 from unseen.errors import OtherPartsError, UserError
 from unseen.extras import naming_extras
 from unseen.version import __version__
@@ -45,7 +46,7 @@ START, MEASURE, RESULTS, TOOLS = "Start here", "Measure", "Results", "Concepts a
 
 app = typer.Typer(
     name="unseen",
-    help="Measure how well a visual representation generalises to concepts, tasks and shifts it has not seen.",
+    help="Measure how well visual representations generalise to unseen concepts, tasks and distribution shifts.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     cls=Tree,
@@ -105,7 +106,7 @@ def run() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        with naming_extras(), _naming_empty_files():
+        with naming_extras(), _naming_empty_files(), starting(sys.argv[1:]):
             code = _tree()(standalone_mode=False)
         sys.stdout.flush()
     except UserError as error:
@@ -123,7 +124,7 @@ def run() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except MemoryError:
-        _fail("not enough memory for this; ask for less at a time")
+        _fail("not enough memory; reduce the size of the problem")
     except (OSError, UnicodeError) as error:
         _fail(f"{getattr(error, 'filename', None) or 'a file'}: {getattr(error, 'strerror', None) or error}")
     except (KeyboardInterrupt, typer.Abort):
@@ -134,7 +135,7 @@ def run() -> None:
             raise
         _fail(message)
     if code == INTERRUPTED:
-        typer.echo("unseen: interrupted; run the same command again to continue", err=True)
+        typer.echo("unseen: interrupted; run the same command again to resume", err=True)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -145,7 +146,7 @@ def _naming_empty_files() -> Iterator[None]:
         yield
     except typer.Abort as error:
         if isinstance(error.__cause__, EOFError):
-            raise UserError("a file is empty or cut off; get it again") from None
+            raise UserError("a file is empty or truncated; get it again") from None
         raise
 
 
@@ -157,8 +158,8 @@ def _want_of_memory(error: RuntimeError) -> str | None:
         return DIED
     if type(error).__name__ == "OutOfMemoryError":  # PyTorch's, which is slow to import
         return (
-            "the GPU has not enough memory for this; end what else runs on it, or ask for less at a time (--batch or "
-            "--size, where the command has them); run the same command again to continue"
+            "not enough GPU memory; stop other programs on the GPU, or use a smaller --batch or --size if the command "
+            "has them, and run the same command again to resume"
         )
     return None
 

@@ -17,7 +17,7 @@ def chosen_mode(asked: Mapping[str, bool]) -> str:
     """Which of several options was given, of which only one can be; `""` where none was."""
     given = [mode for mode, wanted in asked.items() if wanted]
     if len(given) > 1:
-        raise UserError(f"{given[0]} and {given[1]} are separate steps; give one of them")
+        raise UserError(f"{given[0]} and {given[1]} cannot be combined; give one of them")
     return given[0] if given else ""
 
 
@@ -43,5 +43,5 @@ def refuse_options(context: typer.Context, modes: Mapping[str, Collection[str]],
         option = option_name(context, name)
         others = [other for other, names in modes.items() if name in names and other]
         if mode:
-            raise UserError(f"{option} does not go with {mode}; leave it out")
-        raise UserError(f"{option} is for {' and '.join(others)}; add that, or leave it out")
+            raise UserError(f"{option} cannot be used with {mode}; leave it out")
+        raise UserError(f"{option} needs {' or '.join(others)}; add it, or leave out {option}")

@@ -69,7 +69,7 @@ class ExtractionOptions:
     precision: PrecisionOption = None
     batch: Annotated[
         int | None,
-        typer.Option(help="Images per batch: by default 128, and 256 in fine-tuning.", rich_help_panel=EXTRACTION),
+        typer.Option(help="Images per batch. Default: 128; with --finetune, 256.", rich_help_panel=EXTRACTION),
     ] = None
     on_error: OnErrorOption = "fail"
     fast: FastOption = False

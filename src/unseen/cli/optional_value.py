@@ -1,4 +1,4 @@
-"""Commands with options that may go without their value: `--extended`, or `--extended kmeans,pca`; `--patches`."""
+"""Commands with options that may be given without a value: `--extended`, or `--extended kmeans,pca`; `--patches`."""
 
 from typing import TYPE_CHECKING
 
@@ -7,12 +7,12 @@ from typer.core import TyperCommand
 if TYPE_CHECKING:
     from typer import Context
 
-VALUES = {"--extended": "all", "--patches": "0"}
-"""What such an option means without a value."""
+VALUES = {"--extended": "all", "--patches": "all"}
+"""Option → its value if none is given."""
 
 
 class OptionalValues(TyperCommand):
-    """A command that puts in the value of an option where the next word is another option, or there is none."""
+    """A command that fills in the value of such an option if the next word is another option, or there is none."""
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:  # type: ignore[override]
         given: list[str] = []

@@ -1,4 +1,4 @@
-"""Options that several commands share, in the panels that help shows them in."""
+"""Options that several commands share, grouped by the panels of the help text."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,32 +10,40 @@ from unseen.cli.choices import one_of
 STUDY, IMAGES, BACKBONES, EXTRACTION = "Study", "Images and features", "Backbones", "Extraction"
 MACHINES = "Several GPUs or machines"
 
-# What is measured.
+# Concepts, probes and metrics.
 VectorsOption = Annotated[
-    Path | None, typer.Option("--vectors", help="Word vectors, for --levels cosine.", rich_help_panel=STUDY)
+    Path | None, typer.Option("--vectors", help="File of word vectors, for --levels cosine.", rich_help_panel=STUDY)
 ]
 DomainsOption = Annotated[
     str | None,
-    typer.Option("--domains", help="Some of them, with commas: in1k,l1,l5. By default all.", rich_help_panel=STUDY),
+    typer.Option(
+        "--domains", help="Domains to use, separated by commas: in1k,l1,l5. Default: all.", rich_help_panel=STUDY
+    ),
 ]
 SeenOption = Annotated[
     str | None,
     typer.Option(
         "--seen",
-        help="Name of the domain of seen concepts, with a levels CSV. By default in1k.",
+        help="Name of the domain of seen concepts, for levels from a CSV file. Default: in1k.",
         rich_help_panel=STUDY,
     ),
 ]
 VariantOption = Annotated[
     str,
-    one_of("plain", "class-balanced", help="Balanced: 732 training images per concept.", rich_help_panel=STUDY),
+    one_of(
+        "plain",
+        "class-balanced",
+        help="Training images per concept: up to 1300 (plain) or exactly 732 (class-balanced).",
+        rich_help_panel=STUDY,
+    ),
 ]
 
 OwnProbesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--probe",
-        help="Also this probe: a Python file of your own, which runs; for unseen concepts also a name.",
+        help="Further probe: a Python file, which is executed. unseen concepts also takes names from unseen ls probes. "
+        "May be repeated.",
         rich_help_panel=STUDY,
     ),
 ]
@@ -43,64 +51,82 @@ OwnMetricsOption = Annotated[
     list[str] | None,
     typer.Option(
         "--metric",
-        help="Also this metric, in a Python file of your own, which runs; of probes that give scores of classes.",
+        help="Further metric: a Python file, which is executed. Applied to probes that output class scores. "
+        "May be repeated.",
         rich_help_panel=STUDY,
     ),
 ]
 
-# Where images are, and how they are drawn.
+# Images and splits.
 ImageNet1kOption = Annotated[
     Path | None,
     typer.Option(
         "--imagenet-1k",
-        help="Images of the seen concepts, ImageNet-1K or your own: a folder with train and val, or its tar files.",
+        help="Images of the seen concepts (ImageNet-1K or your own): a folder with train and val, or tar files.",
         rich_help_panel=IMAGES,
     ),
 ]
 SplitsOption = Annotated[
     Path | None,
     typer.Option(
-        "--splits", help="Which images train and test: a file of `unseen levels splits`.", rich_help_panel=IMAGES
+        "--splits", help="Training and test images: a file from `unseen levels splits`.", rich_help_panel=IMAGES
     ),
 ]
 TruthOption = Annotated[
-    Path | None, typer.Option("--truth", help="Classes of a flat validation set.", rich_help_panel=IMAGES)
+    Path | None,
+    typer.Option(
+        "--truth", help="File with the classes of a validation folder that has no subfolders.", rich_help_panel=IMAGES
+    ),
 ]
 MissingOption = Annotated[
     str,
     one_of(
         "fail",
         "report",
-        help="What to do about concepts without enough images: report goes on without them.",
+        help="If a concept has too few images: stop (fail), or continue without it and list it (report).",
         rich_help_panel=IMAGES,
     ),
 ]
 
-# Which backbone, and what of it.
+# Backbones.
 CheckpointOption = Annotated[
     Path | None,
-    typer.Option("--checkpoint", help="Weights for an architecture of timm or torchvision.", rich_help_panel=BACKBONES),
+    typer.Option(
+        "--checkpoint", help="File of weights for a timm or torchvision architecture.", rich_help_panel=BACKBONES
+    ),
 ]
 PoolOption = Annotated[
     str | None,
-    one_of("avg", "cls", "cls+avg", "none", help="Instead of its own pooling.", rich_help_panel=BACKBONES),
+    one_of(
+        "avg",
+        "cls",
+        "cls+avg",
+        "none",
+        help="Pooling of the last layer. Default: the backbone's own.",
+        rich_help_panel=BACKBONES,
+    ),
 ]
 LayerOption = Annotated[
     str | None,
-    typer.Option("--layer", help="Module to take features from, by its dotted name.", rich_help_panel=BACKBONES),
+    typer.Option(
+        "--layer", help="Module to take features from, by its dotted name: layer3.5.", rich_help_panel=BACKBONES
+    ),
 ]
 SizeOption = Annotated[
     int | None,
-    typer.Option("--size", help="Side of the images in pixels, instead of its own.", rich_help_panel=BACKBONES),
+    typer.Option("--size", help="Input size in pixels. Default: the backbone's own.", rich_help_panel=BACKBONES),
 ]
 WeightsOption = Annotated[
-    str, one_of("pretrained", "random", help="Random: an untrained network.", rich_help_panel=BACKBONES)
+    str,
+    one_of(
+        "pretrained", "random", help="Pretrained weights, or a randomly initialised network.", rich_help_panel=BACKBONES
+    ),
 ]
 NamesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--name",
-        help="What to call a backbone in tables; one for each --backbone, in their order.",
+        help="Name of the backbone in tables; once per --backbone, in the same order.",
         rich_help_panel=BACKBONES,
     ),
 ]
@@ -111,32 +137,46 @@ NormalizeOption = Annotated[
         "none",
         "half",
         "clip",
-        help="What is subtracted from pixels and what they are divided by, instead of the backbone's own; one for "
-        "all, or one for each --backbone.",
+        help="Mean and standard deviation that pixels are normalised with. Default: the backbone's own. Give one for "
+        "all backbones, or one per --backbone.",
         rich_help_panel=BACKBONES,
     ),
 ]
 PreprocessingOption = Annotated[
-    str, one_of("published", "own", help="As in ImageNet-CoG, or the backbone's own.", rich_help_panel=BACKBONES)
+    str,
+    one_of(
+        "published",
+        "own",
+        help="Preprocessing of ImageNet-CoG (published), or the backbone's own.",
+        rich_help_panel=BACKBONES,
+    ),
 ]
 
-# How features are extracted.
+# Extraction.
 DeviceOption = Annotated[
     str | None,
-    typer.Option("--device", help="cpu, cuda or cuda:1; a GPU where there is one.", rich_help_panel=EXTRACTION),
+    typer.Option(
+        "--device", help="Device: cpu, cuda or cuda:1. Default: a GPU if available.", rich_help_panel=EXTRACTION
+    ),
 ]
 StudyDeviceOption = Annotated[
     str | None,
     typer.Option(
         "--device",
-        help="Where features are extracted: cpu, cuda or cuda:1; a GPU where there is one. "
-        "Probes run on the first GPU that is visible (CUDA_VISIBLE_DEVICES).",
+        help="Device for extraction: cpu, cuda or cuda:1. Default: a GPU if available. "
+        "Probes always use the first visible GPU.",
         rich_help_panel=EXTRACTION,
     ),
 ]
 PrecisionOption = Annotated[
     str | None,
-    one_of("half", "bfloat", "single", help="By default half on a GPU, otherwise single.", rich_help_panel=EXTRACTION),
+    one_of(
+        "half",
+        "bfloat",
+        "single",
+        help="Floating-point precision of the backbone. Default: half on a GPU, otherwise single.",
+        rich_help_panel=EXTRACTION,
+    ),
 ]
 BatchOption = Annotated[int, typer.Option("--batch", help="Images per batch.", rich_help_panel=EXTRACTION)]
 OnErrorOption = Annotated[
@@ -144,7 +184,7 @@ OnErrorOption = Annotated[
     one_of(
         "fail",
         "report",
-        help="What to do about damaged images: report goes on without them.",
+        help="If an image is damaged: stop (fail), or continue without it and list it (report).",
         rich_help_panel=EXTRACTION,
     ),
 ]
@@ -152,7 +192,7 @@ IgnoreDiskOption = Annotated[
     bool,
     typer.Option(
         "--ignore-disk",
-        help="Start although the disk has too little space for the features.",
+        help="Start even if the disk has too little space for the features.",
         rich_help_panel=EXTRACTION,
     ),
 ]
@@ -160,7 +200,8 @@ FastOption = Annotated[
     bool,
     typer.Option(
         "--fast",
-        help="Decode on a GPU that has a decoder of JPEGs; else resize by PyTorch: pixels differ by a grey level.",
+        help="Faster preprocessing: decode JPEGs on the GPU if it has a decoder, otherwise resize with PyTorch. "
+        "Pixel values differ by about one grey level.",
         rich_help_panel=EXTRACTION,
     ),
 ]
@@ -169,37 +210,44 @@ DecodeOption = Annotated[
     one_of(
         "cpu",
         "gpu",
-        help="What decodes JPEGs: by default the CPU, and with --fast a GPU that has a decoder.",
+        help="Device that decodes JPEGs. Default: cpu; with --fast, gpu if it has a JPEG decoder.",
         rich_help_panel=EXTRACTION,
     ),
 ]
 ExifOption = Annotated[
     bool,
-    typer.Option("--exif", help="Turn images as their EXIF orientation says.", rich_help_panel=EXTRACTION),
+    typer.Option("--exif", help="Rotate images according to their EXIF orientation.", rich_help_panel=EXTRACTION),
 ]
 DecodersOption = Annotated[
-    int | None, typer.Option("--workers", help="Processes that decode, or 0; by default one per core.")
+    int | None,
+    typer.Option(
+        "--workers", help="Processes that decode images; 0 decodes in the main process. Default: one per CPU core."
+    ),
 ]
 
-# Where jobs run.
+# GPUs and machines.
 DevicesOption = Annotated[
     str | None,
     typer.Option(
         "--devices",
-        help="GPUs of this machine to spread jobs over, one process each: 0,1,3 or all, which is the default; "
-        "without a GPU, cpu,cpu for two processes.",
+        help="GPUs to use, one process each: 0,1,3 or all (the default). Without a GPU, cpu,cpu starts two processes.",
         rich_help_panel=MACHINES,
     ),
 ]
 ExecutorOption = Annotated[
     str | None,
-    typer.Option("--executor", help="ray: run jobs on a Ray cluster (extra ray).", rich_help_panel=MACHINES),
+    typer.Option(
+        "--executor",
+        help="How jobs are run: here, processes, devices, grouped, or ray (a Ray cluster; needs the package ray). "
+        "Default: chosen by the hardware.",
+        rich_help_panel=MACHINES,
+    ),
 ]
 RayAddressOption = Annotated[
     str | None,
     typer.Option(
         "--ray-address",
-        help="Address of the cluster; by default the running one, or else a local one.",
+        help="Address of the Ray cluster. Default: a running cluster, otherwise a local one.",
         rich_help_panel=MACHINES,
     ),
 ]
@@ -207,8 +255,10 @@ PartOption = Annotated[
     str,
     typer.Option(
         "--part",
-        help="2/4: do the second of four parts, and leave the rest to other commands, as in a job array.",
+        help="Do one part of the work, for job arrays: 2/4 is the second of four parts.",
         rich_help_panel=MACHINES,
     ),
 ]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the plan and what it takes, and stop.")]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Print the plan with time, memory and disk estimates, and stop.")
+]

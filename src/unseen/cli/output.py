@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from unseen.cli.starting import started
 from unseen.words import counted as counted  # noqa: PLC0414 - commands take these from here
 from unseen.words import duration as duration  # noqa: PLC0414
 from unseen.words import printable
@@ -19,12 +20,13 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 T = TypeVar("T")
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 SECONDS_BETWEEN_LINES = 10.0
 
 
 def console() -> "Console":
     """A console on standard output; names and file paths are never read as markup, nor obeyed by the terminal."""
+    started()
     from rich.console import Console
 
     class Printer(Console):
@@ -79,12 +81,14 @@ def print_rows(columns: Sequence[str], rows: Sequence[Sequence[str]], *, as_json
 
 def note(text: str) -> None:
     """A remark on standard error, out of the way of what a script reads."""
+    started()
     typer.echo(printable(text), err=True)
 
 
 def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
     """Pass items on, showing how many have gone by, at what rate and, with a total, how long the rest will take."""
     if sys.stderr.isatty():
+        started()
         yield from _track_on_terminal(items, what, total)
         return
     start = last = time.monotonic()

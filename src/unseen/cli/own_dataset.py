@@ -1,4 +1,4 @@
-"""What `unseen ls datasets PLACE` shows of a user's own data set."""
+"""`unseen ls datasets PLACE`: the contents of a user's own data set, and problems with it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 from unseen.cli.output import console, print_json, print_table, track
 
 if TYPE_CHECKING:
+    from unseen.images.datasets.open_dataset import OpenDataset
     from unseen.images.own.survey import Survey
 
 MOST_CLASSES = 50
 """Rows of the table; JSON has all."""
+DECODED = 3
+"""Images per split that are decoded, evenly spaced: a whole data set of the wrong format is noticed at once."""
 
 
 def show_own_dataset(place: Path, *, as_json: bool) -> None:
-    """Print what is in a data set and what is wrong with it; anything wrong ends in an error."""
+    """Print the contents of a data set and problems with it; a data set that cannot be used is an error."""
     from unseen.images.own.dense import damaged_labels, label_counts, survey_dense
     from unseen.images.own.description import describe
     from unseen.images.own.survey import survey_dataset
@@ -23,7 +26,7 @@ def show_own_dataset(place: Path, *, as_json: bool) -> None:
     found: Survey[Any]
     if description.table.task == "classification":
         found = survey_dataset(description, track=track)
-        counts, damaged = found.counts, list[str]()
+        counts, damaged = found.counts, _damaged(found.opened) if found.opened else []
     else:
         found = survey_dense(description, track)
         counts, damaged = (label_counts(found.opened), damaged_labels(found.opened)) if found.opened else ({}, [])
@@ -38,8 +41,31 @@ def show_own_dataset(place: Path, *, as_json: bool) -> None:
             console().print(f"{sentence}.")
     found.checked()
     if not as_json:
-        in_order = "Files, labels and splits are in order. Images are first decoded when features are extracted."
-        console().print("It can be used without these images." if damaged else in_order)
+        in_order = (
+            "Files, labels and splits are valid. A few images were decoded; the rest are when features are extracted."
+        )
+        without = "The data set can be used without these images (--on-error report)."
+        console().print(without if damaged else in_order)
+
+
+def _damaged(opened: "OpenDataset") -> list[str]:
+    """Sentences on images that cannot be decoded, of a few of each split."""
+    from unseen.errors import UserError, names_of
+    from unseen.images.decode import whole_pixels
+
+    found = []
+    for split in dict.fromkeys(opened.manifest.splits):
+        numbers = [number for number, each in enumerate(opened.manifest.splits) if each == split]
+        tried = numbers[:: max(len(numbers) // DECODED, 1)][:DECODED]
+        reasons = []
+        for number in tried:
+            try:
+                whole_pixels(opened.source.read(number), opened.manifest.entries[number].id)
+            except UserError as error:
+                reasons.append(str(error))
+        if reasons:
+            found.append(f"{len(reasons)} of {len(tried)} decoded {split} images are damaged: {names_of(reasons)}")
+    return found
 
 
 def _facts(found: "Survey[Any]") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a file of the user's own classes says, and whether its images will do, for `unseen ls domains`."""
+"""The domains in a file of the user's own classes, and problems with their images, for `unseen ls domains`."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from unseen.errors import UserError
 
 
 def show_domains(file: Path, images: Path | None, *, as_json: bool) -> None:
-    """Print classes and images of each domain, and what is wrong with them, which is exit code 2."""
+    """Print classes and images of each domain; problems are printed and give exit code 2."""
     from unseen.images.concept_file import read_concept_file
     from unseen.studies.concepts.chosen import own_levels
 

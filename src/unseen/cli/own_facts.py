@@ -1,15 +1,15 @@
-"""What Python files of the user's own say of themselves, for `unseen ls probes FILE` and `unseen ls metrics FILE`."""
+"""The facts on probes and metrics in Python files, for `unseen ls probes FILE` and `unseen ls metrics FILE`."""
 
 from collections.abc import Callable
 
 from unseen.files import byte_size
 
 SAMPLES, TESTS, CLASSES, DIMENSIONS = 10_000, 1_000, 100, 2_048
-"""Of the features that a probe's cost is told for."""
+"""Size of the features that the cost of a probe is computed for."""
 
 
 def own_probe_facts(name: str, tell: Callable[[str], None]) -> dict[str, str]:
-    """The facts on a probe; its file runs, which is told before."""
+    """The facts on a probe; a notice precedes the execution of its file."""
     from unseen.metrics.catalogue import METRICS
     from unseen.metrics.own import MetricUsed
     from unseen.probes.probe import Size
@@ -22,13 +22,13 @@ def own_probe_facts(name: str, tell: Callable[[str], None]) -> dict[str, str]:
     cost = f"{probe.flops(size, Setting()):.1e} operations, {byte_size(probe.memory(size))}"
     facts = {
         "probe": probe.name,
-        "what it is": probe.title,
+        "description": probe.title,
         "revision": str(probe.revision),
         "settings": ", ".join(f"{key}={value!r}" for key, value in own.settings) or "none",
         "training samples per class": ", ".join("all" if each is None else str(each) for each in probe.default_shots),
-        "seeds change its numbers": "yes" if probe.random else "no",
-        "gives scores of classes": "yes" if probe.scored else "no",
-        "costs": f"{cost} for {SAMPLES:,} training and {TESTS:,} test samples, {CLASSES} classes, "
+        "depends on the seed": "yes" if probe.random else "no",
+        "outputs class scores": "yes" if probe.scored else "no",
+        "cost": f"{cost} for {SAMPLES:,} training and {TESTS:,} test samples, {CLASSES} classes, "
         f"{DIMENSIONS:,} dimensions",
     }
     for metric in probe.metrics:
@@ -38,7 +38,7 @@ def own_probe_facts(name: str, tell: Callable[[str], None]) -> dict[str, str]:
 
 
 def own_metric_facts(name: str, tell: Callable[[str], None]) -> dict[str, str]:
-    """The facts on a metric; its file runs, which is told before."""
+    """The facts on a metric; a notice precedes the execution of its file."""
     from unseen.metrics.own import MetricUsed
     from unseen.studies.own_code import chosen_code
 
@@ -46,13 +46,13 @@ def own_metric_facts(name: str, tell: Callable[[str], None]) -> dict[str, str]:
     metric = own.metric
     facts = {
         "metric": metric.name,
-        "what it is": metric.title,
+        "description": metric.title,
         "range": MetricUsed.of(metric).range,
         "unit": metric.unit,
-        "is of": f"labels and {metric.takes}",
+        "input": f"labels and {metric.takes}",
     }
     return facts | _file_facts(own.file.digest, own.file.modules)
 
 
 def _file_facts(digest: str, modules: tuple[str, ...]) -> dict[str, str]:
-    return {"sha256": digest, "modules of its folder": ", ".join(modules) or "none"}
+    return {"sha256": digest, "imported modules of its folder": ", ".join(modules) or "none"}

@@ -1,4 +1,4 @@
-"""`unseen papers`: what papers printed, and whether it says what they conclude."""
+"""`unseen papers`: published tables, and whether they support the papers' conclusions."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,19 +12,25 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Rows = list[tuple[str, ...]]
-app = typer.Typer(help="What the papers printed, and whether it holds. Needs no data.", no_args_is_help=True)
+app = typer.Typer(
+    help="Published tables, and whether they support the papers' conclusions. Needs no data.", no_args_is_help=True
+)
 
 
 @app.command()
 def tables(
     name: Annotated[
-        str | None, typer.Argument(help="cog-v2, cog-v1, ericsson-2021 or shi-2023; a list of them unless given.")
+        str | None, typer.Argument(help="Paper: cog-v2, cog-v1, ericsson-2021 or shi-2023. Default: list them.")
     ] = None,
     where: Annotated[
-        list[str] | None, typer.Option(help="Only rows with this, such as domain=l5; may be given again.")
+        list[str] | None, typer.Option(help="Show only rows with this value, such as domain=l5; may be repeated.")
     ] = None,
-    table: Annotated[Path | None, typer.Option(help="Write to this .csv, .parquet, .md or .tex file.")] = None,
-    notes: Annotated[bool, typer.Option("--notes", help="Print what is odd in the tables instead.")] = False,
+    table: Annotated[
+        Path | None, typer.Option(help="Write the table to this file: .csv, .parquet, .md or .tex.")
+    ] = None,
+    notes: Annotated[
+        bool, typer.Option("--notes", help="Show remarks on errors and oddities in the tables instead.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Print the numbers of a paper's tables, one number per row."""
@@ -35,7 +41,7 @@ def tables(
 
     if name is None:
         if where or table or notes:
-            raise UserError(f"say which paper's tables: one of {', '.join(TABLES)}")
+            raise UserError(f"name a paper: {', '.join(TABLES)}")
         print_rows(*published_rows(), as_json=as_json)
         return
     found = notes_on(name) if notes else numbers(name)
@@ -61,7 +67,9 @@ def _only(table: "pd.DataFrame", condition: str) -> "pd.DataFrame":
     if not equals or column not in table.columns:
         columns = list(map(str, table.columns))
         hint = did_you_mean(column, columns)
-        raise UserError(f"--where is column=value, with a column of {', '.join(columns)}, not '{condition}'{hint}")
+        raise UserError(
+            f"--where takes column=value with one of the columns {', '.join(columns)}, not '{condition}'{hint}"
+        )
     values = table[column].astype(str)
     if value not in set(values):
         some = list(dict.fromkeys(values))
@@ -79,15 +87,15 @@ def published_rows() -> tuple[tuple[str, ...], Rows]:
         for table in source.tables:
             numbers = ", ".join(map(str, table.numbers))
             rows.append((source.name, numbers, table.what, table.unit, f"{table.values:,}", source.link))
-    return ("name", "tables", "what", "unit", "numbers", "paper"), rows
+    return ("name", "tables", "contents", "unit", "numbers", "paper"), rows
 
 
 @app.command()
 def claims(
-    name: Annotated[str | None, typer.Argument(help="One claim, by its id, with the evidence.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Id of one claim, to see the evidence.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say of each conclusion of ImageNet-CoG whether its tables say so."""
+    """Check each conclusion of ImageNet-CoG against its published tables."""
     from unseen.papers.claims import CLAIMS, printed
 
     chosen = [claim for claim in CLAIMS if name in {None, claim.id}]
@@ -106,7 +114,7 @@ def claims(
         )
         return
     print_table(
-        "", ("claim", "section", "says", "verdict"), [(c.id, c.section, c.says, f.verdict) for c, f in findings]
+        "", ("claim", "section", "statement", "verdict"), [(c.id, c.section, c.says, f.verdict) for c, f in findings]
     )
     if name:
         typer.echo(f"\n{findings[0][1].evidence}")

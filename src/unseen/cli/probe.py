@@ -15,37 +15,37 @@ from unseen.runs.means import Means
 
 
 def probe(
-    train: Annotated[Path, typer.Argument(help="Training features: .npz, .safetensors, .pth, .npy, or a store.")],
+    train: Annotated[
+        Path, typer.Argument(help="Training features: .npz, .safetensors, .pth, .npy, or a folder of unseen extract.")
+    ],
     test: Annotated[Path, typer.Argument(help="Test features.")],
     kind: Annotated[
         str,
-        typer.Option("--probe", help="As unseen ls probes lists them, or a Python file of yours, which runs."),
+        typer.Option("--probe", help="Name of a probe (unseen ls probes), or a Python file, which is executed."),
     ] = "logistic",
     metric: OwnMetricsOption = None,
     protocol: Annotated[
         str | None,
         typer.Option(
-            help="cog-v2; cog-v2-pruned, in which trials that are behind stop; cog-v2-short for a quick look; "
-            "ericsson-2021 of --probe linear."
+            help="Protocol: cog-v2 (default), cog-v2-pruned (stops poor trials early) or cog-v2-short (a quick look); "
+            "for --probe linear, ericsson-2021."
         ),
     ] = None,
     shots: Annotated[
-        str | None, typer.Option(help="Samples per class: numbers and 'all', with commas. By default all.")
+        str | None, typer.Option(help="Training samples per class, separated by commas: 1,8,all. Default: all.")
     ] = None,
-    seeds: Annotated[int, typer.Option(help="How many seeds.")] = 5,
-    sequential: Annotated[bool, typer.Option("--sequential", help="One trial at a time, as in the paper.")] = False,
-    backbone: Annotated[str, typer.Option(help="What to call these features.")] = "yours",
-    domain: Annotated[str, typer.Option(help="What to call these classes.")] = "yours",
-    out: Annotated[Path, typer.Option(help="Folder of the run, or of the tables of another --probe.")] = Path(
-        "unseen-probe"
-    ),
+    seeds: Annotated[int, typer.Option(help="Number of seeds.")] = 5,
+    sequential: Annotated[bool, typer.Option("--sequential", help="Run one trial at a time, as in the paper.")] = False,
+    backbone: Annotated[str, typer.Option(help="Name of the backbone in tables and the report.")] = "yours",
+    domain: Annotated[str, typer.Option(help="Name of the data in tables and the report.")] = "yours",
+    out: Annotated[Path, typer.Option(help="Folder for the run, its tables and its report.")] = Path("unseen-probe"),
     keep: Annotated[
-        Path | None, typer.Option(help="File for the probe on all samples (.npz), a --head of unseen shifts run.")
+        Path | None, typer.Option(help="Save the probe trained on all samples (.npz), for unseen shifts run --head.")
     ] = None,
     workers: WorkersOption = None,
     as_json: Json = False,
 ) -> None:
-    """Probe your own features: train and test a classifier on them, by default a linear one with searched settings."""
+    """Train and test a probe on your own features. Default: logistic regression with searched hyper-parameters."""
     if kind != "logistic":
         refuse_logistic_options(kind, sequential=sequential, keep=keep is not None, workers=workers is not None)
         return probe_by_name(
@@ -66,7 +66,7 @@ def probe(
     chosen = protocol_named(protocol or "cog-v2", sequential=sequential)
     settings = parse_shots(shots or "all")
     if keep and None not in settings:
-        raise UserError("--keep is for the probe on all samples: have 'all' among the --shots")
+        raise UserError("--keep saves the probe trained on all samples: add all to --shots")
     read = [read_features(path, tell=note) for path in (train, test)]
     sides = align(read[0], read[1], f"{train} and {test}")
     pair = pair_from_features(backbone, domain, *sides, (train, test))
@@ -76,7 +76,7 @@ def probe(
     done = run_prepared(found, out, means=means, watch=CommandWatch(means))
     if keep:
         keep_probe([job for job in found.jobs if isinstance(job, LogisticJob)], sides[0], out / RESULTS, keep)
-        note(f"the probe on all samples, of the first seed, is kept in {keep}")
+        note(f"Wrote the probe trained on all samples (first seed): {keep}")
     if as_json:
         print_json([score.as_dict() for score in done.scores])
     else:

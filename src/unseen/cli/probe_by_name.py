@@ -27,8 +27,8 @@ def probe_by_name(
 
     Args:
         files: of training and of test features.
-        called: what the backbone and the domain are called in tables.
-        metrics: Python files with metrics of the user's own.
+        called: the names of the backbone and the domain in tables.
+        metrics: Python files with the user's own metrics.
     """
     import numpy as np
 
@@ -40,6 +40,7 @@ def probe_by_name(
     from unseen.runs.shots import parse_shots
     from unseen.runs.tables import write_table
     from unseen.studies.own_code import chosen_code
+    from unseen.studies.own_features import features_title
 
     settings = parse_shots(shots) if shots else None
     names, code = chosen_code([name], [], note)
@@ -72,8 +73,7 @@ def probe_by_name(
     )
     if short:
         note(notice("few-samples", samples=fewest, shots=short).sentence)
-    whose = "Your features" if backbone == domain == "yours" else f"{backbone} on {domain}"
-    print_table(f"{whose}: {chosen.title}", columns, rows, columns[3:])
+    print_table(f"{features_title(backbone, domain)}: {chosen.title}", columns, rows, columns[3:])
     console().print(f"\nScores: {out / f'{chosen.name}-scores.csv'}")
 
 

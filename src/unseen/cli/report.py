@@ -1,4 +1,4 @@
-"""`unseen report`: the page of runs, of one study or across axes, and the paired comparison of two backbones."""
+"""`unseen report`: the page of runs of one study or across axes, and the paired comparison of two backbones."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,59 +27,63 @@ PAIR = (*EVERY, "compare", "shots", "table")
 
 def report(
     context: typer.Context,
-    runs: Annotated[
-        list[Path] | None, typer.Argument(help="Folders of runs; several are put together on one page.")
-    ] = None,
-    out: Annotated[Path, typer.Option(help="The page to write.")] = Path(REPORT),
+    runs: Annotated[list[Path] | None, typer.Argument(help="Folders of runs; several runs share one page.")] = None,
+    out: Annotated[Path, typer.Option(help="Page to write (.html).")] = Path(REPORT),
     table: Annotated[Path | None, typer.Option(help="Also write a table: .csv, .parquet, .md or .tex.")] = None,
     export: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Also write every table of the page as CSV and LaTeX and every figure as SVG and PNG into it.",
+            help="Also write all tables of the page as CSV and LaTeX, and all figures as SVG and PNG.",
         ),
     ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     shifts: Annotated[
         Path | None,
-        typer.Option(help="What unseen shifts fit wrote: its folder, or its models.csv.", rich_help_panel=ACROSS),
+        typer.Option(help="Results of unseen shifts fit: the folder, or its models.csv.", rich_help_panel=ACROSS),
     ] = None,
     published: Annotated[
         bool,
         typer.Option(
             "--published",
-            help="Add the models that two papers measured; alone if there are no runs.",
+            help="Add the published models; without runs, show only these.",
             rich_help_panel=ACROSS,
         ),
     ] = False,
     axes: Annotated[
-        bool, typer.Option("--axes", help="Make the page across axes of one study too.", rich_help_panel=ACROSS)
+        bool,
+        typer.Option("--axes", help="Make the page across axes even for runs of one study.", rich_help_panel=ACROSS),
     ] = False,
     compare: Annotated[
         tuple[str, str] | None,
         typer.Option(
             metavar="A B",
-            help="Compare these backbones image by image, by their names in the runs: printed, and first on the page.",
+            help="Compare two backbones of the runs on the same test images, with intervals and p-values.",
             rich_help_panel=COMPARISON,
         ),
     ] = None,
     shots: Annotated[
-        str, typer.Option(help="Samples per concept: a number, or all.", rich_help_panel=COMPARISON)
+        str, typer.Option(help="Training images per concept: a number, or all.", rich_help_panel=COMPARISON)
     ] = "all",
     id_: Annotated[
         str,
         typer.Option(
             "--id",
-            help="ID columns to fit effective robustness on, with commas; by default as the test sets tell.",
+            help="ID test sets to fit on, separated by commas. Default: those marked as ID.",
             rich_help_panel=SHIFTS,
         ),
     ] = "",
-    ood: Annotated[str, typer.Option(help="OOD columns of the fit, with commas.", rich_help_panel=SHIFTS)] = "",
+    ood: Annotated[
+        str,
+        typer.Option(
+            help="OOD test sets to fit, separated by commas. Default: those marked as OOD.", rich_help_panel=SHIFTS
+        ),
+    ] = "",
 ) -> None:
-    """Make the page of runs, finished or not.
+    """Write the report of runs, finished or not.
 
-    Runs of one study make its page. Runs of several studies, or with --shifts or --published, make the page across
-    axes: ranks, correlations and strengths of the same backbones, which are matched by name.
+    Runs of one study give the page of that study. Runs of several studies, --shifts and --published give the page
+    across axes: ranks, correlations and strengths of the same backbones. Backbones are matched by name.
     """
     from unseen.report.core.export import export_page
     from unseen.report.core.render import write_page
@@ -88,13 +92,13 @@ def report(
     folders = runs or []
     across = "--shifts" if shifts else "--published" if published else "--axes" if axes else ""
     if not folders and (compare or not (shifts or published)):
-        raise UserError("say which runs: their folders, or --published for the papers' models alone")
+        raise UserError("give folders of runs, or --published for the published models alone")
     if not across and not compare and len(page_studies(folders)) > 1:
         across = "runs of several studies"
     modes = {"": ONE_STUDY, "--compare": PAIR, **({across: SEVERAL} if across else {"--axes": SEVERAL})}
     refuse_options(context, modes, "--compare" if compare else across)
     if out.suffix != ".html":
-        raise UserError(f"{out}: the page is written as .html")
+        raise UserError(f"{out}: --out must end in .html")
     number = one_number_of_shots(shots)
     id_sets, ood_sets = (
         split_names(option, text) if text else [] for option, text in (("--id", id_), ("--ood", ood))

@@ -1,6 +1,7 @@
 """What the commands that run studies share: running the jobs that are missing, and the page at the end."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,15 +12,16 @@ from unseen.errors import UserError
 
 if TYPE_CHECKING:
     from unseen.runs.data import RunData
+    from unseen.studies.concepts.comparison import PairComparison
 
-WorkersOption = Annotated[int | None, typer.Option(help="Processes to run jobs in; by default one per core.")]
+WorkersOption = Annotated[int | None, typer.Option(help="Processes that run jobs. Default: one per CPU core.")]
 REPORT = "report.html"
 
 
 def processes(workers: int | None) -> int:
     """How many processes an option asks for; one a core where it was not given."""
     if workers is not None and workers < 1:
-        raise UserError(f"--workers is at least 1, not {workers}")
+        raise UserError(f"--workers must be at least 1, not {workers}")
     if workers is not None:
         return workers
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -29,18 +31,20 @@ def finish(folder: Path, data: "RunData", open_: bool) -> None:
     """Write a run's page and table into its folder, with what other processes have added to it meanwhile."""
     from unseen.runs.lock import folder_lock
     from unseen.runs.record import read_again
+    from unseen.studies.concepts.comparison import compare_with_baseline
 
     with folder_lock(folder):
-        write_page(read_again(folder, data), folder / REPORT, folder / "scores.csv")
+        whole = read_again(folder, data)
+        write_page(whole, folder / REPORT, folder / "scores.csv", compare_with_baseline([folder], whole))
     if open_:
         typer.launch(str((folder / REPORT).resolve()))
 
 
-def write_page(data: "RunData", page: Path, table: Path | None) -> None:
+def write_page(data: "RunData", page: Path, table: Path | None, pairs: "Sequence[PairComparison]" = ()) -> None:
     """Write page and table, and print a summary."""
     from unseen.report.concepts.page import write_report
 
-    write_report(data, page)
+    write_report(data, page, pairs)
     print_scores(data, table)
     console().print(f"\nReport: {page}")
 

@@ -11,6 +11,7 @@ from unseen.cli.option_groups import MachineOptions, settings_of_options
 from unseen.cli.options import (
     BatchOption,
     CheckpointOption,
+    DecodersOption,
     DeviceOption,
     DevicesOption,
     DryRunOption,
@@ -29,14 +30,17 @@ from unseen.errors import UserError
 from unseen.own_code import told_before
 
 MappingOption = Annotated[
-    str | None, typer.Option(help="Classes to compare by: cifar-10 (from ImageNet's, by WordNet), or a CSV wnid,class.")
+    str | None,
+    typer.Option(
+        help="Coarser classes to score on: cifar-10 (mapped from ImageNet by WordNet), or a CSV with wnid,class."
+    ),
 ]
 
 TestSetOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="A test set of your own: a folder per class, a CSV or Parquet of images and labels, what shifts captions "
-        "wrote, or a TOML file; several may be given."
+        help="Your own test set: a folder with one subfolder per class, a CSV or Parquet file of images and labels, "
+        "the output of unseen shifts captions, or a TOML file. May be repeated."
     ),
 ]
 
@@ -44,37 +48,56 @@ TestSetOption = Annotated[
 def evaluate(
     out: Annotated[
         Path,
-        typer.Option(help="Folder whose accuracies.csv, columns.csv and predictions are added to."),
+        typer.Option(help="Folder of the run; new models and test sets are added to its accuracies.csv."),
     ],
-    sets: Annotated[Path | None, typer.Option(help="Folder that published test sets are below.")] = None,
+    sets: Annotated[
+        Path | None, typer.Option(help="Folder that contains published test sets (unseen ls shift-sets).")
+    ] = None,
     test_set: TestSetOption = None,
-    backbone: Annotated[list[str] | None, typer.Option(help="Its id; several may be given.")] = None,
+    backbone: Annotated[
+        list[str] | None, typer.Option(help="Backbone id, such as timm:resnet50; may be repeated.")
+    ] = None,
     models: Annotated[
-        Path | None, typer.Option(help="CSV: model,backbone[,group,head,checkpoint,classes,templates,weights,size].")
+        Path | None,
+        typer.Option(
+            help="CSV of models: columns model and backbone; optionally group, head, checkpoint, classes, templates, "
+            "weights, size."
+        ),
     ] = None,
     allow_code: Annotated[
-        bool, typer.Option("--allow-code", help="Run the Python files and hub folders that --models names.")
+        bool, typer.Option("--allow-code", help="Allow --models to execute Python files and torch.hub folders.")
     ] = False,
     only: Annotated[
-        str | None, typer.Option(help="Some test sets below --sets, with commas; * stands for anything.")
+        str | None,
+        typer.Option(help="Test sets of --sets to use, separated by commas; * matches anything. Default: all."),
     ] = None,
     classes: Annotated[
         str,
-        typer.Option(help="To score on, with commas: own, shared, a test set or a list (imagenet-r, a file) of them."),
+        typer.Option(
+            help="Classes to score on, separated by commas: own (those of each test set), shared (those in all test "
+            "sets), the name of a test set, or a class list (imagenet-r, a file)."
+        ),
     ] = "own",
     mapping: MappingOption = None,
-    head: Annotated[str, typer.Option(help="own, zero-shot, linear, or a file of a linear probe.")] = "own",
+    head: Annotated[
+        str,
+        typer.Option(
+            help="Classifier: the model's own, zero-shot, linear, or a file with a linear probe (unseen probe --keep)."
+        ),
+    ] = "own",
     checkpoint: CheckpointOption = None,
     outputs: Annotated[
-        str, typer.Option(help="What the model's outputs are: imagenet-1k, cifar-10, or a CSV class,name.")
+        str, typer.Option(help="Classes of the model's outputs: imagenet-1k, cifar-10, or a CSV with class,name.")
     ] = "imagenet-1k",
-    templates: Annotated[str, typer.Option(help="Of zero-shot sentences: openai, simple, name, or a file.")] = "openai",
+    templates: Annotated[
+        str, typer.Option(help="Prompt templates for zero-shot classification: openai, simple, name, or a file.")
+    ] = "openai",
     weights: WeightsOption = "pretrained",
-    partial: Annotated[bool, typer.Option("--partial", help="Score incomplete copies of test sets too.")] = False,
+    partial: Annotated[bool, typer.Option("--partial", help="Also score incomplete copies of test sets.")] = False,
     device: DeviceOption = None,
     precision: PrecisionOption = None,
     batch: BatchOption = 128,
-    workers: Annotated[int | None, typer.Option(help="Processes that decode, or 0; by default one a core.")] = None,
+    workers: DecodersOption = None,
     on_error: OnErrorOption = "fail",
     dry_run: DryRunOption = False,
     ignore_disk: IgnoreDiskOption = False,
@@ -83,7 +106,10 @@ def evaluate(
     ray_address: RayAddressOption = None,
     part: PartOption = "1/1",
 ) -> None:
-    """Accuracies of models on test sets, for `unseen shifts fit`. If it is stopped, the same command continues."""
+    """Evaluate models on test sets; `unseen shifts fit` then fits effective robustness.
+
+    If it is interrupted, the same command resumes.
+    """
     from unseen.ontology.class_mapping import choose_mapping
     from unseen.runs.parts import parse_part
     from unseen.studies.shifts.plans import ModelPlan, chosen_models
@@ -109,16 +135,16 @@ def evaluate(
         return
     data = run_study(request, out, means=means, watch=watch, ignore_disk=ignore_disk, part=share)
     print_accuracies(data, [plan.model for plan in request.plans], [column.name for column in request.columns])
-    note(f"written to {out}")
+    note(f"Wrote {out}")
     request.refuse_passed_over(out)
 
 
 def show_mapping(
-    mapping: Annotated[str, typer.Argument(help="cifar-10, or a CSV wnid,class.")] = "cifar-10",
-    out: Annotated[Path | None, typer.Option(help="CSV file to write it to.")] = None,
+    mapping: Annotated[str, typer.Argument(help="cifar-10, or a CSV with wnid,class.")] = "cifar-10",
+    out: Annotated[Path | None, typer.Option(help="Write the mapping to this CSV file.")] = None,
     json: Json = False,
 ) -> None:
-    """Which classes of ImageNet are of which class of another data set."""
+    """Show which ImageNet classes map to each class of another data set."""
     from unseen.ontology.class_mapping import choose_mapping, mapping_rows
     from unseen.ontology.wordnet import wordnet
 
@@ -128,26 +154,26 @@ def show_mapping(
     if json:
         print_json({"of": dict(found.of), "ambiguous": dict(found.ambiguous)})
         return
-    print_table(mapping, ["class", "concepts", "which"], mapping_rows(found), right=["concepts"])
+    print_table(mapping, ["class", "concepts", "ImageNet classes"], mapping_rows(found), right=["concepts"])
     for wnid, targets in found.ambiguous.items():
-        console().print(f"ambiguous, left out: {wordnet().synset(wnid).name} ({' or '.join(targets)})")
+        console().print(f"Ambiguous, left out: {wordnet().synset(wnid).name} ({' or '.join(targets)})")
     empty = [target for target in found.targets if not found.members(target)]
     if empty:
-        console().print(f"nothing maps to: {', '.join(empty)}")
+        console().print(f"Classes without ImageNet classes: {', '.join(empty)}")
 
 
 def interpolate(
     zero: Annotated[Path, typer.Argument(help="Checkpoint of the zero-shot classifier.")],
-    fine: Annotated[Path, typer.Argument(help="Checkpoint of the same classifier, fine-tuned.")],
-    out: Annotated[Path, typer.Option(help="Folder for the checkpoints between.")],
-    alphas: Annotated[str, typer.Option(help="Shares of the second, with commas.")] = "0.5",
+    fine: Annotated[Path, typer.Argument(help="Checkpoint of the fine-tuned classifier.")],
+    out: Annotated[Path, typer.Option(help="Folder for the interpolated checkpoints.")],
+    alphas: Annotated[str, typer.Option(help="Weights α of the fine-tuned checkpoint, separated by commas.")] = "0.5",
 ) -> None:
-    """WiSE-FT: checkpoints between two, (1 − α) of the first and α of the second."""
+    """Interpolate two checkpoints (WiSE-FT): (1 − α) × zero-shot + α × fine-tuned."""
     from unseen.backbones.wise_ft import write_interpolations
 
     try:
         shares = [float(word) for word in split_names("--alphas", alphas)]
     except ValueError:
-        raise UserError(f"--alphas is numbers from 0 to 1 with commas between, not '{alphas}'") from None
+        raise UserError(f"--alphas takes numbers from 0 to 1, separated by commas, not '{alphas}'") from None
     for file in write_interpolations(zero, fine, shares, out):
         console().print(str(file))

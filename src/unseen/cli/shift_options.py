@@ -18,22 +18,28 @@ if TYPE_CHECKING:
     from unseen.studies.shifts.units import Unit
 
 TableArgument = Annotated[
-    Path, typer.Argument(help="CSV: one row per model, one column per test set, in percent or fractions.")
+    Path,
+    typer.Argument(
+        help="CSV file of accuracies: one row per model, one column per test set, in percent or as fractions."
+    ),
 ]
 IdForOption = Annotated[
     list[str] | None,
-    typer.Option(
-        help="ID test sets of one OOD test set, instead of --id: imagenet-r=val-on-imagenet-r-classes,"
-        "yfcc-on-imagenet-r-classes; once for each."
-    ),
+    typer.Option(help="ID test sets for one OOD test set, instead of --id: ood=id1,id2. May be repeated."),
 ]
 FitOnOption = Annotated[
-    str, typer.Option(help='Models of the fit, e.g. "group in {a, b} and val >= 5"; the others are only scored.')
+    str,
+    typer.Option(
+        help='Models to fit on, such as "group in {a, b} and val >= 5"; the others are only scored. Default: all.'
+    ),
 ]
 SizesOption = Annotated[
-    str, typer.Option(help="Images of test sets: val=50000,imagenet-a=7500, or the columns.csv of shifts run.")
+    str,
+    typer.Option(help="Number of images per test set: val=50000,a=7500, or the columns.csv of unseen shifts run."),
 ]
-MinIdOption = Annotated[str, typer.Option(help="Least ID accuracy, in the table's unit: 5, or val=5.")]
+MinIdOption = Annotated[
+    str, typer.Option(help="Minimum ID accuracy of the models of the fit, in the unit of the table: 5, or val=5.")
+]
 ModelOption = Annotated[str, typer.Option(help="Column of model names.")]
 UnitOption = Annotated[
     str,
@@ -41,7 +47,7 @@ UnitOption = Annotated[
         "percent",
         "fraction",
         "detect",
-        help="Unit of the accuracies; detect is refused where the numbers do not tell.",
+        help="Unit of the accuracies; detect fails if the numbers are ambiguous.",
     ),
 ]
 ScaleOption = Annotated[str, one_of("logit", "probit", help="Scale that accuracies are fitted on.")]
@@ -83,7 +89,7 @@ def _own_id_sets(texts: Sequence[str], columns: Collection[str]) -> dict[str, li
             (text.partition("=")[0].strip(), text.partition("=")[2]),
         )
         if not places or not ids.strip():
-            raise UserError(f"--id-for is an OOD test set, = and its ID test sets with commas between, not '{text}'")
+            raise UserError(f"--id-for takes OOD=ID,ID: an OOD test set and its ID test sets, not '{text}'")
         if ood in found:
             raise UserError(f"--id-for has '{ood}' twice")
         found[ood] = _columns("--id-for", ids, columns)
@@ -95,7 +101,9 @@ def _columns(option: str, text: str, columns: Collection[str]) -> list[str]:
     names = split_names(option, text)
     whole = next((name for name in columns if "," in name and name in text), None)
     if whole is not None and whole not in names and any(name not in columns for name in names):
-        raise UserError(f"{option}: put '{whole}' in double quotes, as its name holds a comma: {option} '\"{whole}\"'")
+        raise UserError(
+            f"{option}: put '{whole}' in double quotes, because its name contains a comma: {option} '\"{whole}\"'"
+        )
     return names
 
 
@@ -125,7 +133,7 @@ def choose_sizes(text: str, names: Sequence[str]) -> dict[str, int]:
     # Version 0.1 wrote 0 images for a column that no model was scored on: there is nothing to size.
     found = {name: _whole(name, known[name]) for name in names if known.get(name, "0") != "0"}
     if not found:
-        raise UserError(f"--sizes: {path} has no images of {', '.join(names)}")
+        raise UserError(f"--sizes: {path} has no number of images for {', '.join(names)}")
     return found
 
 
@@ -138,7 +146,7 @@ def other_classes(sizes: str, table: "ShiftTable") -> list[str]:
     rows = read_table(Path(sizes), ("column",), ("classes_sha256",))
     classes = {row["column"]: row["classes_sha256"] for _, row in rows if row["classes_sha256"]}
     return [
-        f"{name} is on other classes than {ood}; fit it on a column of the same ones (--id-for)"
+        f"{name} was scored on other classes than {ood}; fit {ood} on a column with the same classes (--id-for)."
         for ood, columns in table.id_columns.items()
         for name in columns
         if name in classes and classes.get(ood, classes[name]) != classes[name]
@@ -153,7 +161,7 @@ def choose_minimum(text: str, id_sets: Sequence[str]) -> dict[str, float]:
     except ValueError:
         found = {text: nan}
     if not all(map(isfinite, found.values())):
-        raise UserError(f"--min-id is a number, or name=number with commas between, not '{text}'")
+        raise UserError(f"--min-id takes a number, or name=number pairs separated by commas, not '{text}'")
     return found
 
 
@@ -162,7 +170,7 @@ def _pairs(option: str, text: str) -> list[tuple[str, str]]:
     for part in split_commas(option, text) if text else []:
         name, sign, value = part.rpartition("=")
         if not sign or not name.strip():
-            raise UserError(f"{option} is name=number with commas between, and '{part}' is not")
+            raise UserError(f"{option} takes name=number pairs separated by commas, not '{part}'")
         pairs.append((name.strip(), value.strip()))
     twice = next((name for name, count in Counter(name for name, _ in pairs).items() if count > 1), None)
     if twice is not None:

@@ -23,14 +23,16 @@ def print_shift_results(page: "ShiftPage", table: Path | None) -> None:
 
             write_table(page.accuracies.to_frame(), table)
     if page.panels:
-        columns = ["OOD test set", "models", "R²", "MAE", "leave-one-out"]
+        columns = ["OOD test set", "models", "R²", "MAE", "leave-one-out MAE"]
         fits = [
             [panel.name, panel.record["n"], f"{panel.record['r2']:.4f}", f"{panel.record['mae']:.3f}",
              f"{panel.record['leave_one_out']['mae']:.3f}"]
             for panel in page.panels
         ]  # fmt: skip
         console().print()
-        print_table(f"Fits on {' and '.join(page.id_sets)}; errors in points", columns, fits, right=columns[1:])
+        print_table(
+            f"Fits on {' and '.join(page.id_sets)}; errors in percentage points", columns, fits, right=columns[1:]
+        )
     for sentence in page.notes:
         console().print(sentence)
     if table:
@@ -42,7 +44,7 @@ def print_study(study: "ShiftStudy") -> None:
     from unseen.studies.shifts.groups import group_scores
 
     names = study.table.id_sets
-    columns = ["OOD test set", "models", *names, "intercept", "R²", "MAE", "leave-one-out"]
+    columns = ["OOD test set", "models", *names, "intercept", "R²", "MAE", "leave-one-out MAE"]
     rows = [
         [
             found.ood, found.fit.n, *(f"{weight:.4f}" for weight in found.fit.weights), f"{found.fit.intercept:.4f}",
@@ -50,7 +52,12 @@ def print_study(study: "ShiftStudy") -> None:
         ]
         for found in study.fits
     ]  # fmt: skip
-    print_table(f"Weights on {study.settings.method.scale.name}s; errors in points", columns, rows, right=columns[1:])
+    print_table(
+        f"Weights on the {study.settings.method.scale.name} scale; errors in percentage points",
+        columns,
+        rows,
+        right=columns[1:],
+    )
     if len(set(study.table.groups)) > 1:
         _print_groups(group_scores(study))
 
@@ -66,7 +73,12 @@ def _print_groups(scores: "Sequence[GroupScore]") -> None:
         models = next(each.models for each in own if each)
         rows.append([group if in_fit else f"{group} (only scored)", models, ood, *spread])
     columns = ["group", "models", "OOD test set", *(" + ".join(fit) for fit in fits)]
-    print_table("Effective robustness in points, by the ID test sets of the fit", columns, rows, right=columns[3:])
+    print_table(
+        "Effective robustness in percentage points; one column per fit, named after its ID test sets",
+        columns,
+        rows,
+        right=columns[3:],
+    )
 
 
 def _mean_and_deviation(mean: float, deviation: float | None) -> str:

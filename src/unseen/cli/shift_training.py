@@ -1,4 +1,4 @@
-"""`unseen shifts pool` and `unseen shifts finetune`: models for a fit, trained here."""
+"""`unseen shifts pool` and `unseen shifts finetune`: train the models of a fit."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,50 +16,70 @@ from unseen.errors import UserError
 DataOption = Annotated[
     list[str],
     typer.Option(
-        help="Training images: a folder per class, a CSV or Parquet of images and labels or captions, or a TOML file; "
-        "a second one is mixed with the first."
+        help="Training images: a folder with one subfolder per class, a CSV or Parquet file of images with labels or "
+        "captions, or a TOML file. A second set is mixed with the first."
     ),
 ]
 WithoutOption = Annotated[
-    list[Path] | None, typer.Option(help="CSV with ids of images not to train on: the remove.csv of shifts captions.")
+    list[Path] | None,
+    typer.Option(help="CSV with ids of images to exclude, such as the remove.csv of unseen shifts captions."),
 ]
 ApartOption = Annotated[
     list[str] | None,
-    typer.Option("--test-set", help="A test set none of whose images may be trained on; several may be given."),
+    typer.Option("--test-set", help="Test set that must not share images with the training set; may be repeated."),
 ]
 ClassesOption = Annotated[
-    str | None, typer.Option(help="Classes of the models: a list by name, or a CSV class,name; by default the labels.")
+    str | None,
+    typer.Option(
+        help="Classes of the models: a named list, or a CSV with class,name. Default: the labels of the data."
+    ),
 ]
-TrainWorkersOption = Annotated[int | None, typer.Option(help="Processes that decode, or 0; by default one a core.")]
-EveryOption = Annotated[int, typer.Option(min=1, help="Steps between checkpoints, from which a training continues.")]
+TrainWorkersOption = Annotated[
+    int | None,
+    typer.Option(help="Processes that decode images; 0 decodes in the main process. Default: one per CPU core."),
+]
+EveryOption = Annotated[
+    int, typer.Option(min=1, help="Steps between checkpoints, from which an interrupted training resumes.")
+]
 
 
 def pool(
     data: DataOption,
     network: Annotated[
-        list[str], typer.Option(help="timm:resnet18, torchvision:resnet50, openclip:RN50; several may be given.")
+        list[str],
+        typer.Option(
+            help="Architecture of timm, torchvision or open_clip: timm:resnet18, openclip:RN50; may be repeated."
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder for networks and models.csv, which shifts run --models reads.")],
-    ratios: Annotated[str, typer.Option(help="Parts of the images to train on.")] = "0.05,0.1,0.2,0.3,0.4,0.5,1",
+    out: Annotated[
+        Path, typer.Option(help="Folder for checkpoints and models.csv, the input of unseen shifts run --models.")
+    ],
+    ratios: Annotated[
+        str,
+        typer.Option(
+            help="Fractions of the images to train on, separated by commas.",
+            show_default="0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 1",
+        ),
+    ] = "0.05,0.1,0.2,0.3,0.4,0.5,1",
     shares: Annotated[
-        str | None, typer.Option(help="λ of mixtures, the part of the first set; by default the paper's.")
+        str | None, typer.Option(help="Mixing ratios λ, the fraction of the first set. Default: those of the paper.")
     ] = None,
     classes: ClassesOption = None,
     without: WithoutOption = None,
     test_set: ApartOption = None,
-    epochs: Annotated[float | None, typer.Option(help="By default 90, and 32 of CLIP models.")] = None,
-    steps: Annotated[int | None, typer.Option(help="Of every training, instead of epochs.")] = None,
-    batch: Annotated[int | None, typer.Option(help="Images a step: by default 256, and 2048 of CLIP models.")] = None,
-    rate: Annotated[float | None, typer.Option(help="Learning rate: by default 0.1, and 0.001 of CLIP models.")] = None,
-    decay: Annotated[float | None, typer.Option(help="Weight decay: by default 1e-4, and 0.1 of CLIP models.")] = None,
-    size: Annotated[int | None, typer.Option(min=1, help="Side of the images, instead of the network's own.")] = None,
+    epochs: Annotated[float | None, typer.Option(help="Number of epochs. Default: 90; 32 for CLIP models.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Steps of each training, instead of --epochs.")] = None,
+    batch: Annotated[int | None, typer.Option(help="Batch size. Default: 256; 2048 for CLIP models.")] = None,
+    rate: Annotated[float | None, typer.Option(help="Learning rate. Default: 0.1; 0.001 for CLIP models.")] = None,
+    decay: Annotated[float | None, typer.Option(help="Weight decay. Default: 1e-4; 0.1 for CLIP models.")] = None,
+    size: Annotated[int | None, typer.Option(min=1, help="Input size in pixels. Default: the network's own.")] = None,
     sentence: Annotated[
-        str, typer.Option(help="What CLIP models read of images with a class and no caption.")
+        str, typer.Option(help="Caption that CLIP models are given for images with a class only.")
     ] = "a photo of a {}.",
     templates: Annotated[
-        str, typer.Option(help="Sentences that CLIP models are evaluated with: openai, simple, name, or a file.")
+        str, typer.Option(help="Prompt templates to evaluate CLIP models with: openai, simple, name, or a file.")
     ] = "openai",
-    seed: Annotated[int, typer.Option(min=0, help="Of weights, of the images drawn and of their order.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of initial weights, sampling and image order.")] = 0,
     every: EveryOption = 500,
     workers: TrainWorkersOption = None,
     dry_run: DryRunOption = False,
@@ -67,7 +87,10 @@ def pool(
     executor: ExecutorOption = None,
     ray_address: RayAddressOption = None,
 ) -> None:
-    """Train networks on parts and mixtures of training sets. If it is stopped, the same command continues."""
+    """Train a pool of models on fractions and mixtures of training sets.
+
+    If it is interrupted, the same command resumes.
+    """
     from unseen.images.shift_sets.own import open_own
     from unseen.studies.shifts.pool import PoolRequest, train_pool
     from unseen.studies.shifts.pool_networks import kind_of_network
@@ -98,27 +121,32 @@ def pool(
         watch.planned(request.plan(out, means))
         return
     table = train_pool(request, out, means=means, watch=watch, every=every)
-    note(f"written to {table}; evaluate them with unseen shifts run --models {table}")
+    note(f"Wrote {table}. Evaluate the models: unseen shifts run --models {table}")
 
 
 def finetune(
-    backbone: Annotated[str, typer.Option(help="Zero-shot model: openclip:ViT-B-32.laion400m_e32, or a folder.")],
+    backbone: Annotated[str, typer.Option(help="Zero-shot model: openclip: and its name and weights, or a folder.")],
     data: Annotated[
-        str, typer.Option(help="Training images with classes: a folder per class, a table, or a TOML file.")
+        str,
+        typer.Option(help="Labelled training images: a folder with one subfolder per class, a table, or a TOML file."),
     ],
-    out: Annotated[Path, typer.Option(help="Folder for the classifier before and after, and models.csv.")],
+    out: Annotated[Path, typer.Option(help="Folder for models.csv and the checkpoints before and after fine-tuning.")],
     outputs: Annotated[
-        str, typer.Option(help="Classes to tell apart: imagenet-1k, cifar-10, or a CSV class,name.")
+        str, typer.Option(help="Classes of the classifier: imagenet-1k, cifar-10, or a CSV with class,name.")
     ] = "imagenet-1k",
-    templates: Annotated[str, typer.Option(help="Of zero-shot sentences: openai, simple, name, or a file.")] = "openai",
-    rates: Annotated[str, typer.Option(help="Learning rates, each a training of its own.")] = "3e-5,1e-4",
-    steps: Annotated[int, typer.Option(min=1, help="Of every training.")] = 50_000,
-    batch: Annotated[int, typer.Option(min=1, help="Images a step.")] = 512,
+    templates: Annotated[
+        str, typer.Option(help="Prompt templates of the zero-shot head: openai, simple, name, or a file.")
+    ] = "openai",
+    rates: Annotated[
+        str, typer.Option(help="Learning rates, separated by commas; one training for each.")
+    ] = "3e-5,1e-4",
+    steps: Annotated[int, typer.Option(min=1, help="Steps of each training.")] = 50_000,
+    batch: Annotated[int, typer.Option(min=1, help="Batch size.")] = 512,
     without: WithoutOption = None,
     test_set: ApartOption = None,
     weights: WeightsOption = "pretrained",
-    size: Annotated[int | None, typer.Option(min=1, help="Side of the images, instead of the model's own.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the order of images and of what is done to them.")] = 0,
+    size: Annotated[int | None, typer.Option(min=1, help="Input size in pixels. Default: the model's own.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of image order and augmentation.")] = 0,
     every: EveryOption = 500,
     workers: TrainWorkersOption = None,
     dry_run: DryRunOption = False,
@@ -126,7 +154,10 @@ def finetune(
     executor: ExecutorOption = None,
     ray_address: RayAddressOption = None,
 ) -> None:
-    """Fine-tune a zero-shot model from its zero-shot head. If it is stopped, the same command continues."""
+    """Fine-tune a zero-shot model, starting from its zero-shot head.
+
+    If it is interrupted, the same command resumes.
+    """
     from unseen.images.shift_sets.own import open_own
     from unseen.studies.shifts.finetune import FinetuneRequest, finetune_zero_shot
     from unseen.studies.shifts.plans import ZERO_SHOT, ModelPlan
@@ -144,11 +175,14 @@ def finetune(
         watch.planned(request.plan_training(out, means))
         return
     table = finetune_zero_shot(request, out, means=means, watch=watch, every=every)
-    note(f"written to {table}; unseen shifts interpolate {out / 'zero-shot.safetensors'} {out}/rate-….safetensors")
+    note(
+        f"Wrote {table}. To interpolate: "
+        f"unseen shifts interpolate {out / 'zero-shot.safetensors'} {out}/rate-….safetensors"
+    )
 
 
 def _numbers(option: str, text: str) -> list[float]:
     try:
         return [float(word) for word in split_names(option, text)] if text else []
     except ValueError:
-        raise UserError(f"{option} is numbers with commas between, not '{text}'") from None
+        raise UserError(f"{option} takes numbers separated by commas, not '{text}'") from None

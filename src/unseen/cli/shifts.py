@@ -27,13 +27,8 @@ from unseen.cli.shift_options import (
 )
 from unseen.cli.shift_results import print_study
 
-app = typer.Typer(help="How models hold up under shifts of distribution.", no_args_is_help=True, cls=Tree)
+app = typer.Typer(help="Measure effective robustness to distribution shifts.", no_args_is_help=True, cls=Tree)
 app.command("run")(shift_models.evaluate)
-app.command("mapping")(shift_models.show_mapping)
-app.command("interpolate")(shift_models.interpolate)
-app.command("captions")(caption_sets.captions)
-app.command("pool")(shift_training.pool)
-app.command("finetune")(shift_training.finetune)
 
 
 @app.callback()
@@ -45,10 +40,10 @@ def _group() -> None:
 def fit(
     table: TableArgument,
     out: Annotated[Path, typer.Option(help="Folder for fit.json, models.csv, groups.csv and report.html.")],
-    id_: Annotated[str, typer.Option("--id", help="In-distribution test sets: columns, with commas between.")] = "",
-    ood: Annotated[str, typer.Option(help="Shifted test sets: columns, with commas between.")] = "",
+    id_: Annotated[str, typer.Option("--id", help="ID test sets: columns, separated by commas.")] = "",
+    ood: Annotated[str, typer.Option(help="OOD test sets: columns, separated by commas.")] = "",
     id_for: IdForOption = None,
-    group: Annotated[str | None, typer.Option(help="Column of groups of models.")] = None,
+    group: Annotated[str | None, typer.Option(help="Column that groups models, for means per group.")] = None,
     fit_on: FitOnOption = "",
     sizes: SizesOption = "",
     min_id: MinIdOption = "",
@@ -57,9 +52,13 @@ def fit(
     scale: ScaleOption = "logit",
     loss: LossOption = "squares",
     resamples: Annotated[int, typer.Option(help="Number of bootstrap resamples of the models, for intervals.")] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the resamples.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
 ) -> None:
-    """Fit OOD accuracy on ID accuracies and score every model by what it has beyond that."""
+    """Fit effective robustness to a table of accuracies.
+
+    Out-of-distribution (OOD) accuracy is fitted on in-distribution (ID) accuracies; effective robustness is the
+    accuracy above that fit.
+    """
     from unseen.report.shifts.files import write_study
     from unseen.studies.shifts.notes import notes
     from unseen.studies.shifts.study import ShiftSettings, study_shifts
@@ -75,16 +74,16 @@ def fit(
     study = study_shifts(checked, settings)
     write_study(study, out, source=table.name, fit_on=fit_on)
     print_study(study)
-    told = [f"accuracies were read as {checked.unit}", *other_classes(sizes, checked), *notes(study)]
-    for sentence in (*told, f"written to {out}"):
+    told = [f"Accuracies were read as {checked.unit}.", *other_classes(sizes, checked), *notes(study)]
+    for sentence in (*told, f"Wrote {out}"):
         note(sentence)
 
 
 @app.command()
 def pairs(
     table: TableArgument,
-    id_: Annotated[str, typer.Option("--id", help="ID test sets to choose from, with commas between.")],
-    ood: Annotated[str, typer.Option(help="The shifted test set to predict.")],
+    id_: Annotated[str, typer.Option("--id", help="ID test sets to choose from: columns, separated by commas.")],
+    ood: Annotated[str, typer.Option(help="OOD test set to predict: a column.")],
     fit_on: FitOnOption = "",
     sizes: SizesOption = "",
     min_id: MinIdOption = "",
@@ -92,9 +91,12 @@ def pairs(
     unit: UnitOption = "detect",
     scale: ScaleOption = "logit",
     loss: LossOption = "squares",
-    top: Annotated[int, typer.Option(min=1, help="How many pairs to print.")] = 10,
+    top: Annotated[int, typer.Option(min=1, help="Number of pairs to print.")] = 10,
 ) -> None:
-    """Which two ID test sets best predict an OOD test set, by leave-one-out error on models that have them all."""
+    """Rank pairs of ID test sets by how well they predict an OOD test set (leave-one-out error).
+
+    Only models with all accuracies are used.
+    """
     from unseen.studies.shifts.pairs import rank_pairs
     from unseen.studies.shifts.study import ShiftSettings
 
@@ -105,7 +107,7 @@ def pairs(
         sizes=choose_sizes(sizes, checked.test_sets),
     )
     found = rank_pairs(checked, settings)
-    columns = ["ID test sets", "R²", "MAE", "leave-one-out"]
+    columns = ["ID test sets", "R²", "MAE", "leave-one-out MAE"]
     rows = [
         [" + ".join(one.fit.names), f"{one.fit.r2:.4f}", f"{one.fit.mae:.3f}",
          f"{one.held_out:.3f} ± {one.standard_error:.3f}"]
@@ -113,36 +115,47 @@ def pairs(
     ]  # fmt: skip
     many = len(found.ranked)
     console().print(f"{ood}: {many} pair{'s' if many > 1 else ''} on {found.ranked[0].fit.n} models")
-    print_table("Errors in points", columns, rows, right=columns[1:])
-    for sentence in (f"accuracies were read as {checked.unit}", *found.notes):
+    print_table("Errors in percentage points", columns, rows, right=columns[1:])
+    for sentence in (f"Accuracies were read as {checked.unit}.", *found.notes):
         note(sentence)
 
 
 @app.command()
 def agreement(
-    id_predictions: Annotated[Path, typer.Argument(help="Predictions on the ID set: .npz, an array a model.")],
-    ood_predictions: Annotated[Path, typer.Argument(help="Predictions of the same models on the OOD set.")],
+    id_predictions: Annotated[
+        Path, typer.Argument(help="Predictions on the ID test set: .npz with one array per model, and labels.")
+    ],
+    ood_predictions: Annotated[Path, typer.Argument(help="Predictions of the same models on the OOD test set.")],
 ) -> None:
-    """Whether models agree along a line, and the OOD accuracy that tells of, without OOD labels."""
+    """Estimate OOD accuracy without OOD labels, from the agreement between models."""
     from unseen.studies.shifts.agreement import study_agreement
 
     study = study_agreement(id_predictions, ood_predictions)
     found = study.line.fit
     console().print(
-        f"{len(study.models)} models, {found.n} pairs: OOD agreement is a line of ID agreement with slope "
-        f"{found.weights[0]:.3f}, intercept {found.intercept:.3f} (probits) and R² {found.r2:.4f}"
+        f"{len(study.models)} models, {found.n} pairs. OOD agreement is a linear function of ID agreement: slope "
+        f"{found.weights[0]:.3f}, intercept {found.intercept:.3f} (on probits), R² {found.r2:.4f}"
     )
     if study.left_out:
-        note(f"left out, with predictions on one of the two sets alone: {', '.join(study.left_out)}")
+        note(f"Left out, because they have predictions on only one test set: {', '.join(study.left_out)}")
     if not study.line.trusted:
-        note("R² is below 0.95: agreement is not on a line, so do not trust estimates, nor a fit of accuracies")
+        note(
+            "R² is below 0.95: agreement is not linear, so neither these estimates nor a fit of accuracies is reliable."
+        )
     if not study.estimates:
-        note("no 'labels' in the ID file, so there are no ID accuracies to estimate OOD accuracies from")
+        note("The ID file has no 'labels', so OOD accuracies cannot be estimated.")
         return
-    columns = ["model", "ID", "OOD by the line", "OOD refined", "OOD in truth"]
+    columns = ["model", "ID", "OOD (line)", "OOD (refined)", "OOD (measured)"]
     rows = [
         [one.model, *(f"{100 * share:.1f}" if share is not None else "–" for share in
                       (one.id_accuracy, one.line, one.refined, one.ood_accuracy))]
         for one in study.estimates
     ]  # fmt: skip
     print_table("Accuracies in percent", columns, rows, right=columns[1:])
+
+
+app.command("captions")(caption_sets.captions)
+app.command("pool")(shift_training.pool)
+app.command("finetune")(shift_training.finetune)
+app.command("interpolate")(shift_models.interpolate)
+app.command("mapping")(shift_models.show_mapping)

@@ -1,4 +1,4 @@
-"""`unseen levels splits`: which images train and which test."""
+"""`unseen levels splits`: training and test images of concepts."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,28 +11,28 @@ if TYPE_CHECKING:
     from unseen.images.splits import Splits
 
 app = typer.Typer(
-    help="Training and test images of every concept, drawn once, kept in a small file.", no_args_is_help=True
+    help="Draw the training and test images of each concept, and keep them in a file.", no_args_is_help=True
 )
 
 
 @app.command()
 def build(
-    images: Annotated[Path, typer.Option(help="A folder or tar file(s) per class.")],
-    levels: Annotated[str, typer.Option(help="Whose concepts: cog-v2, cog-v1, or a levels CSV.")] = "cog-v2",
+    images: Annotated[Path, typer.Option(help="Images: one folder or tar file per class.")],
+    levels: Annotated[
+        str, typer.Option(help="Levels with the concepts to draw for: cog-v2, cog-v1, or a levels CSV.")
+    ] = "cog-v2",
     test: Annotated[int, typer.Option(help="Test images per concept.")] = 50,
-    min_train: Annotated[int, typer.Option(help="Fewest training images per concept.")] = 732,
-    max_train: Annotated[int, typer.Option(help="Most training images per concept.")] = 1300,
-    balanced: Annotated[
-        bool, typer.Option("--balanced", help="The same number for every concept: --min-train.")
-    ] = False,
+    min_train: Annotated[int, typer.Option(help="Minimum number of training images per concept.")] = 732,
+    max_train: Annotated[int, typer.Option(help="Maximum number of training images per concept.")] = 1300,
+    balanced: Annotated[bool, typer.Option("--balanced", help="Use --min-train images for every concept.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
-    out: Annotated[Path, typer.Option(help="Where to write the manifest.")] = Path("splits.npz"),
+    out: Annotated[Path, typer.Option(help="Write the splits to this file.")] = Path("splits.npz"),
     as_json: Json = False,
 ) -> None:
-    """Set test images aside for every concept of some levels, and choose those that train.
+    """Draw training and test images for every concept of some levels.
 
-    The draw depends on the seed and the names of the images only. The images drawn are not those of the ImageNet-CoG
-    authors, whose file `unseen levels splits import` reads.
+    The draw depends only on the seed and the names of the images. It differs from that of the ImageNet-CoG authors;
+    use `unseen levels splits import` for theirs.
     """
     from unseen.images.listing import list_images
     from unseen.images.splits import SplitRule, draw_splits
@@ -47,8 +47,8 @@ def build(
 
 
 @app.command()
-def show(path: Annotated[Path, typer.Argument(help="A splits manifest.")], as_json: Json = False) -> None:
-    """Check a manifest against its hash and summarise it."""
+def show(path: Annotated[Path, typer.Argument(help="File of splits.")], as_json: Json = False) -> None:
+    """Verify the hash of a file of splits and summarise it."""
     from unseen.images.splits import Splits
 
     _print(Splits.read(path), path, as_json)
@@ -56,11 +56,11 @@ def show(path: Annotated[Path, typer.Argument(help="A splits manifest.")], as_js
 
 @app.command("import")
 def import_(
-    path: Annotated[Path, typer.Argument(help="The authors' cog_concepts_split_file.pkl.")],
-    out: Annotated[Path, typer.Option(help="Where to write the manifest.")] = Path("splits.npz"),
+    path: Annotated[Path, typer.Argument(help="The authors' file of splits (.pkl).")],
+    out: Annotated[Path, typer.Option(help="Write the splits to this file.")] = Path("splits.npz"),
     as_json: Json = False,
 ) -> None:
-    """Read the authors' own file of splits, safely, and write a manifest."""
+    """Convert the authors' file of splits, without executing its pickle."""
     from unseen.images.cog_files import import_splits
 
     splits = import_splits(path)
@@ -88,8 +88,8 @@ def _print(splits: "Splits", path: Path, as_json: bool) -> None:
     rows = [("training", f"{sum(train):,}", min(train), max(train)), ("test", f"{sum(test):,}", min(test), max(test))]
     print_table(
         f"{path}: {len(counted):,} concepts from {splits.source}",
-        ("images", "all", "fewest", "most"),
+        ("images", "total", "minimum", "maximum"),
         rows,
-        ("all", "fewest", "most"),
+        ("total", "minimum", "maximum"),
     )
-    console().print(f"content hash {splits.content_hash}")
+    console().print(f"Content hash: {splits.content_hash}")

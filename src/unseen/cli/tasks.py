@@ -53,7 +53,7 @@ MODES = {
     ),
     "--saliency": (*BOTH, "saliency", "grid", "examples", "imagenet_top1", "precision", "batch", "exif"),
 }  # fmt: skip
-"""What the command does, and the options that go with it."""
+"""Mode of the command → its options."""
 
 
 @with_groups
@@ -62,22 +62,23 @@ def tasks(
     out: Annotated[Path, typer.Option(help="Folder of the run.")],
     *,
     finetune: Annotated[
-        bool, typer.Option("--finetune", help="Train the whole backbone on each data set, instead of probing features.")
+        bool,
+        typer.Option("--finetune", help="Fine-tune the whole backbone on each data set instead of probing features."),
     ] = False,
     dense: Annotated[
         bool,
         typer.Option(
             "--dense",
-            help="Tasks with maps: probes of patch features. With --finetune, train detectors and heads for maps.",
+            help="Dense tasks: probe patch features. With --finetune, train detectors and dense heads.",
         ),
     ] = False,
     saliency: Annotated[
         bool,
-        typer.Option("--saliency", help="Where a backbone looks in single images, by hiding parts of them."),
+        typer.Option("--saliency", help="Occlusion maps: which parts of an image the features depend on."),
     ] = False,
     invert: Annotated[
         bool,
-        typer.Option("--invert", help="What features keep of single images, by reconstructing images from them."),
+        typer.Option("--invert", help="Reconstruct images from their features, and compare them with the originals."),
     ] = False,
     workers: WorkersOption = None,
     only_plan: DryRunOption = False,
@@ -86,15 +87,15 @@ def tasks(
     datasets: Annotated[
         str | None,
         typer.Option(
-            help="Some of them, with commas; all that are there unless given. Your own are folders with train and "
-            "test, or TOML files. With --saliency and --invert, drawings unless --images is a folder of images.",
+            help="Data sets, separated by commas: names from unseen ls datasets, folders with train and test, or "
+            "TOML files. Default: all that are found; with --saliency and --invert, the demo's drawings.",
             rich_help_panel=STUDY,
         ),
     ] = None,
     limit: Annotated[
         int | None,
         typer.Option(
-            help="A quick look: at most so many images of each class in every split, always the same ones.",
+            help="Use at most this many images per class and split (always the same ones), for a quick look.",
             rich_help_panel=STUDY,
         ),
     ] = None,
@@ -102,7 +103,7 @@ def tasks(
         str,
         one_of(
             *PROTOCOLS,
-            help="Exact: the iterations and the temperature of the authors' code.",
+            help="Our protocol, or the exact iterations and temperature of the authors' code.",
             rich_help_panel=STUDY,
         ),
     ] = "ericsson-2021",
@@ -110,14 +111,14 @@ def tasks(
         str | None,
         one_of(
             *CONVERGE,
-            help="Which linear fits go to their optimum: that of the constant chosen, or of all 45, which takes long.",
+            help="Linear fits to run until convergence: that of the chosen penalty, or all 45 (slow).",
             rich_help_panel=STUDY,
         ),
     ] = None,
     imagenet_top1: Annotated[
         list[float] | None,
         typer.Option(
-            help="Accuracy on ImageNet in percent, one for each backbone, to correlate with.", rich_help_panel=STUDY
+            help="ImageNet accuracy in percent, to correlate with; once per --backbone.", rich_help_panel=STUDY
         ),
     ] = None,
     probe: OwnProbesOption = None,
@@ -125,29 +126,32 @@ def tasks(
     images: Annotated[
         Path | None,
         typer.Option(
-            help="Folder that all data sets are below; see unseen doctor. With --saliency or --invert and without "
-            "--datasets, a folder of images.",
+            help="Folder that contains the data sets (unseen doctor --images checks it). With --saliency or --invert "
+            "and without --datasets, a folder of images.",
             rich_help_panel=IMAGES,
         ),
     ] = None,
     features: Annotated[
         Path | None,
-        typer.Option(help="Features instead of images: a folder for each data set.", rich_help_panel=IMAGES),
+        typer.Option(help="Features instead of images: one folder per data set.", rich_help_panel=IMAGES),
     ] = None,
     backbone: Annotated[
         list[str] | None,
-        typer.Option(help="Its id; several share one pass over the images.", rich_help_panel=BACKBONES),
+        typer.Option(
+            help="Backbone id, such as timm:resnet50; may be repeated (one pass over the images).",
+            rich_help_panel=BACKBONES,
+        ),
     ] = None,
     loading: BackboneOptions,
     extraction: ExtractionOptions,
     trials: Annotated[
-        int, typer.Option(help="How many of the grid's 40 settings to try.", rich_help_panel=FINETUNING)
+        int, typer.Option(help="Number of settings to try, of the grid of 40.", rich_help_panel=FINETUNING)
     ] = 40,
     steps: Annotated[
         int | None,
         typer.Option(
-            help="Steps of each training; by default the protocol's, 5000 without --dense. With --invert, of each "
-            "reconstruction, by default 3000.",
+            help="Training steps. Default: the protocol's (5000; --dense has its own). With --invert, steps per "
+            "reconstruction (default 3000).",
             rich_help_panel=FINETUNING,
         ),
     ] = None,
@@ -156,29 +160,33 @@ def tasks(
         typer.Option(
             min=0,
             max=2**31 - 1,
-            help="Of the new layer, the order of images and their augmentation; it takes the place of an earlier seed. "
-            "With --invert, of the noise and the first weights.",
+            help="Seed of initial weights, image order and augmentation; results of an earlier seed are replaced. "
+            "With --invert, seed of the noise and the initial weights.",
             rich_help_panel=FINETUNING,
         ),
     ] = 0,
     probes: Annotated[
-        str | None, typer.Option(help="patch-linear, patch-context, or both, with a comma.", rich_help_panel=DENSE)
+        str | None,
+        typer.Option(
+            help="Probe: patch-linear, patch-context, or both, separated by a comma (the default).",
+            rich_help_panel=DENSE,
+        ),
     ] = None,
     scale: Annotated[
-        float, typer.Option(help="Of the sides of training images, for a quick look: at most 1.", rich_help_panel=DENSE)
+        float, typer.Option(help="Scale of the training images, at most 1, for a quick look.", rich_help_panel=DENSE)
     ] = 1.0,
     grid: Annotated[
         str | None,
         typer.Option(
-            help="Mask and stride in pixels: 10/1 is the paper's (54,289 passes per image of 224 × 224 pixels), 10/2, "
-            "8/4 and 16/8 are cheaper (13,456, 3,249, 841); by default 10/2.",
+            help="Mask size and stride in pixels: 10/1 as in the paper (54,289 forward passes per 224 × 224 image), "
+            "or 10/2, 8/4, 16/8 (13,456, 3,249, 841 passes). Default: 10/2.",
             rich_help_panel=BY_IMAGE,
         ),
     ] = None,
     examples: Annotated[
         int | None,
         typer.Option(
-            help="Images of each data set or folder; by default 1 of each data set, 8 drawings, all of a folder.",
+            help="Number of images per data set. Default: 1 per data set, 8 drawings, or all images of a folder.",
             rich_help_panel=BY_IMAGE,
         ),
     ] = None,
@@ -186,35 +194,33 @@ def tasks(
         bool,
         typer.Option(
             "--sigmoid",
-            help="With --invert, reconstructions end in a sigmoid instead of being clamped.",
+            help="With --invert, end the reconstruction network in a sigmoid instead of clamping.",
             rich_help_panel=BY_IMAGE,
         ),
     ] = False,
     lpips_weights: Annotated[
         Path | None,
         typer.Option(
-            help="With --invert, a folder with the weights of AlexNet, VGG-16 or SqueezeNet for perceptual distances; "
-            "by default PyTorch's downloads.",
+            help="With --invert, folder with the weights of AlexNet, VGG-16 or SqueezeNet for perceptual distances. "
+            "Default: PyTorch's download folder.",
             rich_help_panel=BY_IMAGE,
         ),
     ] = None,
 ) -> None:
-    """How well a backbone does on other classification tasks: linear probes, few-shot episodes, calibration.
+    """Measure how well backbones transfer to other tasks: linear probes, few-shot episodes, calibration.
 
-    Shows what it will do and what that takes, extracts the features that are missing, runs the probes that are missing,
-    and writes a report. A data set that is not there is named and passed over. Asked for other data sets or backbones,
-    it adds them to what the folder has.
+    Prints the plan with time, memory and disk estimates, extracts missing features, runs missing probes and writes a
+    report. Data sets that are not found are listed and skipped. Run it again with other data sets or backbones to add
+    them to the same run. If it is interrupted, the same command resumes.
 
-    With --finetune the whole backbone is trained: the best of 40 settings on validation images is trained again and
-    scored on test images. With fewer settings or steps, scores are of the protocol ericsson-2021-short. If it is
-    stopped, the same command continues from the last checkpoint; with more settings, it keeps those that were tried.
+    With --finetune, the whole backbone is trained: 40 settings are compared on validation images, and the best one is
+    trained again and scored on test images. With fewer settings or steps, scores are labelled ericsson-2021-short.
 
-    With --dense, tasks are segmentation, surface normals and depth, from the features of patches; with --dense
-    --finetune also detection, by the trainings of Ericsson et al. (fewer steps make a short form of the protocol).
+    With --dense, patch features are probed for segmentation, surface normals and depth. With --dense --finetune, heads
+    and detectors are trained as in Ericsson et al.
 
-    With --saliency, single images are looked at: attention maps by occlusion, and how diffuse they are. With --invert,
-    images are reconstructed from the last spatial map, and compared with the originals. If it is stopped, the same
-    command continues from the last checkpoint.
+    With --saliency, occlusion maps show which parts of single images the features depend on, and how spread out they
+    are. With --invert, images are reconstructed from the last spatial map and compared with the originals.
     """
     asked = {"--finetune": finetune, "--dense": dense, "--saliency": saliency, "--invert": invert}
     both = dense and finetune and not (saliency or invert)
@@ -244,7 +250,7 @@ def tasks(
 
         names = dataset_names(datasets)
         if not ids or not names:
-            raise UserError("--finetune needs --backbone and --datasets: say what to train, and on which data sets")
+            raise UserError("--finetune needs --backbone and --datasets")
         load, device = partial(loading.load, ids, "published", "cpu"), extraction.device
         request = FinetuneRequest.of(names, images, load, device, trials=trials, steps=steps, seed=seed)
     else:
@@ -264,7 +270,7 @@ def _own_code(probes: "Sequence[str]", metrics: "Sequence[str]") -> "OwnCode":
 
     names, own = chosen_code(probes, metrics, note)
     if names:
-        raise UserError(f"--probe {names[0]}: the task study takes probes of your own, as Python files")
+        raise UserError(f"--probe {names[0]}: the task study takes only Python files with your own probes")
     return own
 
 
@@ -310,7 +316,7 @@ def _dense(
     names = asked_dense(split_names("--datasets", datasets), track) if datasets is not None else []
     settings = None if finetune else make_settings()
     if not ids:
-        raise UserError("say which backbone: --backbone")
+        raise UserError("name a backbone: --backbone")
     if settings is None:
         loaded = loading.load(ids, "own", "cpu")
         return dense_training(names, images, loaded, extraction.device, steps=steps, scale=scale, seed=seed)
@@ -332,15 +338,15 @@ def _probing(
     from unseen.studies.tasks.features import find_task_features
     from unseen.studies.tasks.request import TaskRequest, request_of_images, top1_shares
 
-    top1 = top1_shares(ids, percents)  # a mistake is told before anything is opened
+    top1 = top1_shares(ids, percents)  # mistakes are reported before data are opened
     if features is not None:
         if images is not None:
             raise UserError("give images (--images) or features (--features), not both")
         if limit is not None:
-            raise UserError("--limit takes a part of images; features (--features) are taken as they are")
+            raise UserError("--limit applies to images, not to features (--features)")
         return TaskRequest(find_task_features(features, names, ids), protocol, top1)
     if not ids:
-        raise UserError("say which backbone: --backbone, or give its features: --features")
+        raise UserError("name a backbone (--backbone) or give its features (--features)")
     settings = make_settings()
     load = partial(loading.load, ids, "published", settings.device)
     return request_of_images(names, images, load, settings, protocol, limit=limit, percents=percents)

@@ -1,4 +1,4 @@
-"""What commands print while a study goes on: its plan as a table, remarks, and how far it is."""
+"""What commands print while a study runs: its plan as a table, notices, and progress."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -24,7 +24,7 @@ class CommandWatch:
     """A `Watch` of the command line: the plan on standard output, everything else on standard error.
 
     Attributes:
-        means: what jobs run with.
+        means: the hardware that jobs run on.
     """
 
     means: Means = ALONE
@@ -43,7 +43,7 @@ class CommandWatch:
 
     def started(self, left: int, jobs: int, seconds: float) -> None:
         place = place_of(self.means)
-        rest = "if it is stopped, the same command continues"
+        rest = "if it is interrupted, the same command resumes"
         note(f"{left} of {jobs} jobs to do, about {duration(seconds)} on {place}; {rest}.")
 
     def track(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
@@ -51,7 +51,7 @@ class CommandWatch:
 
 
 def place_of(means: Means) -> str:
-    """Where jobs run, in words."""
+    """The hardware that runs jobs, in words."""
     from unseen.device import on_gpu
 
     if means.executor == "ray":
@@ -62,7 +62,7 @@ def place_of(means: Means) -> str:
 
 
 def dry_run(request: "Request[J]", out: Path, means: Means) -> None:
-    """Print the plan of a study, and what the disk lacks for it."""
+    """Print the plan of a study, and a notice if the disk has too little space."""
     from unseen.features.disk import lacking_space
     from unseen.studies.study import plan_study
 
@@ -73,18 +73,18 @@ def dry_run(request: "Request[J]", out: Path, means: Means) -> None:
 
 
 def show_plan(plan: "Plan", means: Means) -> None:
-    """Print what a study will do, and what that takes."""
+    """Print the plan of a study: parts, jobs, and estimates of time, memory and disk."""
     columns = list(plan.parts[0]) if plan.parts else []
     numbers = [column for column in columns if not isinstance(plan.parts[0][column], str)]
     rows = [[_text(part[column], plan.units.get(column)) for column in columns] for part in plan.parts]
     print_table(plan.title, columns, rows, numbers)
     console().print()
     if plan.free and not (plan.extraction or plan.disk):
-        console().print("Features: none are missing.")
+        console().print("Features: complete.")
     elif plan.free:
         console().print(
-            f"Features: about {duration(plan.extraction)} to extract those that are missing, "
-            f"{byte_size(plan.disk)} of disk, of which {byte_size(plan.free)} are free."
+            f"Features: about {duration(plan.extraction)} to extract missing ones; they need {byte_size(plan.disk)} of "
+            f"disk space ({byte_size(plan.free)} free)."
         )
     how = f"{plan.counting}; " if plan.counting else ""
     takes = [f"about {duration(plan.probing)} on {place_of(means)}"] if plan.jobs_left else []
@@ -110,7 +110,7 @@ def _text(cell: "Cell", unit: "Unit | None") -> str:
 
 
 def extraction_lines(what: str = "") -> "Callable[[Progress], None]":
-    """Prints how far an extraction is, every few seconds and at the end."""
+    """Prints the progress of an extraction every few seconds and at the end."""
     last = time.monotonic()
 
     def show(progress: "Progress") -> None:
@@ -119,7 +119,7 @@ def extraction_lines(what: str = "") -> "Callable[[Progress], None]":
         if now - last > SECONDS_BETWEEN_LINES or progress.done == progress.total:
             last = now
             waited = progress.idle / progress.seconds if progress.seconds else 0.0
-            device = "" if isnan(waited) else f"; the device waited {waited:.0%} of the time"
+            device = "" if isnan(waited) else f"; device idle {waited:.0%} of the time"
             note(
                 f"{what}{progress.done:,} of {progress.total:,} images, {rate(progress.rate)}, "
                 f"{duration(progress.left)} left{device}"
@@ -129,14 +129,14 @@ def extraction_lines(what: str = "") -> "Callable[[Progress], None]":
 
 
 def _step_lines(what: str, total: int) -> "Stepping":
-    """Prints the step that a training is at, every few seconds."""
+    """Prints the step of a training every few seconds."""
     begun = last = time.monotonic()
     first: int | None = None
 
     def show(step: int, detail: str = "") -> None:
         nonlocal last, first
         now = time.monotonic()
-        if first is None:  # a training that was stopped begins at its checkpoint
+        if first is None:  # an interrupted training resumes at its checkpoint
             first = step
         elif now - last > SECONDS_BETWEEN_LINES and step > first:
             left = duration((total - step) * (now - begun) / (step - first))

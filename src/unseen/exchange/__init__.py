@@ -1,1 +1,1 @@
-"""Results that travel: records of what a run measured, which others can read, check and set beside published ones."""
+"""Results files: records of measured scores that others can read, check and compare with published ones."""

@@ -1,8 +1,9 @@
-"""Whether the records of a results file can be, and whether they are likely.
+"""Check whether the records of a results file are possible and plausible.
 
-What cannot be is an error: a share above 1, a mean that is not that of its values, levels that are not those they
-claim to be. What is only unlikely is a warning with its numbers: scores far outside those of published models on the
-same data, a level that is easier than a nearer one. Whether scores may stand beside published ones is said with both.
+Impossible values are errors: an accuracy above 1, a mean that differs from the mean of its values, levels that differ
+from those they are said to be. Implausible values are warnings: scores far outside the range of published models on the
+same data, a distant level that is easier than a near one. Notes name scores that are not comparable with published
+ones.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,25 +17,29 @@ from typing import Literal
 from unseen.errors import UserError
 from unseen.exchange.places import names_a_place
 from unseen.exchange.plausible import comparison
-from unseen.exchange.read import read_results_file
+from unseen.exchange.read import own_metrics, read_results_file
 from unseen.exchange.record import ResultRecord, ResultsFile, ScoreFacts
 from unseen.metrics.catalogue import METRICS, Metric
 from unseen.ontology.levels import SHIPPED, load_levels
 from unseen.ontology.levels_hash import levels_hash
+from unseen.papers.concept_generalization import LEVELS
 from unseen.reading.json_records import plain
 from unseen.runs.score import shots_name
 
 Severity = Literal["error", "warning", "note"]
 ROUNDING = 1e-9
-LEVELS = ("l1", "l2", "l3", "l4", "l5")
 LONGEST_NAME = 200
 FEWER_BETTER = 0.02
-"""Accuracy with fewer images that is higher by more than this is told."""
+"""An accuracy with fewer shots that is higher by more than this is a warning."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found in a results file: which record it is about (`backbone, protocol, data`), and a sentence."""
+    """One error, warning or note about a results file.
+
+    Attributes:
+        where: the record it is about, as `backbone, protocol, data`; empty for the whole file.
+    """
 
     severity: Severity
     where: str
@@ -42,31 +47,31 @@ class Finding:
 
 
 def sound_results(path: Path) -> ResultsFile:
-    """The records of a file; one that has an error in it is refused with the first."""
+    """Read a results file, and refuse it if it has an error."""
     file = read_results_file(path)
     for finding in errors(file):
-        raise UserError(f"{path}: {finding.where}: {finding.text}; see unseen check")
+        where = f"{finding.where}: " if finding.where else ""
+        raise UserError(f"{path}: {where}{finding.text}; unseen check {path} lists all errors")
     return file
 
 
 def check_results(path: Path) -> list[Finding]:
-    """Everything that is wrong or unlikely in a file, errors first."""
+    """The findings on a file: its errors, or if there are none its warnings and notes."""
     try:
         file = read_results_file(path)
     except UserError as error:
         return [Finding("error", "", str(error).removeprefix(f"{path}: "))]
-    found = [*errors(file)]
-    return found or [*_warnings(file)]
+    return [*errors(file)] or [*_warnings(file)]
 
 
 def errors(file: ResultsFile) -> Iterator[Finding]:
-    """What cannot be."""
+    """The impossible values of a file."""
     if not file.records:
-        yield Finding("error", "", "it has no records")
+        yield Finding("error", "", "the file has no records")
     known = set[tuple[str, ...]]()
     for record in file.records:
         if record.key in known:
-            yield Finding("error", _where(record), "is in the file twice")
+            yield Finding("error", _where(record), "the record is in the file twice")
         known.add(record.key)
         for text in _record_errors(record):
             yield Finding("error", _where(record), text)
@@ -79,18 +84,19 @@ def _where(record: ResultRecord) -> str:
 def _record_errors(record: ResultRecord) -> Iterator[str]:
     data = record.data
     if not all(0 < len(name.strip()) <= LONGEST_NAME for name in (record.backbone.name, data.name, data.title)):
-        yield f"the backbone or the data have no name, or one of more than {LONGEST_NAME} characters"
+        yield f"the backbone or the data have no name, or a name of more than {LONGEST_NAME} characters"
     if not record.scores:
-        yield "has no scores"
+        yield "the record has no scores"
     if any(number < 0 for number in data.images.values()) or (data.classes is not None and data.classes < 1):
-        yield "has a negative number of images, or no classes"
+        yield "the number of images is negative, or the number of classes is less than 1"
     if data.published and data.levels and data.levels.hash != _shipped(data.published):
-        yield f"says that its levels are those of {data.published}, and their hash is another"
+        yield f"the levels are said to be those of {data.published}, but their hash differs"
     settings = [(score.probe, score.shots, score.metric) for score in record.scores]
     if len({*settings}) < len(settings):
-        yield "has the same score twice"
+        yield "the record has the same score twice"
+    metrics = {**METRICS, **own_metrics(record)}
     for score in record.scores:
-        for text in _score_errors(score):
+        for text in _score_errors(score, metrics.get(score.metric)):
             yield f"{_named(score)} {text}"
 
 
@@ -104,20 +110,19 @@ def _named(score: ScoreFacts) -> str:
     return f"{score.metric} of {score.probe}{shots}"
 
 
-def _score_errors(score: ScoreFacts) -> Iterator[str]:
+def _score_errors(score: ScoreFacts, metric: Metric | None) -> Iterator[str]:
     if not score.values or len(score.values) != len(score.seeds) or len({*score.seeds}) < len(score.seeds):
         yield f"has {len(score.values)} values for {len({*score.seeds})} seeds"
         return
     if score.shots is not None and score.shots < 1:
-        yield "is of less than one image"
+        yield "has shots below 1"
     mean = fsum(score.values) / len(score.values)
     if not isclose(mean, score.value, abs_tol=ROUNDING, rel_tol=ROUNDING):
-        yield f"is {score.value:g}, and the mean of its values is {mean:g}"
-    metric = METRICS.get(score.metric)
+        yield f"is {score.value:g}, but the mean of its values is {mean:g}"
     if metric and any(not _within(metric, value) for value in (score.value, *score.values)):
-        yield f"is {_worst(metric, score):g}, but can only be between {metric.lower:g} and {metric.upper:g}"
+        yield f"is {_worst(metric, score):g}, but must be between {metric.lower:g} and {metric.upper:g}"
     if (score.deviation or 0) < 0 or any(each.low > each.high for each in score.intervals):
-        yield "has a negative deviation, or an interval that ends before it begins"
+        yield "has a negative deviation, or an interval with its lower end above its upper end"
 
 
 def _within(metric: Metric, value: float) -> bool:
@@ -129,10 +134,10 @@ def _worst(metric: Metric, score: ScoreFacts) -> float:
 
 
 def _warnings(file: ResultsFile) -> Iterator[Finding]:
-    """What is unlikely, then which scores may not stand beside published ones; the same text once."""
+    """Warnings about implausible values, then notes on scores that are not comparable with published ones."""
     unlikely, notes = list[Finding](), list[Finding]()
     if any(names_a_place(text) for text in _texts(plain(file))):
-        yield Finding("warning", "", "has a path of a machine in it, which tells others more than they need")
+        yield Finding("warning", "", "the file contains a path of the machine it was written on; export the run again")
     for record in file.records:
         beside = comparison(record)
         unlikely += [Finding("warning", _where(record), text) for text in (*_unlikely(record), *beside.unlikely)]
@@ -152,22 +157,23 @@ def _texts(value: object) -> Iterator[str]:
 
 def _unlikely(record: ResultRecord) -> Iterator[str]:
     by: dict[tuple[str, str], dict[int | None, float]] = {}
+    own = own_metrics(record)
     for score in record.scores:
-        if score.metric not in METRICS:
-            yield f"{_named(score)} is of a metric that this version does not know"
+        if score.metric not in METRICS and score.metric not in own:
+            yield f"{_named(score)} has a metric that this version of unseen does not know"
         by.setdefault((score.probe, score.metric), {})[score.shots] = score.value
     chance = 1 / record.data.classes if record.data.classes else 0
     for (probe, metric), values in by.items():
         for shots, value in values.items():
-            with_shots = f"with {shots_name(shots)} images"
+            with_shots = f"with {shots_name(shots)} shots"
             if metric == "top1" and value < 0.9 * chance:
-                yield f"{metric} of {probe} {with_shots} is {value:.2%}, and guessing has {chance:.2%}"
+                yield f"{metric} of {probe} {with_shots} is {value:.2%}, below chance ({chance:.2%})"
             top5 = by.get((probe, "top5"), {}).get(shots)
             if metric == "top1" and top5 is not None and top5 < value - ROUNDING:
-                yield f"top1 of {probe} {with_shots} is {value:.2%}, above its top5, {top5:.2%}"
+                yield f"top1 of {probe} {with_shots} is {value:.2%}, above its top5 of {top5:.2%}"
         yield from _more_is_worse(probe, metric, values)
     if record.backbone.digest is None and record.backbone.classifier is None:
-        yield "does not identify its weights: `digest` is null"
+        yield "the record does not identify the weights: `digest` is null"
 
 
 def _more_is_worse(probe: str, metric: str, values: dict[int | None, float]) -> Iterator[str]:
@@ -178,13 +184,13 @@ def _more_is_worse(probe: str, metric: str, values: dict[int | None, float]) -> 
     for fewer, more in pairwise(order):
         if values[fewer] > values[more] + FEWER_BETTER:
             yield (
-                f"{metric} of {probe} is {values[fewer]:.1%} with {shots_name(fewer)} images and {values[more]:.1%} "
-                f"with {shots_name(more)}"
+                f"{metric} of {probe} is {values[fewer]:.1%} with {shots_name(fewer)} shots, but only "
+                f"{values[more]:.1%} with {shots_name(more)}"
             )
 
 
 def _level_order(records: Sequence[ResultRecord]) -> Iterator[Finding]:
-    """Levels of ImageNet-CoG become harder with distance, for every published model."""
+    """Warn if L5 is easier than L1, which is not so for any published model on ImageNet-CoG."""
     by: dict[tuple[str, str, str, int | None], dict[str, float]] = {}
     for record in records:
         for score in record.scores:
@@ -195,13 +201,13 @@ def _level_order(records: Sequence[ResultRecord]) -> Iterator[Finding]:
         if {"l1", "l5"} <= values.keys() and values["l5"] > values["l1"]:
             yield Finding(
                 "warning", f"{backbone}, {protocol}",
-                f"{probe} with {shots_name(shots)} images has {values['l5']:.1%} on L5, above {values['l1']:.1%} on "
-                "L1; of every published model it is below",
+                f"{probe} with {shots_name(shots)} shots has {values['l5']:.1%} on L5, above {values['l1']:.1%} on "
+                "L1; for every published model it is below",
             )  # fmt: skip
 
 
 def _together(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """One finding for each text, with the first record that it is about and the number of others."""
+    """One finding per text, with the first record it is about and the number of other records."""
     by: dict[str, list[Finding]] = {}
     for each in findings:
         by.setdefault(each.text, []).append(each)

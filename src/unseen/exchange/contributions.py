@@ -1,5 +1,6 @@
-"""Models that others contribute: results files put together, each model once."""
+"""Contributed models: several results files combined, each model once."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,11 +16,11 @@ RESULTS = ".json"
 
 @dataclass(frozen=True)
 class Contribution:
-    """A model and all records of it.
+    """A model and all its records.
 
     Attributes:
-        name: what it is called among all contributed models; its records have that name too.
-        places: names of the files, or of the folders of runs, that it is from.
+        name: unique among all contributed models; its records have that name too.
+        places: names of the files or run folders that the records come from.
     """
 
     name: str
@@ -32,37 +33,37 @@ class Contribution:
 
 
 def is_results(path: Path) -> bool:
-    """Whether a path is of a results file, not of a run's folder."""
+    """Whether a path is a results file, not the folder of a run."""
     return path.suffix == RESULTS and not path.is_dir()
 
 
 def read_contributions(paths: Iterable[Path]) -> list[Contribution]:
     """The models of results files and of runs, in order.
 
-    Records of one name are of one model if they say the same of the backbone and are of different data. Otherwise the
-    later one gets the name of its file behind its own. A record that was there before, as in a file that is given
-    twice, counts once.
+    Records with the same backbone name belong to one model if their weights agree and their data differ. Otherwise the
+    name of the file is appended to the name of the later one. Identical records, for instance from a file given twice,
+    count once.
     """
-    found: dict[str, Contribution] = {}
-    before_it: dict[tuple[str, ...], list[ResultRecord]] = {}
+    models: dict[str, Contribution] = {}
+    read_before: dict[tuple[str, ...], list[ResultRecord]] = {}
     for path in paths:
         by_name: dict[str, list[ResultRecord]] = {}
         for record in _records(path):
-            same = before_it.setdefault((record.backbone.name, *_of(record)), [])
+            same = read_before.setdefault((record.backbone.name, *_measurement(record)), [])
             if record in same:
                 continue
             same.append(record)
             by_name.setdefault(record.backbone.name, []).append(record)
         for name, records in by_name.items():
-            label = _label(name, records, found, path)
+            label = _label(name, records, models, path)
             renamed = tuple(replace(each, backbone=replace(each.backbone, name=label)) for each in records)
-            before = found.get(label)
-            found[label] = (
+            before = models.get(label)
+            models[label] = (
                 replace(before, places=(*before.places, path.name), records=(*before.records, *renamed))
                 if before
                 else Contribution(label, (path.name,), renamed)
             )
-    return list(found.values())
+    return list(models.values())
 
 
 def _records(path: Path) -> Sequence[ResultRecord]:
@@ -79,35 +80,44 @@ def _label(name: str, records: Sequence[ResultRecord], taken: dict[str, Contribu
 
 
 def _adds_to(before: Contribution, records: Sequence[ResultRecord]) -> bool:
-    """Whether records are more of a model that is known: the same weights, as far as both say it, and other data."""
+    """Whether records add other data to a known model: everything that both say about the weights agrees."""
     pairs = [
         (getattr(own.backbone, name), getattr(records[0].backbone, name))
         for own in before.records
         for name in ("digest", "weights", "preprocessing")
     ]
     known = [(own, other) for own, other in pairs if own is not None and other is not None]
-    taken = {_of(each) for each in before.records}
+    taken = {_measurement(each) for each in before.records}
     same = bool(known) and all(own == other for own, other in known)
-    return same and not any(_of(each) in taken for each in records)
+    return same and not any(_measurement(each) in taken for each in records)
 
 
-def _of(record: ResultRecord) -> tuple[str, str, str]:
+def _measurement(record: ResultRecord) -> tuple[str, str, str]:
     return record.study, record.protocol, record.data.name
 
 
 def beside_published(records: Sequence[ResultRecord], domains: Sequence[str]) -> tuple[list[ResultRecord], str]:
-    """The records that may stand beside published ones, one for each domain; none and the reason where one may not."""
-    found: dict[str, ResultRecord] = {}
-    why: dict[str, str] = {}
+    """The records of one protocol that may be compared with published ones, one per domain; or none and the reason.
+
+    If a model has results on all domains under several protocols, those with the fewest reservations are used: `cog-v2`
+    before `cog-v2-pruned`.
+    """
+    by_protocol: dict[str, dict[str, ResultRecord]] = {}
+    reservations: Counter[str] = Counter()
+    refusals: dict[str, str] = {}
     for record in records:
         judged = verdict(record)
         if judged is None:
             continue
         if judged[1].allowed:
-            found[record.data.name] = record
+            by_protocol.setdefault(record.protocol, {})[record.data.name] = record
+            reservations[record.protocol] += len(judged[1].reasons)
         else:
-            why.setdefault(record.data.name, refusal(judged[1], record.data.title))
-    lacking = [name for name in domains if name not in found]
-    if not lacking:
-        return [found[name] for name in domains], ""
-    return [], why.get(lacking[0], f"no results on {', '.join(lacking)}")
+            refusals.setdefault(record.data.name, refusal(judged[1], record.data.title))
+    complete = [name for name, by_domain in by_protocol.items() if {*domains} <= {*by_domain}]
+    if complete:
+        chosen = by_protocol[min(complete, key=lambda name: reservations[name])]
+        return [chosen[name] for name in domains], ""
+    most = max(by_protocol.values(), key=len, default={})
+    missing = [name for name in domains if name not in most]
+    return [], refusals.get(missing[0], f"no results on {', '.join(missing)}")

@@ -1,4 +1,4 @@
-"""A run as records that travel: all that others need to read its scores, and nothing of the machine it was made on."""
+"""Export a run as records: everything that others need to read its scores, and no paths of this machine."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -27,10 +27,11 @@ from unseen.exchange.record import (
 )
 from unseen.features.about import BackboneAbout
 from unseen.files import atomic_write
+from unseen.metrics.correlation import NORMAL_975
 from unseen.papers.comparability import PLAIN, ScoredData
 from unseen.reading.json_records import json_bytes, plain, typed
 from unseen.runs.cautions import Caution
-from unseen.runs.data import Backbone, Domain, RunData
+from unseen.runs.data import OWN_METRIC, Backbone, Domain, RunData
 from unseen.runs.notices import Notice
 from unseen.runs.results import reading_result
 from unseen.runs.score import Score, shots_name
@@ -38,34 +39,38 @@ from unseen.runs.setup import Extraction, Setting
 from unseen.runs.tables import LOGISTIC, bootstrap_interval
 from unseen.version import __version__
 
-Z = 1.959963984540054
-"""Of a normal distribution, 95% lie within so many deviations."""
 FLAW = "flaw"
-"""The code of a notice that is about damaged images or rows of zeros."""
+"""The code of a notice about damaged images or rows of zeros."""
 
 
 def export_runs(folders: Sequence[Path], out: Path, *, backbones: Iterable[str] = ()) -> ResultsFile:
-    """Write the records of runs into a file, the same bytes for the same runs, and return them.
+    """Write the records of runs into a file and return them; the same runs give the same bytes.
 
     Args:
-        backbones: names of those to export; all where none is given.
+        backbones: names of the backbones to export; by default all.
     """
     from unseen.runs.record import read_runs
 
     if out.suffix != ".json":
         raise UserError(f"{out}: results are written as .json")
-    records: dict[tuple[str, ...], ResultRecord] = {}
+    by_run = []
     for folder, data in zip(folders, read_runs(folders), strict=True):
-        found = run_records(data, folder)
-        if not found:
+        by_run.append((folder, run_records(data, folder)))
+        if not by_run[-1][1]:
             raise UserError(f"{folder}: no scores yet; finish the run")
-        for record in found:
-            if records.setdefault(record.key, record) is not record:
-                name, where = record.backbone.name, record.data.name
-                raise UserError(f"{folder}: another of these runs has {name} on {where} too; export them apart")
-    known = {record.backbone.name: True for record in records.values()}
+    known = {record.backbone.name: True for _, of_run in by_run for record in of_run}
     wanted = {name for name in backbones if look_up(known, name, "backbone", " in these runs")} or {*known}
-    file = ResultsFile(SCHEMA, VERSION, __version__, [r for r in records.values() if r.backbone.name in wanted])
+    records: dict[tuple[str, ...], tuple[Path, ResultRecord]] = {}
+    for folder, record in ((folder, record) for folder, of_run in by_run for record in of_run):
+        if record.backbone.name not in wanted:
+            continue
+        first, kept = records.setdefault(record.key, (folder, record))
+        if kept is not record:
+            raise UserError(
+                f"{first} and {folder} both have {record.backbone.name} on {record.data.name} under "
+                f"{record.protocol}; export each run into its own file"
+            )
+    file = ResultsFile(SCHEMA, VERSION, __version__, [record for _, record in records.values()])
     write_results(file, out)
     return file
 
@@ -77,10 +82,10 @@ def write_results(file: ResultsFile, out: Path) -> None:
 
 
 def run_records(data: RunData, folder: Path | None = None) -> list[ResultRecord]:
-    """One record for each backbone, protocol and domain that a run has scores of, without places of the machine.
+    """One record per backbone, protocol and domain with scores, without paths of this machine.
 
     Args:
-        folder: of the run. Runs of shifts have the numbers of images and classes in their results alone.
+        folder: folder of the run. The shift study stores numbers of images and classes only in its result files.
     """
     data = _with_counts(data, folder) if folder and data.study == "shifts" else data
     grouped: dict[tuple[str, str, str], list[Score]] = {}
@@ -95,7 +100,7 @@ def run_records(data: RunData, folder: Path | None = None) -> list[ResultRecord]
             ResultRecord(
                 data.study,
                 protocol,
-                _settings(data, {score.probe for score in scores}, protocol),
+                _settings(data, scores, protocol),
                 _backbone(backbones[backbone]),
                 _data(data, domains[domain], scored.get((backbone, domain)), features.get((backbone, domain), {})),
                 _scores(data, scores, _test_images(scored.get((backbone, domain)))),
@@ -108,7 +113,7 @@ def run_records(data: RunData, folder: Path | None = None) -> list[ResultRecord]
 
 
 def _with_counts(data: RunData, folder: Path) -> RunData:
-    """A run of shifts that says what its scores are of."""
+    """A run of the shift study with the numbers of images and classes from its result files."""
     from unseen.runs.record import read_results
 
     scored = []
@@ -121,13 +126,21 @@ def _with_counts(data: RunData, folder: Path) -> RunData:
 
 
 def _placeless(record: ResultRecord) -> ResultRecord:
-    found: ResultRecord = typed(without_places(plain(record)), ResultRecord, "a record")
-    return found
+    placeless: ResultRecord = typed(without_places(plain(record)), ResultRecord, "a record")
+    return placeless
 
 
-def _settings(data: RunData, probes: set[str], protocol: str) -> Mapping[str, Mapping[str, Setting]]:
-    """What is known of the protocols of these probes; a variant of one (`pca-32`) goes by the protocol's name."""
-    return {each.probe: each.settings for each in data.protocols if each.probe in probes or each.name == protocol}
+def _settings(data: RunData, scores: Sequence[Score], protocol: str) -> Mapping[str, Mapping[str, Setting]]:
+    """The settings of the protocols of probes, and the facts about the user's own metrics, that scores have.
+
+    A variant of a probe (`pca-32`) is found by the name of its protocol.
+    """
+    probes, metrics = {score.probe for score in scores}, {score.metric for score in scores}
+    return {
+        each.probe: each.settings
+        for each in data.protocols
+        if each.probe in probes or each.name == protocol or (each.name == OWN_METRIC and each.probe in metrics)
+    }
 
 
 def _backbone(backbone: Backbone) -> BackboneFacts:
@@ -147,7 +160,7 @@ def _backbone(backbone: Backbone) -> BackboneFacts:
         parameters=about.parameters,
         preprocessing=Preprocessing(**asdict(about.transform)) if about.transform else None,
         precision=made.precision,
-        decoder=None if made.decode is None else "gpu" if made.decode == "gpu" else "cpu",
+        decoder=None if made.decode is None else "cpu" if made.decode == "cpu" else "gpu",
         resizer=None if made.fast is None else "pytorch" if made.fast else "pillow",
         exif=made.exif,
         training_data=backbone.training_data,
@@ -157,8 +170,8 @@ def _backbone(backbone: Backbone) -> BackboneFacts:
     )
 
 
-def _told(said: Caution | Notice) -> Told:
-    return Told(said.code, dict(said.arguments), said.sentence if isinstance(said, Notice) else said.text)
+def _told(notice: Caution | Notice) -> Told:
+    return Told(notice.code, dict(notice.arguments), notice.sentence if isinstance(notice, Notice) else notice.text)
 
 
 def _data(data: RunData, domain: Domain, scored: ScoredData | None, features: Mapping[str, str]) -> DataFacts:
@@ -193,25 +206,25 @@ def _test_images(scored: ScoredData | None) -> int | None:
 
 
 def _scores(data: RunData, scores: Sequence[Score], images: int | None) -> list[ScoreFacts]:
-    """Scores with all intervals that are known.
+    """Mean scores with all known intervals.
 
     Args:
-        images: that were tested on, where that is known.
+        images: number of test images, if known.
     """
     grouped: dict[tuple[str, int | None, str], dict[int, Score]] = {}
     for score in scores:
         grouped.setdefault((score.probe, score.shots, score.metric), {})[score.seed] = score
-    found = []
+    facts = []
     for (probe, shots, metric), by_seed in grouped.items():
         values = [by_seed[seed].value for seed in sorted(by_seed)]
         spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
         intervals = [*_intervals(data, by_seed, values)]
         if not intervals and metric == "top1" and images:
             intervals = [over_images(values[0], images)]
-        found.append(
+        facts.append(
             ScoreFacts(probe, shots, metric, float(np.mean(values)), spread, sorted(by_seed), values, intervals)
         )
-    return found
+    return facts
 
 
 def _intervals(data: RunData, by_seed: Mapping[int, Score], values: Sequence[float]) -> Iterable[Interval95]:
@@ -227,9 +240,10 @@ def _intervals(data: RunData, by_seed: Mapping[int, Score], values: Sequence[flo
 
 
 def over_images(share: float, images: int) -> Interval95:
-    """Wilson's interval of a share p of n images: (p + z²/2n ± z √(p (1 − p)/n + z²/4n²)) / (1 + z²/n)."""
-    spread = Z * sqrt(share * (1 - share) / images + (Z / (2 * images)) ** 2)
-    middle, scale = share + Z**2 / (2 * images), 1 + Z**2 / images
+    """Wilson's 95% interval of an accuracy p over n images: (p + z²/2n ± z √(p (1 − p)/n + z²/4n²)) / (1 + z²/n)."""
+    z = NORMAL_975
+    spread = z * sqrt(share * (1 - share) / images + (z / (2 * images)) ** 2)
+    middle, scale = share + z**2 / (2 * images), 1 + z**2 / images
     return Interval95("images", max((middle - spread) / scale, 0.0), min((middle + spread) / scale, 1.0))
 
 
@@ -243,14 +257,14 @@ def _made(data: RunData, scores: Sequence[Score]) -> Made:
     return Made(
         written.first if written else "",
         written.last if written else "",
-        {package: ", ".join(dict.fromkeys(found)) for package, found in versions.items()},
+        {package: ", ".join(dict.fromkeys(used)) for package, used in versions.items()},
         written.device if written else "",
         sum(jobs.values()),
     )
 
 
 def _notices(data: RunData, backbone: str, domain: Domain) -> list[Told]:
-    """Those about the run, this backbone and this domain; flaws of the data among them."""
+    """The notices about the run, this backbone and this domain, and the flaws of their data."""
     told = [
         _told(each)
         for each in data.told

@@ -1,6 +1,6 @@
 """Scores as the `model-index` of a Hugging Face model card.
 
-The form is that of hub-docs' modelcard.md: for each model results of a task, a data set and metrics.
+The format is that of modelcard.md in huggingface/hub-docs: each result of a model has a task, a data set and metrics.
 """
 
 import json
@@ -22,17 +22,19 @@ TASKS = {
     "probe": "Linear probe (unseen)",
 }
 TYPES = {"top1": "accuracy"}
-"""Metrics that the hub has a name for."""
+"""Names of metrics on the hub, by our names."""
 
 
 def check_card_name(path: Path) -> None:
-    """Refuse a file of another kind, before anything is written."""
+    """Refuse a file name with another suffix, before anything is written."""
     if path.suffix not in KINDS:
-        raise UserError(f"{path}: a model card's results are written as .yaml, or as .md with the lines of its header")
+        raise UserError(
+            f"{path}: results for a model card are written as .yaml, or as .md with the --- lines around them"
+        )
 
 
 def write_model_card(file: ResultsFile, path: Path) -> None:
-    """Write the `model-index` of all backbones; as .md between the lines that open and close a card's header."""
+    """Write the `model-index` of all backbones; in a .md file it is enclosed in the --- lines of a card's header."""
     check_card_name(path)
     text = "".join(f"{line}\n" for line in _yaml({"model-index": model_index(file)}))
     with atomic_write(path) as written:
@@ -40,7 +42,7 @@ def write_model_card(file: ResultsFile, path: Path) -> None:
 
 
 def model_index(file: ResultsFile) -> list[dict[str, Any]]:
-    """An entry for each backbone: a result for each of its records, with the first metric of each probe and shots."""
+    """One entry per backbone with one result per record, which has the first metric of each probe and shots."""
     names = list(dict.fromkeys(record.backbone.name for record in file.records))
     return [
         {"name": name, "results": [_result(record) for record in file.records if record.backbone.name == name]}
@@ -62,7 +64,7 @@ def _result(record: ResultRecord) -> dict[str, Any]:
 
 
 def _metric(record: ResultRecord, score: ScoreFacts) -> dict[str, Any]:
-    """A metric; shares are in percent, as model cards have them."""
+    """One metric; accuracies are in percent, as usual on model cards."""
     share = score.metric in METRICS and METRICS[score.metric].unit == "share"
 
     def shown(value: float) -> float:
@@ -81,7 +83,7 @@ def _metric(record: ResultRecord, score: ScoreFacts) -> dict[str, Any]:
 
 
 def _yaml(value: Any, indent: str = "") -> Iterator[str]:
-    """Keys and lists as YAML; scalars and lists of numbers are JSON, which YAML has in it."""
+    """Lines of YAML; scalars and lists of numbers are written as JSON, which is valid YAML."""
     for key, each in value.items():
         if isinstance(each, dict):
             yield f"{indent}{key}:"

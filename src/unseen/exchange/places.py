@@ -1,4 +1,4 @@
-"""Texts without the places of a machine: of a path only the last name is left."""
+"""Remove the paths of a machine from texts: only the last name of a path is kept."""
 
 import re
 from functools import lru_cache
@@ -7,16 +7,18 @@ from typing import Any
 
 _NAME = r"[^\s/\\'\",;:()<>|`\[\]{}]+"
 _FILE = r"\.(?:py|pth?|ckpt|bin|onnx|safetensors|np[yz]|csv|json|pkl|tar|gz|zip|parquet|toml|ya?ml|h5|mat|txt)\b"
-_USERS = re.compile(r"(?:file://)?(?:[A-Za-z]:)?[/\\](?:home|Users)[/\\][^/\\\n'\"]{1,64}[/\\]")
+_FOLDER = rf"{_NAME}(?: {_NAME})*"
+"""Names of folders may have spaces; the last name ends at a space, since a sentence may go on behind it."""
+_USERS = re.compile(r"(?:file://)?(?:(?<![A-Za-z])[A-Za-z]:)?[/\\](?:home|Users)[/\\][^/\\\n'\"]{1,64}[/\\]")
 _ABSOLUTE = re.compile(
-    rf"(?<![^\s'\"(=@,;:`\[])(?:file://|[A-Za-z]:|~|\.{{1,2}})?[/\\]+(?:{_NAME}[/\\]+)*({_NAME})[/\\]*"
+    rf"(?<![^\s'\"(=@,;:`\[])(?:file://|[A-Za-z]:|~|\.{{1,2}})?[/\\]+(?:{_FOLDER}[/\\]+)*({_NAME})[/\\]*"
 )
 _RELATIVE = re.compile(rf"(?<![^\s'\"(=@,;:`\[])(?:{_NAME}[/\\])+({_NAME}{_FILE})")
 _URL = re.compile(r"\bhttps?://\S+")
 
 
 def without_places(value: Any) -> Any:
-    """A value of JSON whose texts name no folders: paths become their last name, web addresses stay."""
+    """A JSON value in which every path is replaced by its last name; web addresses are kept."""
     if isinstance(value, dict):
         return {without_places(key): without_places(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -25,11 +27,11 @@ def without_places(value: Any) -> Any:
 
 
 def names_a_place(text: str) -> bool:
-    """Whether a text has a path in it that `without_places` would take out."""
+    """Whether a text contains a path that `without_places` would replace."""
     return _plain_text(text) != text
 
 
-@lru_cache(maxsize=1 << 14)  # the records of a file say the same again and again
+@lru_cache(maxsize=1 << 14)  # the records of a file repeat the same texts
 def _plain_text(text: str) -> str:
     addresses = _URL.findall(text)
     parts = [_without_paths(part) for part in _URL.split(text)]

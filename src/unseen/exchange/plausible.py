@@ -1,6 +1,6 @@
-"""Records beside the published tables: whether they are of the same data, and whether a score is far from all others.
+"""Compare records with the published tables: whether the data are the same, and whether a score is an outlier.
 
-A score is far where it is further outside the range of the published models than that range is wide.
+A score is an outlier if its distance to the range of the published models is larger than the width of that range.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from unseen.runs.score import Score, shots_name
 
 @dataclass(frozen=True)
 class Range:
-    """The lowest and the highest published value, and how many models there are."""
+    """The lowest and the highest published value of a metric, and the number of models."""
 
     metric: str
     low: float
@@ -34,16 +34,16 @@ class Range:
 
 
 Ranges = Mapping[tuple[str, str], Range]
-"""By domain and setting."""
+"""The range of published values by domain and setting."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How a record stands beside published numbers.
+    """The comparison of a record with published numbers.
 
     Attributes:
-        refused: why it is not set beside them, where there are such; empty where it is, or there are none.
-        unlikely: a clause on each score that is far from all published ones.
+        refused: why it is not comparable with them; empty if it is, or if nothing is published on its data.
+        unlikely: one clause per score that is an outlier among the published ones.
     """
 
     refused: str = ""
@@ -51,20 +51,23 @@ class Comparison:
 
 
 def comparison(record: ResultRecord) -> Comparison:
-    """A record beside the published numbers of its domain or data set."""
-    found = verdict(record)
-    if found is None:
+    """Compare a record with the published numbers of its domain or data set."""
+    judged = verdict(record)
+    if judged is None:
         return Comparison()
-    paper, verdict_ = found
-    if not verdict_.allowed:
+    paper, comparability = judged
+    if not comparability.allowed:
         part = record.data.limit is not None
-        why = limit_text(record.data.limit) + " were taken" if part else refusal(verdict_, record.data.title)
-        return Comparison(f"not set beside the numbers of {paper}: {why}")
+        why = limit_text(record.data.limit) + " were used" if part else refusal(comparability, record.data.title)
+        return Comparison(f"not comparable with the numbers of {paper}: {why}")
     return Comparison(unlikely=tuple(_far(record)))
 
 
 def verdict(record: ResultRecord) -> tuple[str, Comparability] | None:
-    """The paper that has numbers on this data, and whether the record may stand beside them; None where none has."""
+    """The paper that reports numbers on these data, and whether the record may be compared with them.
+
+    None if no paper does.
+    """
     data = record.data
     if record.study == "concepts" and (domain := published_domain(data.published, data.name)):
         return COG, compare(scored_data(record), domain)
@@ -84,26 +87,26 @@ def _far(record: ResultRecord) -> Iterator[str]:
             continue
         width = known.high - known.low
         if not known.low - width <= score.value <= known.high + width:
-            shots = f" with {score.shots} images" if score.shots is not None else ""
+            shots = f" with {score.shots} shots" if score.shots is not None else ""
             yield (
-                f"{score.metric} of {score.probe}{shots} is {metric_text(score.metric, score.value)}, and the "
+                f"{score.metric} of {score.probe}{shots} is {metric_text(score.metric, score.value)}, but the "
                 f"{known.models} published models have {known.text(score.metric)}"
             )
 
 
 def published_range(record: ResultRecord, score: ScoreFacts) -> Range | None:
-    """What published models have where a score is; only of a record that may stand beside them."""
+    """The range of the published models in the setting of a score; the record must be comparable with them."""
     data = record.data
     if record.study == "concepts":
         setting = f"{score.probe} {shots_name(score.shots)} {score.metric}"
         return _cog_ranges(data.published).get((data.name, setting))
     as_score = Score("tasks", record.protocol, "", data.name, score.probe, score.shots, 0, score.metric, score.value)
-    found = _task_ranges().get((data.name, task_setting(as_score)))
-    return found if found and found.metric == score.metric else None
+    known = _task_ranges().get((data.name, task_setting(as_score)))
+    return known if known and known.metric == score.metric else None
 
 
 def metric_text(metric: str, value: float) -> str:
-    """A value as a reader takes it: shares in percent."""
+    """A value as text, accuracies and other shares in percent."""
     share = metric in METRICS and METRICS[metric].unit == "share"
     return f"{100 * value:.1f}%" if share else f"{value:.3g}"
 
@@ -121,10 +124,10 @@ def _cog_ranges(source: str) -> Ranges:
 
 @cache
 def _task_ranges() -> Ranges:
-    found: dict[tuple[str, str], list[Score]] = {}
+    by_setting: dict[tuple[str, str], list[Score]] = {}
     for score in published_task_scores():
-        found.setdefault((score.domain, task_setting(score)), []).append(score)
-    return {key: _range(scores) for key, scores in found.items()}
+        by_setting.setdefault((score.domain, task_setting(score)), []).append(score)
+    return {key: _range(scores) for key, scores in by_setting.items()}
 
 
 def _range(scores: Sequence[Score]) -> Range:

@@ -1,52 +1,55 @@
-"""Results files: read with every type checked, and turned into runs again."""
+"""Read results files, with the type of every field checked, and convert their records back into runs."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, cast
 
 from unseen.errors import UserError
 from unseen.exchange.record import SCHEMA, VERSION, BackboneFacts, DataFacts, ResultRecord, ResultsFile, Told
 from unseen.features.about import BackboneAbout
 from unseen.images.transform import Transform
+from unseen.metrics.catalogue import METRICS, Metric
+from unseen.metrics.own import MetricUsed
 from unseen.papers.comparability import ScoredData
 from unseen.reading.guard import reading
 from unseen.reading.json_records import read_json, typed
 from unseen.runs.cautions import PHRASES, Caution
-from unseen.runs.data import Backbone, Domain, RunData, Written
+from unseen.runs.data import METRIC_FACTS, OWN_METRIC, Backbone, Domain, RunData, Written
 from unseen.runs.notices import SENTENCES, Notice, told
 from unseen.runs.score import Score
-from unseen.runs.setup import Extraction, FeatureKey, LevelsUsed, ProtocolUsed
+from unseen.runs.setup import Extraction, FeatureKey, LevelsUsed, ProtocolUsed, Setting
 
 ADVICE = "export the run again (unseen export RUN --out results.json)"
 
 
 def read_results_file(path: Path) -> ResultsFile:
-    """The records in a file. One of another form, or of another version of the schema, is refused in a sentence."""
+    """Read a results file; another format, or another version of the schema, is an error."""
     record = read_json(path, ADVICE)
     if record.get("schema") != SCHEMA:
-        raise UserError(f'{path}: not a results file, which says "schema": "{SCHEMA}"; {ADVICE}')
+        raise UserError(f'{path}: not a results file, which has "schema": "{SCHEMA}"; {ADVICE}')
     version = record.get("version")
     if version != VERSION or isinstance(version, bool):
         newer = isinstance(version, int) and version > VERSION
         advice = "update unseen" if newer else ADVICE
         raise UserError(
-            f"{path}: of version {str(version)[:20]} of the schema, and this unseen reads version {VERSION}; {advice}"
+            f"{path}: has version {str(version)[:20]} of the schema, but this unseen reads version {VERSION}; {advice}"
         )
     with reading(path, "a results file", ADVICE):
-        json.dumps(record, allow_nan=False)  # Python reads numbers that JSON does not have
+        json.dumps(record, allow_nan=False)  # Python's JSON reader accepts NaN and infinities, which JSON does not have
         file: ResultsFile = typed(record, ResultsFile, str(path))
     return file
 
 
 def run_of_records(records: Sequence[ResultRecord], title: str = "Results") -> RunData:
-    """Records of one study as a run: what pages and the leaderboard are made from."""
+    """Convert the records of one study into a run, from which pages and the leaderboard are made."""
     first = records[0]
     domains = {record.data.name: _domain(record.data) for record in records}
     backbones = {record.backbone.name: _backbone(record.backbone) for record in records}
     protocols = {
-        probe: ProtocolUsed(probe, record.protocol, settings)
+        name: ProtocolUsed(name, OWN_METRIC if name in own_metrics(record) else record.protocol, settings)
         for record in records
-        for probe, settings in record.settings.items()
+        for name, settings in record.settings.items()
     }
     levels = next((record.data.levels for record in records if record.data.levels), None)
     return RunData(
@@ -67,6 +70,28 @@ def run_of_records(records: Sequence[ResultRecord], title: str = "Results") -> R
             if record.data.features
         ],
         study=first.study,
+    )
+
+
+def own_metrics(record: ResultRecord) -> dict[str, Metric]:
+    """The user's own metrics that a record has scores and valid facts of, by name."""
+    own = {score.metric for score in record.scores if score.metric not in METRICS}
+    facts = {name: record.settings[name] for name in own if name in record.settings}
+    return {
+        name: MetricUsed(name, **{key: cast("Any", settings[key]) for key in METRIC_FACTS}).metric
+        for name, settings in facts.items()
+        if _are_metric_facts(settings)
+    }
+
+
+def _are_metric_facts(settings: Mapping[str, Setting]) -> bool:
+    if not {*METRIC_FACTS} <= settings.keys():
+        return False
+    bounds = [settings["lower"], settings["upper"]]
+    return (
+        isinstance(settings["higher_is_better"], bool)
+        and isinstance(settings["unit"], str)
+        and all(bound is None or (isinstance(bound, int | float) and not isinstance(bound, bool)) for bound in bounds)
     )
 
 
@@ -93,7 +118,7 @@ def _domain(data: DataFacts) -> Domain:
 
 
 def scored_data(record: ResultRecord) -> ScoredData | None:
-    """What the scores of a record are of; None where it does not say how many images there were."""
+    """The data that the scores of a record were measured on; None if the record has no numbers of images."""
     data = record.data
     if not data.images:
         return None
@@ -123,20 +148,22 @@ def _backbone(facts: BackboneFacts) -> Backbone:
     )
 
 
-def _caution(said: Told) -> Caution:
-    """By its code where this version knows it, by its text otherwise."""
-    known = Caution(said.code, tuple(sorted(said.arguments.items())))
-    return known if said.code in PHRASES and _same(known, said) else Caution("told", (("text", said.text),))
+def _caution(told_in_file: Told) -> Caution:
+    """The caution with this code if this version knows it, and otherwise one with the text of the file."""
+    known = Caution(told_in_file.code, tuple(sorted(told_in_file.arguments.items())))
+    if told_in_file.code in PHRASES and _same(known, told_in_file):
+        return known
+    return Caution("told", (("text", told_in_file.text),))
 
 
-def _notice(said: Told) -> Notice:
-    known = Notice(said.code, tuple(sorted(said.arguments.items())))
-    return known if said.code in SENTENCES and _same(known, said) else told(said.text)
+def _notice(told_in_file: Told) -> Notice:
+    known = Notice(told_in_file.code, tuple(sorted(told_in_file.arguments.items())))
+    return known if told_in_file.code in SENTENCES and _same(known, told_in_file) else told(told_in_file.text)
 
 
-def _same(known: Caution | Notice, said: Told) -> bool:
-    """Whether a code and its arguments say what the text of a file says, so that neither can hide something else."""
+def _same(known: Caution | Notice, told_in_file: Told) -> bool:
+    """Whether a code with its arguments gives the text of the file, so that neither can hide something else."""
     try:
-        return (known.sentence if isinstance(known, Notice) else known.text) == said.text
+        return (known.sentence if isinstance(known, Notice) else known.text) == told_in_file.text
     except (LookupError, ValueError):
         return False

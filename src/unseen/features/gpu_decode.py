@@ -23,7 +23,7 @@ from unseen.features.batches import PIXELS_AT_ONCE, Batch, Encoded
 from unseen.features.colours import Sampling, rgb
 from unseen.features.device_memory import sent
 from unseen.features.device_resize import Size, exact_dtype, resized_squares, together
-from unseen.features.nvjpeg import Addresses, NvJpeg, plane_addresses
+from unseen.features.nvjpeg import Addresses, NvJpeg, UndecodableError, plane_addresses
 from unseen.images.decode import decode
 from unseen.images.transform import Transform
 
@@ -39,7 +39,6 @@ def decoder(device: torch.device) -> NvJpeg:
     return NvJpeg(device)
 
 
-@cache
 def why_not(device: torch.device) -> str:
     """What a device lacks to decode JPEGs; nothing if it can."""
     if device.type != "cuda":
@@ -52,8 +51,8 @@ def why_not(device: torch.device) -> str:
     return ""
 
 
-def is_faster(device: torch.device) -> bool:
-    """Whether a GPU has a decoder of JPEGs; without one, many processes that decode are as fast."""
+def has_decoder(device: torch.device) -> bool:
+    """Whether a GPU has a decoder of JPEGs."""
     return not why_not(device) and decoder(_numbered(device)).hardware
 
 
@@ -63,15 +62,19 @@ def decoded_there(
     """Batches with all their pixels on the device, in order, decoded ahead by two threads."""
     device = _numbered(device)
     # Two, as the GPU's decoder works on one batch while colours and squares are made of the other.
-    there = cycle([_There(device, exif, decoder(device)) for _ in range(2)])
-    with closing(batches), ThreadPoolExecutor(2) as threads:
+    with closing(batches), ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+        turns = cycle([(threads, _There(device, exif, decoder(device))) for threads in (one, other)])
         ahead: deque[Future[Batch]] = deque()
-        for batch in batches:
-            ahead.append(threads.submit(next(there), batch))
-            if len(ahead) > AHEAD:
+        try:
+            for batch, (threads, there) in zip(batches, turns, strict=False):
+                ahead.append(threads.submit(there, batch))
+                if len(ahead) > AHEAD:
+                    yield ahead.popleft().result()
+            while ahead:
                 yield ahead.popleft().result()
-        while ahead:
-            yield ahead.popleft().result()
+        finally:
+            for future in ahead:  # what nobody waits for any more
+                future.cancel()
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,10 +123,11 @@ class _There:
     def __call__(self, batch: Batch) -> Batch:
         if batch.encoded is None:
             return batch
-        with torch.inference_mode(), torch.cuda.stream(self.stream) if self.stream else nullcontext():
+        stream = self.stream
+        with torch.inference_mode(), torch.cuda.stream(stream) if stream else nullcontext():
             finished = self._finished(batch, batch.encoded)
-            if self.stream:
-                self.stream.synchronize()  # so that nobody else has to wait for it
+            if stream:
+                stream.synchronize()  # so that nobody else has to wait for it
         return finished
 
     def _finished(self, batch: Batch, encoded: Encoded) -> Batch:
@@ -156,7 +160,7 @@ class _There:
         """Fill planes; which files could not be decoded, which is found by halves."""
         try:
             self.planes(files, planes)
-        except RuntimeError:
+        except UndecodableError:
             half = len(files) // 2
             if not half:
                 return [0]

@@ -20,6 +20,11 @@ from numpy.typing import NDArray
 from PIL import Image as Pil
 from torch import Tensor
 
+
+class UndecodableError(RuntimeError):
+    """A file that nvJPEG does not decode, or one among several."""
+
+
 STATUS = {
     2: "invalid parameter",
     3: "bad JPEG",
@@ -29,6 +34,8 @@ STATUS = {
     7: "this GPU lacks what was asked for",
     10: "incomplete file",
 }
+NOT_OF_A_FILE = {1, 5, 7}
+"""What is wrong with the decoder or the memory; all else may be with a file."""
 ON_PROCESSORS, ON_DECODER = 2, 3
 Addresses = NDArray[np.uint64]
 PLANES = 1
@@ -39,8 +46,8 @@ class NvJpeg:
     """A decoder on a device; one batch at a time.
 
     Attributes:
-        hardware: the GPU has a decoder of its own; otherwise its processors do the work, at half the speed and with
-            another rounding, which shows as a grey level here and there.
+        hardware: the GPU has a decoder of its own; otherwise its processors do the work, with another rounding, which
+            shows as a grey level here and there.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -84,24 +91,25 @@ class NvJpeg:
             planes: (n, 8) as `plane_addresses` gives them.
 
         Raises:
-            RuntimeError: any of them cannot be decoded.
+            UndecodableError: any of them cannot be decoded.
+            RuntimeError: the decoder or the memory fails.
         """
         addresses, lengths = (np.ascontiguousarray(files[:, column]) for column in (0, 1))
         planes = np.ascontiguousarray(planes)
         with self._lock, torch.cuda.device(self._device):
             stream = torch.cuda.current_stream(self._device)
-            _check(
-                self._library.nvjpegDecodeBatchedInitialize(self._handle, self._state, len(files), 1, PLANES)
-                or self._library.nvjpegDecodeBatched(
-                    self._handle,
-                    self._state,
-                    addresses.ctypes.data_as(ctypes.c_void_p),
-                    lengths.ctypes.data_as(ctypes.c_void_p),
-                    planes.ctypes.data_as(ctypes.c_void_p),
-                    ctypes.c_void_p(stream.cuda_stream),
-                )
+            status = self._library.nvjpegDecodeBatchedInitialize(
+                self._handle, self._state, len(files), 1, PLANES
+            ) or self._library.nvjpegDecodeBatched(
+                self._handle,
+                self._state,
+                addresses.ctypes.data_as(ctypes.c_void_p),
+                lengths.ctypes.data_as(ctypes.c_void_p),
+                planes.ctypes.data_as(ctypes.c_void_p),
+                ctypes.c_void_p(stream.cuda_stream),
             )
             stream.synchronize()  # what it keeps for itself is used by the next batch, which may be another stream's
+        _check(status)
 
 
 def plane_addresses(luma: Tensor, chroma: Tensor) -> Addresses:
@@ -140,4 +148,5 @@ def _libraries() -> Iterator[Path]:
 
 def _check(status: int) -> None:
     if status:
-        raise RuntimeError(STATUS.get(status, f"nvJPEG's error {status}"))
+        kind = RuntimeError if status in NOT_OF_A_FILE else UndecodableError
+        raise kind(STATUS.get(status, f"nvJPEG's error {status}"))

@@ -98,7 +98,7 @@ def one_pass(
     starts = _starts(tasks, plan)
     pieces = list(_pieces(tasks, plan, starts, settings.batch))
     total = sum(piece.stop - piece.start for piece in pieces)
-    decoder = Decoder(source, plan.numbers, pieces, settings.fast, settings.exif, jpegs=settings.decode == "gpu")
+    decoder = Decoder(source, plan.numbers, pieces, settings.fast, settings.exif, jpegs=settings.decode != "cpu")
     for task in tasks:
         task.backbone.module.eval().to(device).to(memory_format=torch.channels_last)
     copies = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 REVISION = 2  # of extraction itself: to be raised when the same settings come to give other numbers
 Precision = Literal["half", "bfloat", "single"]
 Decode = Literal["cpu", "gpu"]
+Decoder = Literal["cpu", "gpu", "gpu-processors"]
+"""What a GPU without a decoder of JPEGs makes of them is not quite PIL's, and has a name of its own."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,8 @@ class Settings:
         on_error: whether a damaged image ends the extraction, or is left out and named in the store.
         fast: resize by PyTorch; pixels differ by a grey level or two here and there.
         exif: turn images as their EXIF orientation says.
-        decode: what decodes and resizes JPEGs. A GPU that has a decoder gives PIL's pixels, whatever `fast` says; what
-            it does not decode, PIL does.
+        decode: what decodes and resizes JPEGs. A GPU that has a decoder ("gpu") gives PIL's pixels, whatever `fast`
+            says, and one that has none ("gpu-processors") nearly those; what it does not decode, PIL does.
         part: (k, n), to do the k-th of n parts of the shards and leave the rest to others.
         compact: keep 16 bits whatever is computed with, as for patches, of which an image has hundreds.
     """
@@ -44,7 +46,7 @@ class Settings:
     exif: bool = False
     part: tuple[int, int] = (1, 1)
     compact: bool = False
-    decode: Decode = "cpu"
+    decode: Decoder = "cpu"
 
     @property
     def dtype(self) -> Literal["float16", "float32"]:
@@ -91,16 +93,20 @@ def extraction_settings(
     Args:
         decode: None for a GPU where images are to be decoded fast and that has a decoder.
     """
+    decoder: Decoder = decode or "cpu"
     place = device or default_device().type
     kind = precision or ("half" if place.startswith("cuda") else "single")
     settings = Settings(place, kind, batch, workers, on_error=on_error, fast=fast, exif=exif, part=part)
     there = checked_device(settings)  # before a backbone is moved to it
-    if decode is None and fast and there.type == "cuda":
-        from unseen.features.gpu_decode import is_faster
+    if there.type == "cuda" and (decode == "gpu" or (decode is None and fast)):
+        from unseen.features.gpu_decode import has_decoder, why_not
 
-        decode = "gpu" if is_faster(there) else "cpu"
+        if has_decoder(there):
+            decoder = "gpu"
+        elif decode == "gpu" and not why_not(there):
+            decoder = "gpu-processors"
     # Fast is a way of the CPU's: what a GPU does not decode is decoded exactly.
-    settings = replace(settings, decode=decode or "cpu", fast=fast and decode != "gpu")
+    settings = replace(settings, decode=decoder, fast=fast and decoder == "cpu")
     checked_device(settings)
     return settings
 
@@ -119,12 +125,17 @@ def checked_device(settings: Settings) -> "torch.device":
         raise UserError(f"device {settings.device}: PyTorch finds no GPU on this machine")
     if settings.precision == "half" and device.type != "cuda":
         raise UserError("half precision needs a GPU; without one, features are extracted in single precision")
-    if settings.decode == "gpu":
-        from unseen.features.gpu_decode import why_not
+    if settings.decode != "cpu":
+        from unseen.features.gpu_decode import has_decoder, why_not
 
         reason = why_not(device)
         if reason:
             raise UserError(f"{reason}; decode on the CPU (--decode cpu)")
+        if has_decoder(device) != (settings.decode == "gpu"):
+            raise UserError(
+                "some GPUs of this extraction have a decoder of JPEGs and others have none, and their pixels differ; "
+                "use GPUs of one kind, or decode on the CPU (--decode cpu)"
+            )
     part, parts = settings.part
     if not 1 <= part <= parts:
         raise UserError(f"part {part} of {parts}: parts are counted from 1 to their number")

@@ -49,7 +49,7 @@ def seconds_per_image(
     numbers = range(0, count, max(count // SAMPLE, 1))[:SAMPLE]
     device, compute = torch.device(settings.device), []
     start = time.perf_counter()
-    if settings.decode == "gpu":
+    if settings.decode != "cpu":
         decode = _seconds_there(source, numbers, backbones[0].spec.transform, settings)
     else:
         for number in numbers:

@@ -1,1 +1,1 @@
-"""Where images come from, and which of them are for training and which for testing."""
+"""Sources of images, and which images are used for training and which for testing."""

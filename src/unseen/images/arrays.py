@@ -14,7 +14,7 @@ from unseen.images.releases import provenance
 
 @dataclass(frozen=True, eq=False)
 class ArrayImages:
-    """Pixels (n, h, w) or (n, h, w, 3), given as they are."""
+    """Images held in memory as one array of pixels, (n, h, w) or (n, h, w, 3)."""
 
     pixels: NDArray[np.uint8] = field(repr=False)
     entries: EntryTable
@@ -26,11 +26,11 @@ class ArrayImages:
 
 
 def array_images(pixels: NDArray[Any], labels: Sequence[Any], ids: Sequence[str] = ()) -> ArrayImages:
-    """Images from an array of bytes, grey (n, h, w) or RGB (n, h, w, 3).
+    """Images from a uint8 array, grey (n, h, w) or RGB (n, h, w, 3).
 
     Args:
         labels: (n,) classes, as names or numbers.
-        ids: names of the images; their numbers in the array unless given.
+        ids: names of the images; by default their indices in the array.
     """
     channels = pixels.shape[3:]
     if pixels.dtype != np.uint8 or pixels.ndim not in {3, 4} or channels not in {(), (3,)} or 0 in pixels.shape:

@@ -1,4 +1,4 @@
-"""Hugging Face data sets on disk (`save_to_disk`): Arrow files, mapped into memory, and JSON that describes them."""
+"""Hugging Face data sets saved by `save_to_disk`: memory-mapped Arrow files and the JSON files that describe them."""
 
 from bisect import bisect_right
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ INFO, STATE, SPLITS = "dataset_info.json", "state.json", "dataset_dict.json"
 
 @dataclass(frozen=True)
 class ArrowImages:
-    """Images in a column of Arrow files, which every process maps for itself."""
+    """Images in a column of Arrow files; each process maps the files itself."""
 
     files: tuple[Path, ...]
     column: str
@@ -29,13 +29,14 @@ class ArrowImages:
     def read(self, number: int) -> bytes:
         rows = _open_files(self.files)
         part = bisect_right(rows.ends, number)
-        if self.files[part].stat().st_size != rows.sizes[part]:  # to read behind a file's end would end the process
+        # Reading a memory map past the end of its file would kill the process.
+        if self.files[part].stat().st_size != rows.sizes[part]:
             raise UserError(f"{self.files[part]}: changed since it was opened; run the command again")
         value = rows.table[self.column][number].as_py()
         data = value.get("bytes") if isinstance(value, dict) else value
         if not isinstance(data, bytes):
             raise UserError(
-                f"{self.files[0].parent}: image {number} is not in the files themselves; "
+                f"{self.files[0].parent}: image {number} is stored outside of the Arrow files; "
                 "save the data set again with its images embedded"
             )
         return data
@@ -44,12 +45,12 @@ class ArrowImages:
 def arrow_images(
     folder: Path, *, split: str | None = None, image: str | None = None, label: str | None = None
 ) -> ArrowImages:
-    """Images and classes of a data set that was saved to disk; ids are the numbers of its rows.
+    """Images and classes of a saved data set; the ids are row numbers.
 
     Args:
-        split: which, where the folder has several.
-        image, label: names of the columns; found by their types unless given. Classes get their names where the data
-            set has them.
+        split: the split to read, needed if the folder has several.
+        image, label: names of the columns; detected by their types if not given. Class names are used if the data set
+            has them.
     """
     folder = _split_folder(folder, split)
     features = typed(read_json(folder / INFO).get("features") or {}, dict[str, Any], f"{folder / INFO}, features")
@@ -57,12 +58,12 @@ def arrow_images(
     label = label or _column(folder, features, "ClassLabel", "label")
     state = read_json(folder / STATE)
     if state.get("_indices_files") or state.get("_indices_data_files"):
-        raise UserError(f"{folder}: its rows are chosen by an index; save it with flatten_indices()")
+        raise UserError(f"{folder}: its rows are selected by an index; call flatten_indices() and save it again")
     named = typed(state.get("_data_files"), list[dict[str, str]], f"{folder / STATE}, _data_files")
     files = tuple(folder / Path(file.get("filename", "")).name for file in named)
     if not files or folder in files:
         raise UserError(f"{folder / STATE}: does not name the data files")
-    _open_files.cache_clear()  # the files may have been written anew
+    _open_files.cache_clear()  # the files may have been rewritten since they were opened
     table = _open_files(files).table
     for name in (image, label):
         if name not in table.column_names:
@@ -81,25 +82,25 @@ def _split_folder(folder: Path, split: str | None) -> Path:
         return folder
     splits = typed(read_json(folder / SPLITS).get("splits"), list[str], f"{folder / SPLITS}, splits")
     if split is None:
-        raise UserError(f"{folder}: has the splits {', '.join(splits)}; say which with --split")
+        raise UserError(f"{folder}: has the splits {', '.join(splits)}; choose one (split)")
     if split not in splits:
-        raise UserError(f"{folder}: no split '{split}'{did_you_mean(split, splits)}; there are {', '.join(splits)}")
+        raise UserError(f"{folder}: no split '{split}'{did_you_mean(split, splits)}; available: {', '.join(splits)}")
     return folder / Path(split).name
 
 
 def _column(folder: Path, features: Mapping[str, Any], kind: str, option: str) -> str:
-    """The only column of a type, or else the one that is called what such columns usually are."""
+    """The only column of the given type, or the one with a usual name if there are several."""
     found = [name for name, value in features.items() if isinstance(value, dict) and value.get("_type") == kind]
     if not found and option in features:
         return option
     if len(found) != 1:
         which = f"several columns of type {kind} ({', '.join(found)})" if found else f"no column of type {kind}"
-        raise UserError(f"{folder}: {which}; name the one to take with --{option}")
+        raise UserError(f"{folder}: {which}; name the column to use ({option})")
     return found[0]
 
 
 def _holds_images(kind: Any) -> bool:
-    """Whether a column is of bytes, or of bytes and the path they came from."""
+    """Whether a column holds bytes, or structs of bytes and the path they came from."""
     import pyarrow as pa
 
     if pa.types.is_struct(kind):
@@ -111,7 +112,7 @@ def _holds_images(kind: Any) -> bool:
 
 
 def plain_values(column: Any, where: str) -> list[Any]:
-    """The numbers or texts of a column; of other types, a few bytes could stand for any amount of them."""
+    """The numbers or texts of a column. Other types are refused, since a few bytes of them could expand to any size."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
@@ -138,11 +139,11 @@ def _labels(folder: Path, column: str, values: list[Any], feature: Any) -> list[
 
 
 class _Rows(NamedTuple):
-    """The rows of Arrow files one after another.
+    """The rows of several Arrow files, one file after another.
 
     Attributes:
-        ends: how many rows there are up to the end of each file.
-        sizes: of the files, in bytes.
+        ends: cumulative number of rows up to the end of each file.
+        sizes: sizes of the files in bytes.
     """
 
     table: Any

@@ -1,4 +1,4 @@
-"""Captions from Parquet, TSV and CSV files, a batch at a time."""
+"""Captions read from Parquet, TSV and CSV files in batches."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,20 +11,20 @@ from unseen.reading.guard import reading
 from unseen.words import whole_number
 
 BATCH = 20_000
-"""Rows of Parquet in a batch; text files come in blocks of bytes."""
+"""Rows per batch of a Parquet file; text files are read in blocks of bytes."""
 BLOCK = 4 << 20
 MOST_TEXT = 1 << 28
 READ = 1 << 20
-"""Bytes of a column that are read at a time: row groups may be as large as their file."""
+"""Bytes of a column read at a time, since one row group may be as large as the whole file."""
 SUFFIXES = {".parquet": "parquet", ".tsv": "\t", ".txt": "\t", ".csv": ","}
 COMPRESSED = (".gz", ".bz2", ".zst")
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of the files are an image's id and its text.
+    """Which columns hold the image id and its text.
 
-    By name, or by number from 1 in a text file without a header, as YFCC's are.
+    Columns are given by name, or by number from 1 for a text file without a header, such as YFCC's.
     """
 
     id: str
@@ -41,7 +41,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Batch:
-    """Ids and texts of some rows, as texts; `damaged` rows had no id, the wrong number of fields, or no UTF-8."""
+    """Ids and texts of some rows; `damaged` counts rows without an id, with a wrong number of fields, or not UTF-8."""
 
     ids: list[str]
     texts: list[str]
@@ -49,31 +49,31 @@ class Batch:
 
 
 def caption_files(places: Sequence[Path]) -> list[Path]:
-    """The files at some places; of a folder, all below it that could be captions, in order of their paths."""
+    """The caption files among `places`; a folder stands for all files below it with a known suffix, sorted by path."""
     files = list[Path]()
     for place in places:
         if place.is_dir():
             inside = sorted(path for path in place.rglob("*") if path.is_file() and _kind(path))
             if not inside:
-                raise UserError(f"{place}: no file in it that ends in {', '.join(SUFFIXES)}")
+                raise UserError(f"{place}: contains no file with the suffix {', '.join(SUFFIXES)}")
             files += inside
         elif not place.is_file():
             raise UserError(f"{place}: no such file or folder")
         elif not _kind(place):
-            raise UserError(f"{place}: captions are read from files that end in {', '.join(SUFFIXES)}")
+            raise UserError(f"{place}: not a caption file; supported suffixes: {', '.join(SUFFIXES)}")
         else:
             files.append(place)
     return files
 
 
 def read_captions(path: Path, columns: Columns) -> Iterator[Batch]:
-    """All rows of a file; an empty text stands for one that is missing. Memory is that of a batch."""
+    """All rows of a file in batches; a missing text is given as an empty one. Only one batch is in memory at a time."""
     with reading(path, "captions that can be read"):
         yield from (_parquet if _kind(path) == "parquet" else _text)(path, columns)
 
 
 def column_names(path: Path) -> list[str]:
-    """The columns of a Parquet file, or of a text file with a header."""
+    """The column names of a Parquet file, or of a text file with a header."""
     with reading(path, "a table with a header"):
         if _kind(path) == "parquet":
             import pyarrow.parquet as pq
@@ -91,7 +91,7 @@ def _parquet(path: Path, columns: Columns) -> Iterator[Batch]:
     import pyarrow.parquet as pq
 
     names = [columns.id, columns.text]
-    # A text that a column repeats is kept once: as a dictionary it stays so until it is known how much all take.
+    # Repeated texts are stored once in a dictionary. It is only expanded after the total size has been checked.
     with pq.ParquetFile(path, buffer_size=READ, pre_buffer=False, read_dictionary=names) as file:
         _check(path, columns, file.schema_arrow.names)
         for batch in file.iter_batches(BATCH, columns=names):
@@ -99,7 +99,7 @@ def _parquet(path: Path, columns: Columns) -> Iterator[Batch]:
 
 
 def _unpacked(column: Any, where: str) -> Any:
-    """A column of Parquet without a dictionary, if its texts are not larger than captions are."""
+    """A Parquet column without its dictionary encoding; refused if its texts are larger than captions can be."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -109,7 +109,7 @@ def _unpacked(column: Any, where: str) -> Any:
         return column
     size = pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
     if size > MOST_TEXT:
-        raise UserError(f"{where} has {byte_size(size)} in {len(column):,} rows, more than captions have")
+        raise UserError(f"{where} has {byte_size(size)} in {len(column):,} rows, too large for captions")
     return column.dictionary_decode()
 
 
@@ -126,7 +126,7 @@ def _text(path: Path, columns: Columns) -> Iterator[Batch]:
         return "skip"
 
     wanted = Columns(f"f{int(columns.id) - 1}", f"f{int(columns.text) - 1}") if columns.numbered else columns
-    # The quotes of a TSV file are characters like others: captions have many that are never closed.
+    # Quotes in a TSV file are ordinary characters: many captions contain one that is never closed.
     parse = csv.ParseOptions(
         delimiter="\t" if tabs else ",",
         quote_char=False if tabs else '"',
@@ -136,9 +136,9 @@ def _text(path: Path, columns: Columns) -> Iterator[Batch]:
     read = csv.ReadOptions(block_size=BLOCK, use_threads=False, autogenerate_column_names=columns.numbered)
     with csv.open_csv(str(path), read_options=read, parse_options=parse) as reader:
         _check(path, wanted, reader.schema.names)
-    damaged = 0  # those of the first block come again
-    # Other columns are not converted: what looks like numbers at first may be texts further down. As bytes, since one
-    # that is no text would end the file.
+    damaged = 0  # the rows of the first block are read again
+    # All columns are read as bytes: values that look like numbers at first may be texts further down, and one invalid
+    # UTF-8 text would otherwise abort the whole file.
     convert = csv.ConvertOptions(
         include_columns=[wanted.id, wanted.text], column_types={wanted.id: pa.binary(), wanted.text: pa.binary()}
     )
@@ -164,7 +164,7 @@ def _batch(ids: Any, texts: Any, damaged: int = 0) -> Batch:
         pairs = list(zip(_texts(ids), _texts(texts), strict=True))
     except (pa.ArrowInvalid, UnicodeDecodeError):
         pairs = [(_decoded(key), _decoded(text)) for key, text in zip(_bytes(ids), _bytes(texts), strict=True)]
-    # Rows without an id would all be one image.
+    # Without this, all rows without an id would count as one image.
     good = [(key, text) for key, text in pairs if key and text is not None]
     return Batch([key for key, _ in good], [text for _, text in good], damaged + len(pairs) - len(good))
 

@@ -1,8 +1,8 @@
-"""Which class a caption names, if it names exactly one (Shi et al. 2023, appendix B.2).
+"""Finding the one class that a caption names (Shi et al. 2023, appendix B.2).
 
-A name is found as whole words, whatever the case and whatever stands between the words, in the singular or with its
-last word in the plural. A name inside a longer one does not count: a tiger cat is no tiger. A name that two classes
-share stands for both, so it never labels.
+A name is matched as whole words, ignoring case and the characters between words, in the singular or with its last word
+in the plural. A name inside a longer matched name does not count: "tiger cat" does not match "tiger". A name shared by
+two classes matches both, so it never assigns a label.
 """
 
 import re
@@ -16,15 +16,16 @@ from unseen.files import read_table
 from unseen.ontology.wordnet import CONCEPT_SETS, wordnet
 
 WORD = re.compile(r"[^\W_]+")
-"""Letters and digits of any script; all else parts words, as in T-shirt, golden_retriever and cat's."""
+"""Letters and digits of any script; every other character separates words, as in T-shirt, golden_retriever and cat's.
+"""
 IRREGULAR = {
     "calf": "calves", "child": "children", "elf": "elves", "foot": "feet", "goose": "geese", "half": "halves",
     "knife": "knives", "leaf": "leaves", "loaf": "loaves", "louse": "lice", "man": "men", "mouse": "mice",
     "ox": "oxen", "scarf": "scarves", "thief": "thieves", "tooth": "teeth", "wolf": "wolves",
 }  # fmt: skip
-"""Ends of words that have a plural of their own: mouse, and with it dormouse."""
+"""Endings of words with an irregular plural: "mouse" also covers "dormouse"."""
 END = ""
-"""Key of a node of the tree of names under which the classes of the name that ends there are; no word is empty."""
+"""Key in a node of the name tree for the classes whose name ends there; no word is empty, so it cannot clash."""
 
 ClassNames = Mapping[str, Sequence[str]]
 
@@ -35,15 +36,15 @@ def words(text: str) -> list[str]:
 
 
 def tag_texts(tags: str) -> list[str]:
-    """The texts of YFCC's tags: commas between them, `+` for blanks, `%20` and its like for other characters."""
+    """The texts of YFCC's tags: separated by commas, with `+` for spaces and percent-encoding such as `%20`."""
     return [unquote_plus(tag) for tag in tags.split(",")]
 
 
 def plurals(word: str) -> set[str]:
-    """How the plural of a word may be written.
+    """Possible plural forms of a word.
 
-    Where no rule tells which of two forms is right (foxes, not foxen, but dormice) both are given: the wrong one is
-    no word, and nobody writes it.
+    If no rule decides between two forms (foxes, not foxen, but dormice), both are given: the wrong form is not a word
+    and does not occur in captions.
     """
     found = {f"{word.removesuffix(end)}{change}" for end, change in IRREGULAR.items() if word.endswith(end)}
     if re.search(r"(s|x|z|ch|sh)$", word):
@@ -54,10 +55,10 @@ def plurals(word: str) -> set[str]:
 
 
 class CaptionMatcher:
-    """Names of classes as a tree of words, walked once from every word of a text: a few µs a caption."""
+    """Class names as a tree of words, traversed once from every word of a text: a few µs per caption."""
 
     def __init__(self, names: ClassNames) -> None:
-        """Take the names of each class; a class without a word in any name is an error."""
+        """Build the tree from the names of each class; a class without any word in its names is an error."""
         self.classes = tuple(names)
         self._tree: dict[str, Any] = {}
         for number, (label, several) in enumerate(names.items()):
@@ -71,7 +72,7 @@ class CaptionMatcher:
                 node.setdefault(END, set()).add(number)
 
     def matches(self, text: str) -> Iterator[tuple[int, int, frozenset[int]]]:
-        """(first word, word after the last, classes) of each name in a text that is not within a longer one."""
+        """(first word, word after the last, classes) of each matched name that is not contained in a longer one."""
         found, furthest = words(text), 0
         for start, word in enumerate(found):
             node = self._tree.get(word)
@@ -83,17 +84,18 @@ class CaptionMatcher:
                     end, classes = place, node[END]
                 node = node.get(found[place]) if place < len(found) else None
                 place += 1
-            # Of names that begin at one word the longest is kept; one that ends no later than an earlier one is in it.
+            # Of the names that start at one word, the longest is kept; a name that ends no later than an earlier one is
+            # inside it.
             if end > furthest:
                 furthest = end
                 yield start, end, frozenset(classes)
 
     def classes_in(self, texts: Iterable[str]) -> set[int]:
-        """Numbers of all classes that some texts name, the tags of an image or its one caption."""
+        """Indices of all classes named in the texts (the tags of an image, or its single caption)."""
         return {number for text in texts for _, _, classes in self.matches(text) for number in classes}
 
     def shared_only(self) -> list[str]:
-        """Classes that can never label: each of their names is another class's too."""
+        """Classes that can never be assigned, because each of their names is also a name of another class."""
         own = set[int]()
         for classes in _ends(self._tree):
             if len(classes) == 1:
@@ -102,7 +104,7 @@ class CaptionMatcher:
 
 
 def name_forms(name: str) -> set[tuple[str, ...]]:
-    """A name's words, and the same with the last in the plural; none where it has no words."""
+    """The words of a name, and the same words with the last one in the plural; empty if the name has no words."""
     parts = tuple(words(name))
     return {parts, *((*parts[:-1], plural) for plural in plurals(parts[-1]))} if parts else set()
 
@@ -116,20 +118,22 @@ def _ends(node: dict[str, Any]) -> Iterator[set[int]]:
 
 
 def wordnet_names(wnids: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The lemmas of synsets, words with blanks between."""
+    """The lemmas of synsets, with spaces between words."""
     net = wordnet()
     return {wnid: tuple(lemma.replace("_", " ") for lemma in net.synset(wnid).lemmas) for wnid in wnids}
 
 
 def read_names(source: str) -> dict[str, tuple[str, ...]]:
-    """Names by class: of a set of concepts that ships with the package, or from a CSV class,name with a row a name."""
+    """Names by class, from a set of concepts shipped with the package or from a CSV file class,name with one row per
+    name.
+    """
     if source in CONCEPT_SETS:
         return wordnet_names(wordnet().members(source))
     names = dict[str, list[str]]()
     for line, row in read_table(Path(source), ["class", "name"]):
         if not row["class"] or not words(row["name"]):
-            raise UserError(f"{source}, line {line}: a class and a name with a letter or digit in it were expected")
+            raise UserError(f"{source}, line {line}: expected a class and a name that contains a letter or digit")
         names.setdefault(row["class"], []).append(row["name"])
     if not names:
-        raise UserError(f"{source}: no names in it")
+        raise UserError(f"{source}: contains no names")
     return {label: tuple(several) for label, several in names.items()}

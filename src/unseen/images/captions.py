@@ -1,11 +1,11 @@
-"""A labelled test set from the captions of a training set, and the list of what to remove from it.
+"""A labelled test set drawn from the captions of a training set, and the list of images to remove from training.
 
-An image has a class where its caption, or its tags, name exactly one. Of every class with enough such images a fixed
-number is held out: those with the least SHA-256 of `seed/class/id`, so that the same captions give the same test set
-on any machine, in any order, with any number of processes. Nothing is kept of other images but counts.
+An image gets a class if its caption (or its tags) names exactly one. For every class with enough such images, a fixed
+number is held out: those with the smallest SHA-256 of `seed/class/id`. The same captions therefore give the same test
+set on any machine, in any order and with any number of processes. Only counts are kept of the other images.
 
-An image that several captions give different classes has none. That is seen among the images kept, which are some more
-than are held out; no other labels are remembered.
+An image with several captions that give different classes is unlabelled. Such conflicts are detected among the
+candidates kept per class, which are a few more than are held out; other labels are not stored.
 """
 
 import hashlib
@@ -27,18 +27,18 @@ from unseen.images.caption_matcher import CaptionMatcher, ClassNames, tag_texts
 from unseen.orphans import end_with_parent
 
 TEST, REMOVE, COVERAGE, CLASSES = "test.csv", "remove.csv", "coverage.csv", "classes.csv"
-TOML = "test-set.toml"
-"""As `unseen.images.shift_sets.own` calls it."""
+TEST_SET_FILE = "test-set.toml"
+"""The file name that `unseen.images.shift_sets.own` expects in a folder."""
 
 Held = tuple[str, str, str]
-"""An image that may be held out: hash, id, text."""
+"""A candidate for the test set: hash, id, text."""
 
 
 @dataclass(frozen=True)
 class CaptionRule:
-    """How captions label, and how many images of a class must be there and are held out.
+    """How captions assign labels, how many images a class needs, and how many are held out.
 
-    The paper's: tags of YFCC, whole texts of LAION, 50 of classes with at least 100.
+    The paper uses tags for YFCC and whole texts for LAION, and holds out 50 images of each class with at least 100.
     """
 
     tags: bool = False
@@ -48,24 +48,24 @@ class CaptionRule:
 
     @property
     def kept(self) -> int:
-        """Images of a class that are kept: enough to tell that there are `least`, and others for ambiguous ones."""
+        """Candidates kept per class: enough to know that there are `least`, and spares for ambiguous images."""
         return self.least + self.held_out
 
     def __post_init__(self) -> None:
         if not 1 <= self.held_out <= self.least:
-            raise UserError(f"of at least {self.least} images {self.held_out} cannot be held out")
+            raise UserError(f"cannot hold out {self.held_out} images of classes with at least {self.least}")
 
 
 @dataclass
 class Tally:
-    """What some captions gave.
+    """Counts and candidates from a set of captions.
 
     Attributes:
-        captions, damaged: rows read, and rows that could not be.
-        matched: number of classes that a caption names, 0, 1 or 2 for several → captions.
-        labelled: class number → captions that name it alone.
-        ambiguous: class number → captions that name it and others.
-        held: class number → the images of least hash, ascending, each once; at most as many as the rule keeps.
+        captions, damaged: numbers of rows read, and of rows that could not be read.
+        matched: number of classes named (0, 1, or 2 for several) → number of captions.
+        labelled: class index → captions that name only this class.
+        ambiguous: class index → captions that name this class and others.
+        held: class index → the candidates with the smallest hashes, ascending and unique; at most `rule.kept`.
     """
 
     captions: int = 0
@@ -76,7 +76,7 @@ class Tally:
     held: dict[int, list[Held]] = field(default_factory=dict)
 
     def add(self, other: "Tally", kept: int) -> None:
-        """Take in what other captions gave."""
+        """Add the counts and candidates of other captions."""
         self.captions += other.captions
         self.damaged += other.damaged
         self.matched += other.matched
@@ -88,7 +88,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class CaptionSet:
-    """The test set drawn, with the counts that it comes from."""
+    """The test set, and the counts it was drawn from."""
 
     names: ClassNames
     rule: CaptionRule
@@ -97,7 +97,7 @@ class CaptionSet:
 
     @property
     def test(self) -> dict[str, list[Held]]:
-        """Class → its images held out, in order of hash, for the classes that have enough; no image is there twice."""
+        """Class → its held-out images in order of hash, for classes with enough images; no image occurs twice."""
         classes = Counter(image for images in self.tally.held.values() for _, image, _ in images)
         found = {}
         for number, label in enumerate(self.names):
@@ -108,17 +108,18 @@ class CaptionSet:
 
     @property
     def ambiguous_share(self) -> float:
-        """Of the captions that name any class, the part that names several."""
+        """Share of the captions naming any class that name several."""
         return self.tally.matched[2] / max(1, self.tally.matched[1] + self.tally.matched[2])
 
     def write(self, folder: Path, images: Path | None = None) -> None:
         """Write the test set so that `unseen shifts run --test-set FOLDER` can read it.
 
-        `test.csv`: id, class, caption; `remove.csv`: ids not to train on; `coverage.csv`: counts of every class;
-        `classes.csv`: the classes of the test set and their names; `test-set.toml`: what the test set is.
+        `test.csv`: id, class, caption; `remove.csv`: ids to exclude from training; `coverage.csv`: counts for every
+        class; `classes.csv`: the classes of the test set and their names; `test-set.toml`: the description of the test
+        set.
 
         Args:
-            images: the folder or the WebDataset shards where images are found by their ids, where that is known.
+            images: the folder or WebDataset shards that contain the images by id, if known.
         """
         test = self.test
         write_table(folder / CLASSES, ["class", "name"], ((label, self.names[label][0]) for label in test))
@@ -131,7 +132,7 @@ class CaptionSet:
             for number, (label, several) in enumerate(self.names.items())
         )
         root = f"root = {json.dumps(str(images.absolute()), ensure_ascii=False)}\n" if images else ""
-        with atomic_write(folder / TOML) as file:
+        with atomic_write(folder / TEST_SET_FILE) as file:
             file.write(f'images = "{TEST}"\n{root}classes = "{CLASSES}"\nshifted = false\n'.encode())
         write_table(folder / COVERAGE, ["class", "name", "captions_labelled", "captions_ambiguous", "held_out"], counts)
 
@@ -145,12 +146,12 @@ def label_captions(
     workers: int = 1,
     watch: Callable[[Iterable[Tally]], Iterable[Tally]] = iter,
 ) -> CaptionSet:
-    """Label the images of some files by their captions and draw the test set.
+    """Label the images of caption files and draw the test set.
 
     Args:
         names: names of each class; see `read_names`.
-        workers: processes that match; one reads here.
-        watch: sees the counts of each batch go by.
+        workers: number of matching processes; this process reads the files.
+        watch: receives the counts of each batch, to show progress.
     """
     rule = rule or CaptionRule()
     matcher = CaptionMatcher(names)
@@ -159,12 +160,12 @@ def label_captions(
     for tally in watch(_tallies(batches, matcher, rule, workers)):
         total.add(tally, rule.kept)
     if not total.captions:
-        raise UserError(f"{files[0] if files else 'no file'}: no captions in it that could be read")
+        raise UserError(f"{files[0] if files else 'no file'}: contains no readable captions")
     return CaptionSet(names, rule, total, tuple(matcher.shared_only()))
 
 
 def tally_batch(batch: Batch, matcher: CaptionMatcher, rule: CaptionRule) -> Tally:
-    """Match the captions of a batch."""
+    """Match the captions of one batch."""
     tally = Tally(len(batch.ids), batch.damaged)
     images = dict[int, list[Held]]()
     for image, text in zip(batch.ids, batch.texts, strict=True):
@@ -182,7 +183,9 @@ def tally_batch(batch: Batch, matcher: CaptionMatcher, rule: CaptionRule) -> Tal
 
 
 def _least(images: Iterable[Held], count: int) -> list[Held]:
-    """The images of least hash, ascending; an image that is there twice is taken once, with its first text by order."""
+    """The candidates with the smallest hashes, ascending; a repeated image is kept once, with its first text in sorted
+    order.
+    """
     once: dict[str, Held] = {}
     for found in images:
         once[found[0]] = min(found, once.get(found[0], found))
@@ -193,20 +196,20 @@ def _tallies(batches: Iterator[Batch], matcher: CaptionMatcher, rule: CaptionRul
     if workers <= 1:
         yield from (tally_batch(batch, matcher, rule) for batch in batches)
         return
-    context = get_context("spawn")  # a forked process would share the threads of libraries in an unknown state
+    context = get_context("spawn")  # a forked process would inherit library threads in an unknown state
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(matcher, rule))
     waiting: set[Future[Tally]] = set()
     try:
         for batch in batches:
             waiting.add(pool.submit(_tally_here, batch))
-            if len(waiting) >= 2 * workers:  # memory stays that of a few batches
+            if len(waiting) >= 2 * workers:  # keeps only a few batches in memory
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                 yield from (future.result() for future in done)
         yield from (future.result() for future in waiting)
         pool.shutdown()
     except BrokenProcessPool:
         raise UserError(
-            "a process that matches captions was killed, perhaps for want of memory; run it again"
+            "a caption-matching process was killed, perhaps because memory ran out; run the command again"
         ) from None
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
@@ -214,7 +217,7 @@ def _tallies(batches: Iterator[Batch], matcher: CaptionMatcher, rule: CaptionRul
 
 
 _process: tuple[CaptionMatcher, CaptionRule] | None = None
-"""In a process that matches: what it was started with."""
+"""In a matching process: the arguments it was started with."""
 
 
 def _start(matcher: CaptionMatcher, rule: CaptionRule) -> None:

@@ -1,4 +1,4 @@
-"""Some images of a source, under labels of their own."""
+"""A subset of the images of a source, with labels that may differ from the source's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from unseen.images.source import Image, ImageSource
 
 @dataclass(frozen=True, eq=False)
 class ChosenImages:
-    """Images at some places of a source; `entries` has the same ids, and labels that may be others."""
+    """Images at given positions of a source; `entries` has the same ids and the new labels."""
 
     source: ImageSource
     numbers: NDArray[np.int64]
@@ -24,7 +24,7 @@ class ChosenImages:
 
 
 def choose_images(source: ImageSource, numbers: Sequence[int], labels: Sequence[str], where: str) -> ChosenImages:
-    """The images of a source at some places, each with the label given here."""
+    """The images at the given positions of a source, each with the given label."""
     entries = source.entries
     rows = ((entries[number].id, label) for number, label in zip(numbers, labels, strict=True))
     return ChosenImages(source, np.array(numbers, dtype=np.int64), EntryTable.of(rows, where), source.about)

@@ -1,4 +1,4 @@
-"""The two files that the ImageNet-CoG authors distribute, into our own formats."""
+"""Import of the two files distributed by the ImageNet-CoG authors into our own formats."""
 
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -13,9 +13,9 @@ from unseen.pickles import read_plain_pickle
 def import_levels(path: Path) -> Levels:
     """Levels from `cog_levels_mapping_file.pkl`: a list of lists of synset ids, one per level.
 
-    The file has neither ranks nor similarities. Where its levels are those of a shipped recipe, concept for concept,
-    that recipe's rows are given, under its name; otherwise rank is the place in the file and the other columns stay
-    empty.
+    The file has neither ranks nor similarities. If its levels equal those of a shipped recipe, concept for concept, the
+    rows of that recipe are returned under its name; otherwise the rank is the position in the file and the other
+    columns stay empty.
     """
     lists: Any = read_plain_pickle(path)
     if not isinstance(lists, list) or not lists or not all(isinstance(level, list) and level for level in lists):
@@ -30,7 +30,7 @@ def import_levels(path: Path) -> Levels:
     both = set[str]()
     for number, level in enumerate(lists, start=1):
         if both & set(level):
-            raise UserError(f"{path}: {min(both & set(level))} is in level {number} and in an earlier one")
+            raise UserError(f"{path}: {min(both & set(level))} is in level {number} and also in an earlier one")
         both |= set(level)
     for name in SHIPPED:
         shipped = load_levels(name)
@@ -49,7 +49,7 @@ def import_levels(path: Path) -> Levels:
 def import_splits(path: Path) -> Splits:
     """Splits from `cog_concepts_split_file.pkl`: {synset id: {"train": names, "test": names}}.
 
-    Names are kept without their folders, as the images of a concept are in its own folder or tar file.
+    Names are kept without their folders, since the images of a concept are in its own folder or tar file.
     """
     table: Any = read_plain_pickle(path)
     if not isinstance(table, dict) or not table:
@@ -58,7 +58,7 @@ def import_splits(path: Path) -> Splits:
     for wnid in sorted(table, key=str):
         entry = table[wnid]
         if not isinstance(wnid, str) or not isinstance(entry, dict) or not {"train", "test"} <= entry.keys():
-            raise UserError(f"{path}: {wnid!r} has no lists 'train' and 'test'")
+            raise UserError(f"{path}: {wnid!r} lacks the lists 'train' and 'test'")
         if wnid not in wordnet().position:
             raise UserError(f"{path}: {wnid} is not a noun synset of WordNet 3.0")
         sides = {side: _names(path, wnid, entry[side]) for side in ("train", "test")}
@@ -73,5 +73,5 @@ def _names(path: Path, wnid: str, files: Any) -> tuple[str, ...]:
         raise UserError(f"{path}: the images of {wnid} are not a list of file names")
     names = sorted(PurePosixPath(file.replace("\\", "/")).name for file in files)
     if len(set(names)) < len(names) or not all(name and name.isprintable() for name in names):
-        raise UserError(f"{path}: the images of {wnid} have names that are empty, odd or given twice")
+        raise UserError(f"{path}: the images of {wnid} have names that are empty, repeated or not plain text")
     return tuple(names)

@@ -1,4 +1,4 @@
-"""Images and levels of a concept study of the user's own, looked through before anything is computed."""
+"""Images and levels of a user's own concept study, checked before anything is computed."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from unseen.images.domains import DRAWN_BY, SOMEBODY_ELSE, DomainImages, LeftOut
 from unseen.images.entries import EntryTable
 from unseen.images.manifest import Manifest
 from unseen.images.open_source import open_images
-from unseen.images.own.contents import SharedImages, digests
+from unseen.images.own.contents import SharedImages, Track, digests, untracked
 from unseen.images.source import ImageSource
 from unseen.images.splits import SplitRule
 from unseen.images.tar_index import Watch
@@ -25,21 +25,21 @@ from unseen.ontology.taxonomy import Taxonomy
 from unseen.ontology.wordnet import imagenet_taxonomy
 
 TEST_SHARE = 5
-"""One image of so many tests, where the file does not say how many."""
+"""One in this many images is for testing, if the file gives no number."""
 MOST = 10**9
 Side = Literal["train", "test"]
 
 
 @dataclass(frozen=True, eq=False)
 class ConceptData:
-    """A study's classes, and where their images are.
+    """The classes of a study and the sources of their images.
 
     Attributes:
-        levels: the unseen classes; a domain by name is a level too, in the order of the file.
+        levels: the unseen classes; each named domain is a level too, in the order of the file.
         domains: name of each unseen domain → its classes, sorted.
         numbers: name of a domain → its level in `levels`.
-        counts: class → images, of all places.
-        told: sentences on what the user should know.
+        counts: class → number of images in all sources.
+        told: sentences to show to the user.
     """
 
     description: Description
@@ -60,12 +60,12 @@ class ConceptData:
 
     @property
     def classes(self) -> dict[str, tuple[str, ...]]:
-        """Those of every domain, the seen one first."""
+        """The classes of every domain, the seen domain first."""
         return {self.seen_domain: self.seen, **self.domains}
 
     @property
     def rule(self) -> SplitRule | None:
-        """How images are drawn; None where the file says which train and which test."""
+        """How images are drawn; None if the file gives the training and test images."""
         file = self.description.file
         if len(self.sources) > 1:
             return None
@@ -75,40 +75,44 @@ class ConceptData:
 
     @property
     def least(self) -> int:
-        """Fewest images that a class needs."""
+        """Minimum number of images per class."""
         return self.description.file.least + (self.rule.test if self.rule else 0)
 
-    def open(self, names: Sequence[str], on_missing: OnMissing = "fail") -> tuple[list[DomainImages], LeftOut]:
-        """The images of some domains, and which classes had to be left out; duplicates across splits are refused.
+    def open(
+        self, names: Sequence[str], on_missing: OnMissing = "fail", track: Track = untracked
+    ) -> tuple[list[DomainImages], LeftOut]:
+        """The images of some domains, and the classes that were left out; duplicates across splits are refused.
 
         Args:
-            on_missing: "report" leaves out classes without enough images.
+            on_missing: "report" leaves out classes without enough images instead of refusing them.
+            track: shows progress while images are compared.
         """
         wanted, where = {name: self.classes[name] for name in names}, str(self.description.images["train"])
         absent = next((name for classes in wanted.values() for name in classes if name not in self.counts), "")
-        hint = did_you_mean(absent, self.counts).removeprefix("; ").replace("?", "? Or ")
-        advice = f"{hint}give more images, or leave them out: --on-missing report"
+        advice = f'add images, or leave the classes out (on_missing = "report"){did_you_mean(absent, self.counts)}'
         if self.rule is not None:
             found, lost = level_domains(
                 self.sources["train"], wanted, where, rule=self.rule, on_missing=on_missing, advice=advice
             )
         else:
             found, lost = self._given(wanted, where, on_missing, advice)
-        if repeated := self.repeated(found):
-            raise UserError(f"{where}: {repeated}; remove them, or say allow_duplicates = true")
+        if repeated := self.repeated(found, track):
+            raise UserError(f"{where}: {repeated}; remove them, or set allow_duplicates = true")
         return found, lost
 
-    def repeated(self, domains: Sequence[DomainImages]) -> str:
-        """How many test images of domains train too, with a few of them; empty where none do, or where they may."""
+    def repeated(self, domains: Sequence[DomainImages], track: Track = untracked) -> str:
+        """Number of test images that are also training images, with examples; empty if there are none or they are
+        allowed.
+        """
         if self.description.file.allow_duplicates:
             return ""
-        pairs = [pair for domain in domains for pair in repeated_images(domain)]
+        pairs = [pair for domain in domains for pair in repeated_images(domain, track)]
         return SharedImages("training", "test", pairs).sentence if pairs else ""
 
     def _given(
         self, wanted: Mapping[str, Collection[str]], where: str, on_missing: OnMissing, advice: str
     ) -> tuple[list[DomainImages], LeftOut]:
-        """Domains whose images are split already."""
+        """Domains whose images are already split."""
         sides = {side: Counter(entry.label for entry in source.entries) for side, source in self.sources.items()}
         needed = {name for classes in wanted.values() for name in classes}
         least = self.description.file.least
@@ -116,7 +120,7 @@ class ConceptData:
         few = {name: sides["train"][name] for name in sorted(needed - absent) if sides["train"][name] < least}
         lost = LeftOut(tuple(sorted(absent)), few)
         if lost and on_missing == "fail":
-            raise UserError(f"{where}: {lost.sentence(len(needed), least)}, to train or to test; {advice}")
+            raise UserError(f"{where}: {lost.sentence(len(needed), least)}for training or for testing; {advice}")
         found = []
         for source in self.sources.values():
             source.about[DRAWN_BY] = SOMEBODY_ELSE
@@ -131,10 +135,10 @@ class ConceptData:
 
 
 def open_concept_data(description: Description, watch: Watch = iter) -> ConceptData:
-    """Look through the images, and build the levels where they are to be built.
+    """Open and check the images, and build the levels unless domains are given.
 
     Args:
-        watch: as of `open_images`.
+        watch: see `open_images`.
     """
     sources = dict(_sources(description, watch))
     counts = Counter(entry.label for source in sources.values() for entry in source.entries)
@@ -143,12 +147,12 @@ def open_concept_data(description: Description, watch: Watch = iter) -> ConceptD
     unknown = next((name for name in description.file.concepts if name not in {*counts, *known}), None)
     if unknown is not None:
         hint = did_you_mean(unknown, {*counts, *known})
-        raise UserError(f"{description.path}: [concepts] has {unknown}, which is no class{hint}")
+        raise UserError(f"{description.path}: [concepts] contains {unknown}, which is not a class{hint}")
     others = sorted({*counts} - known)
     if named or description.unseen:
         if others:
             images = sum(counts[name] for name in others)
-            told.append(f"{images:,} images of {len(others):,} classes are in no domain: {names_of(others)}.")
+            told.append(f"{images:,} images of {len(others):,} classes belong to no domain: {names_of(others)}.")
         unseen = description.unseen
     else:
         unseen = tuple(others)
@@ -172,16 +176,16 @@ def _sources(description: Description, watch: Watch) -> Iterator[tuple[str, Imag
 
 
 def _built(description: Description, unseen: Sequence[str], counts: Mapping[str, int]) -> tuple[Levels, list[str]]:
-    """Levels of the unseen classes, by similarity of their concepts to those of the seen ones."""
+    """Levels of the unseen classes, by the similarity of their concepts to the seen concepts."""
     file, where = description.file, str(description.path)
     if not unseen:
-        raise UserError(f"{where}: no classes are left to build levels from, all of the images are seen")
+        raise UserError(f"{where}: no classes are left to build levels from: all classes of the images are seen")
     named, taxonomy = _concepts(description, unseen)
     seen = [named.ids[name] for name in description.seen]
     above = taxonomy.above(taxonomy.index(seen))
     wider = [name for name in unseen if above[taxonomy.position[named.ids[name]]]]
     kept = [name for name in unseen if name not in wider]
-    told = [f"Not unseen, as seen classes are of that kind: {names_of(wider)}."] if wider else []
+    told = [f"Not unseen, because they include seen classes: {names_of(wider)}."] if wider else []
     size = file.size or len(kept) // file.levels
     if size * file.levels > len(kept) or size < 2:
         raise UserError(f"{where}: {len(kept)} classes are too few for {file.levels} levels of {max(size, 2)}")
@@ -199,7 +203,7 @@ def _built(description: Description, unseen: Sequence[str], counts: Mapping[str,
         information=information_content(taxonomy),
     )
     between = [label[each.wnid] for each in built.ranking if not each.level]
-    told += [f"In gaps between levels: {names_of(between)}."] if between else []
+    told += [f"Not used, because they fall between two levels: {names_of(between)}."] if between else []
     concepts = tuple(
         replace(each, wnid=label[each.wnid], nearest=label[each.nearest]) for each in built.levels.concepts
     )
@@ -207,9 +211,9 @@ def _built(description: Description, unseen: Sequence[str], counts: Mapping[str,
 
 
 def _concepts(description: Description, classes: Sequence[str]) -> tuple[NamedConcepts, Taxonomy]:
-    """The concepts of the seen and of other classes, and the taxonomy that information content is counted over.
+    """The concepts of the seen and the other classes, and the taxonomy over which information content is computed.
 
-    With WordNet that is ImageNet-21K with these concepts: counted over a few classes alone, most similarities are ties.
+    With WordNet this is ImageNet-21K plus these concepts: over a few classes alone, most similarities would be ties.
     """
     file, own = description.file, None if description.taxonomy is None else read_taxonomy(description.taxonomy)
     labels = [*description.seen, *classes]
@@ -218,20 +222,19 @@ def _concepts(description: Description, classes: Sequence[str]) -> tuple[NamedCo
 
 
 def _guesses(named: NamedConcepts) -> str:
-    said = [f"{name} is {concept}" for name, concept in named.guessed.items()]
-    return f"Words with several meanings: {names_of(said)}. If one is meant otherwise, say so in [concepts]."
+    chosen = [f"{name} is {concept}" for name, concept in named.guessed.items()]
+    return f"Words with several meanings: {names_of(chosen)}. To choose another meaning, set it in [concepts]."
 
 
 def _named_levels(description: Description, counts: Mapping[str, int]) -> tuple[Levels, list[str]]:
-    """A level for each domain of the file, with similarities to the seen classes where the taxonomy has all of them."""
+    """One level per domain of the file, with similarities to the seen classes if the taxonomy contains all of them."""
     classes = [name for members in description.domains.values() for name in members]
     try:
         similar, told = _similarities(description, classes)
     except UserError as error:
         if description.taxonomy or description.file.concepts:
             raise
-        first = str(error).removeprefix(f"{description.path}: ").partition(";")[0]
-        similar, told = {}, [f"Without similarities to the seen classes, as not all have one concept: {first}."]
+        similar, told = {}, [f"Similarities to the seen classes are not computed ({error})."]
     concepts, rank = list[Concept](), 0
     for level, members in enumerate(description.domains.values(), start=1):
         for name in sorted(members, key=lambda each: (-(similar[each][0] if each in similar else 0), each)):
@@ -242,7 +245,7 @@ def _named_levels(description: Description, counts: Mapping[str, int]) -> tuple[
 
 
 def _similarities(description: Description, classes: Sequence[str]) -> tuple[dict[str, tuple[float, str]], list[str]]:
-    """Class → similarity to the nearest seen class, and which that is."""
+    """Class → its similarity to the nearest seen class, and that class."""
     named, taxonomy = _concepts(description, classes)
     rows, columns = (taxonomy.index([named.ids[name] for name in part]) for part in (classes, description.seen))
     best, values = nearest_seen(Space(taxonomy), description.file.measure, rows, columns)
@@ -258,14 +261,14 @@ def _manifest(source: ImageSource, classes: Collection[str], side: str) -> Manif
     return Manifest(EntryTable.of(rows, side), [side] * len(rows))
 
 
-def repeated_images(domain: DomainImages) -> list[tuple[str, str]]:
-    """Ids of a training and a test image with the same bytes, for each such test image; all are read."""
-    trained, tested = (_digests(*domain.sides[side], side) for side in ("train", "test"))
+def repeated_images(domain: DomainImages, track: Track = untracked) -> list[tuple[str, str]]:
+    """(training id, test id) for each test image that has the same bytes as a training image; all images are read."""
+    trained, tested = (_digests(*domain.sides[side], side, track) for side in ("train", "test"))
     first = {digest: id_ for id_, digest in reversed(trained)}
     return [(first[digest], id_) for id_, digest in tested if digest in first]
 
 
-def _digests(source: ImageSource, manifest: Manifest, side: str) -> list[tuple[str, bytes]]:
+def _digests(source: ImageSource, manifest: Manifest, side: str, track: Track) -> list[tuple[str, bytes]]:
     numbers = manifest.numbers(source, side)
-    found = digests(source, numbers)
-    return [(source.entries[number].id, found[number]) for number in numbers]
+    by_number = digests(source, numbers, track)
+    return [(source.entries[number].id, by_number[number]) for number in numbers]

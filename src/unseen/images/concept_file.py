@@ -1,6 +1,6 @@
-"""A file that says what a concept study of the user's own is of: which classes are seen, and which are in which domain.
+"""A file that defines a user's own concept study: which classes are seen, and which class is in which domain.
 
-A TOML file says it all:
+A TOML file gives everything:
 
     images = "images"                  # a folder per class, or a list of paths and classes
     seen = ["dog", "cat"]              # or a file with one class per line
@@ -9,10 +9,11 @@ A TOML file says it all:
     [domains]                          # … or domains by name
     tools = ["hammer", "saw"]
 
-    [concepts]                         # what a word means that means several things
+    [concepts]                         # the meaning of an ambiguous word
     crane = "crane.n.05"
 
-A CSV file with the columns class and domain says which class is in which domain; `seen` is the domain of those seen.
+A CSV file with the columns class and domain assigns each class to a domain; the domain `seen` contains the seen
+classes.
 """
 
 from collections.abc import Mapping
@@ -21,36 +22,37 @@ from pathlib import Path
 from types import MappingProxyType
 
 from unseen.errors import UserError
-from unseen.files import read_table
+from unseen.files import read_table, table_header
 from unseen.ontology.class_lists import read_class_list
 from unseen.reading.toml_records import beside, read_toml
 
 SEEN_DOMAIN = "seen"
 SUFFIXES = (".toml", ".csv")
 Classes = tuple[str, ...] | str
-"""Names of classes, or a file with one per line."""
+"""Names of classes, or a file with one name per line."""
 
 
 @dataclass(frozen=True)
 class ConceptFile:
-    """What the file says; paths are relative to it.
+    """The fields of the file; paths are relative to it.
 
     Attributes:
-        images: a folder per class, a list of paths and classes, tar files: whatever `unseen extract` takes.
-        test_images: another such place, all of which tests, while all of `images` trains.
-        train_split, test_split: words in the column `split` of a list, or splits of a data set, instead of a draw.
-        seen: classes that backbones were trained on.
-        seen_name: what their domain is called.
-        unseen: classes to build levels from; all others of the images unless given.
-        levels, size: how many levels of how many classes; by default all classes are spread over three.
-        taxonomy: a CSV file with the columns child,parent, instead of WordNet 3.0.
-        domains: name of a domain → its classes, instead of levels.
-        concepts: class → its concept in the taxonomy, where its name does not say.
-        first_sense: whether a word with several meanings has its most frequent one.
-        test: images of each class that test, a fifth of the smallest class unless given.
-        train: at most so many images of each class train; all unless given.
-        least: fewest images of a class that train.
-        allow_duplicates: whether test images may be among those that train.
+        images: a folder per class, a list of paths and classes, or tar files: anything that `unseen extract` accepts.
+        test_images: a second place of that kind, used entirely for testing, while all of `images` is used for training.
+        train_split, test_split: values in the column `split` of a list, or splits of a data set, used instead of a
+            draw.
+        seen: classes that the backbones were trained on.
+        seen_name: name of the domain of seen classes.
+        unseen: classes to build levels from; by default all other classes of the images.
+        levels, size: number of levels, and classes per level; by default all classes are divided into three levels.
+        taxonomy: a CSV file with the columns child,parent, used instead of WordNet 3.0.
+        domains: domain name → its classes, instead of levels.
+        concepts: class → its concept in the taxonomy, for names that do not identify one.
+        first_sense: whether a word with several meanings is taken in its most frequent one.
+        test: test images per class; by default a fifth of the smallest class.
+        train: maximum number of training images per class; all by default.
+        least: minimum number of training images per class.
+        allow_duplicates: whether test images may also be training images.
     """
 
     images: str = ""
@@ -79,9 +81,9 @@ class Description:
     """A file that was read.
 
     Attributes:
-        seen, unseen: classes; no `unseen` for all that are not seen.
-        domains: of the unseen classes, in order; empty where levels are to be built.
-        images: places by "train" and "test", the latter where it is another.
+        seen, unseen: classes; an empty `unseen` means all classes that are not seen.
+        domains: the unseen classes by domain, in order; empty if levels are to be built.
+        images: places of images under "train" and, if it is a different place, "test".
     """
 
     path: Path
@@ -101,19 +103,17 @@ class Description:
 
 
 def is_concept_file(path: Path) -> bool:
-    """Whether a file is one of these: any TOML file, or a CSV file with the columns class and domain."""
+    """Whether the path is a concept file: any TOML file, or a CSV file with the columns class and domain."""
     if path.suffix.lower() == ".csv" and path.is_file():
-        with path.open("rb") as file:
-            header = file.readline(1 << 16).decode("utf-8-sig", errors="replace")
-        return {"class", "domain"} <= {name.strip().strip('"') for name in header.split(",")}
+        return {"class", "domain"} <= set(table_header(path))
     return path.suffix.lower() == ".toml"
 
 
 def read_concept_file(path: Path, images: Path | None = None) -> Description:
-    """What a TOML or CSV file says; a class in two domains, or twice in one, is refused.
+    """Read a TOML or CSV file; a class in two domains, or twice in one, is refused.
 
     Args:
-        images: another place than the file says; a CSV file says none.
+        images: a place of images that overrides the file's; needed for a CSV file, which has none.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise UserError(f"{path}: expected a .toml file, or a .csv file with the columns class and domain")
@@ -127,10 +127,12 @@ def read_concept_file(path: Path, images: Path | None = None) -> Description:
         if getattr(file, key) < (1 if key in {"levels", "least"} else 0):
             raise UserError(f"{path}: {key} must be at least {1 if key in {'levels', 'least'} else 0}")
     if unseen and lists:
-        raise UserError(f"{path}: unseen is of classes to build levels from; [domains] says them all: leave one out")
+        raise UserError(f"{path}: unseen (classes to build levels from) cannot be combined with [domains]; remove one")
     places = {"train": images or (beside(path, file.images) if file.images else None)}
     if places["train"] is None:
-        raise UserError(f"{path}: say where the images are: images = … in a TOML file, or --images")
+        raise UserError(
+            f"{path}: no images given; add images = … to a TOML file, or give the place of the images (images)"
+        )
     if file.test_images:
         places["test"] = beside(path, file.test_images)
     if bool(file.test_split) != bool(file.train_split):
@@ -141,9 +143,9 @@ def read_concept_file(path: Path, images: Path | None = None) -> Description:
 def _of_toml(path: Path) -> tuple[ConceptFile, dict[str, tuple[str, ...]]]:
     file = read_toml(path, ConceptFile)
     if not file.seen:
-        raise UserError(f'{path}: say which classes are seen: seen = ["…", "…"], or a file of them')
+        raise UserError(f'{path}: no seen classes given; add seen = ["…", "…"], or name a file with one class per line')
     if file.seen_name in file.domains:
-        raise UserError(f"{path}: [domains] has {file.seen_name}, which is what the seen classes are called")
+        raise UserError(f"{path}: [domains] contains {file.seen_name}, which is the name of the seen domain")
     domains = {name: _classes(path, classes, f"[domains] {name}") for name, classes in file.domains.items()}
     return file, {file.seen_name: _classes(path, file.seen, "seen"), **domains}
 
@@ -157,7 +159,7 @@ def _of_table(path: Path) -> tuple[ConceptFile, dict[str, tuple[str, ...]]]:
         if row["concept"]:
             concepts[row["class"]] = row["concept"]
     if SEEN_DOMAIN not in rows or len(rows) < 2:
-        raise UserError(f"{path}: the column domain must have {SEEN_DOMAIN} and one other domain at least")
+        raise UserError(f"{path}: the column domain must contain {SEEN_DOMAIN} and at least one other domain")
     return ConceptFile(concepts=concepts), {name: tuple(classes) for name, classes in rows.items()}
 
 
@@ -165,7 +167,7 @@ def _classes(path: Path, classes: Classes, what: str) -> tuple[str, ...]:
     if isinstance(classes, str):
         return read_class_list(beside(path, classes)) if classes else ()
     if not all(name and name.isprintable() for name in classes):
-        raise UserError(f"{path}, {what}: a class has no name, or one that is not plain text")
+        raise UserError(f"{path}, {what}: a class name is empty or not plain text")
     return classes
 
 
@@ -176,5 +178,5 @@ def _refuse_shared(domains: Mapping[str, tuple[str, ...]], path: Path) -> None:
         for name in classes:
             if name in found:
                 both = f"twice in {domain}" if found[name] == domain else f"in {found[name]} and in {domain}"
-                raise UserError(f"{path}: the class {name} is {both}; a class is in one domain")
+                raise UserError(f"{path}: the class {name} is {both}; each class belongs to exactly one domain")
             found[name] = domain

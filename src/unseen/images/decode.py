@@ -1,14 +1,15 @@
-"""From the bytes of an image to the square of pixels that a backbone gets.
+"""Decoding an image file into the square of pixels that a backbone receives.
 
-The pixels are those of PIL's `Image.open(…).convert("RGB")`, torchvision's `Resize` (shortest side, antialiased) and
-`CenterCrop` on PIL images, bit for bit: this is what the ImageNet-CoG code does. In particular:
+The pixels are bit-identical to PIL's `Image.open(…).convert("RGB")` followed by torchvision's `Resize` (shortest side,
+antialiased) and `CenterCrop` on PIL images, as in the ImageNet-CoG code. In particular:
 
-- EXIF orientation is not applied, unless asked for.
-- Transparency is dropped, not blended. CMYK is converted as PIL does. Of an animation, the first frame is taken.
-- The one difference: 16-bit grey keeps its high byte, as PIL does for 16-bit colour. PIL cuts grey off at 255 and so
-  makes it almost all white.
+- EXIF orientation is ignored unless requested.
+- Transparency is dropped, not blended. CMYK is converted as in PIL. Of an animation, the first frame is used.
+- The one difference: 16-bit grey keeps its high byte, as PIL does for 16-bit colour. PIL clips grey at 255, which makes
+  such images almost entirely white.
 
-What the content is decides, not what the file is called. Damaged and truncated images are refused, never half decoded.
+The format is determined from the content, not the file name. Damaged and truncated images are refused, never partly
+decoded.
 """
 
 import io
@@ -40,7 +41,7 @@ _opening = threading.Lock()
 
 @dataclass(frozen=True)
 class Damaged:
-    """An image that cannot be decoded, and why."""
+    """An image that cannot be decoded, and the reason."""
 
     id: str
     reason: str
@@ -55,9 +56,10 @@ def read_pixels(
     fast: bool = False,
     exif: bool = False,
 ) -> NDArray[np.uint8] | Damaged:
-    """Read and decode one image of a source; in its place, one that cannot be decoded is an error or is reported.
+    """Read and decode one image of a source; an image that cannot be decoded raises an error or is returned as
+    `Damaged`.
 
-    A file that cannot be read at all is an error in either case: that is a fault of the place, not of the image.
+    A file that cannot be read at all is always an error: the storage is at fault, not the image.
     """
     image = source.read(number)
     try:
@@ -70,16 +72,16 @@ def read_pixels(
 
 
 def decode(image: Image, transform: Transform, *, fast: bool = False, exif: bool = False) -> NDArray[np.uint8]:
-    """Pixels (size, size, 3), always RGB: mean, std and order of channels are applied later, on the device.
+    """Pixels (size, size, 3), always RGB; mean, std and channel order are applied later, on the device.
 
     Args:
         image: the bytes of a file, or pixels.
-        fast: resize by PyTorch, and decode JPEGs by torchvision where it is installed. Some pixels then differ by 1 of
+        fast: resize with PyTorch, and decode JPEGs with torchvision if it is installed. Some pixels then differ by 1 of
             255, a few by 2.
-        exif: turn the image as its EXIF orientation says.
+        exif: rotate the image according to its EXIF orientation.
 
     Raises:
-        UserError: with the reason alone, as the bytes have no name.
+        UserError: with the reason only, since the bytes have no name.
     """
     from PIL import Image as Pil
     from PIL import ImageOps
@@ -103,16 +105,16 @@ def decode(image: Image, transform: Transform, *, fast: bool = False, exif: bool
         if transform.resize is not None:
             picture = picture.resize(needed, Pil.Resampling[transform.interpolation.upper()])
         return _centre(np.asarray(picture), transform)
-    except (UserError, MemoryError):  # the latter is a fault of the machine's, not of the image
+    except (UserError, MemoryError):  # MemoryError is a fault of the machine, not of the image
         raise
-    except Exception as error:  # damaged files make decoders raise anything at all
+    except Exception as error:  # for damaged files, decoders may raise any exception
         raise UserError(f"damaged image ({str(error).rstrip('.') or type(error).__name__})") from None
 
 
 def plain_jpeg(image: Image, transforms: Iterable[Transform], *, exif: bool = False) -> JpegHeader | None:
-    """The header of a JPEG that a GPU may decode, and that any of the transforms takes.
+    """The header of a JPEG that a GPU may decode and that the transform accepts.
 
-    None for whatever else it is: `decode` then finds out, and says what is wrong with it.
+    None otherwise: `decode` then handles the image and reports what is wrong with it.
     """
     header = jpeg_header(image) if isinstance(image, bytes) else None
     if header is None or not header.plain:
@@ -121,13 +123,13 @@ def plain_jpeg(image: Image, transforms: Iterable[Transform], *, exif: bool = Fa
         for transform in transforms:
             resized_checked(header.size, transform)
         turned = exif and header.exif and is_turned(_open(image))
-    except Exception:  # EXIF can be damaged in any way
+    except Exception:  # EXIF data may be damaged in any way
         return None
     return None if turned else header
 
 
 def image_size(image: Image) -> tuple[int, int]:
-    """Width and height of an image as it is stored, from its header alone; raises as `decode` does."""
+    """Stored width and height of an image, read from its header; raises as `decode` does."""
     try:
         size: tuple[int, int] = _open(image).size
     except UserError:
@@ -138,7 +140,7 @@ def image_size(image: Image) -> tuple[int, int]:
 
 
 def open_picture(image: bytes, where: str) -> "Picture":
-    """A decoded picture in the mode that it is stored in; a damaged one is an error that begins with `where`."""
+    """A decoded picture in its stored mode; the error for a damaged one starts with `where`."""
     try:
         picture = _open(image)
         width, height = picture.size
@@ -149,13 +151,13 @@ def open_picture(image: bytes, where: str) -> "Picture":
         raise UserError(f"{where}: {error}") from None
     except MemoryError:
         raise
-    except Exception as error:  # damaged files make decoders raise anything at all
+    except Exception as error:  # for damaged files, decoders may raise any exception
         raise UserError(f"{where}: damaged image ({str(error).rstrip('.') or type(error).__name__})") from None
     return picture
 
 
 def whole_pixels(image: Image, where: str) -> NDArray[np.uint8]:
-    """(h, w, 3) RGB of a whole image at its own size; a damaged one is an error that begins with `where`."""
+    """(h, w, 3) RGB pixels of an image at its original size; the error for a damaged one starts with `where`."""
     if isinstance(image, np.ndarray):
         return image if image.ndim == 3 else np.repeat(image[..., None], 3, axis=2)
     picture = open_picture(image, where)
@@ -166,16 +168,16 @@ def whole_pixels(image: Image, where: str) -> NDArray[np.uint8]:
 
 
 def proportion(image: Image) -> float:
-    """Width : height of an image as it is stored, from its header alone; raises as `decode` does."""
+    """Stored width : height of an image, read from its header; raises as `decode` does."""
     width, height = image_size(image)
     return width / height
 
 
 def _open(image: Image) -> "Picture":
-    """A picture of which the header was read.
+    """A picture whose header has been read.
 
-    PIL's limit on sizes, which is a warning first, is put aside in favour of ours, and its warnings about metadata that
-    are not used are silenced. Both belong to the process, hence one at a time.
+    PIL's size limit (which first only warns) is replaced by ours, and its warnings about unused metadata are silenced.
+    Both settings are global to the process, hence the lock.
     """
     from PIL import Image as Pil
     from PIL import UnidentifiedImageError
@@ -198,13 +200,13 @@ def _open(image: Image) -> "Picture":
 
 
 def resized_checked(size: tuple[int, int], transform: Transform) -> tuple[int, int]:
-    """Width and height after resizing; a UserError where there are too few or too many pixels for the transform."""
+    """Width and height after resizing; a UserError if the image is too small or too large for the transform."""
     width, height = size
     if width * height > MAX_PIXELS:
         raise UserError(f"{width} × {height} pixels, more than the {MAX_PIXELS:,} that are decoded")
     width, height = resized_size(size, transform)
     if min(width, height) < transform.size:
-        raise UserError(f"{width} × {height} pixels, smaller than the {transform.size} that are to be cut out of it")
+        raise UserError(f"{width} × {height} pixels, smaller than the crop of {transform.size}")
     if width * height > MAX_PIXELS:
         raise UserError(f"{size[0]} × {size[1]} pixels, so narrow that it would become {width} × {height}")
     return width, height
@@ -221,8 +223,8 @@ def _rgb(picture: "Picture") -> "Picture":
             raise UserError("pixels of more than 16 bits; save it with 8 or 16")
         picture = Pil.fromarray((values >> 8).astype(np.uint8))
     elif picture.mode == "F":
-        raise UserError("pixels that are fractions, whose range is not known; save it with 8 or 16 bits")
-    picture.info.pop("transparency", None)  # of no use in RGB, but a warning in some modes
+        raise UserError("floating-point pixels of unknown range; save it with 8 or 16 bits")
+    picture.info.pop("transparency", None)  # not needed for RGB, but causes a warning in some modes
     return picture.convert("RGB")
 
 
@@ -233,6 +235,6 @@ def is_turned(picture: "Picture") -> bool:
 
 
 def _centre(pixels: NDArray[np.uint8], transform: Transform) -> NDArray[np.uint8]:
-    """A copy of the square in the middle, whose corner is rounded as torchvision does."""
+    """A copy of the central square; its corner is rounded as in torchvision."""
     top, left = (crop_start(side, transform.size) for side in pixels.shape[:2])
     return pixels[top : top + transform.size, left : left + transform.size].copy()

@@ -1,7 +1,8 @@
-"""The images of a study's domains: the seen concepts, and each level of unseen ones, with what trains and what tests.
+"""The images of a study's domains, the seen concepts and each level of unseen ones, divided into training and test
+images.
 
-Levels come out of one place, where the images of every concept are split by a draw. The seen concepts have two places,
-as ImageNet-1K has: all of one trains, all of the other tests.
+The levels share one source of images, in which each concept is split by a draw. The seen concepts have two sources, as
+in ImageNet-1K: one for training and one for testing.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from unseen.images.splits import COG, ClassSplit, SplitRule, Splits, draw_splits
 SEEN = "in1k"
 """The domain of the seen concepts."""
 DRAWN_BY = "drawn by"
-"""What the `about` of a source calls who chose which images train and test; the manifests of its features keep it."""
+"""The key in a source's `about` for who chose the training and test images; manifests of features keep it."""
 US, SOMEBODY_ELSE = "us", "somebody else"
 SHOWN = 3
 OnMissing = Literal["fail", "report"]
@@ -25,11 +26,11 @@ OnMissing = Literal["fail", "report"]
 
 @dataclass(frozen=True, eq=False)
 class DomainImages:
-    """A domain: for "train" and "test" the images, and the manifest whose split of that name they are.
+    """A domain: for "train" and "test" the source of its images and the manifest with the split of that name.
 
     Attributes:
         concepts: ids of its classes, sorted.
-        rows: images by split.
+        rows: number of images by split.
     """
 
     name: str
@@ -40,7 +41,7 @@ class DomainImages:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Concepts that a place has no images of, and those that it has too few of, with how many it has."""
+    """Concepts without images, and concepts with too few images together with their counts."""
 
     absent: tuple[str, ...] = ()
     few: Mapping[str, int] = field(default_factory=dict)
@@ -49,7 +50,7 @@ class LeftOut:
         return len(self.absent) + len(self.few)
 
     def sentence(self, wanted: int, least: int) -> str:
-        """What is missing, with a few names."""
+        """A sentence on what is missing, with a few names."""
         parts = []
         if self.absent:
             parts.append(f"no images of {len(self.absent):,} of {wanted:,} concepts ({_few(self.absent)})")
@@ -70,16 +71,16 @@ def level_domains(
     on_missing: OnMissing = "fail",
     advice: str = "",
 ) -> tuple[list[DomainImages], LeftOut]:
-    """The images of each level, and which concepts had to be left out.
+    """The images of each level, and the concepts that were left out.
 
-    Goes over the source twice, whatever the number of levels; a concept may be in several.
+    Reads the source twice, for any number of levels; a concept may be in several levels.
 
     Args:
         levels: name of a level → ids of its concepts.
-        where: what errors call the source.
-        splits: somebody else's, instead of a draw by `rule` and `seed`.
-        on_missing: "report" leaves out concepts with no images, or too few for the rule, instead of refusing them.
-        advice: what the error says can be done about it.
+        where: name of the source in error messages.
+        splits: existing splits, used instead of a draw by `rule` and `seed`.
+        on_missing: "report" leaves out concepts with no or too few images for the rule, instead of refusing them.
+        advice: advice given in the error message.
     """
     wanted = set[str]().union(*levels.values())
     if splits is None:
@@ -105,22 +106,22 @@ def level_domains(
 def seen_domain(
     train: ImageSource, test: ImageSource, expected: Collection[str] | None, where: str, name: str = SEEN
 ) -> DomainImages:
-    """All images of one place to train and all of another to test; both must have the same classes.
+    """All images of one source for training and all of another for testing; both must have the same classes.
 
     Args:
-        expected: ids that the classes must be, where that is known.
+        expected: ids that the classes must have, if known.
     """
     found = [{entry.label for entry in source.entries} for source in (train, test)]
     _same_classes(found[0], found[1], f"{where}: training and validation images", ("training", "validation"))
     if expected is not None:
-        _same_classes(set(expected), found[0], f"{where}: the classes that are seen and those here", ("seen", "here"))
+        _same_classes(set(expected), found[0], f"{where}: the seen domain and the images", ("seen", "images"))
     sides = {word: (source, whole(source, word)) for word, source in (("train", train), ("test", test))}
     rows = {word: len(manifest) for word, (_, manifest) in sides.items()}
     return DomainImages(name, tuple(sorted(found[0])), sides, rows)
 
 
 def _names(source: ImageSource, wanted: Collection[str]) -> dict[str, list[str]]:
-    """Names of the images of every wanted class."""
+    """Image names of every wanted class."""
     names: dict[str, list[str]] = {}
     for entry in source.entries:
         if entry.label in wanted:
@@ -148,10 +149,10 @@ def _domains(
 
 
 def _sides(source: ImageSource, splits: Mapping[str, ClassSplit], where: str) -> Iterator[tuple[str, str, str]]:
-    """(id, class, split) of the images that splits name, in order of the source; one that it lacks is an error.
+    """(id, class, split) of the images named by splits, in the order of the source; a missing image is an error.
 
-    A class's names are looked up only from its first image to its last, so that one class is in memory at a time where
-    a source keeps classes together.
+    The names of a class are only kept in memory from its first image to its last, so that one class is in memory at a
+    time if the source stores classes contiguously.
     """
     waiting: dict[str, dict[str, str]] = {}
     done = set[str]()
@@ -171,7 +172,7 @@ def _sides(source: ImageSource, splits: Mapping[str, ClassSplit], where: str) ->
     for label in splits:
         if label not in done:
             left = waiting.get(label) or dict.fromkeys((*splits[label].train, *splits[label].test))
-            lacking = f"{len(left):,} images of {label} are in the splits but not there"
+            lacking = f"{len(left):,} images of {label} are in the splits but missing"
             raise UserError(f"{where}: {lacking}, {next(iter(left))} for one")
 
 
@@ -184,7 +185,7 @@ def _same_classes(first: set[str], second: set[str], what: str, names: tuple[str
     for one, other, name in ((first, second, names[0]), (second, first, names[1])):
         only = sorted(one - other)
         if only:
-            raise UserError(f"{what} are of different classes: {len(only):,} are {name} only ({_few(only)})")
+            raise UserError(f"{what} have different classes: {len(only):,} occur only in {name} ({_few(only)})")
 
 
 def _few(names: Sequence[str]) -> str:

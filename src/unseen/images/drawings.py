@@ -1,4 +1,4 @@
-"""The drawings that come with this package, and which of their concepts the demo's networks have seen.
+"""The drawings shipped with this package, and which of their concepts the demo's networks have seen.
 
 100 drawings of 28 × 28 pixels per category (Quick, Draw!, CC BY 4.0; see demo/data/ATTRIBUTION.md).
 """
@@ -16,24 +16,24 @@ from unseen.reading.guard import reading
 
 DATA = Path(__file__).parents[1] / "demo/data"
 TRAINING_DRAWINGS = 80
-"""The first of a concept, which train; the others test."""
+"""Number of training drawings of a concept, its first ones; the others are for testing."""
 SEEN_CONCEPTS = 100
 
 
 @lru_cache(maxsize=1)
 def concepts() -> dict[str, str]:
-    """Synset id → category, for every category that has a synset, in order of id."""
+    """Synset id → category, for every category with a synset, sorted by id."""
     rows = (row for _, row in read_table(DATA / "categories.csv", ["category", "synset", "wnid", "reason"]))
     return dict(sorted((row["wnid"], row["category"]) for row in rows if row["wnid"]))
 
 
 def drawn_order() -> list[str]:
-    """The concepts in an order that is arbitrary and fixed: by SHA-256 of their ids."""
+    """The concepts in an arbitrary but fixed order: by SHA-256 of their ids."""
     return sorted(concepts(), key=lambda wnid: hashlib.sha256(f"0/{wnid}".encode()).digest())
 
 
 def seen_concepts() -> list[str]:
-    """The 100 concepts that the demo's backbones are trained on, in order of id."""
+    """The 100 concepts that the demo's backbones are trained on, sorted by id."""
     return sorted(drawn_order()[:SEEN_CONCEPTS])
 
 

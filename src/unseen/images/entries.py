@@ -1,4 +1,4 @@
-"""Millions of entries in tens of bytes each."""
+"""A compact table for millions of image entries, at tens of bytes each."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self, overload
@@ -8,22 +8,22 @@ from unseen.images.source import Entry
 
 
 class EntryTable(Sequence[Entry]):
-    """Entries as columns; an `Entry` is made when it is asked for.
+    """Entries stored as columns; an `Entry` is created on access.
 
     Attributes:
-        classes: all classes, those without images too; not always sorted.
+        classes: all classes, including those without images; not always sorted.
     """
 
     def __init__(self, ids: Any, codes: Any, classes: Sequence[str]) -> None:
-        """From Arrow arrays: ids as text, and the place of each image's class in `classes`."""
+        """Create from Arrow arrays: ids as text, and the index of each image's class in `classes`."""
         self._ids, self._codes, self.classes = ids, codes, tuple(classes)
 
     @classmethod
     def of(cls, rows: Iterable[tuple[str, str]], where: str, classes: Iterable[str] = ()) -> Self:
-        """From (id, class) pairs in their order; an id that is there twice is an error that names `where`.
+        """Create from (id, class) pairs in their order; a repeated id is an error that names `where`.
 
         Args:
-            classes: those that must be known although they may have no image.
+            classes: classes to include even if they have no image.
         """
         import pyarrow as pa
 
@@ -34,9 +34,9 @@ class EntryTable(Sequence[Entry]):
             ids.append(id_)
             codes.append(code.setdefault(label, len(code)))
         if not ids:
-            raise UserError(f"{where}: no images in it")
+            raise UserError(f"{where}: contains no images")
         if len(set(ids)) < len(ids):
-            raise UserError(f"{where}: {_first_repeated(ids)} is there twice")
+            raise UserError(f"{where}: {_first_repeated(ids)} occurs twice")
         return cls(pa.array(ids, pa.large_string()), pa.array(codes, pa.int32()), tuple(code))
 
     def __len__(self) -> int:

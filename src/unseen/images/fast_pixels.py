@@ -1,9 +1,9 @@
-"""Decoding and resizing in half the time, at the price of pixels that are not quite PIL's.
+"""Decoding and resizing in half the time, with pixels that differ slightly from PIL's.
 
 PIL takes twice as long to resize a photograph of 500 × 375 pixels as to decode it. PyTorch resizes bytes with vector
-instructions and weights of 16 bits where PIL has 32, and that is the whole difference: one grey level at some pixels,
-two at a few. To decode at a fraction of the size as well, as libjpeg can, was tried and left out: it gained a fifth for
-photographs of six times the size that is needed, nothing for those of three times, and added to the difference.
+instructions and 16-bit weights where PIL uses 32 bits, which is the only difference: one grey level at some pixels, two
+at a few. Decoding at a fraction of the size, which libjpeg supports, was tried and rejected: it was a fifth faster for
+photographs of six times the target size, no faster at three times, and increased the difference.
 """
 
 from collections.abc import Callable
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def is_resized_fast(size: tuple[int, int], transform: Transform) -> bool:
-    """Whether PyTorch resizes an image of this width and height almost as PIL does; the others are left to PIL.
+    """Whether PyTorch resizes an image of this size almost as PIL does; other images are left to PIL.
 
-    PyTorch lacks some interpolations. And where an image is more than twice as long as wide, or its proportions change,
-    its bicubic pixels were found to be off by up to 30 of 255 on black and white noise, which they never are otherwise.
+    PyTorch lacks some interpolations. If an image is more than twice as long as wide, or its aspect ratio changes,
+    bicubic pixels were found to differ by up to 30 of 255 on black-and-white noise; they never do otherwise.
     """
     if transform.resize is None or transform.squash or transform.interpolation not in ("bicubic", "bilinear"):
         return False
@@ -32,10 +32,10 @@ def is_resized_fast(size: tuple[int, int], transform: Transform) -> bool:
 
 
 def resized_fast(pixels: NDArray[np.uint8], size: tuple[int, int], transform: Transform) -> NDArray[np.uint8]:
-    """Pixels (h, w, 3), antialiased as PIL does it, to a width and height."""
+    """Pixels (h, w, 3) resized to the given width and height, antialiased as in PIL."""
     import torch
 
-    # In this order PyTorch knows that channels are last in memory, and leaves them so: what follows copies rows.
+    # In this memory format PyTorch knows that channels are last and keeps them so: later steps copy whole rows.
     image = torch.from_numpy(pixels).unsqueeze(0).permute(0, 3, 1, 2)
     width, height = size
     mode = transform.interpolation
@@ -44,13 +44,14 @@ def resized_fast(pixels: NDArray[np.uint8], size: tuple[int, int], transform: Tr
 
 
 def jpeg_pixels(file: bytes, picture: "Picture") -> NDArray[np.uint8] | None:
-    """Pixels (h, w, 3) of a JPEG in colour or grey by torchvision, if it is installed: PIL's, without copies.
+    """Pixels (h, w, 3) of a colour or grey JPEG, decoded by torchvision if it is installed; equal to PIL's, without
+    copies.
 
-    None says that PIL is to decode the file: it takes a few more, and says what is wrong with the rest. libjpeg-turbo
-    does the work in both, and both refuse a file that ends early.
+    None means that PIL has to decode the file: it supports a few more formats and reports what is wrong with the rest.
+    Both use libjpeg-turbo, and both refuse a truncated file.
 
     Args:
-        picture: the same file, of which PIL read the header.
+        picture: the same file, with the header read by PIL.
     """
     import torch
 
@@ -66,7 +67,7 @@ def jpeg_pixels(file: bytes, picture: "Picture") -> NDArray[np.uint8] | None:
 
 @cache
 def _torchvision_decoder() -> "Callable[[Tensor], Tensor] | None":
-    """The operator itself, as torchvision 0.29 warns of its function at every call; None where there is none."""
+    """The operator itself, because torchvision 0.29's Python function warns at every call; None if unavailable."""
     import torch
 
     try:

@@ -1,4 +1,4 @@
-"""Images that are files of their own: in a folder per class, or wherever a list says."""
+"""Images stored as individual files, in one folder per class or at listed paths."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from unseen.images.releases import provenance
 
 @dataclass(frozen=True)
 class FileImages:
-    """Images whose ids are their paths below `root`; with `flat`, ids are `class/name`, but all files are in `root`."""
+    """Images whose ids are paths below `root`; with `flat`, ids are `class/name` but all files are in `root`."""
 
     root: Path
     entries: EntryTable
@@ -28,11 +28,11 @@ class FileImages:
 
 
 def folder_images(root: Path) -> FileImages:
-    """Images in a folder per class; a class is what its folder is called. Links to folders and files are followed."""
+    """Images in one folder per class, named after the class. Symbolic links to folders and files are followed."""
     classes = dict(list_images(root))
     tar = next((name for name in classes if not (root / name).is_dir()), None)
     if tar is not None:
-        raise UserError(f"{root}: has folders and tar files ({tar}.tar); keep the classes in one of the two ways")
+        raise UserError(f"{root}: has folders and tar files ({tar}.tar); store all classes in the same way")
     rows = ((f"{name}/{image}", name) for name, images in classes.items() for image in images)
     entries = EntryTable.of(rows, str(root), classes)
     return FileImages(root, entries, provenance("folder per class", entries.classes, len(entries)))

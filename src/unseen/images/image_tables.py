@@ -1,20 +1,18 @@
-"""Images named in a table, each with a label: a CSV, TSV or Parquet file, and where the images are.
+"""Images named in a table with one label each: a CSV, TSV or Parquet file, and the place of the images.
 
-A row names its image by a path below a folder, with or without the ending of the file, by the file's name alone where
-that is enough to know it, or by the key of a sample in WebDataset shards.
+A row identifies its image by a path below a folder (with or without the suffix), by the file name alone if it is
+unique, or by the key of a sample in WebDataset shards.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from os import walk
 from pathlib import Path, PurePosixPath
 
-from unseen.errors import UserError, did_you_mean
-from unseen.files import read_table
-from unseen.images.caption_files import Columns, column_names, read_captions
+from unseen.errors import UserError
 from unseen.images.chosen import choose_images
 from unseen.images.datasets.listing import ALL, Listing, Row, files_listing
-from unseen.images.list_file import IMAGE_COLUMNS, LABEL_COLUMNS
+from unseen.images.list_file import LABEL_COLUMNS, list_rows
 from unseen.images.source import ImageSource
 from unseen.images.tars import is_image
 from unseen.images.webdataset import RANGE, webdataset_images
@@ -29,83 +27,54 @@ def table_listing(
     root: Path | None = None,
     image: str | None = None,
     label: str | None = None,
+    split: str | None = None,
     labels: Sequence[str] = LABEL_COLUMNS,
 ) -> Listing:
-    """The images that a table names; those that are not there are `missing`.
+    """The images that a table or list names; those that do not exist are `missing`.
 
     Args:
-        root: the folder of the images, or WebDataset shards; the folder of the table unless given.
-        image, label: columns; unless given, the first of `IMAGE_COLUMNS` and of `labels` that the table has.
+        root: the folder of the images, or WebDataset shards; by default the folder of the table.
+        image, label, split, labels: see `unseen.images.list_file.list_rows`. Tables must have a header.
     """
     where = file.parent if root is None else root
-    columns = Columns(
-        _column(file, image, IMAGE_COLUMNS, "names the images"), _column(file, label, labels, "has their labels")
-    )
     pairs = dict[str, str]()
-    for key, text in _pairs(file, columns):
-        if not text:
-            raise UserError(f"{file}: {key} has nothing in the column '{columns.text}'")
-        if key in pairs:
-            raise UserError(f"{file}: {key} is there twice; each image is named once")
-        pairs[key] = text
+    header = file.suffix.lower() in SUFFIXES
+    for row in list_rows(file, image=image, label=label, split=split, labels=labels, header=header):
+        if row.path in pairs:
+            raise UserError(f"{file}, {row.place}: {row.path} occurs twice; name each image once")
+        pairs[row.path] = row.label
     if not pairs:
-        raise UserError(f"{file}: no images in it")
+        raise UserError(f"{file}: contains no images")
     return _in_shards(file, where, pairs) if are_shards(where) else _in_folder(file, where, pairs)
 
 
 def are_shards(place: Path) -> bool:
-    """Whether a place is tar files: one, a pattern of them, or a folder that has some."""
+    """Whether a place consists of tar files: one file, a pattern, or a folder that contains some."""
     return place.suffix == ".tar" or bool(RANGE.search(place.name)) or (place.is_dir() and any(place.glob("*.tar")))
-
-
-def _column(file: Path, given: str | None, usual: Sequence[str], what: str) -> str:
-    names = column_names(file)
-    if given is not None and given not in names:
-        raise UserError(f"{file}: no column '{given}'{did_you_mean(given, names) or '; there are ' + ', '.join(names)}")
-    found = given or next((name for name in usual if name in names), None)
-    if found is None:
-        raise UserError(f"{file}: no column that {what}, such as {' or '.join(usual)}; there are {', '.join(names)}")
-    return found
-
-
-def _pairs(file: Path, columns: Columns) -> Iterator[tuple[str, str]]:
-    """(image, label) of every row; rows of a CSV file have to be whole, as are all of a table of labels."""
-    if file.suffix.lower() == ".csv":
-        for line, row in read_table(file, (columns.id, columns.text)):
-            if not row[columns.id]:
-                raise UserError(f"{file}, line {line}: nothing in the column '{columns.id}'")
-            yield row[columns.id], row[columns.text]
-        return
-    for batch in read_captions(file, columns):
-        if batch.damaged:
-            raise UserError(
-                f"{file}: {batch.damaged:,} rows without an image, with too many or too few fields, or not UTF-8"
-            )
-        yield from zip(batch.ids, batch.texts, strict=True)
 
 
 def _in_folder(file: Path, root: Path, pairs: Mapping[str, str]) -> Listing:
     if not root.is_dir():
-        raise UserError(f"{file}: its images should be below {root}, which is no folder; say where they are (root)")
+        raise UserError(f"{file}: its images should be below {root}, which is not a folder; give their folder (root)")
     ids = {key: _relative(key, root) for key in pairs}
     if not all(is_image(id_) for id_ in ids.values()):
         ids = _by_name(file, root, ids)
     listing = files_listing(root, (Row(ids[key], label, ALL) for key, label in pairs.items()))
     if not listing.rows:
         raise UserError(
-            f"{file}: none of its images is below {root}, such as {next(iter(ids.values()))}; say where they are (root)"
+            f"{file}: none of its images is below {root}, such as {next(iter(ids.values()))}; give their folder (root)"
         )
     return listing
 
 
 def _relative(path: str, root: Path) -> str:
-    """A path below the folder, with forward slashes; whether it leads out of it is checked by the listing."""
+    """A path relative to the folder, with forward slashes; the listing refuses paths that lead outside."""
     given, base = PurePosixPath(path.replace("\\", "/")), PurePosixPath(root.absolute().as_posix())
     return str(given.relative_to(base) if given.is_relative_to(base) else given)
 
 
 def _by_name(file: Path, root: Path, ids: Mapping[str, str]) -> dict[str, str]:
-    """For images named without the ending of their file, or by that name alone: their paths below the folder."""
+    """Paths below the folder for images named without their suffix, or by the file name alone."""
     there = [
         Path(folder, name).relative_to(root).as_posix()
         for folder, _, names in walk(root)
@@ -125,7 +94,7 @@ def _in_shards(file: Path, place: Path, pairs: Mapping[str, str]) -> Listing:
     rows = [Row(id_, pairs[key], ALL) for key, id_ in found.items() if id_]
     if not rows:
         raise UserError(
-            f"{file}: none of its images is in {place}, such as {next(iter(pairs))}; say where they are (root)"
+            f"{file}: none of its images is in {place}, such as {next(iter(pairs))}; give the right shards (root)"
         )
     source = partial(_open_chosen, shards, [number[row.id] for row in rows], rows, str(file))
     return Listing(rows, source, [key for key, id_ in found.items() if not id_])
@@ -136,7 +105,7 @@ def _open_chosen(source: ImageSource, numbers: Sequence[int], rows: Sequence[Row
 
 
 def _index(ids: Sequence[str], names: Callable[[str], Iterable[str]]) -> dict[str, list[int]]:
-    """Every name of an image → the places of all images that have it."""
+    """Every name of an image → the indices of all images with that name."""
     places = dict[str, list[int]]()
     for number, id_ in enumerate(ids):
         for name in dict.fromkeys(names(id_)):
@@ -148,5 +117,5 @@ def _place(file: Path, name: str, places: Mapping[str, list[int]], ids: Sequence
     found = places.get(name, [])
     if len(found) > 1:
         both = " and ".join(ids[number] for number in found[:2])
-        raise UserError(f"{file}: {name} may be {both}; name images by their paths")
+        raise UserError(f"{file}: {name} matches {both}; name images by their paths")
     return ids[found[0]] if found else None

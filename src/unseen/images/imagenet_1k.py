@@ -1,6 +1,6 @@
-"""ImageNet-1K as it is distributed: training and validation images, the latter also flat with their ground truth.
+"""ImageNet-1K as distributed: training and validation images, the latter also flat with a ground-truth file.
 
-Where `split` is "train" or "val", images are looked for below the folder that was given, in `train` or `val` or
+If `split` is "train" or "val", images are searched for below the given folder, in `train` or `val` or
 `ILSVRC/Data/CLS-LOC/…` (Kaggle), and in `ILSVRC2012_img_train.tar` and `ILSVRC2012_img_val.tar`.
 """
 
@@ -37,12 +37,12 @@ def imagenet_1k(
     """The training or validation images below `root`.
 
     Args:
-        split: "train" or "val"; must be given.
-        truth: the classes of flat validation images; looked for near them unless given. See `read_truth`.
+        split: "train" or "val"; required.
+        truth: the classes of flat validation images; by default searched for nearby. See `read_truth`.
         cache, watch: see `imagenet_tars`.
     """
     if split is None:
-        raise UserError(f"{root}: has images of several splits; say which, train or val")
+        raise UserError(f"{root}: has images of several splits; choose one (split), train or val")
     if split not in SPLITS:
         raise UserError(f"{root}: no split '{split}'{did_you_mean(split, SPLITS)}; there are train and val")
     place = _find(root, split)
@@ -63,7 +63,7 @@ def _find(root: Path, split: str) -> Path:
 
 
 def is_flat_validation(place: Path) -> bool:
-    """Whether a folder or tar file holds images under their validation names, not in classes."""
+    """Whether a folder or tar file contains images under their validation names, without class folders."""
     if place.is_dir():
         return any(VALIDATION_NAME.fullmatch(entry.name) for entry in list_folder(place))
     with open_plain_tar(place) as archive:
@@ -74,9 +74,9 @@ def is_flat_validation(place: Path) -> bool:
 def flat_validation(
     place: Path, *, truth: Path | None = None, cache: Path | None = None, watch: Watch = iter
 ) -> FileImages | TarImages:
-    """Validation images that are all in one folder or tar file, with classes from a ground-truth file.
+    """Validation images in a single folder or tar file, with classes from a ground-truth file.
 
-    Ids and their order are those of the same images in class folders.
+    Ids and their order equal those of the same images in class folders.
     """
     file = truth or _near(place, TRUTH_NAMES)
     if file is None:
@@ -90,7 +90,7 @@ def flat_validation(
         entries = EntryTable.of(((f"{label}/{name}", label) for label, name in rows), str(place))
         about = provenance("flat validation folder", entries.classes, len(entries), truth=file.name)
         return FileImages(place, entries, about, flat=True)
-    # Classes are kept in the index, so they are part of what decides it.
+    # The index stores the classes, so they are part of its key.
     settings = f"validation {json.dumps(truths)}"
     index, key = index_tars(place, [place], settings, lambda: _groups(place, truths, file), cache, watch)
     indexed = open_index(index, key).entries
@@ -109,9 +109,9 @@ def _groups(place: Path, truths: Mapping[str, str], file: Path) -> Groups:
 def read_truth(file: Path) -> dict[str, str]:
     """Classes by the names of validation images without suffix, from one of three kinds of file.
 
-    - Kaggle's CSV: `ImageId,PredictionString`, where a prediction begins with a synset id.
-    - A synset id on each line, for the images in order of their numbers.
-    - The development kit's numbers, one on each line. Their meaning is in its `meta.mat`; as text it is in
+    - Kaggle's CSV: `ImageId,PredictionString`, in which a prediction starts with a synset id.
+    - A synset id on each line, for the images in numerical order.
+    - The development kit's class numbers, one per line. Their meaning is defined in its `meta.mat`, and as text in
       `map_clsloc.txt` (`n02119789 1 kit_fox`), which must be beside the file.
     """
     if file.suffix.lower() == ".csv":
@@ -133,7 +133,7 @@ def _label(truth: Mapping[str, str], name: str, file: Path) -> str:
 
 
 def _devkit_order(file: Path) -> Mapping[int, str]:
-    """The development kit's numbers of classes. They are not the order of the synset ids, so both must be given."""
+    """The development kit's class numbers. They do not follow the order of the synset ids, so both files are needed."""
     path = _near(file, ORDER_NAMES)
     order: dict[int, str] = {}
     for line in read_text(path).splitlines() if path else ():

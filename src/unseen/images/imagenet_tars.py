@@ -1,4 +1,4 @@
-"""ImageNet-21K as it is distributed: one tar file of a tar file per class, or the tar files per class in a folder."""
+"""ImageNet-21K as distributed: one tar file of per-class tar files, or the per-class tar files in a folder."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,15 +13,15 @@ from unseen.images.tars import TAR_NAME, Member, images_in, open_plain_tar, tars
 
 
 def imagenet_tars(place: Path, *, cache: Path | None = None, watch: Watch = iter) -> TarImages:
-    """Images of a tar file of tar files, or of a folder of tar files, one per class; nothing is unpacked.
+    """Images of a tar file of tar files, or of a folder with one tar file per class; nothing is unpacked.
 
-    The first time, the headers of all images are read and their places kept in an index (some 60 bytes an
-    image), beside `place` or in the folder `cache`. It is built again when a tar file has another size or date.
+    On first use, the headers of all images are read and their positions stored in an index (about 60 bytes per image),
+    beside `place` or in the folder `cache`. It is rebuilt when the size or date of a tar file changes.
     """
     if place.is_dir():
         tars = [Path(entry.path) for entry in list_folder(place) if TAR_NAME.fullmatch(entry.name) and entry.is_file()]
         if not tars:
-            raise UserError(f"{place}: no tar files in it; expected one per class (n01440764.tar)")
+            raise UserError(f"{place}: contains no tar files; expected one per class (n01440764.tar)")
     else:
         tars = [place]
     index, key = index_tars(place, tars, "imagenet", lambda: _groups(place, tars), cache, watch)

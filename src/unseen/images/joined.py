@@ -1,4 +1,4 @@
-"""Several places of images as one, such as training and validation images that are stored apart."""
+"""Several sources of images combined into one, such as separate training and validation images."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
@@ -11,10 +11,10 @@ from unseen.images.source import Image, ImageSource
 
 @dataclass(frozen=True, eq=False)
 class JoinedImages:
-    """The images of several sources, one source after the other.
+    """The images of several sources, one source after another.
 
     Attributes:
-        starts: number of the first image of each source.
+        starts: index of the first image of each source.
     """
 
     parts: tuple[ImageSource, ...]
@@ -28,10 +28,10 @@ class JoinedImages:
 
 
 def joined_images(parts: Mapping[str, ImageSource], called: Callable[[str], str] = str) -> JoinedImages:
-    """Sources by name as one; ids get the name before them (`train/…`), as two places may use the same id.
+    """Named sources combined into one; ids are prefixed by the name (`train/…`), since sources may share ids.
 
     Args:
-        called: the name of a class, from what the source calls it.
+        called: maps the source's name of a class to the name to use.
     """
     rows = ((f"{name}/{entry.id}", called(entry.label)) for name, source in parts.items() for entry in source.entries)
     lengths = [len(source.entries) for source in parts.values()]

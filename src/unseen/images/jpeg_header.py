@@ -1,18 +1,18 @@
-"""What a JPEG says of itself, as far as it decides who may decode it."""
+"""The header of a JPEG file, as far as it decides which decoder may be used."""
 
 import re
 from dataclasses import dataclass, field
 from itertools import accumulate
 
 ALONE = {0x01, *range(0xD0, 0xD8)}
-"""Markers that nothing belongs to."""
+"""Markers without a segment."""
 FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
 BASELINE, HUFFMAN, START_OF_SCAN, QUANTISATION, INTERVAL, APP1, APP14 = 0xC0, 0xC4, 0xDA, 0xDB, 0xDD, 0xE1, 0xEE
 END = b"\xff\xd9"
 MARKER = re.compile(rb"\xff[^\x00]", re.DOTALL)
 SAMPLINGS = {(1, 1), (2, 1), (2, 2)}
 SMALLEST = 5
-"""Pixels of a side: narrower images, libjpeg enlarges otherwise."""
+"""Minimum width in pixels: libjpeg upsamples narrower images differently."""
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,11 @@ class JpegHeader:
 
     Attributes:
         size: width and height.
-        plain: a baseline file that a GPU's decoder takes as libjpeg does: 8 bits, one scan of grey or YCbCr, sound
-            tables, and no marker within the scan that does not belong there. A file that is cut off is not plain, nor
-            is one that was overwritten so that libjpeg gives it up.
-        sampling: pixels for one number of chroma, along rows and along columns.
-        exif: there is an EXIF segment.
+        plain: a baseline file that a GPU decodes like libjpeg: 8 bits, one scan of grey or YCbCr, valid tables, and no
+            unexpected marker within the scan. Truncated files, and files so corrupted that libjpeg rejects them, are
+            not plain.
+        sampling: pixels per chroma sample, along rows and along columns.
+        exif: whether there is an EXIF segment.
     """
 
     size: tuple[int, int]
@@ -36,13 +36,12 @@ class JpegHeader:
 
 @dataclass
 class _Segments:
-    """What came before the scan.
+    """What the segments before the scan define.
 
     Attributes:
-        tables: those that are defined, by kind (0 for DC, 1 for AC, 2 for quantisation) and number; None where one of
-            them cannot be.
-        transform: Adobe's mark of colours.
-        interval: blocks between markers of a new start.
+        tables: the defined tables, by kind (0 for DC, 1 for AC, 2 for quantisation) and number; None if one is invalid.
+        transform: Adobe's colour transform marker.
+        interval: blocks between restart markers.
     """
 
     frame: bytes = b""
@@ -54,7 +53,7 @@ class _Segments:
 
     def add(self, marker: int, segment: bytes) -> None:
         if marker in FRAMES:
-            # A second frame cannot be.
+            # A second frame is not allowed.
             self.frame, self.kind = (b"", 0) if self.frame else (segment, marker)
         elif marker in {HUFFMAN, QUANTISATION}:
             found = _huffman_tables(segment) if marker == HUFFMAN else _quantisation_tables(segment)
@@ -68,7 +67,7 @@ class _Segments:
 
 
 def jpeg_header(data: bytes) -> JpegHeader | None:
-    """The header of a JPEG; None for whatever is none or is damaged before its first scan."""
+    """The header of a JPEG; None if the data is not a JPEG or is damaged before its first scan."""
     if data[:3] != b"\xff\xd8\xff":
         return None
     position, segments = 2, _Segments()
@@ -100,7 +99,7 @@ def _header(data: bytes, start: int, segments: _Segments, scan: bytes) -> JpegHe
         segments.kind == BASELINE
         and frame[0] == 8
         and components in (1, 3)
-        and segments.transform != 0  # which is Adobe's mark of RGB
+        and segments.transform != 0  # Adobe's marker for RGB
         and names != b"RGB"
         and luma in SAMPLINGS
         and factors[1:] == b"\x11" * (components - 1)
@@ -113,7 +112,7 @@ def _header(data: bytes, start: int, segments: _Segments, scan: bytes) -> JpegHe
 
 
 def _wanted(scan: bytes, names: bytes, quantisations: bytes) -> set[tuple[int, int]]:
-    """The tables that are used by one scan of all components; one that is never there if it is not such a scan."""
+    """The tables used by one scan of all components; contains an undefined table if it is not such a scan."""
     components = len(names)
     if scan != bytes([components]) + scan[1 : 1 + 2 * components] + b"\0\x3f\0" or scan[1:-3:2] != names:
         return {(-1, -1)}
@@ -122,17 +121,17 @@ def _wanted(scan: bytes, names: bytes, quantisations: bytes) -> set[tuple[int, i
 
 
 def _quantisation_tables(segment: bytes) -> set[tuple[int, int]] | None:
-    """Those that a segment defines, of 8 bits each; None if it is damaged."""
+    """The 8-bit tables that a segment defines; None if it is damaged."""
     return None if len(segment) % 65 or max(segment[::65], default=9) > 3 else {(2, number) for number in segment[::65]}
 
 
 def _huffman_tables(segment: bytes) -> set[tuple[int, int]] | None:
-    """Those that a segment defines; None where codes of their lengths cannot be."""
+    """The tables that a segment defines; None if codes of these lengths cannot exist."""
     found = set()
     while segment:
         name, lengths = segment[0], segment[1:17]
         symbols = segment[17 : 17 + sum(lengths)]
-        # Codes that are used up by each length: as a code of n bits takes 2⁻ⁿ of all, no more than all.
+        # Kraft's inequality: a code of n bits uses 2⁻ⁿ of the code space, and the sum must not exceed 1.
         room = all(used < 1 << 16 for used in accumulate(each << 15 - n for n, each in enumerate(lengths)))
         if len(lengths) < 16 or len(symbols) < sum(lengths) or name & 0xEC or not room:
             return None
@@ -144,13 +143,13 @@ def _huffman_tables(segment: bytes) -> set[tuple[int, int]] | None:
 
 
 def _restarts(width: int, height: int, luma: tuple[int, int], interval: int) -> int:
-    """How many markers of a new start there have to be within a scan."""
+    """Number of restart markers that a scan must contain."""
     across, down = -(-width // (8 * luma[0])), -(-height // (8 * luma[1]))
     return (across * down - 1) // interval if interval else 0
 
 
 def _is_whole(data: bytes, start: int, restarts: int) -> bool:
-    """Whether the scan from `start` on has so many markers of a new start, in their order, and then ends."""
+    """Whether the scan from `start` contains this many restart markers, in order, and then ends."""
     for number, found in enumerate(MARKER.finditer(data, start)):
         if number == restarts:
             return found.group() == END

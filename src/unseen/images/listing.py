@@ -1,4 +1,4 @@
-"""Which images there are, per class, in a folder or in ImageNet's tar files, which are read in place."""
+"""Names of the images of each class, in a folder or in ImageNet's tar files, which are read in place."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from os import DirEntry, scandir
@@ -9,11 +9,11 @@ from unseen.images.tars import TAR_NAME, images_in, is_image, open_tar, tars_in
 
 
 def list_images(root: Path) -> Iterator[tuple[str, list[str]]]:
-    """(class id, sorted names of its images), class by class, in order of id where `root` is a folder.
+    """(class id, sorted names of its images) for each class, ordered by id if `root` is a folder.
 
-    `root` is one of: a folder with a folder per class; a folder with a tar file per class; one tar file (also
-    compressed) of tar files per class, as ImageNet-21K is distributed. A class is what its folder or tar file is
-    called; other files, and hidden ones, are passed over.
+    `root` is a folder with one folder per class, a folder with one tar file per class, or one tar file (possibly
+    compressed) of per-class tar files, as ImageNet-21K is distributed. A class is named after its folder or tar file;
+    other files and hidden files are skipped.
     """
     if root.is_dir():
         classes = _in_folder(root)
@@ -26,13 +26,13 @@ def list_images(root: Path) -> Iterator[tuple[str, list[str]]]:
         check_class(root, name, images, seen)
         yield name, sorted(images)
     if not seen:
-        raise UserError(f"{root}: no folder or tar file per class in it")
+        raise UserError(f"{root}: contains no folder or tar file per class")
 
 
 def check_class(root: Path, name: str, images: Sequence[str], seen: set[str]) -> None:
-    """Refuse a class that was seen before, which is then added to `seen`, and names that are not plain text."""
+    """Refuse a class that is already in `seen` (to which it is then added), and names that are not plain text."""
     if name in seen:
-        raise UserError(f"{root}: {name} is there twice, in two folders or tar files")
+        raise UserError(f"{root}: {name} occurs twice, in two folders or tar files")
     seen.add(name)
     odd = next((image for image in images if not image.isprintable()), None)
     if odd is not None:
@@ -40,7 +40,7 @@ def check_class(root: Path, name: str, images: Sequence[str], seen: set[str]) ->
 
 
 def list_folder(folder: Path) -> list[DirEntry[str]]:
-    """What is in a folder, by name."""
+    """The contents of a folder, sorted by name."""
     try:
         with scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)
@@ -49,9 +49,9 @@ def list_folder(folder: Path) -> list[DirEntry[str]]:
 
 
 def present_files(base: Path, names: Iterable[str]) -> set[str]:
-    """Those of some paths below a folder that are files with a byte, looked up folder by folder.
+    """The paths below a folder that are non-empty files, checked folder by folder.
 
-    A file without a byte, as a download that was cut off leaves it, is not there.
+    An empty file, as an interrupted download leaves it, counts as missing.
     """
     wanted: dict[str, set[str]] = {}
     for name in names:
@@ -68,7 +68,7 @@ def present_files(base: Path, names: Iterable[str]) -> set[str]:
 
 def _in_folder(root: Path) -> Iterator[tuple[str, list[str]]]:
     for entry in list_folder(root):
-        if entry.name.startswith("."):  # what a notebook, an indexer or a file manager left there
+        if entry.name.startswith("."):  # created by a notebook, an indexer or a file manager
             continue
         tar = TAR_NAME.fullmatch(entry.name)
         if entry.is_dir():

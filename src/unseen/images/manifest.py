@@ -1,4 +1,4 @@
-"""One list of images for every backbone: which image, of which class, in which split."""
+"""One list of images for all backbones: the id, class and split of each image."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -17,11 +17,11 @@ COLUMNS = ("id", "class", "split")
 
 @dataclass(frozen=True)
 class Manifest:
-    """Chosen images, in the order of their source, and the split of each ("train", "test", or any word).
+    """The chosen images, in the order of their source, and the split of each ("train", "test", or any word).
 
     Attributes:
-        limit: at most so many images of each class in every split, where others were left out for a quick look.
-        contents: hash of what all images show, where it is known, as of a user's own data sets.
+        limit: maximum number of images per class and split, if others were left out for a quick look.
+        contents: hash of the contents of all images, if known, as for a user's own data sets.
     """
 
     entries: Sequence[Entry]
@@ -34,7 +34,7 @@ class Manifest:
 
     @cached_property
     def content_hash(self) -> str:
-        """SHA-256 over all (id, class, split), in order, behind the hash of their contents where that is known."""
+        """SHA-256 over all (id, class, split), in order, preceded by the hash of their contents if known."""
         digest = hashlib.sha256(self.contents.encode())
         for row in self._rows():
             digest.update(("\t".join(row) + "\n").encode())
@@ -46,25 +46,25 @@ class Manifest:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a CSV file; an image that is there twice is an error."""
+        """Read a CSV file; an image that occurs twice is an error."""
         entries: list[Entry] = []
         splits: list[str] = []
         seen: set[str] = set()
         for line, row in read_table(path, COLUMNS):
             id_, label, split = (row[name] for name in COLUMNS)
             if not (id_ and label and split) or id_ in seen:
-                raise UserError(f"{path}, line {line}: {id_ or 'an image'} is there twice, or a field is empty")
+                raise UserError(f"{path}, line {line}: {id_ or 'an image'} occurs twice, or a field is empty")
             seen.add(id_)
             entries.append(Entry(id_, label))
             splits.append(split)
         if not entries:
-            raise UserError(f"{path}: no images in it")
+            raise UserError(f"{path}: contains no images")
         return cls(entries, splits)
 
     def numbers(self, source: ImageSource, split: str | None = None) -> list[int]:
-        """Where the images of a split, or all, are in a source, in order of the manifest.
+        """Indices in a source of the images of a split, or of all images, in the order of the manifest.
 
-        An image that the source does not have, or has in another class, is an error.
+        An image that the source lacks, or has under another class, is an error.
         """
         rows = zip(self.entries, self.splits, strict=True)
         wanted = {entry.id: entry.label for entry, word in rows if split in {None, word}}
@@ -94,7 +94,7 @@ def whole(source: ImageSource, split: str) -> Manifest:
 def drawn(source: ImageSource, splits: Splits) -> Manifest:
     """The images of a source that some splits name, by class and file name.
 
-    Images and classes that they do not name are left out; one that they name and the source lacks is an error.
+    Other images and classes are left out; an image that is named but missing from the source is an error.
     """
     side = {
         (label, name): word

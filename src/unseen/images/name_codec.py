@@ -1,7 +1,7 @@
-"""Lists of image names in few bytes.
+"""Compact storage of lists of image names.
 
-ImageNet's names are `n01440764_10026.JPEG`: one text around a number. A group of names all of that kind is kept as
-the text and the gaps between its sorted numbers, which compress to about a byte each; any other group is kept as text.
+ImageNet's names look like `n01440764_10026.JPEG`: fixed text around a number. A group of such names is stored as the
+text and the gaps between the sorted numbers, which compress to about one byte each; any other group is stored as text.
 """
 
 import re
@@ -16,7 +16,7 @@ SEPARATORS = re.compile(r"[\n\0]")
 
 
 def pack_names(groups: Sequence[Sequence[str]]) -> dict[str, NDArray[Any]]:
-    """Arrays from which `unpack_names` gives the groups back, each sorted."""
+    """Arrays from which `unpack_names` restores the groups, each sorted."""
     frames: list[str] = []
     gaps: list[NDArray[np.int64]] = []
     texts: list[str] = []
@@ -42,7 +42,7 @@ def pack_names(groups: Sequence[Sequence[str]]) -> dict[str, NDArray[Any]]:
 
 
 def unpack_names(arrays: Mapping[str, NDArray[Any]]) -> list[tuple[str, ...]]:
-    """The groups of names that `pack_names` was given, each sorted."""
+    """The groups of names given to `pack_names`, each sorted."""
     lengths = arrays["length"].tolist()
     frames = arrays["frame"].tobytes().decode().split("\n") if lengths else []
     texts = arrays["text"].tobytes().decode().split("\n")
@@ -61,7 +61,7 @@ def unpack_names(arrays: Mapping[str, NDArray[Any]]) -> list[tuple[str, ...]]:
 
 
 def _numbers(group: Sequence[str]) -> tuple[str, str, NDArray[np.int64]] | None:
-    """(before, after, numbers) when all names of a group differ in one number only, else None."""
+    """(prefix, suffix, numbers) if all names of a group differ in one number only, else None."""
     match = NUMBERED.fullmatch(group[0]) if group else None
     if not match:
         return None

@@ -1,4 +1,4 @@
-"""Files that stay open and are read at any place by any thread."""
+"""Files that stay open and can be read at any offset by any thread."""
 
 import os
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from unseen.errors import UserError
 
 @dataclass(frozen=True)
 class FileState:
-    """A file's name in its folder, and by what a change of it is known."""
+    """A file's name in its folder, and the properties that reveal a change."""
 
     name: str
     size: int
@@ -28,7 +28,7 @@ class FileState:
 
 
 class OpenFile:
-    """A file to be read at any place by any thread; closed when nobody holds it any more."""
+    """A file that any thread can read at any offset; closed when no longer referenced."""
 
     def __init__(self, path: Path, expected: FileState) -> None:
         if FileState.at(path) != expected:
@@ -40,7 +40,7 @@ class OpenFile:
         finalize(self, os.close, self.descriptor)
 
     def read(self, offset: int, size: int) -> bytes:
-        """The bytes there; fewer where the file ends."""
+        """The bytes at an offset; fewer at the end of the file."""
         try:
             data = os.pread(self.descriptor, size, offset)
             while len(data) < size and (more := os.pread(self.descriptor, size - len(data), offset + len(data))):
@@ -52,5 +52,5 @@ class OpenFile:
 
 @lru_cache(maxsize=64)
 def open_file(path: Path, expected: FileState) -> OpenFile:
-    """A file that has not changed; the last 64 stay open, in each process its own."""
+    """A file that has not changed since it was indexed; the last 64 stay open in each process."""
     return OpenFile(path, expected)

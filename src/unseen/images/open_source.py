@@ -1,4 +1,4 @@
-"""Which kind of source a path is."""
+"""Detecting the kind of image source at a path."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ EXPECTED = (
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of source: what it is called, what opens it, and which options that takes."""
+    """A kind of source: its name, the function that opens it, and the options of that function."""
 
     words: str
     open: Callable[..., ImageSource]
@@ -56,31 +56,32 @@ def open_images(
     cache: Path | None = None,
     watch: Watch = iter,
 ) -> ImageSource:
-    """The images at a place, whatever kind it is; an option that its kind does not have is an error.
+    """The images at a place of any kind; an option that its kind does not support is an error.
 
     Args:
         place: a folder, a file, a pattern of shards, or `torchvision:NAME`.
-        split: which, where there are several: `train` or `val` of ImageNet-1K, those of a Hugging Face data set or of
-            torchvision, those in the column `split` of a list.
-        root: what the paths of a list file are relative to; where torchvision's files are.
-        label: where the class is: a column of a list or a Hugging Face data set, `cls` or a JSON field of a WebDataset.
-        image: the column of the paths in a list, or of the images in a Hugging Face data set.
-        truth: the classes of ImageNet-1K's flat validation images.
-        cache: a folder for the index of tar files, which is kept beside them unless given.
-        watch: passes on what is found while such an index is built, to show progress.
+        split: the split to read: `train` or `val` of ImageNet-1K, a split of a Hugging Face or torchvision data set, or
+            a value in the column `split` of a list.
+        root: the folder that the paths of a list file are relative to, or the folder of torchvision's files.
+        label: where the class is stored: a column of a list or a Hugging Face data set, `cls` or a JSON field of a
+            WebDataset.
+        image: the column of paths in a list, or of images in a Hugging Face data set.
+        truth: file with the classes of ImageNet-1K's flat validation images.
+        cache: a folder for the index of tar files, which is otherwise stored beside them.
+        watch: wraps the items found while such an index is built, to show progress.
     """
     given = {"split": split, "root": root, "label": label, "image": image, "truth": truth, "cache": cache}
     options = {name: value for name, value in given.items() if value is not None}
     kind = TORCHVISION if str(place).startswith(PREFIX) else kind_of(Path(place))
     unused = next((name for name in options if name not in kind.options), None)
     if unused:
-        raise UserError(f"{place}: {kind.words} has no option --{unused}")
+        raise UserError(f"{place}: {kind.words} has no option '{unused}'")
     progress = {"watch": watch} if "watch" in kind.options else {}
     return kind.open(str(place) if kind is TORCHVISION else Path(place), **options, **progress)
 
 
 def kind_of(place: Path) -> Kind:
-    """What a path is, from what is there; of tar files, the first is looked into."""
+    """The kind of source at a path, detected from its contents; for tar files, from the first one."""
     if RANGE.search(place.name):
         return SHARDS
     if place.is_dir():
@@ -111,4 +112,4 @@ def _kind_of_folder(folder: Path) -> Kind:
         return VALIDATION
     if any(is_image(name) for name in names):
         raise UserError(f"{folder}: has images but no classes; put them in a folder per class, or give a list file")
-    raise UserError(f"{folder}: no images in it that this package knows how to find; {EXPECTED}")
+    raise UserError(f"{folder}: contains no images in a layout that unseen can read; {EXPECTED}")

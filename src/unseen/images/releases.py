@@ -1,4 +1,4 @@
-"""Releases of ImageNet, known by their numbers of classes and images."""
+"""Releases of ImageNet, recognised by their numbers of classes and images."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -11,10 +11,11 @@ WNID = re.compile(r"n[0-9]{8}")
 
 @dataclass(frozen=True)
 class Release:
-    """A release, and how many images it has in how many classes; counts differ by how files are counted.
+    """A release, with its numbers of images and classes; several counts may be valid, depending on how files are
+    counted.
 
     Attributes:
-        code: what runs call it.
+        code: its name in runs.
         blurred: whether faces are blurred.
     """
 
@@ -36,15 +37,15 @@ RELEASES = (
 
 
 def release_of(about: Mapping[str, str]) -> Release | None:
-    """The release that a source says it is; None where it was not recognised."""
+    """The release recorded in a source's `about`; None if it was not recognised."""
     return next((release for release in RELEASES if release.name == about.get("release")), None)
 
 
 def recognise(classes: Collection[str], images: int) -> str | None:
-    """The release with just these numbers of classes and images, None if there is none.
+    """The release with exactly these numbers of classes and images, or None.
 
-    Classes must be synset ids, and where there are 1,000 they must be those of ImageNet-1K. Altered copies with the
-    same files (ImageNet-C) have the same counts and are not told apart.
+    Classes must be synset ids, and 1,000 classes must be those of ImageNet-1K. Altered copies with the same files
+    (ImageNet-C) have the same counts and cannot be distinguished.
     """
     release = next((r for r in RELEASES if len(classes) == r.classes and images in r.images), None)
     if release is None or not all(WNID.fullmatch(name) for name in classes):
@@ -55,7 +56,7 @@ def recognise(classes: Collection[str], images: int) -> str | None:
 
 
 def provenance(kind: str, classes: Collection[str], images: int, **more: str) -> dict[str, str]:
-    """What a source says of itself: its kind, its size, the release where one was recognised."""
+    """The provenance of a source: its kind, its size, and its release if recognised."""
     release = recognise(classes, images)
     about = {"kind": kind, "classes": str(len(classes)), "images": str(images)} | more
     return about | ({"release": release} if release else {})

@@ -1,8 +1,8 @@
-"""The whole numbers that PIL resizes images of bytes with, so that other arithmetic can give the same bytes.
+"""The integer weights that PIL uses to resize 8-bit images, so that other implementations can produce the same bytes.
 
-PIL resizes by two passes, along rows and along columns. Each output pixel of a pass is a weighted sum of neighbours
-with weights of 22 bits after the point, rounded to a byte: floor(Σ w·pixel + ½), cut off at 0 and 255. The sums are of
-whole numbers, so that whoever adds the same ones without loss has the same bytes in whatever order.
+PIL resizes in two passes, along rows and along columns. Each output pixel of a pass is a weighted sum of its
+neighbours, with weights of 22 fractional bits, rounded to a byte: floor(Σ w·pixel + ½), clipped to 0 … 255. The sums
+are exact integers, so any order of summation gives the same bytes.
 """
 
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from unseen.images.transform import Interpolation, Transform
 
 BITS = 22
-"""After the point of a weight."""
+"""Fractional bits of a weight."""
 SUPPORTS: dict[Interpolation, float] = {"bilinear": 1.0, "bicubic": 2.0, "lanczos": 3.0}
-"""Half the width of each filter that has weights; "nearest" has none."""
+"""Half-width of each filter with weights; "nearest" has none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +25,8 @@ class Taps:
     """The weights of one pass, for some output pixels.
 
     Attributes:
-        first: (n,) where in the input the neighbours of each output pixel begin.
-        weights: (n, k) whole numbers, `BITS` of them after the point; beyond the input they are 0.
+        first: (n,) index of the first input neighbour of each output pixel.
+        weights: (n, k) integers with `BITS` fractional bits; 0 beyond the input.
     """
 
     first: NDArray[np.int64]
@@ -34,16 +34,16 @@ class Taps:
 
     @cached_property
     def packed(self) -> NDArray[np.int32]:
-        """(n, 1 + k) where neighbours begin, and the weights."""
+        """(n, 1 + k) the first neighbour, followed by the weights."""
         return np.concatenate([self.first[:, None].astype(np.int32), self.weights], axis=1)
 
 
 @lru_cache(maxsize=4096)
 def taps(side: int, resized: int, start: int, count: int, interpolation: Interpolation) -> Taps:
-    """Weights that bring a side of some pixels to `resized`, of `count` output pixels from `start` on.
+    """Weights that resize a side of some pixels to `resized`, for `count` output pixels from `start` on.
 
-    The same operations on 64-bit numbers as in PIL's `precompute_coeffs` and `normalize_coeffs_8bpc`. Below an enlarged
-    or a kept side the filter has its own width, below a reduced one it is wider by the same factor (antialiasing).
+    Uses the same float64 operations as PIL's `precompute_coeffs` and `normalize_coeffs_8bpc`. When enlarging, the
+    filter has its own width; when reducing, it is wider by the reduction factor (antialiasing).
     """
     scale = side / resized
     widened = max(scale, 1.0)
@@ -54,13 +54,13 @@ def taps(side: int, resized: int, start: int, count: int, interpolation: Interpo
     offsets = np.arange(int((last - first).max(initial=1)))
     values = _filter((first[:, None] + offsets - centre[:, None] + 0.5) * (1.0 / widened), interpolation)
     values[offsets >= (last - first)[:, None]] = 0.0
-    values /= np.add.accumulate(values, axis=1)[:, -1:]  # in the order of the neighbours, as PIL adds them
+    values /= np.add.accumulate(values, axis=1)[:, -1:]  # added in the order of the neighbours, as in PIL
     scaled = values * (1 << BITS)
     return Taps(first, np.where(scaled < 0, scaled - 0.5, scaled + 0.5).astype(np.int32))
 
 
 def _filter(x: NDArray[np.float64], interpolation: Interpolation) -> NDArray[Any]:
-    """PIL's filters: a triangle, Keys' cubic with a = −½, and sinc times a wider sinc."""
+    """PIL's filters: triangle, Keys' cubic with a = −½, and Lanczos (sinc times a wider sinc)."""
     x = np.abs(x)
     if interpolation == "bilinear":
         return np.where(x < 1.0, 1.0 - x, 0.0)
@@ -73,7 +73,7 @@ def _filter(x: NDArray[np.float64], interpolation: Interpolation) -> NDArray[Any
 
 
 def resized_size(size: tuple[int, int], transform: Transform) -> tuple[int, int]:
-    """Width and height after the shortest side becomes `transform.resize`, the other cut to a whole number."""
+    """Width and height after the shortest side becomes `transform.resize`, with the other side rounded down."""
     width, height = size
     if transform.resize is None:
         return size
@@ -84,12 +84,12 @@ def resized_size(size: tuple[int, int], transform: Transform) -> tuple[int, int]
 
 
 def crop_start(side: int, size: int) -> int:
-    """Where the square in the middle begins, rounded as torchvision does."""
+    """Start of the central square, rounded as in torchvision."""
     return round((side - size) / 2)
 
 
 def columns_first(size: tuple[int, int], resized: tuple[int, int]) -> bool:
-    """Whether PIL goes along columns before rows, as from version 13 on where an image loses most of its height."""
+    """Whether PIL resizes columns before rows, as it does from version 13 if an image loses most of its height."""
     lost_width, lost_height = size[0] - resized[0], size[1] - resized[1]
     return _turns() and lost_height > max(0, 2 * lost_width)
 

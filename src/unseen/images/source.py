@@ -1,4 +1,4 @@
-"""What every place that images come from gives."""
+"""The interface of every source of images."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,22 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 Image = bytes | NDArray[np.uint8]
-"""An encoded file, or pixels (h, w) or (h, w, 3) where the source has those."""
+"""An encoded file, or pixels (h, w) or (h, w, 3) if the source provides them."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One image: its id, unique in its source and the same on every machine, and the class it belongs to."""
+    """One image: its id, unique in its source and the same on every machine, and its class."""
 
     id: str
     label: str
 
 
 class ImageSource(Protocol):
-    """Images by number. Sources can be sent to other processes and read from several threads.
+    """Images by index. Sources can be sent to other processes and read from several threads.
 
-    Ids are paths below the source (`class/name` where there are classes), so that the same images in folders and in
-    tar files are the same entries in the same order.
+    Ids are paths below the source (`class/name` if there are classes), so the same images in folders and in tar files
+    have the same entries in the same order.
     """
 
     @property
@@ -33,9 +33,9 @@ class ImageSource(Protocol):
 
     @property
     def about(self) -> dict[str, str]:
-        """What is known of the source, for provenance: its kind, its release where it was recognised."""
+        """The provenance of the source: its kind, and its release if recognised."""
         ...
 
     def read(self, number: int) -> Image:
-        """An image, to be given to `decode`; a place that cannot be read is a UserError that names it."""
+        """An image as input for `decode`; a place that cannot be read is a UserError that names it."""
         ...

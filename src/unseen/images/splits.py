@@ -1,7 +1,7 @@
-"""Which images of a concept train and which test: drawn by hash, stored as a compact manifest.
+"""Division of a concept's images into training and test images: drawn by hash, stored as a compact manifest.
 
-An image's place in the draw is SHA-256 of `seed/class/name`: the split of a class depends neither on the order in which
-the file system lists files nor on other classes, and an image more or less moves few others across.
+Images are ordered by SHA-256 of `seed/class/name`: the split of a class depends neither on the order in which the file
+system lists files nor on other classes, and adding or removing an image changes few assignments.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class SplitRule:
-    """How many images of a class test and how many train; a class with fewer than `test + min_train` is refused."""
+    """Numbers of test and training images per class; a class with fewer than `test + min_train` images is refused."""
 
     test: int = 50
     min_train: int = 732
@@ -32,9 +32,9 @@ class SplitRule:
 
 
 COG = SplitRule()
-"""ImageNet-CoG: 50 test images per concept, the rest up to 1,300 train."""
+"""ImageNet-CoG: 50 test images per concept, up to 1,300 of the rest for training."""
 COG_BALANCED = SplitRule(max_train=732)
-"""Its class-balanced variant: exactly 732 train."""
+"""Its class-balanced variant: exactly 732 training images."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class ClassSplit:
 
 @dataclass(frozen=True)
 class Splits:
-    """The split of every class, by class id in sorted order, and where it comes from.
+    """The split of every class, by class id in sorted order, and its origin.
 
-    `rule` and `seed` are None for splits somebody else drew.
+    `rule` and `seed` are None for splits that were not drawn here.
     """
 
     classes: Mapping[str, ClassSplit]
@@ -59,7 +59,7 @@ class Splits:
 
     @property
     def content_hash(self) -> str:
-        """SHA-256 over all (class, side, name), in order: of what the split is, not of how it was drawn."""
+        """SHA-256 over all (class, side, name), in order: it depends on the split, not on how it was drawn."""
         digest = hashlib.sha256()
         for name, split in self.classes.items():
             for side, images in (("test", split.test), ("train", split.train)):
@@ -116,7 +116,7 @@ def draw_splits(
 ) -> Splits:
     """Draw the split of every wanted class from (class id, image names) pairs.
 
-    Every wanted class must be there with at least `rule.test + rule.min_train` images; others are passed over.
+    Every wanted class must occur with at least `rule.test + rule.min_train` images; other classes are skipped.
     """
     if rule.test < 1 or rule.min_train < 1 or rule.max_train < rule.min_train:
         given = f"{rule.test}, {rule.min_train} and {rule.max_train}"
@@ -151,5 +151,5 @@ def sizes(splits: Splits) -> Iterator[tuple[str, int, int]]:
 
 
 def draw_place(seed: int, concept: str, image: str) -> bytes:
-    """Where an image comes in the draw of its concept: the same on every machine, whatever other images there are."""
+    """Sort key of an image in the draw of its concept: the same on every machine and independent of other images."""
     return hashlib.sha256(f"{seed}/{concept}/{image}".encode()).digest()

@@ -1,7 +1,7 @@
-"""Headers of tar files in the formats of POSIX (ustar, pax) and GNU, as far as archives of images have them.
+"""Headers of tar files in the POSIX (ustar, pax) and GNU formats, limited to what archives of images use.
 
-Not Python's `tarfile`, for archives come from elsewhere: it goes in circles where a size is negative, and reads a name
-of gigabytes because a header says so. Here every header must fit its file and every step leads forward.
+Python's `tarfile` is not used, because archives are untrusted: it loops forever on a negative size, and reads a name of
+gigabytes if a header declares one. Here every header must fit within its file, and every step moves forward.
 """
 
 from dataclasses import dataclass
@@ -10,19 +10,19 @@ BLOCK = 512
 FILE, FOLDER, LINKS = {b"0", b"\0", b"7"}, b"5", {b"1", b"2"}
 LONG_NAME, LONG_LINK, PAX, GLOBAL_PAX = b"L", b"K", b"x", b"g"
 EXTENSIONS = {LONG_NAME: 1 << 16, LONG_LINK: 1 << 16, PAX: 1 << 20, GLOBAL_PAX: 1 << 20}
-"""Kinds of headers that say more of the next one, and how many bytes may follow each."""
+"""Kinds of headers that extend the next header, and the maximum number of bytes that may follow each."""
 
 
 class DamageError(Exception):
-    """A header that cannot be."""
+    """An invalid header."""
 
 
 @dataclass
 class Extended:
-    """What the headers before a member's own say of it.
+    """What extension headers specify for the next member.
 
     Attributes:
-        sparse: it is a file with holes, whose bytes are elsewhere than they seem.
+        sparse: whether the member is a sparse file, which is not stored contiguously.
     """
 
     name: str | None = None
@@ -32,7 +32,7 @@ class Extended:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """One block of 512 bytes: whose it is, of what kind, and how many bytes follow."""
+    """One block of 512 bytes: the member's name and kind, and the number of bytes that follow."""
 
     name: str
     size: int
@@ -40,7 +40,7 @@ class Header:
 
 
 def read_header(block: bytes) -> Header:
-    """What a block says, whose checksum must be right."""
+    """Parse a block; its checksum must be right."""
     if len(block) < BLOCK:
         raise DamageError("it ends within a header")
     checksum = sum(block[:148]) + 8 * ord(" ") + sum(block[156:])
@@ -49,20 +49,20 @@ def read_header(block: bytes) -> Header:
     name, kind = _text(block[:100]), block[156:157]
     if block[257:263] == b"ustar\0" and (prefix := _text(block[345:500])):
         name = f"{prefix}/{name}"
-    if kind == b"\0" and name.endswith("/"):  # as folders were written before there were kinds
+    if kind == b"\0" and name.endswith("/"):  # old archives mark folders this way
         kind = FOLDER
     return Header(name, _number(block[124:136]), kind)
 
 
 def read_extension(header: Header, data: bytes, extended: Extended) -> None:
-    """Add what a header of `EXTENSIONS` and the bytes behind it say of the next member."""
+    """Add what an extension header and its data specify for the next member."""
     if header.kind == LONG_NAME:
         extended.name = _text(data)
     if header.kind not in {PAX, GLOBAL_PAX}:
         return
     records = _pax(data)
     sparse = any(key.startswith(b"GNU.sparse.") for key in records)
-    if header.kind == GLOBAL_PAX:  # of all members that follow
+    if header.kind == GLOBAL_PAX:  # applies to all members that follow
         if sparse or records.keys() & {b"path", b"size"}:
             raise DamageError("one name or size for all its members")
         return
@@ -74,7 +74,7 @@ def read_extension(header: Header, data: bytes, extended: Extended) -> None:
 
 
 def _pax(data: bytes) -> dict[bytes, bytes]:
-    """Records `length key=value` and a line end, where the length is that of the whole record."""
+    """Records `length key=value` followed by a line end; the length counts the whole record."""
     records: dict[bytes, bytes] = {}
     start = 0
     while start < len(data) and data[start : start + 1] != b"\0":
@@ -95,7 +95,7 @@ def _decimal(word: bytes) -> int:
 
 
 def _number(field_: bytes) -> int:
-    """Octal digits, or with the first bit set a number in base 256 (GNU); none is negative here."""
+    """An octal number, or a base-256 number if the first bit is set (GNU); negative numbers are not allowed."""
     if field_[0] == 0x80:
         return int.from_bytes(field_[1:], "big")
     text = field_.partition(b"\0")[0].strip()

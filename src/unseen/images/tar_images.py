@@ -11,7 +11,7 @@ from unseen.images.tar_index import open_index
 
 @dataclass(frozen=True)
 class TarImages:
-    """Images read in place from tar files in `folder`, by an index that every process opens for itself."""
+    """Images read in place from tar files in `folder`, by an index that each process opens itself."""
 
     folder: Path
     index: Path

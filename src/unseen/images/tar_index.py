@@ -1,8 +1,8 @@
-"""An index of the images in tar files, built once and kept in a file.
+"""An index of the images in tar files, built once and stored in a file.
 
-It is an Arrow file that is mapped into memory, so that all processes share it: per image its id, class, tar file,
-offset and size; in the metadata the classes, and each tar file's name, size and time of change, by which an index that
-is out of date is known.
+It is an Arrow file that is memory-mapped, so that all processes share it. For each image it has the id, class, tar
+file, offset and size; its metadata has the classes and the name, size and modification time of each tar file, by which
+an outdated index is detected.
 """
 
 import hashlib
@@ -32,12 +32,12 @@ SPOT_CHECKS = 16
 
 @dataclass(frozen=True)
 class Group:
-    """Images that follow one another: those of a class, or of a shard. Groups are put in order of `name`.
+    """Consecutive images: those of a class, or of a shard. Groups are sorted by `name`.
 
     Attributes:
-        tar: the number of the tar file they are in.
-        places: offset and size of each.
-        classes: those to be known although they may have no image.
+        tar: index of the tar file that contains them.
+        places: offset and size of each image.
+        classes: classes to include even if they have no image.
     """
 
     name: str
@@ -49,12 +49,12 @@ class Group:
 
 Groups = Iterator[Group]
 Watch = Callable[[Groups], Iterable[Group]]
-"""Passes groups on while an index is built, to show progress."""
+"""Wraps groups while an index is built, to show progress."""
 
 
 @dataclass(frozen=True)
 class Index:
-    """An index that was read: the tar files in one folder, the entries, and where each is."""
+    """An index that was read: the tar files of one folder, the entries, and the position of each."""
 
     tars: tuple[FileState, ...]
     entries: EntryTable
@@ -69,13 +69,14 @@ class Index:
 def index_tars(
     place: Path, tars: Sequence[Path], settings: str, find: Callable[[], Groups], cache: Path | None, watch: Watch
 ) -> tuple[Path, str]:
-    """The file and the key of an index that is up to date, built now if there is none.
+    """The file and key of an up-to-date index, which is built if there is none.
 
     Args:
-        place: what the user named; the index is kept beside it, or in the user's cache if that cannot be written to.
+        place: the path given by the user; the index is stored beside it, or in the user's cache if that is not
+            writable.
         tars: the files, all in one folder.
-        settings: what else decides the index.
-        find: walks through the tar files.
+        settings: everything else that determines the index.
+        find: goes through the tar files.
         cache: a folder for the index.
     """
     open_index.cache_clear()  # the file may have been replaced or damaged since
@@ -87,13 +88,13 @@ def index_tars(
             return file, key
     file = next((file for file in files if _can_be_written(file)), files[-1])
     _write_index(file, key, stamps, watch(find()), place)
-    open_index.cache_clear()  # one with the same key may have been found unsound
+    open_index.cache_clear()  # an index with the same key may have been found invalid
     return file, key
 
 
 @lru_cache(maxsize=8)
 def open_index(file: Path, key: str) -> Index:
-    """Map an index into memory; one of other tar files, or of their earlier state, is an error."""
+    """Memory-map an index; an index of other tar files, or of an earlier state of them, is an error."""
     with reading(file, "a readable index", "delete it, and it will be built again"):
         table = read_arrow(file)
         about = typed(json.loads(table.schema.metadata[b"unseen"]), _About, str(file))
@@ -111,7 +112,7 @@ def open_index(file: Path, key: str) -> Index:
 
 @dataclass(frozen=True)
 class _About:
-    """What an index says in its metadata; of each tar file its name, size and time of change."""
+    """The metadata of an index, including the name, size and modification time of each tar file."""
 
     key: str
     tars: tuple[tuple[str, int, int], ...]
@@ -130,7 +131,7 @@ def _check_numbers(table: Any, column: str, count: int) -> None:
 
     bounds = pc.min_max(table[column]).as_py()
     if table.num_rows and not 0 <= bounds["min"] <= bounds["max"] < count:
-        raise ValueError(f"the column {column} has numbers that there are not")
+        raise ValueError(f"the column {column} has values out of range")
 
 
 def _write_index(file: Path, key: str, tars: Sequence[FileState], groups: Iterable[Group], place: Path) -> None:
@@ -152,7 +153,7 @@ def _write_index(file: Path, key: str, tars: Sequence[FileState], groups: Iterab
         arrays = [pa.array(column, type_) for column, type_ in zip(columns, types.values(), strict=True)]
         batches.append((group.name, pa.record_batch(arrays, names=list(types))))
     if not any(batch.num_rows for _, batch in batches):
-        raise UserError(f"{place}: no images in it")
+        raise UserError(f"{place}: contains no images")
     batches.sort(key=lambda named: named[0])
     about = {"key": key, "tars": [astuple(tar) for tar in tars], "classes": list(code)}
     schema = pa.schema(list(types.items()), metadata={"unseen": json.dumps(about)})
@@ -162,7 +163,7 @@ def _write_index(file: Path, key: str, tars: Sequence[FileState], groups: Iterab
 
 
 def _merged(batches: Iterable[Any]) -> Iterator[Any]:
-    """The same rows in few batches: looking a row up among 20,000 would be slow."""
+    """The same rows in few batches: a lookup among 20,000 batches would be slow."""
     import pyarrow as pa
 
     waiting: list[Any] = []
@@ -189,7 +190,7 @@ def _can_be_written(file: Path) -> bool:
 
 
 def _is_sound(file: Path, key: str, tars: Sequence[Path]) -> bool:
-    """Whether an index is there, is of these tar files, and some of its images are where it says."""
+    """Whether an index exists, belongs to these tar files, and is right for a sample of its images."""
     if not file.is_file():
         return False
     try:
@@ -204,6 +205,6 @@ def _is_sound(file: Path, key: str, tars: Sequence[Path]) -> bool:
 
 
 def _is_there(index: Index, number: int, folder: Path) -> bool:
-    """Whether an image is where an index says: in a tar file, what describes a member comes right before its bytes."""
+    """Whether an image is at its indexed position: in a tar file, a member's header comes right before its data."""
     tar, offset, size = index.place(number)
     return read_header(open_file(folder / tar.name, tar).read(offset - BLOCK, BLOCK)).size == size

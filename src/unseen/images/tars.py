@@ -1,4 +1,4 @@
-"""Walking tar files in place: what is in them and where. Nothing is unpacked, and no link is followed."""
+"""Reading the members of tar files in place. Nothing is unpacked, and no link is followed."""
 
 import bz2
 import gzip
@@ -32,7 +32,7 @@ OPENERS: dict[str, Any] = {"gunzip": gzip.open, "bunzip2": bz2.open, "unxz": lzm
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A plain file in an archive, and where its bytes are in the outermost file."""
+    """A plain file in an archive, and the position of its data in the outermost file."""
 
     path: str
     offset: int
@@ -45,12 +45,12 @@ class Member:
 
 @dataclass(frozen=True)
 class Archive:
-    """A tar file, or one inside of another, which is read from front to back.
+    """A tar file, or a tar file inside another one, read sequentially.
 
     Attributes:
-        where: what it is called in errors.
-        end: where it ends in the outermost file; None if that is compressed.
-        start: where it begins there.
+        where: its name in error messages.
+        end: its end in the outermost file; None if that file is compressed.
+        start: its start in the outermost file.
     """
 
     file: IO[bytes]
@@ -65,10 +65,10 @@ class Archive:
         self.file.close()
 
     def members(self) -> Iterator[Member]:
-        """The plain files, in their order.
+        """The plain files, in order.
 
-        Paths that lead outside, links, devices and files with holes are refused: an honest archive of images has none,
-        and the bytes of a link or of a file with holes are elsewhere than they seem.
+        Paths that lead outside, links, devices and sparse files are refused: a genuine archive of images has none, and
+        the data of links and sparse files is stored elsewhere.
         """
         with reading(Path(self.where), "a tar file"):
             try:
@@ -81,7 +81,7 @@ class Archive:
         return self._bytes(member.offset, member.size)
 
     def inside(self, member: Member) -> "Archive":
-        """The tar file that a member of this one is."""
+        """A member that is itself a tar file."""
         return Archive(self.file, f"{self.where}: {member.path}", member.offset + member.size, member.offset)
 
     def _walk(self) -> Iterator[Member]:
@@ -117,28 +117,28 @@ class Archive:
     def _bytes(self, position: int, size: int) -> bytes:
         if self.end is not None:
             size = max(0, min(size, self.end - position))
-        if self.file.seek(position) < position:  # where a compressed file ends
+        if self.file.seek(position) < position:  # a compressed file ends here
             raise DamageError("it ends within a member")
         return self.file.read(size)
 
 
 def is_image(name: str) -> bool:
-    """Whether a file's name is that of an image and not hidden."""
+    """Whether a file name is that of an image and not hidden."""
     return name.lower().endswith(IMAGE_SUFFIXES) and not name.rpartition("/")[2].startswith(".")
 
 
 def open_tar(path: Path) -> Archive:
-    """A tar file, also a compressed one, to be read from front to back."""
+    """Open a tar file, possibly compressed, for sequential reading."""
     program = _compression(path)
     if program is None:
         return open_plain_tar(path)
     if program not in OPENERS:
-        raise UserError(f"{path}: compressed in a way that is not read here; decompress it ({program})")
+        raise UserError(f"{path}: this compression is not supported; decompress it ({program})")
     return Archive(OPENERS[program](path), str(path), None)
 
 
 def open_plain_tar(path: Path) -> Archive:
-    """A tar file whose members can be read by offset; a compressed one is refused."""
+    """Open a tar file whose members can be read by offset; a compressed one is refused."""
     program = _compression(path)
     if program is not None:
         raise UserError(f"{path}: compressed, so its images cannot be read in place; decompress it ({program})")
@@ -163,7 +163,7 @@ def images_in(archive: Archive) -> list[Member]:
 
 
 def tars_in(outer: Archive) -> Iterator[tuple[str, list[Member]]]:
-    """(class id, its images) for every tar file in a tar file."""
+    """(class id, its images) for every tar file inside a tar file."""
     for member in outer.members():
         tar = TAR_NAME.fullmatch(member.name)
         if tar:

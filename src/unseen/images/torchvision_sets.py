@@ -1,4 +1,4 @@
-"""Data sets that torchvision reads, by name: `torchvision:CIFAR10`. Nothing is downloaded."""
+"""torchvision data sets by name, such as `torchvision:CIFAR10`. Nothing is downloaded."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError, did_you_mean
+from unseen.extras import install_command
 from unseen.images.entries import EntryTable
 from unseen.images.releases import provenance
 
@@ -19,7 +20,7 @@ PREFIX = "torchvision:"
 
 @dataclass(frozen=True)
 class TorchvisionImages:
-    """A data set that every process opens for itself, by name, root and split."""
+    """A data set that each process opens itself, by name, root and split."""
 
     name: str
     root: Path
@@ -31,25 +32,25 @@ class TorchvisionImages:
         data = _open(self.name, self.root, self.split)
         try:
             return np.array(data[number][0].convert("RGB"))
-        except MemoryError:  # a fault of the machine's, not of the image
+        except MemoryError:  # a fault of the machine, not of the image
             raise
-        except Exception as error:  # torchvision decodes at once, and damaged files make decoders raise anything at all
+        except Exception as error:  # torchvision decodes here, and decoders may raise anything
             reason = str(error).rstrip(".") or type(error).__name__
             raise UserError(f"{PREFIX}{self.name}: image {number} cannot be read from {self.root} ({reason})") from None
 
 
 def torchvision_images(name: str, *, root: Path | None = None, split: str | None = None) -> TorchvisionImages:
-    """Images of a classification data set of torchvision, as it decodes them.
+    """Images of a torchvision classification data set, as torchvision decodes them.
 
     Args:
-        name: of its class in `torchvision.datasets`.
-        root: where its files are; must be given.
-        split: in torchvision's words; where it has only training and test, "train" or "test". Its own default (mostly
-            the training images) unless given.
+        name: name of its class in `torchvision.datasets`.
+        root: the folder of its files; required.
+        split: torchvision's name of the split, or "train" or "test" if it has only these. By default torchvision's own
+            default (usually the training images).
     """
     name = name.removeprefix(PREFIX)
     if root is None:
-        raise UserError(f"{PREFIX}{name}: give the folder where torchvision keeps its files as root (--root)")
+        raise UserError(f"{PREFIX}{name}: give the folder of torchvision's files (root)")
     data = _open(name, root, split)
     labels = _labels(name, data)
     rows = ((f"{number:08d}", label) for number, label in enumerate(labels))
@@ -63,7 +64,7 @@ def _open(name: str, root: Path, split: str | None) -> Any:
     try:
         from torchvision import datasets
     except ImportError:
-        raise UserError(f"{PREFIX}{name} needs torchvision; pip install torchvision") from None
+        raise UserError(f"{PREFIX}{name} needs torchvision: {install_command('torchvision')}") from None
     known = [n for n in datasets.__all__ if n not in {"DatasetFolder", "ImageFolder", "FakeData", "VisionDataset"}]
     if name not in known:
         raise UserError(f"torchvision has no data set '{name}'{did_you_mean(name, known)}")
@@ -89,17 +90,17 @@ def _split_option(name: str, parameters: Mapping[str, Any], split: str | None) -
 
 
 def _labels(name: str, data: Any) -> list[str]:
-    """Classes in order. Data sets keep them under several names; where none fits, every image is read once."""
+    """Classes in order. Data sets store them under several names; if none is found, every image is read once."""
     found = next((getattr(data, a) for a in ("targets", "_labels", "labels", "y") if hasattr(data, a)), None)
     numbers = _whole_numbers(found, len(data))
     if numbers is None:
         numbers = _whole_numbers([data[i][1] for i in range(len(data))], len(data))
     if numbers is None:
-        raise UserError(f"{PREFIX}{name}: its images do not each have one class")
+        raise UserError(f"{PREFIX}{name}: not every image has exactly one class")
     classes = getattr(data, "classes", None)
     if isinstance(classes, Sequence) and classes and max(numbers) < len(classes) and min(numbers) >= 0:
         names = [c if isinstance(c, str) else ", ".join(map(str, c)) for c in classes]
-        # Two classes of one name (ImageNet's cranes) stay two.
+        # Two classes with the same name (ImageNet's cranes) are kept apart.
         if len(set(names)) == len(names):
             return [names[number] for number in numbers]
     return [str(number) for number in numbers]

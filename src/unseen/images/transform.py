@@ -1,4 +1,4 @@
-"""What is done to an image before a backbone sees it; all of it decides the features."""
+"""Preprocessing of an image before it enters a backbone; every setting affects the features."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -13,19 +13,19 @@ NORMALISATIONS: dict[str, tuple[Channels, Channels]] = {
     "half": ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)),
     "clip": ((0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)),
 }
-"""Mean and deviation by name: none leaves pixels between 0 and 1, half brings them between −1 and 1."""
+"""Mean and standard deviation by name: `none` leaves pixels in [0, 1], `half` maps them to [−1, 1]."""
 
 
 @dataclass(frozen=True)
 class Transform:
-    """Shortest side to `resize` pixels, centre crop of `size`, then (pixel / 255 − mean) / std by channel.
+    """Shortest side to `resize` pixels, centre crop of `size`, then (pixel / 255 − mean) / std per channel.
 
-    With `squash`, both sides go to `resize` pixels whatever the image's proportions; the rest is the same.
+    With `squash`, both sides are resized to `resize` pixels regardless of the aspect ratio; the rest is the same.
 
     Attributes:
-        size: side of the square that the backbone gets.
-        resize: shortest side before the crop; None leaves the image as it is, so that it must have at least `size`.
-        channels: "RGB", or "BGR" for backbones that were trained so.
+        size: side of the square that the backbone receives.
+        resize: shortest side before the crop; None skips resizing, so that both sides must have at least `size` pixels.
+        channels: "RGB", or "BGR" for backbones trained with that order.
     """
 
     size: int = 224

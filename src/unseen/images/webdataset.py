@@ -1,4 +1,4 @@
-"""WebDataset shards: tar files in which the parts of a sample (key.jpg, key.cls, key.json) follow one another."""
+"""WebDataset shards: tar files in which the parts of a sample (key.jpg, key.cls, key.json) are adjacent."""
 
 import json
 import re
@@ -24,14 +24,14 @@ LONGEST_CLASS = 1000
 def webdataset_images(
     place: Path, *, label: str | None = None, cache: Path | None = None, watch: Watch = iter
 ) -> TarImages:
-    """Images of shards: one tar file, a folder of them, or a pattern like `shard-{000000..000146}.tar`.
+    """Images of shards: one tar file, a folder of them, or a pattern such as `shard-{000000..000146}.tar`.
 
-    Ids are `shard/key`; the order is that of the shards' names and of the samples in each.
+    Ids are `shard/key`, in the order of the shard names and of the samples in each.
 
     Args:
-        label: where a sample's class is: "cls" (text, or a number), or the name of a field of its JSON. Unless given,
-            `cls` where a sample has it, otherwise the field "label". "" for no classes: all labels are empty then, as
-            whoever opens such shards has labels of its own.
+        label: where a sample's class is stored: "cls" (text, or a number), or the name of a field of its JSON. By
+            default `cls` if a sample has it, otherwise the field "label". With "" all labels are empty, for callers
+            that have their own labels.
         cache, watch: see `imagenet_tars`.
     """
     shards = find_shards(place)
@@ -44,13 +44,13 @@ def webdataset_images(
 
 
 def find_shards(place: Path) -> list[Path]:
-    """The tar files that a path stands for, all of which must be there."""
+    """The tar files that a path stands for; all of them must exist."""
     if place.is_dir():
         shards = [Path(entry.path) for entry in list_folder(place) if entry.name.endswith(".tar") and entry.is_file()]
     else:
         shards = [place.with_name(name) for name in _expanded(place.name)]
     if not shards:
-        raise UserError(f"{place}: no tar files in it")
+        raise UserError(f"{place}: contains no tar files")
     missing = next((shard for shard in shards if not shard.is_file()), None)
     if missing is not None:
         raise UserError(f"{missing}: no such file")
@@ -58,7 +58,7 @@ def find_shards(place: Path) -> list[Path]:
 
 
 def _expanded(pattern: str) -> list[str]:
-    """All names that a pattern with ranges stands for, the last range changing fastest."""
+    """All names that a pattern with ranges stands for, with the last range varying fastest."""
     ranges = [(match, int(match["first"]), int(match["last"]) + 1) for match in RANGE.finditer(pattern)]
     if (
         not all(first < stop for _, first, stop in ranges)
@@ -74,20 +74,20 @@ def _expanded(pattern: str) -> list[str]:
 
 
 def is_shard(path: Path) -> bool:
-    """Whether a tar file's first sample has an image and, with the same key, something else."""
+    """Whether a tar file's first sample has an image and another part with the same key."""
     with open_plain_tar(path) as archive:
         _, parts = next(_samples(archive), ("", {}))
     return len(parts) > 1 and any(f".{part}".endswith(IMAGE_SUFFIXES) for part in parts)
 
 
 def _samples(archive: Archive) -> Iterator[tuple[str, dict[str, Member]]]:
-    """(key, parts by what follows the key's first point), sample by sample."""
+    """(key, parts by the suffix after the key's first dot), sample by sample."""
     for key, members in groupby(archive.members(), lambda member: _key_and_part(member.path)[0]):
         parts: dict[str, Member] = {}
         for member in members:
             part = _key_and_part(member.path)[1].lower()
             if part in parts:
-                raise UserError(f"{archive.where}: {member.path} is there twice")
+                raise UserError(f"{archive.where}: {member.path} occurs twice")
             parts[part] = member
         if not key.rpartition("/")[2]:  # hidden files
             continue
@@ -112,7 +112,7 @@ def _groups(shards: Sequence[Path], label: str | None) -> Groups:
                 if image is None:
                     raise UserError(f"{where} has no image, only {', '.join(parts)}")
                 if key in seen or not key.isprintable():
-                    raise UserError(f"{where} is there twice, or its name is not plain text")
+                    raise UserError(f"{where} occurs twice, or its name is not plain text")
                 seen.add(key)
                 entries.append(Entry(f"{shard.stem}/{key}", _label(archive, parts, label, where)))
                 places.append((image.offset, image.size))
@@ -132,10 +132,10 @@ def _label(archive: Archive, parts: dict[str, Member], label: str | None, where:
             raise UserError(f"{where}.json is not a JSON object") from None
     else:
         lacking = "cls or json" if label is None else label
-        raise UserError(f"{where} has no {lacking}, only {', '.join(parts)}; say with --label where its class is")
+        raise UserError(f"{where} has no {lacking}, only {', '.join(parts)}; choose where its class is stored (label)")
     if isinstance(found, bool) or not isinstance(found, str | int) or not _is_name(str(found)):
         place, shown = label or "cls, or label in its json", repr(found)[:80]
-        raise UserError(f"{where}: found no class in '{place}', but {shown}; name the field to take with --label")
+        raise UserError(f"{where}: found no class in '{place}', but {shown}; name the field to use (label)")
     return str(found)
 
 

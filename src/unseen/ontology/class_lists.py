@@ -30,7 +30,7 @@ def class_list(name: str | Path) -> tuple[str, ...]:
 
 
 def read_class_list(path: Path) -> tuple[str, ...]:
-    """The classes in a CSV or text file, in its order; a class that is there twice is an error."""
+    """The classes in a CSV or text file, in its order; a class that occurs twice is an error."""
     if not path.is_file():
         known = ", ".join(CLASS_LISTS)
         raise UserError(
@@ -43,7 +43,7 @@ def read_class_list(path: Path) -> tuple[str, ...]:
     found = dict[str, int]()
     for line, name in lines:
         if not name or name in found:
-            raise UserError(f"{path}, line {line}: {name or 'a class'} is there twice, or is empty")
+            raise UserError(f"{path}, line {line}: {name or 'a class'} occurs twice, or is empty")
         found[name] = line
     if not found:
         raise UserError(f"{path}: no classes in it")

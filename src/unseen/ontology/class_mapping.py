@@ -88,7 +88,7 @@ def read_mapping(path: Path) -> ClassMapping:
     for line, row in read_table(path, (key, COLUMNS[1])):
         wnid, target = row[key], row[COLUMNS[1]]
         if not wnid or not target or wnid in of:
-            raise UserError(f"{path}, line {line}: {wnid or 'a concept'} is there twice, or a field is empty")
+            raise UserError(f"{path}, line {line}: {wnid or 'a concept'} occurs twice, or a field is empty")
         of[wnid] = target
     if not of:
         raise UserError(f"{path}: no concepts in it")

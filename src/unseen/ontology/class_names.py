@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from unseen.errors import UserError
 from unseen.ontology.taxonomy import Taxonomy
@@ -48,7 +49,7 @@ def concepts_of_classes(
         first_sense: whether a word always has its most frequent meaning.
     """
     labels = list(dict.fromkeys(classes))
-    find = _InWordNet(wordnet(), first=first_sense) if taxonomy is None else _InTaxonomy(taxonomy)
+    find = _finder(taxonomy, first=first_sense)
     ids, guessed, wrong = dict[str, str](), dict[str, str](), list[str]()
     for label in labels:
         try:
@@ -66,7 +67,7 @@ def concepts_of_classes(
 
 def concept_of_word(key: str, taxonomy: Taxonomy | None = None) -> str:
     """The one concept that an id, a name or a word stands for; a word with several senses is an error."""
-    found, guess = (_InWordNet(wordnet()) if taxonomy is None else _InTaxonomy(taxonomy))(key)
+    found, guess = _finder(taxonomy, first=False)(key)
     return wordnet().wnid(key) if guess else found  # which says what the senses are
 
 
@@ -118,3 +119,8 @@ class _InTaxonomy:
         if not named:
             self._taxonomy.index([key])
         return named[0], ""
+
+
+@lru_cache(maxsize=4)  # lists of classes are looked up one by one
+def _finder(taxonomy: Taxonomy | None, *, first: bool) -> _InWordNet | _InTaxonomy:
+    return _InWordNet(wordnet(), first=first) if taxonomy is None else _InTaxonomy(taxonomy)

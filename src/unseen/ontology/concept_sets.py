@@ -30,7 +30,7 @@ def concept_set(name: str, taxonomy: Taxonomy) -> tuple[str, ...]:
 
 
 def read_ids(path: Path, taxonomy: Taxonomy) -> tuple[str, ...]:
-    """The ids in a file, in its order; one that is not in the taxonomy, or is there twice, is an error."""
+    """The ids in a file, in its order; one that is not in the taxonomy, or occurs twice, is an error."""
     ids: dict[str, int] = {}
     for line, text in enumerate(read_text(path).splitlines(), start=1):
         whole = re.split(r"(?:^|\s)#", text, maxsplit=1)[0].strip()

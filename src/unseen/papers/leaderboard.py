@@ -37,10 +37,16 @@ OTHER_SIZE = "a network of another size than ResNet50"
 
 @dataclass(frozen=True)
 class Own:
-    """What is known of a user's backbone beside its accuracies; `cautions` are why comparisons are not fair."""
+    """What is known of a user's backbone beside its accuracies.
+
+    Attributes:
+        cautions: why comparisons are not fair.
+        source: name of the contributed model that it is; empty for others.
+    """
 
     category: str = "yours"
     cautions: tuple[str, ...] = ()
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,7 @@ class Entry:
             anew.
         best: how often it is then first.
         cautions: why it is not fair to compare it with ResNet50 trained on IN-1K, each a few words.
+        source: name of the contributed model that it is; empty for others.
     """
 
     model: str
@@ -68,6 +75,7 @@ class Entry:
     low: int
     high: int
     best: float
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -174,7 +182,7 @@ def _entry(
     return Entry(
         name, facts.category, row >= published, facts.cautions, accuracy,
         {domain: value - base[domain] for domain, value in accuracy.items()}, effective,
-        int(ranks.rank[row]), int(ranks.low[row]), int(ranks.high[row]), float(ranks.best[row]),
+        int(ranks.rank[row]), int(ranks.low[row]), int(ranks.high[row]), float(ranks.best[row]), facts.source,
     )  # fmt: skip
 
 

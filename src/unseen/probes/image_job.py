@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from unseen.metrics.correlation import NORMAL_975
 from unseen.probes.job import Fit, Job
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Spec
-
-NORMAL_975 = 1.959963984540054
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from unseen.studies.concepts.comparison import PairComparison
     from unseen.studies.tasks.page_data import TaskPage
 
-MOST_PAIRS = 8
-"""Backbones that are compared with the baseline without being asked: each takes a second or two."""
-
 
 @dataclass(frozen=True)
 class Reported:
@@ -111,8 +108,10 @@ def report_on(
         tasks = page_of_runs(folders, named)
         return Reported(task_page(tasks), tasks)
     from unseen.report.concepts.page import concept_page
+    from unseen.studies.concepts.comparison import compare_with_baseline
 
-    return Reported(concept_page(data, [*filter(None, [pair]), *_with_baseline(folders, data, pair)]), data, pair)
+    pairs = [*filter(None, [pair]), *compare_with_baseline(folders, data, pair)]
+    return Reported(concept_page(data, pairs), data, pair)
 
 
 def page_studies(folders: Sequence[Path]) -> "set[Study]":
@@ -130,16 +129,3 @@ def _pair(folders: Sequence[Path], names: tuple[str, str], shots: int | None) ->
     from unseen.studies.concepts.comparison import PairComparison, compare_backbones
 
     return PairComparison(*names, shots, tuple(compare_backbones(folders, *names, shots=shots)))
-
-
-def _with_baseline(folders: Sequence[Path], data: "RunData", pair: "PairComparison | None") -> "list[PairComparison]":
-    """Each backbone against the baseline, with as many samples as the run has, where there are not too many."""
-    from unseen.studies.concepts.comparison import compare_with
-
-    shots = [score.shots for score in data.scores if score.probe == "logistic" and score.metric == "top1"]
-    asked = (pair.first, pair.second) if pair else ()
-    names = [b.name for b in data.backbones if b.name != data.baseline and (b.name, data.baseline) != asked]
-    if not shots or not 0 < len(names) <= MOST_PAIRS:
-        return []
-    most = None if None in shots else max(number for number in shots if number is not None)
-    return compare_with(folders, data.baseline, names, most)

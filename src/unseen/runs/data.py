@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from unseen.metrics.resampling import Interval
 
 OWN_METRIC = "own-metric"
-"""The protocol that a run has under the name of a metric of the user's own: its facts, and the digest of its code."""
+"""Protocol under which a run stores the facts about a metric of the user's own, and the digest of its code."""
+METRIC_FACTS = ("higher_is_better", "lower", "upper", "unit")
 Study = Literal["concepts", "tasks", "shifts", "probe"]
 """Which study a run is of; it decides what its page looks like, and which runs share a page."""
 
 
 def known_metrics(own_code: Sequence[ProtocolUsed]) -> dict[str, Metric]:
     """The metrics of the catalogue, and those of the user's own that a run says the facts of."""
-    facts = ("higher_is_better", "lower", "upper", "unit")
     own = [
-        MetricUsed(each.probe, **{name: cast("Any", each.settings[name]) for name in facts})
+        MetricUsed(each.probe, **{name: cast("Any", each.settings[name]) for name in METRIC_FACTS})
         for each in own_code
         if each.name == OWN_METRIC
     ]
@@ -274,22 +274,6 @@ class RunData:
 
         Results that are not of the same concepts, as those on random sets are not, have none.
         """
-        import numpy as np
+        from unseen.runs.concept_resamples import resample
 
-        from unseen.runs.tables import concept_intervals
-
-        cells: dict[tuple[str, str, str], dict[int, ConceptHits]] = {}
-        for hits in self.concept_hits:
-            cells.setdefault((hits.backbone, hits.domain, hits.shots), {})[hits.seed] = hits
-        alike: dict[tuple[int, int], dict[tuple[str, str, str], list[ConceptHits]]] = {}
-        for cell, by_seed in cells.items():
-            found = [by_seed[seed] for seed in sorted(by_seed)]
-            concepts = found[0].concepts
-            if len(concepts) > 1 and all(hits.concepts == concepts for hits in found):
-                alike.setdefault((len(found), len(concepts)), {})[cell] = found
-        intervals: dict[tuple[str, str, str], Interval] = {}
-        for of in alike.values():
-            correct = np.array([[hits.correct for hits in found] for found in of.values()])
-            images = np.array([[hits.images for hits in found] for found in of.values()])
-            intervals |= dict(zip(of, concept_intervals(correct, images), strict=True))
-        return intervals
+        return {cell: found.interval for cell, found in resample(self.concept_hits).items()}

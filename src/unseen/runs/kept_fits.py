@@ -9,7 +9,6 @@ Files are written every so often only: a probe that takes seconds leaves none.
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
 
@@ -74,9 +73,12 @@ class KeptFits:
                 break
             arrays: dict[str, Any] = {name: getattr(each.found, name).cpu().numpy() for name in TENSORS}
             arrays |= {"penalties": each.penalties.cpu().numpy(), "hard": each.found.hard, "basis": each.basis}
-            # Another process may have finished the same job and removed the folder just now.
-            with suppress(UserError), atomic_write(_file(self._folder, stage, each.start)) as file:
-                np.savez(file, **arrays)
+            try:
+                with atomic_write(_file(self._folder, stage, each.start)) as file:
+                    np.savez(file, **arrays)
+            except UserError:
+                if self._folder.is_dir():  # otherwise another process has finished the same job and removed it
+                    raise
         self._waiting = []
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import torch
 
 HIDDEN = {UNDESCRIBED: True}
+FITS_OF_A_PATH = 10
+"""About how many fits to their ends the search of a linear probe is worth."""
 
 
 @dataclass(frozen=True)
@@ -95,15 +97,14 @@ class OwnMetricTaskJob(FitsJob):
         job, where = self.job, f"{self.domain} by {self.backbone}"
         own = isinstance(job, OwnProbeTaskJob)
         probe: Probe = job.make() if own else Linear(protocol=job.protocol)  # type: ignore[union-attr]
-        result = read_result(Path(self.results), self.of)
-        if result is None:
-            raise UserError(f"{where}: the probe that is measured has no result; run the command again")
         measure = MeasuredProbe(probe, self.of, self.place, self.code, self.results)
         return fits_kept(list(measure.fit(task_data(parts, device, where), [self.setting])))
 
     def flops(self, rows: Mapping[str, int], dimension: int, classes: int) -> float:
         """Of one fit, which a linear probe has many of."""
-        return self.job.flops(rows, dimension, classes) / (1 if isinstance(self.job, OwnProbeTaskJob) else 10)
+        return self.job.flops(rows, dimension, classes) / (
+            1 if isinstance(self.job, OwnProbeTaskJob) else FITS_OF_A_PATH
+        )
 
 
 @dataclass(frozen=True)
@@ -134,8 +135,11 @@ class MeasuredProbe(Probe):
                 yield Fit(variant, setting.shots, setting.seed, [(self.metric.metric.name, value)])
 
     def _kept(self) -> Mapping[str, Any]:
-        result = read_result(Path(self.results), self.of) if self.results else None
-        return {} if result is None else details_of(result.values)
+        """What the job that fits the probe has found; without it, the search would have to be done again."""
+        result = read_result(Path(self.results), self.of)
+        if result is None:
+            raise UserError(f"{self.inner.name}: the fit that is measured has no result; run the command again")
+        return details_of(result.values)
 
     def flops(self, size: Size, setting: Setting) -> float:
         """Of one fit of those that a search makes."""

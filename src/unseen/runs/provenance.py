@@ -17,7 +17,7 @@ def provenance(data: RunData) -> dict[str, str]:
     known = dict(_decided(data))
     # Runs of earlier formats had all of it in words, and not all of that is known in fields.
     said = {label: text for label, text in data.remarks.items() if data.written is None or label not in known}
-    return {**known, **said, **_written(data.written)}
+    return {**_written(data.written), **known, **said}
 
 
 def _decided(data: RunData) -> Iterator[tuple[str, str]]:
@@ -52,9 +52,10 @@ def _written(written: Written | None) -> dict[str, str]:
         return {}
     changed = f", last changed {_date(written.last)}" if written.last != written.first else ""
     return {
-        "versions": ", ".join(f"{package} {version}" for package, version in written.versions.items()),
-        "device": written.device or "not known",
+        **({"command": written.command} if written.command else {}),
         "date": f"{_date(written.first)}{changed}",
+        "device": written.device or "not known",
+        "versions": ", ".join(f"{package} {version}" for package, version in written.versions.items()),
     }
 
 
@@ -133,6 +134,7 @@ def extraction_text(extraction: Extraction) -> str:
         (extraction.fast, "fast decoding"),
         (extraction.exif, "EXIF orientation"),
         (extraction.decode == "gpu", "JPEGs decoded on a GPU"),
+        (extraction.decode == "gpu-processors", "JPEGs decoded on a GPU without a JPEG decoder"),
     ]
     return ", ".join(text for holds, text in parts if holds and text)
 

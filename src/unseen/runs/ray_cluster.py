@@ -176,7 +176,7 @@ def refusal(reports: Iterable[Examined], own: dict[str, str], folder: Path) -> s
         if not report.answered:
             return f"{where} does not answer; look at it (ray status), or take it out of the cluster"
         if not report.versions:
-            return f"{where} does not have unseen; install the same version on every node (pip install 'unseen[ray]')"
+            return f"{where} does not have unseen; install the same versions of unseen and Ray on every node"
         for name, version in own.items():
             if (there := report.versions.get(name, "none")) != version:
                 what = "other source files of unseen than" if name == "source" else f"{name} {there}, not {version} as"

@@ -1,19 +1,17 @@
 """Tables of scores: means with their uncertainty, gaps to the seen domain, differences from a baseline, ranks."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.files import atomic_write, csv_cell
 from unseen.latex import escaped, tabular
 from unseen.metrics.catalogue import METRICS, Metric
-from unseen.metrics.resampling import Floats, Interval, draws, percentile_interval
+from unseen.metrics.resampling import Interval
 from unseen.runs.score import Score, shots_name
 
 GROUP = ["study", "protocol", "backbone", "domain", "probe", "shots", "metric"]
@@ -39,35 +37,6 @@ def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
     tail = (1 - 0.95) / 2  # to the last bit as levels are elsewhere
     low, high = np.quantile(array[drawn].mean(axis=1), [tail, 1 - tail])
     return float(low), float(high)
-
-
-def concept_intervals(correct: NDArray[np.integer], images: NDArray[np.integer]) -> list[Interval]:
-    """Top-1 accuracies with intervals of 95% for other concepts of the kind and, of several, other seeds.
-
-    The crossed bootstrap of `unseen.metrics.resampling.interval_over_concepts`, but concepts weigh as many images as
-    they have, as in top-1 accuracy; the same where all have as many.
-
-    Args:
-        correct, images: (cells, seeds, concepts) test images that are classified correctly, and in all; at least two
-            concepts. Each cell has its interval, from the same draws as the others.
-    """
-    seeds, concepts = _drawn(*correct.shape[1:])
-    # One product for all cells, as many small ones would read the draws again and again.
-    right, every = (
-        np.einsum(
-            "bs,bks->kb", seeds, (concepts @ counts.reshape(-1, counts.shape[-1]).T).reshape(-1, *counts.shape[:2])
-        )
-        for counts in (correct.astype(np.float64), images.astype(np.float64))
-    )
-    values = correct.sum(axis=(1, 2)) / images.sum(axis=(1, 2))
-    return [percentile_interval(value, drawn) for value, drawn in zip(values, right / every, strict=True)]
-
-
-@lru_cache(maxsize=4)
-def _drawn(seeds: int, concepts: int) -> tuple[Floats, Floats]:
-    """How often each is in a resample; drawing takes longer than all the rest, and the cells of a page share it."""
-    rng = np.random.default_rng(0)
-    return draws(rng, seeds, RESAMPLES), draws(rng, concepts, RESAMPLES)
 
 
 def with_concept_intervals(summary: pd.DataFrame, intervals: Mapping[tuple[str, str, str], Interval]) -> pd.DataFrame:

@@ -28,7 +28,9 @@ class OwnCode:
     def protocols(self) -> list[ProtocolUsed]:
         """What a run says of it: its files by their digests, so that a folder keeps to one version of each."""
         found = [ProtocolUsed(each.probe.name, OWN, dict(_probe_settings(each))) for each in self.probes]
-        declared = [(used, each.probe.title, each.file) for each in self.probes for used in each.declared]
+        declared = [
+            (used, f"a metric of {each.probe.name}", each.file) for each in self.probes for used in each.declared
+        ]
         declared += [(MetricUsed.of(each.metric), each.metric.title, each.file) for each in self.metrics]
         return found + [
             ProtocolUsed(used.name, OWN_METRIC, dict(_metric_settings(used, title, file)))

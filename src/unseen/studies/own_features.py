@@ -42,7 +42,7 @@ def plan_own(
     fitted: list[FeatureJob] = [*plan("probe", [pair], protocol, shots, range(seed_count(seeds)))]
     jobs = [*fitted, *metric_jobs(own.metrics, fitted)]
     data = RunData(
-        title=f"{pair.backbone} on {pair.domain}",
+        title=features_title(pair.backbone, pair.domain),
         scores=(),
         domains=[Domain(pair.domain, pair.domain, concepts=concepts)],
         backbones=[Backbone(pair.backbone, "yours")],
@@ -63,3 +63,9 @@ def plan_own(
         study="probe",
     )
     return prepared_probes(data, jobs, [pair], replaces=True)
+
+
+def features_title(backbone: str, domain: str) -> str:
+    """A title from the names that the user gave; `yours` is the default of both."""
+    features = "Your features" if backbone == "yours" else backbone
+    return features if domain == "yours" else f"{features} on {domain}"

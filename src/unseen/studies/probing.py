@@ -99,7 +99,7 @@ def search_notices(protocol: LogisticProtocol, short: str) -> list[Notice]:
     if protocol.name == COG_V2.name:
         return []
     name, trials, epochs = protocol.name, protocol.trials, protocol.epochs
-    if isinstance(protocol, PrunedProtocol):
+    if isinstance(protocol, PrunedProtocol) and protocol.cuts:
         cuts = cuts_text(*zip(*protocol.cuts, strict=True))
         many, least = protocol.many_steps, protocol.least_steps
         return [notice("pruned-search", protocol=name, trials=trials, epochs=epochs, cuts=cuts, many=many, least=least)]

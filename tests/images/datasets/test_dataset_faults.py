@@ -23,10 +23,10 @@ FASHION, CIFAR10 = (trees.without_packages(DATASETS[name]) for name in ("fashion
 
 
 def test_a_data_set_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="dtd: not there; expected dtd/dtd below .*; to get it: Oxford VGG.*dtd-r1.0.1"):
+    with pytest.raises(UserError, match="dtd: not found; expected dtd/dtd below .*; to get it: Oxford VGG.*dtd-r1.0.1"):
         open_dataset(DATASETS["dtd"], tmp_path)
     with pytest.raises(
-        UserError, match="cifar100: not there; expected cifar-100-python or cifar-100-binary; to get it"
+        UserError, match="cifar100: not found; expected cifar-100-python or cifar-100-binary; to get it"
     ):
         open_dataset(DATASETS["cifar100"], None)
 
@@ -34,7 +34,7 @@ def test_a_data_set_that_is_not_there(tmp_path: Path) -> None:
 def test_images_that_were_not_downloaded(tmp_path: Path) -> None:
     trees.pets(tmp_path)
     (tmp_path / "oxford-iiit-pet/images/Abyssinian_2.jpg").unlink()
-    missing = "1 of 16 images are not there or empty, the first images/Abyssinian_2.jpg"
+    missing = "1 of 16 images are missing or empty; the first is images/Abyssinian_2.jpg"
     with pytest.raises(UserError, match=f"pets: .*oxford-iiit-pet is incomplete: {missing}; to get it: Oxford"):
         open_dataset(DATASETS["pets"], tmp_path)
     state = examine(DATASETS["pets"], tmp_path)
@@ -51,7 +51,7 @@ def test_images_of_which_nothing_came(name: str, image: str, tmp_path: Path) -> 
     (tmp_path / image).write_bytes(b"")
     state = examine(DATASETS[name], tmp_path)
     assert state.state == "partial"
-    assert f"images are not there or empty, the first {'/'.join(image.split('/')[-2:])}" in state.reason
+    assert f"images are missing or empty; the first is {'/'.join(image.split('/')[-2:])}" in state.reason
 
 
 def test_links_to_nothing(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_links_to_nothing(tmp_path: Path) -> None:
     link = tmp_path / "oxford-iiit-pet/images/Abyssinian_2.jpg"
     link.unlink()
     link.symlink_to(tmp_path / "nowhere.jpg")
-    assert "1 of 16 images are not there" in examine(DATASETS["pets"], tmp_path).reason
+    assert "1 of 16 images are missing" in examine(DATASETS["pets"], tmp_path).reason
 
 
 def test_a_folder_without_any_of_its_images(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_folder_of_another_form_is_told_what_was_expected(tmp_path: Path) -> N
             "dtd",
             "dtd/dtd/labels/train1.txt",
             "banded/b 1.jpg\n",
-            "1 of 5 images are not there or empty, the first images/banded/b 1.jpg",
+            "1 of 5 images are missing or empty; the first is images/banded/b 1.jpg",
         ),
         ("food101", "food-101/meta/train.json", "[1", "damaged, or not JSON"),
         ("food101", "food-101/meta/train.json", '["apple_pie"]', "it has no keys"),
@@ -106,7 +106,7 @@ def test_a_folder_of_another_form_is_told_what_was_expected(tmp_path: Path) -> N
             "001000 2\n",
             "has the mark '2'; expected -1, 0 or 1",
         ),
-        ("voc2007", "VOCdevkit/VOC2007/ImageSets/Main/cow_val.txt", "", "cow_val.txt says nothing of image 001000"),
+        ("voc2007", "VOCdevkit/VOC2007/ImageSets/Main/cow_val.txt", "", "cow_val.txt does not contain image 001000"),
         ("chestx", "ChestX-Ray8/Data_Entry_2017.csv", "Image,Label\n", "no column 'Image Index'"),
         (
             "isic",
@@ -131,7 +131,7 @@ def test_lists_name_nothing_outside_their_folder(path: str, tmp_path: Path) -> N
     trees.sun397(tmp_path)
     trees.write(tmp_path / "secret.jpg", trees.jpeg(0))
     trees.write(tmp_path / "SUN397/Testing_01.txt", f"/{path}\n")
-    with pytest.raises(UserError, match="which is no image below it"):
+    with pytest.raises(UserError, match="not an image below it"):
         open_dataset(DATASETS["sun397"], tmp_path, partial=True)
 
 
@@ -179,7 +179,7 @@ def test_idx_files(tmp_path: Path) -> None:
     packed.write_bytes(packed.read_bytes()[:20])
     with pytest.raises(UserError, match="b.gz: not an IDX file"):
         read_idx(packed)
-    with pytest.raises(UserError, match="neither c nor c.gz in it"):
+    with pytest.raises(UserError, match="neither c nor c.gz"):
         idx_file(tmp_path, "c")
 
 
@@ -282,7 +282,7 @@ def test_what_commands_list(tmp_path: Path) -> None:
     trees.pets(tmp_path)
     columns, rows = state_rows(tmp_path)
     states = {row[1]: dict(zip(columns, row, strict=True)) for row in rows}
-    assert (states["pets"]["state"], states["pets"]["images"], states["pets"]["of"]) == ("partial", 16, 7349)
+    assert (states["pets"]["state"], states["pets"]["images"], states["pets"]["expected"]) == ("partial", 16, 7349)
     assert "12 training images where 3,680 are expected; Oxford VGG" in states["pets"]["advice"]
-    assert (states["cars"]["state"], states["cars"]["images"], states["cars"]["where"]) == ("missing", 0, "")
+    assert (states["cars"]["state"], states["cars"]["images"], states["cars"]["folder"]) == ("missing", 0, "")
     assert (states["drawings"]["state"], states["drawings"]["advice"]) == ("complete", "")

@@ -88,9 +88,9 @@ def test_a_known_draw() -> None:
 
 
 def test_classes_that_cannot_be_split() -> None:
-    with pytest.raises(UserError, match="set: 001 has 30 images, but 30 train and at least 1 must be left to test"):
+    with pytest.raises(UserError, match="set: 001 has 30 images, but 30 are for training"):
         split_rows(rows_of([31, 30], "all"), "beyond-30", "fifth", 0, "set")
-    with pytest.raises(UserError, match="set: 000 has 2 images to train on, of which a fifth would be held out"):
+    with pytest.raises(UserError, match="set: 000 has 2 training images, too few to hold out a fifth"):
         split_rows(rows_of([2, 50], "train"), "author", "fifth", 0, "set")
 
 
@@ -114,14 +114,14 @@ def test_a_class_that_every_training_image_shows(tmp_path: Path) -> None:
     trees.voc2007(tmp_path)
     file = tmp_path / "VOCdevkit/VOC2007/ImageSets/Main/cow_train.txt"
     file.write_text(file.read_text().replace(" -1\n", "  1\n"))
-    with pytest.raises(UserError, match="voc2007: every training image shows cow; some without it are needed"):
+    with pytest.raises(UserError, match="voc2007: every training image shows cow; images without it are needed"):
         open_dataset(DATASETS["voc2007"], tmp_path, partial=True)
 
 
 def test_one_class_is_not_enough(tmp_path: Path) -> None:
     trees.class_folders(tmp_path, "eurosat/2750", {"Forest": ["a.jpg", "b.jpg"]})
     one = replace(DATASETS["eurosat"], classes=1, counts={"all": 2})
-    with pytest.raises(UserError, match=r"eurosat: all images are of one class \(Forest\); two at least are needed"):
+    with pytest.raises(UserError, match=r"eurosat: all images are of one class \(Forest\); at least two are needed"):
         open_dataset(one, tmp_path)
 
 

@@ -70,7 +70,7 @@ def test_an_image_without_objects_has_none(tmp_path: Path) -> None:
 def test_a_missing_file_of_either_kind_is_named(tmp_path: Path) -> None:
     voc_tree(tmp_path)
     (tmp_path / "VOCdevkit/VOC2007/Annotations/000002.xml").unlink()
-    with pytest.raises(UserError, match=r"1 of 5 images lack a file, the first VOC2007/Annotations/000002\.xml"):
+    with pytest.raises(UserError, match=r"1 of 5 images lack a file; the first is VOC2007/Annotations/000002\.xml"):
         opened("voc-detection", tmp_path)
 
 
@@ -97,7 +97,7 @@ def test_labels_beyond_the_classes_and_maps_of_another_size_are_named(tmp_path: 
     ade20k_tree(tmp_path)
     place = tmp_path / "ADEChallengeData2016/annotations/training/ADE_train_00000001.png"
     class_map(place, np.full((30, 40), 151, dtype=np.uint8))
-    with pytest.raises(UserError, match="150 is none of 150") as error:
+    with pytest.raises(UserError, match="150 is none of the 150") as error:
         opened("ade20k", tmp_path).labels(0)
     assert str(place) in str(error.value)
     class_map(place, np.full((20, 40), 1, dtype=np.uint8))
@@ -148,14 +148,14 @@ def test_nyuv2_is_in_its_own_file_and_not_larger_than_images(tmp_path: Path) -> 
     virtual = h5py.VirtualLayout((3, 40, 30), np.float32)
     virtual[:] = h5py.VirtualSource(str(tmp_path / "other.mat"), "depths", (3, 40, 30))
     makers = {
-        "not an array of the file itself": lambda file: file.__setitem__(
+        "not an array stored in the file itself": lambda file: file.__setitem__(
             "depths", h5py.ExternalLink(str(tmp_path / "other.mat"), "depths")
         ),
         "takes its values from other files": lambda file: file.create_dataset(
             "depths", (3, 40, 30), np.float32, external=[(str(tmp_path / "raw"), 0, h5py.h5f.UNLIMITED)]
         ),
         "refused": lambda file: file.create_virtual_dataset("depths", virtual),
-        "larger than images are": lambda file: file.create_dataset(
+        "larger than images may be": lambda file: file.create_dataset(
             "depths", (3, 1 << 20, 1 << 20), np.float32, chunks=(1, 1 << 10, 1 << 10), compression="gzip"
         ),
     }

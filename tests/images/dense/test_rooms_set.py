@@ -94,7 +94,7 @@ def test_all_kinds_have_the_same_images(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "folder", "values", "expected"),
     [
-        ("classes", "masks", np.full((30, 40), 15, np.uint8), "15 is none of 15"),
+        ("classes", "masks", np.full((30, 40), 15, np.uint8), "15 is none of the 15"),
         ("classes", "masks", np.zeros((30, 39), np.uint8), "39 × 30"),
         ("classes", "masks", np.zeros((30, 40, 3), np.uint8), "mode RGB"),
         ("normals", "normals", np.zeros((30, 40), np.uint8), "mode L"),
@@ -123,7 +123,7 @@ def test_a_truncated_map_and_a_missing_one_are_named(tmp_path: Path, kind: str, 
     with pytest.raises(UserError, match="damaged image"):
         opened(kind, tmp_path).labels(2)
     path.unlink()
-    with pytest.raises(UserError, match=rf"1 of 3 images lack a file, the first {folder}/test/0000\.png"):
+    with pytest.raises(UserError, match=rf"1 of 3 images lack a file; the first is {folder}/test/0000\.png"):
         opened(kind, tmp_path)
 
 
@@ -150,7 +150,7 @@ def _unknown(content: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("change", "expected"),
-    [(_no_categories, "no list 'categories'"), (_renamed, "other categories"), (_unknown, "category 99")],
+    [(_no_categories, "no list 'categories'"), (_renamed, "its categories are not"), (_unknown, "category 99")],
 )
 @pytest.mark.parametrize("kind", ["boxes", "depth"])
 def test_wrong_boxes_are_named(

@@ -138,7 +138,7 @@ def test_images_of_several_classes(tmp_path: Path) -> None:
     data = opened(write_toml(tmp_path, head + tables))
     assert (data.dataset.multi_label, data.dataset.few_shot, data.classes) == (True, None, CLASSES)
     without = tables.replace('[val]\nimages = "birds/val/list.csv"\n', "")
-    assert "need splits of your own" in refusal(write_toml(tmp_path, head + without))
+    assert "need given splits" in refusal(write_toml(tmp_path, head + without))
     wrong = write_toml(tmp_path, f'classes = ["robin", "tit", "owl"]\n{head}{tables}')
     assert "'wren' (" in refusal(wrong)
 
@@ -149,11 +149,11 @@ def test_images_of_several_classes(tmp_path: Path) -> None:
         (f'name = "birds"\n{BOTH}licens = "x"', r"\[test\]: unknown key 'licens'"),
         (f'name = "birds"\nlicense = "x"\n{BOTH}', "unknown key 'license'; did you mean licence"),
         (f'name = "birds"\nmetric = "top5"\n{BOTH}', "metric: must be one of top1, mean-per-class, map-11-point"),
-        ('name = "birds"\n[train]\nimages = "birds/train"\n', r"no \[test\] in it"),
-        (f'name = "birds"\n{BOTH}[all]\nimages = "birds"\n', r"\[all\] is of images that are not split"),
+        ('name = "birds"\n[train]\nimages = "birds/train"\n', r"\[test\] is missing"),
+        (f'name = "birds"\n{BOTH}[all]\nimages = "birds"\n', r"\[all\] is for unsplit images"),
         (f'name = "pets"\n{BOTH}', "'pets' is the name of another data set; choose another"),
         (f'name = "a/b"\n{BOTH}', "'a/b' cannot be the name"),
-        (f'name = "birds"\nclasses = ["robin", "tit", "tit"]\n{BOTH}', "tit is there twice"),
+        (f'name = "birds"\nclasses = ["robin", "tit", "tit"]\n{BOTH}', "tit occurs twice"),
         (
             f'name = "birds"\nclasses = ["robin", "tit", "wrens"]\n{BOTH}',
             r"8 labels outside the list of classes: 'wren' \(8; did you mean wrens\)",
@@ -164,7 +164,7 @@ def test_images_of_several_classes(tmp_path: Path) -> None:
         ),
         (BOTH.replace("birds/test", "tests").join(['name = "birds"\n', ""]), r"\[test\]: .*tests: no such file"),
         (f'name = "birds"\ntask = "detection"\n{BOTH}', r"\[train\]: the key 'annotations' is missing"),
-        (f'name = "birds"\n{BOTH}annotations = "x"', r"\[test\]: the key 'annotations' does not go with"),
+        (f'name = "birds"\n{BOTH}annotations = "x"', r"\[test\]: the key 'annotations' is not used by"),
         (f'name = "birds"\n{BOTH}root = "birds"', r"\[test\]: .*has no option 'root'"),
     ],
 )
@@ -176,10 +176,10 @@ def test_a_file_with_a_mistake_is_refused(tmp_path: Path, text: str, reason: str
 
 def test_folders_that_are_no_data_sets(tmp_path: Path) -> None:
     root = write_birds(tmp_path / "birds", {"train": 5, "val": 2})
-    assert "no folder test in it; to test on val, say so in a .toml file" in refusal(root)
+    assert "contains no folder test; to test on val, use a .toml file" in refusal(root)
     (root / "training").mkdir()
     assert "has train and training" in refusal(root)
-    assert "no train and no test in it" in refusal(root / "train")
+    assert "contains neither train nor test" in refusal(root / "train")
     assert "no such file or folder" in refusal(tmp_path / "none")
     assert "is the name of another data set; rename the folder" in refusal(write_birds(tmp_path / "pets"))
 
@@ -189,7 +189,7 @@ def test_small_classes_and_empty_ones(tmp_path: Path) -> None:
     (root / "test/owl").mkdir()
     assert "no training images of owl; no test images of owl" in refusal(root)
     (root / "test/owl").rmdir()
-    assert "has 2 images to train on, of which a fifth would be held out" in refusal(root)
+    assert "has 2 training images, too few to hold out a fifth" in refusal(root)
 
 
 def test_missing_files_are_named_and_counted(tmp_path: Path) -> None:
@@ -200,9 +200,9 @@ def test_missing_files_are_named_and_counted(tmp_path: Path) -> None:
     found = survey_dataset(describe(place))
     files = [str(tmp_path / f"birds/{name}.jpg") for name in ("robin/train0", "wren/test1")]
     assert found.missing == files
-    assert f"2 of 24 image files are not there or empty: {files[0]}" in found.problems[0]
+    assert f"2 of 24 image files are missing or empty: {files[0]}" in found.problems[0]
     other = write_toml(tmp_path, f'name = "birds"\n{csv_table(tmp_path)}'.replace('root = "birds"', 'root = "."'))
-    assert "is the folder right that their paths start from (root)?" in refusal(other)
+    assert "check the folder that their paths are relative to (root)" in refusal(other)
 
 
 def test_a_test_image_in_the_training_split_is_refused_unless_allowed(tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_changed_labels_and_images_make_another_data_set(tmp_path: Path) -> None
 
 def test_two_data_sets_of_one_name(tmp_path: Path) -> None:
     places = [write_birds(tmp_path / part / "birds") for part in "ab"]
-    with pytest.raises(UserError, match="two data sets of the name 'birds'"):
+    with pytest.raises(UserError, match="two data sets are named 'birds'"):
         describe_all(places)
 
 

@@ -135,7 +135,9 @@ def test_saturation_is_that_of_hue_saturation_value(severity: int, factor: float
 
 
 def test_unknown_corruptions_and_severities_are_refused() -> None:
-    with pytest.raises(UserError, match="no corruption 'gausian_noise' is made here; did you mean gaussian_noise"):
+    with pytest.raises(
+        UserError, match="the corruption 'gausian_noise' is not implemented; did you mean gaussian_noise"
+    ):
         corrupt(scene(), "gausian_noise", 1, np.random.default_rng(0))
     with pytest.raises(UserError, match="from 1 to 5, not 0"):
         corrupt(scene(), "fog", 0, np.random.default_rng(0))

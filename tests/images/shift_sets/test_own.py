@@ -55,7 +55,7 @@ def test_a_table_of_images(folder: Path, suffix: str) -> None:
     assert labelled(opened) == {"fox/d.png": "n02119022", "cat/b.png": "n02123045"}
     moved = file.rename(folder.parent / file.name)
     assert labelled(open_own(OwnSet(moved, name="w", root=folder))) == labelled(opened)
-    with pytest.raises(UserError, match="say where they are"):
+    with pytest.raises(UserError, match="give their folder"):
         open_own(moved)
 
 
@@ -72,7 +72,7 @@ def test_images_by_name_and_by_key_of_a_shard(folder: Path) -> None:
                 tar.addfile(member, io.BytesIO(content))
     assert labelled(open_own(OwnSet(file, root=folder.parent / "00000.tar"))) == {"00000/d": "fox", "00000/b": "cat"}
     file.write_text("id,class\na,cat\n")
-    with pytest.raises(UserError, match=r"a may be (cat|dog)/a.png and (cat|dog)/a.png"):
+    with pytest.raises(UserError, match=r"a matches (cat|dog)/a.png and (cat|dog)/a.png"):
         open_own(OwnSet(file, root=folder))
 
 
@@ -84,7 +84,7 @@ def test_a_toml_file_says_the_rest(folder: Path) -> None:
     assert (opened.shift_set.name, opened.shift_set.shifted) == ("tame", False)
     assert set(labelled(opened).values()) == {"pet"}
     assert len(opened.manifest) == 4
-    assert opened.notes == ("tame: 1 images are left out, as the mapping lacks their labels: fox",)
+    assert opened.notes == ("tame: 1 images are left out because the mapping lacks their labels: fox",)
     inside = write_toml(folder / "test-set.toml", 'images = "."\n')
     assert (own_set(folder).name, own_set(inside).name) == ("pets", "pets")
 
@@ -101,7 +101,7 @@ def test_a_toml_file_says_the_rest(folder: Path) -> None:
         ('images = "pets"\nmapping = "cifar-10"', "has none of its labels, such as cat"),
         ('images = "nowhere"', "no such file or folder"),
         ('images = "t.csv"\nroot = "pets"\nlabel = "klass"', "no column 'klass'; did you mean class"),
-        ('images = "t.csv"\nroot = "pets"', "1 of 2 images are not there, or are empty files: cat/z.png; .*--partial"),
+        ('images = "t.csv"\nroot = "pets"', "1 of 2 images are missing or empty: cat/z.png; .*partial"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_runs(folder: Path, text: str, message: str) -> None:
@@ -115,12 +115,31 @@ def test_partial_takes_what_is_there(folder: Path) -> None:
     assert len(open_own(OwnSet(folder.parent / "t.csv", root=folder), partial=True).manifest) == 1
 
 
+@pytest.mark.parametrize(("name", "separator"), [("t.csv", ","), ("t.tsv", "\t"), ("t.txt", ",")])
+def test_a_table_is_read_by_split(folder: Path, name: str, separator: str) -> None:
+    rows = [("path", "class", "split"), ("cat/a.png", "cat", "train"), ("cat/b.png", "cat", "test")]
+    file = folder.parent / name
+    file.write_text("".join(f"{separator.join(row)}\n" for row in rows))
+    assert labelled(open_own(OwnSet(file, root=folder, split="test"))) == {"cat/b.png": "cat"}
+    with pytest.raises(UserError, match="no images of the split 'val'; available: test, train"):
+        open_own(OwnSet(file, root=folder, split="val"))
+
+
+def test_a_list_of_paths_reports_missing_images(folder: Path) -> None:
+    file = folder.parent / "list.txt"
+    with pytest.raises(UserError, match=r"list\.txt: no such file"):
+        open_own(OwnSet(file, root=folder))
+    file.write_text("cat/a.png cat\ncat/z.png cat\n")
+    with pytest.raises(UserError, match="1 of 2 images are missing or empty: cat/z.png"):
+        open_own(OwnSet(file, root=folder))
+
+
 def test_names_are_unique(folder: Path) -> None:
     opened = open_own(folder)
-    with pytest.raises(UserError, match="two test sets are called 'pets'"):
+    with pytest.raises(UserError, match="two test sets are named 'pets'"):
         refuse_same_names([opened, opened], ["val"])
-    with pytest.raises(UserError, match="'pets', which is the name of a published one"):
+    with pytest.raises(UserError, match="'pets', like a published one"):
         refuse_same_names([opened], ["pets"])
     for name in ("a/b", "..", "group", "shared"):
-        with pytest.raises(UserError, match="cannot be called"):
+        with pytest.raises(UserError, match="cannot be named"):
             own_set(OwnSet(folder, name=name))

@@ -34,7 +34,7 @@ def said(data: RunData) -> str:
     ("correct", "ending"),
     [
         # Seeds alone tell 80 from 70; concepts that vary from 40 to 100 of 100 do not.
-        ({"mine": [100, 60] * 5, "other": [100, 40] * 5}, "with <code>other</code> within the intervals over seeds "),
+        ({"mine": [100, 60] * 5, "other": [100, 40] * 5}, "not clearly ahead of <code>other</code>."),
         # Concepts that are all alike do: then the spread over seeds is the wider one.
         ({"mine": [80] * 10, "other": [70] * 10}, "(80.0% top-1 accuracy)."),
         ({}, "(80.0% top-1 accuracy)."),
@@ -51,10 +51,10 @@ def test_a_difference_between_other_numbers_of_classes_is_said_to_be_one() -> No
     seen, level = data.domains
     same = replace(data, domains=[replace(seen, classes=1000), replace(level, classes=1000)])
     other = replace(data, domains=[replace(seen, classes=1000), replace(level, concepts=["a", "b"])])
-    assert str(findings(same, rows)[1]) == "From IN-1K to L5, <code>mine</code> rises by 45.1 ± 0.0 points."
-    assert str(findings(other, rows)[1]) == (
-        "From IN-1K (1,000 classes) to L5 (2 classes), <code>mine</code> rises by 45.1 ± 0.0 points; the numbers of "
-        "classes differ, so this difference does not measure generalization."
+    assert str(findings(same, rows)[0]) == "From IN-1K to L5, <code>mine</code> gains 45.1 ± 0.0 points of accuracy."
+    assert str(findings(other, rows)[0]) == (
+        "From IN-1K (1,000 classes) to L5 (2 classes), <code>mine</code> gains 45.1 ± 0.0 points of accuracy; the "
+        "numbers of classes differ, so this difference does not measure generalization."
     )
 
 
@@ -67,4 +67,51 @@ def test_the_top_five_of_five_are_said_to_be_all(classes: int, said: bool) -> No
 
 def test_a_tie_over_seeds_is_said_to_be_one() -> None:
     text = said(two_backbones({"mine": 0.8, "other": 0.799}, {"mine": [80] * 10, "other": [80] * 10}))
-    assert text.endswith("with <code>other</code> within the spread over seeds.")
+    assert text.endswith("not clearly ahead of <code>other</code>.")
+
+
+def test_the_interval_of_the_difference_decides_where_it_is_known() -> None:
+    """Concepts vary widely, but the one backbone is ahead on each of them."""
+    data = two_backbones({"mine": 0.8, "other": 0.7}, {"mine": [100, 60] * 5, "other": [90, 50] * 5})
+    context = ConceptContext(data)
+    assert "not clearly ahead" in said(data)
+    assert "not clearly ahead" not in str(findings(data, context.rows, context.drops, context.differences)[0])
+
+
+def levels_of(means: dict[str, tuple[float, float, float]], categories: dict[str, str]) -> RunData:
+    """A run of IN-1K, L1 and L2 with results per concept: half of the concepts are 20 points above the mean."""
+    names = ("in1k", "l1", "l2")
+    data = run({(name, "logistic", None, "top1"): 0.0 for name in names}, list(means))
+    accuracy = {
+        (backbone, name): value for backbone, of in means.items() for name, value in zip(names, of, strict=True)
+    }
+    scores = [replace(s, value=accuracy[s.backbone, s.domain]) for s in data.scores]
+    hits = [
+        ConceptHits(backbone, name, "all", seed, tuple(f"{name}-{i}" for i in range(10)), of, (100,) * 10)
+        for (backbone, name), value in accuracy.items()
+        for of in [tuple(round(100 * value) + (20 if i % 2 else -20) for i in range(10))]
+        for seed in SEEDS
+    ]
+    domains = [replace(d, similarity=None if d.seen else 1 - 0.1 * place) for place, d in enumerate(data.domains)]
+    backbones = [replace(b, category=categories.get(b.name, "yours")) for b in data.backbones]
+    return replace(data, scores=scores, concept_hits=hits, domains=domains, backbones=backbones, baseline="mine")
+
+
+def test_a_change_within_its_interval_over_concepts_is_not_called_clear() -> None:
+    data = levels_of({"mine": (0.8, 0.5, 0.4), "other": (0.6, 0.6, 0.55)}, {})
+    context = ConceptContext(data)
+    first = str(findings(data, context.rows, context.drops, context.differences)[0])
+    assert first == (
+        "From IN-1K to L2, the least similar level, <code>mine</code> loses 40.0 points of accuracy; "
+        "<code>other</code> (−5.0) does not clearly change."
+    )
+
+
+@pytest.mark.parametrize(("near", "sentences"), [(0.45, 1), (0.55, 0)])
+def test_a_level_that_is_harder_for_every_backbone_is_explained(near: float, sentences: int) -> None:
+    data = levels_of({"mine": (0.8, 0.6, 0.7), "pixels": (0.5, near, 0.5)}, {"pixels": "baseline"})
+    found = [
+        str(text) for text in findings(data, ConceptContext(data).rows) if "less accurate on L1 than on L2" in text
+    ]
+    assert len(found) == sentences
+    assert all("even <code>pixels</code>" in text for text in found)

@@ -13,7 +13,8 @@ import pytest
 from test_page import BOLD, IMAGE, LINK, SCRIPT, hostile, run_data, scores, usual
 
 from unseen.report.concepts.page import write_report
-from unseen.runs.data import RunData
+from unseen.runs.concept_resamples import drop_intervals, resample
+from unseen.runs.data import ConceptHits, RunData
 
 playwright_api = pytest.importorskip("playwright.sync_api", reason="needs the Python package playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -80,8 +81,29 @@ def column(page: Any, number: int) -> list[str]:
     return page.locator(f"#table-scores tbody tr:visible td:nth-child({number})").all_inner_texts()
 
 
-def test_it_starts_with_all_samples_and_has_a_hole_where_a_score_is_missing(show: Show) -> None:
+def test_it_starts_with_the_drop_from_seen(show: Show) -> None:
     page = show(usual())
+    assert lines(page) == {"alpha": [0, -5, -10], "beta": [0, -1, -2], "gamma": [0, None, 1]}
+    title = page.evaluate("document.getElementById('figure-levels-0').layout.yaxis.title.text")
+    assert "minus that on seen (points)" in title
+
+
+def test_error_bars_are_intervals_over_concepts_where_they_are_known(show: Show) -> None:
+    hits = [
+        ConceptHits("alpha", domain, "all", seed, tuple(f"{domain}-{i}" for i in range(10)), of, (100,) * 10)
+        for domain, of in (("d0", (75, 85) * 5), ("d1", (60, 90) * 5))  # means as in the scores
+        for seed in range(3)
+    ]
+    page = show(replace(usual(), concept_hits=hits))
+    drop, accuracy = drop_intervals(hits, "d0")["alpha", "d1", "all"], resample(hits)["alpha", "d1", "all"].interval
+    assert bars(page, "alpha") == pytest.approx([0, 100 * drop.high + 5, 0], abs=1e-3)  # L2 falls by 10 for all seeds
+    page.get_by_text("Absolute", exact=True).click()
+    assert bars(page, "alpha")[1:] == pytest.approx([100 * accuracy.high - 75, 1], abs=1e-3)
+
+
+def test_absolute_accuracies_have_a_hole_where_a_score_is_missing(show: Show) -> None:
+    page = show(usual())
+    page.get_by_text("Absolute", exact=True).click()
     assert lines(page) == {"alpha": [80, 75, 70], "beta": [60, 59, 58], "gamma": [30, None, 31]}
     assert bars(page, "alpha") == [1, 1, 1]
     layout = page.evaluate("document.getElementById('figure-levels-0').layout")
@@ -101,11 +123,6 @@ def test_the_baseline_changes_the_plot(show: Show) -> None:
 
 def test_modes_shots_and_metric(show: Show) -> None:
     page = show(usual())
-    page.get_by_text("Drop from seen", exact=True).click()
-    assert lines(page) == {"alpha": [0, -5, -10], "beta": [0, -1, -2], "gamma": [0, None, 1]}
-    assert "minus that on seen (points)" in page.evaluate(
-        "document.getElementById('figure-levels-0').layout.yaxis.title.text"
-    )
     page.get_by_text("Absolute", exact=True).click()
     choose(page, "shots", "4")
     assert lines(page)["alpha"] == [48, 45, 42]  # 0.4 + 0.05 × 4 of the whole

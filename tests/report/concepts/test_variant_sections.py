@@ -186,4 +186,4 @@ def test_the_page_shows_one_way_first_and_names_are_only_text(tmp_path: Path) ->
     assert EVIL not in page
     assert 'id="ways"' in page
     assert 'id="fine-tuning"' in page
-    assert "falls by 23.8" in page.partition('<section id="levels"')[0]  # 75.8 on IN-1K to 52.0 on the plain L5
+    assert "loses 23.8" in page.partition('<section id="levels"')[0]  # 75.8 on IN-1K to 52.0 on the plain L5

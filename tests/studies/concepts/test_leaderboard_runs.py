@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from result_records import concept_records
 from run_folders import write_concept_run
 
 from unseen.errors import UserError
+from unseen.exchange.contributions import Contribution
 from unseen.papers.concept_generalization import DOMAINS, published_accuracies, seen_only_models
 from unseen.runs.cautions import caution
 from unseen.runs.data import Backbone
@@ -81,6 +83,13 @@ def test_runs_of_other_images_are_refused_with_the_reason(
     write_run(folder, replace(data, scored=other), keys)
     with pytest.raises(UserError, match=f"scores of mine are not to be set beside the published ones: .*{message}"):
         leaderboard_with_runs([folder])
+
+
+def test_entries_name_the_contributed_model_that_they_are() -> None:
+    """Labels have the protocol, or the kind of model, behind the name."""
+    pruned = tuple(replace(each, protocol="cog-v2-pruned") for each in concept_records())
+    board = leaderboard_with_runs([], [Contribution("mine", ("mine.json",), pruned)])
+    assert [(each.model, each.source) for each in board.entries if each.yours] == [("mine (cog-v2-pruned)", "mine")]
 
 
 def test_a_run_that_does_not_say_what_it_is_of_is_refused(tmp_path: Path) -> None:

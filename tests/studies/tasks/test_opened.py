@@ -19,7 +19,7 @@ def test_what_is_not_there_is_missed_only_where_it_was_asked_for(tmp_path: Path)
 
 
 def test_nothing_to_open(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="none of the data sets is there"):
+    with pytest.raises(UserError, match="dtd: .*to get it"):
         open_datasets(["dtd"], tmp_path)
     with pytest.raises(UserError, match="no such folder"):
         open_datasets(["digits"], tmp_path / "nowhere")

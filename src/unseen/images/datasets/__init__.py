@@ -1,1 +1,1 @@
-"""The data sets of the task study: a small file each, with what is known of it and how its files are read."""
+"""The data sets of the task study: one file each, with its metadata and the code that reads its files."""

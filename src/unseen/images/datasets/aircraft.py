@@ -9,7 +9,7 @@ PARTS = ("train", "val", "test")
 
 
 def read(place: Path) -> Listing:
-    """Each part has a file with lines of an image's number and its variant."""
+    """Each part has a text file with one line per image: its number and its variant."""
     rows = [
         Row(f"data/images/{image}.jpg", variant, part)
         for part in PARTS

@@ -15,7 +15,7 @@ FIELDS = {"class", "fname"}
 
 
 def read(place: Path) -> Listing:
-    """Names of classes, and for each part a structure with the class (from 1) and file name of each image."""
+    """The class names, and for each part a structure with the class (from 1) and file name of each image."""
     names = read_mat(place / NAMES).get("class_names")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise UserError(f"{place / NAMES}: no cells 'class_names' of text in it")

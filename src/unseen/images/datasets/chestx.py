@@ -1,6 +1,6 @@
-"""ChestX-ray8: chest X-rays with exactly one of 7 findings, as CD-FSL chooses them.
+"""ChestX-ray8: chest X-rays with exactly one of 7 findings, selected as in CD-FSL.
 
-They are of the later release, ChestX-ray14, which CD-FSL calls by the earlier name.
+The images are those of the later release, ChestX-ray14; CD-FSL uses the earlier name.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ IMAGE, FINDINGS = "Image Index", "Finding Labels"
 
 
 def read(place: Path) -> Listing:
-    """A table with the findings of each image, joined by `|`; an image with several, or with others, is left out."""
+    """A table with the findings of each image, joined by `|`; images with several or other findings are skipped."""
     rows = [
         Row(f"images/{record[IMAGE]}", record[FINDINGS], ALL)
         for _, record in read_table(place / LABELS, (IMAGE, FINDINGS))

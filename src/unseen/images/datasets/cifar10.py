@@ -13,12 +13,12 @@ META, BINARY_META = "batches.meta", "batches.meta.txt"
 
 
 def read_python(place: Path) -> Listing:
-    """The batches for Python, which torchvision reads."""
+    """The pickled Python batches, the version torchvision reads."""
     return python_batches(place, TRAIN, TEST, META, "label_names", "labels")
 
 
 def read_binary(place: Path) -> Listing:
-    """The batches of plain bytes."""
+    """The binary batches."""
     return binary_batches(place, BINARY_TRAIN, BINARY_TEST, BINARY_META, label_bytes=1)
 
 

@@ -8,12 +8,12 @@ from unseen.images.datasets.listing import Listing
 
 
 def read_python(place: Path) -> Listing:
-    """The batches for Python, which torchvision reads."""
+    """The pickled Python batches, the version torchvision reads."""
     return python_batches(place, ("train",), ("test",), "meta", "fine_label_names", "fine_labels")
 
 
 def read_binary(place: Path) -> Listing:
-    """The batches of plain bytes; the first byte of a record is one of 20 coarse classes, which are not used."""
+    """The binary batches; the first byte of a record is one of 20 coarse classes, which are not used."""
     return binary_batches(place, ("train.bin",), ("test.bin",), "fine_label_names.txt", label_bytes=2)
 
 

@@ -1,7 +1,7 @@
-"""CIFAR as its authors distribute it: batches that are Python pickles, or plain bytes.
+"""CIFAR as distributed by its authors, as Python pickles or as binary batches.
 
-The pickles, which Python 2 wrote, are read without being run (`unseen.pickles`). Both kinds hold the same
-images in the same order, each 3072 bytes: all of red, then green, then blue.
+The pickles, written by Python 2, are read without executing them (`unseen.pickles`). Both versions contain the same
+images in the same order, 3072 bytes each: all red values, then green, then blue.
 """
 
 from collections.abc import Sequence
@@ -24,12 +24,12 @@ Bytes = NDArray[np.uint8]
 def python_batches(
     place: Path, train: Sequence[str], test: Sequence[str], meta: str, names: str, labels: str
 ) -> Listing:
-    """Images from pickles.
+    """Images from pickled batches.
 
     Args:
         train, test: files in order.
-        meta, names: the file with the names of classes, and its field of them.
-        labels: the field of batches that holds the classes of their images.
+        meta, names: the file with the class names, and its field that holds them.
+        labels: the field of a batch that holds the classes of its images.
     """
     classes = _names(place / meta, names)
     rows = []
@@ -42,7 +42,7 @@ def python_batches(
 
 
 def binary_batches(place: Path, train: Sequence[str], test: Sequence[str], names: str, label_bytes: int) -> Listing:
-    """Images from plain bytes: records of a class, in the last of `label_bytes` bytes, and 3072 of pixels."""
+    """Images from binary records: `label_bytes` bytes, of which the last is the class, and 3072 bytes of pixels."""
     try:
         classes = (place / names).read_text(encoding="utf-8").split()
     except (OSError, UnicodeDecodeError):
@@ -67,7 +67,7 @@ def _records(path: Path, label_bytes: int, classes: int) -> Bytes:
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from None
     if len(data) == 0 or len(data) % (label_bytes + PIXELS):
-        raise UserError(f"{path}: {len(data):,} bytes, which are not records of {label_bytes} + {PIXELS:,}")
+        raise UserError(f"{path}: {len(data):,} bytes, not a multiple of the record size, {label_bytes} + {PIXELS:,}")
     records = data.reshape(-1, label_bytes + PIXELS)
     if records[:, label_bytes - 1].max() >= classes:
         raise UserError(f"{path}: a class beyond the {classes} that have names")
@@ -77,14 +77,14 @@ def _records(path: Path, label_bytes: int, classes: int) -> Bytes:
 def _load(path: Path) -> dict[bytes, Any]:
     content = read_plain_pickle(path, encoding="bytes")
     if not isinstance(content, dict):
-        raise UserError(f"{path}: not a pickle of CIFAR; it holds no dictionary")
+        raise UserError(f"{path}: not a CIFAR pickle, since it does not contain a dictionary")
     return {key.encode() if isinstance(key, str) else key: value for key, value in content.items()}
 
 
 def _names(path: Path, field: str) -> list[str]:
     names = _load(path).get(field.encode())
     if not isinstance(names, list) or not names or not all(isinstance(name, str | bytes) for name in names):
-        raise UserError(f"{path}: no list '{field}' of the names of classes in it")
+        raise UserError(f"{path}: contains no list '{field}' of class names")
     return [name.decode("utf-8", "replace") if isinstance(name, bytes) else name for name in names]
 
 

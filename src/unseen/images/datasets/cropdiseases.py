@@ -1,4 +1,4 @@
-"""CropDiseases: leaves of 14 crops, healthy or with one of 26 diseases; the training part alone, as CD-FSL has it."""
+"""CropDiseases: leaves of 14 crops, healthy or with one of 26 diseases; only the training part, as in CD-FSL."""
 
 from unseen.images.datasets.dataset import Dataset, Layout
 from unseen.images.datasets.folders import class_folders

@@ -1,4 +1,4 @@
-"""What is known of a data set of the task study."""
+"""Metadata of a data set of the task study."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -8,29 +8,29 @@ from typing import Any, Literal
 from unseen.images.datasets.listing import ALL, Listing
 
 Metric = Literal["top1", "mean-per-class", "map-11-point"]
-"""Accuracy; accuracy averaged over classes; average precision at eleven recalls, where images have several classes."""
+"""Accuracy; mean per-class accuracy; 11-point average precision, for images with several classes."""
 Test = Literal["author", "beyond-30", "fifth"]
-"""Images that test: the authors'; all beyond 30 of each class; a fifth."""
+"""How test images are chosen: the authors' split; all but 30 images per class; a fifth."""
 Validation = Literal["author", "fifth"]
-"""Images that choose hyper-parameters: the authors', or a fifth of the training images."""
+"""How validation images are chosen: the authors' split, or a fifth of the training images."""
 FewShot = Literal["kornblith", "cd-fsl", "other"]
-"""The table of few-shot scores that a data set belongs to; `other` ones are in no table of the paper."""
+"""The few-shot table a data set belongs to; `other` data sets are in no table of the paper."""
 
 
 def nowhere() -> Iterable[Path]:
-    """Outside the folder of all data sets there is nothing to look at."""
+    """No places outside the folder of all data sets."""
     return ()
 
 
 @dataclass(frozen=True)
 class Layout:
-    """One of the ways in which a data set lies on disk.
+    """One of the layouts in which a data set is found on disk.
 
     Attributes:
-        folder: below the folder of all data sets; torchvision's name, where torchvision reads the data set.
-        files: what must be in it, files and folders.
+        folder: path below the folder of all data sets; torchvision's name for it, if torchvision reads the data set.
+        files: files and folders that it must contain.
         read: lists the images in such a folder.
-        elsewhere: further folders to look for, such as those of installed packages.
+        elsewhere: gives further folders to search, such as those of installed packages.
     """
 
     folder: str
@@ -39,7 +39,7 @@ class Layout:
     elsewhere: Callable[[], Iterable[Path]] = nowhere
 
     def places(self, root: Path | None) -> Iterator[Path]:
-        """Where the data set may be, in the order of preference."""
+        """Possible locations of the data set, in order of preference."""
         if root is not None:
             yield root / self.folder
         yield from self.elsewhere()
@@ -47,19 +47,19 @@ class Layout:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set: what it measures, how it is split, where it comes from and how it lies on disk.
+    """A data set: its metric, its splits, its origin and its layouts on disk.
 
     Attributes:
-        classes: how many.
-        test, validation: None where nobody split the images: such a data set serves few-shot episodes only.
-        few_shot: None where episodes make no sense, as images have several classes.
-        counts: images of each split of a complete copy, under "train", "val" and "test", or under "all".
-        layouts: in the order of preference; see `open_dataset` for which of several copies is read.
-        column: its place in the paper's table of its family; those with the same place go by name.
-        get: the site and the files to take from it, or the package to install.
-        kind: of task, the name of a file in `unseen.studies.tasks.kinds`.
-        content: of a user's own data set, hash of its images, classes and splits; empty for all others.
-        shared: test images of a user's own data set that are among those to learn from too, which the user allowed.
+        classes: number of classes.
+        test, validation: None if the images have no splits; such a data set is used for few-shot episodes only.
+        few_shot: None if episodes make no sense because images have several classes.
+        counts: images per split of a complete copy, under "train", "val" and "test", or under "all".
+        layouts: in order of preference; `open_dataset` decides which of several copies is read.
+        column: position in the paper's table of its family; data sets with the same position are sorted by name.
+        get: the site and the files to download, or the package to install.
+        kind: the kind of task, the name of a file in `unseen.studies.tasks.kinds`.
+        content: for a user's own data set, the hash of its images, classes and splits; otherwise empty.
+        shared: number of test images of a user's own data set that are also training images, if the user allowed them.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Dataset:
     shared: int = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        """Sent to a process that works on it, it is open: how it lies on disk stays behind."""
+        """Pickle without the layouts: a data set sent to another process is already open."""
         return self.__dict__ | {"layouts": ()}
 
     @property
@@ -90,22 +90,22 @@ class Dataset:
 
     @property
     def in_paper(self) -> bool:
-        """Whether it is one of those that Ericsson et al. measured on."""
+        """Whether Ericsson et al. (2021) evaluated on it."""
         return self.few_shot != "other"
 
     @property
     def drawn(self) -> bool:
-        """Whether some of its splits are not the authors' but drawn."""
+        """Whether some of its splits are drawn by us rather than given by the authors."""
         return self.test not in {"author", None} or self.validation == "fifth"
 
     @property
     def images(self) -> int:
-        """How many images a complete copy has."""
+        """Number of images in a complete copy."""
         return sum(self.counts.values())
 
     @property
     def parts(self) -> dict[str, int]:
-        """Images of each part of a complete copy as its authors made it, before anything is drawn."""
+        """Images in each part of a complete copy as its authors made it, before any split is drawn."""
         if self.test != "author":
             return {ALL: self.images}
         if self.validation != "author":
@@ -113,6 +113,6 @@ class Dataset:
         return dict(self.counts)
 
     def find(self, root: Path | None) -> Iterator[tuple[Layout, Path]]:
-        """The folders where the data set may be and that are there, and how it would lie in them."""
+        """The existing folders that may contain the data set, with the layout of each."""
         places = ((layout, place) for layout in self.layouts for place in layout.places(root))
         return ((layout, place) for layout, place in places if place.is_dir())

@@ -1,4 +1,4 @@
-"""scikit-learn's digits: 1,797 handwritten ones, 8 × 8 pixels in 17 greys."""
+"""scikit-learn's digits: 1,797 handwritten digits of 8 × 8 pixels with 17 grey levels."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -18,20 +18,20 @@ WHITE = 16
 
 
 def package_folder() -> Iterator[Path]:
-    """Where scikit-learn keeps small data sets; it is found without being imported."""
+    """The folder of scikit-learn's bundled data sets, located without importing scikit-learn."""
     found = find_spec("sklearn")
     if found is not None and found.origin is not None:
         yield Path(found.origin).parent / "datasets/data"
 
 
 def read(place: Path) -> Listing:
-    """Lines of 64 greys from 0 to 16 and the digit."""
+    """Lines of 64 grey values from 0 to 16 and the digit."""
     try:
         table = np.loadtxt(place / FILE, delimiter=",", dtype=np.int64, ndmin=2)
     except (OSError, ValueError, EOFError) as error:
         raise UserError(f"{place / FILE}: cannot be read ({error})") from None
     if table.shape[1] != SIDE * SIDE + 1 or table.min() < 0 or table[:, :-1].max() > WHITE or table[:, -1].max() > 9:
-        raise UserError(f"{place / FILE}: expected {SIDE * SIDE} greys from 0 to {WHITE} and a digit on each line")
+        raise UserError(f"{place / FILE}: expected {SIDE * SIDE} grey values from 0 to {WHITE} and a digit per line")
     return pixels_listing(numbered(map(str, table[:, -1]), ALL), partial(_pixels, table[:, :-1]))
 
 

@@ -1,7 +1,7 @@
-"""The drawings that come with this package: 340 concepts, 100 of each, 28 × 28 pixels; those of `unseen demo`.
+"""The drawings shipped with this package, used by `unseen demo`: 340 concepts with 100 drawings of 28 × 28 pixels each.
 
-The first 80 of a concept train, the last 20 test, as in the demo: its backbones were trained on the former of 100 of
-these concepts.
+As in the demo, the first 80 drawings of a concept are for training and the last 20 for testing. The demo's backbones
+were trained on the training drawings of 100 of these concepts.
 """
 
 from collections.abc import Iterator
@@ -21,12 +21,12 @@ TRAIN = 80
 
 
 def package_folder() -> Iterator[Path]:
-    """Where the drawings are in this package."""
+    """The folder of the drawings in this package."""
     yield Path(__file__).parents[2] / "demo/data"
 
 
 def read(place: Path) -> Listing:
-    """The categories that are WordNet concepts, in the order of the file of drawings."""
+    """The categories that are WordNet concepts, in the order of the drawings file."""
     table = read_table(place / CATEGORIES, ("category", "wnid"))
     concepts = {record["category"] for _, record in table if record["wnid"]}
     names, drawings = _load(place / PIXELS)

@@ -9,7 +9,7 @@ PARTS = ("train", "val", "test")
 
 
 def read(place: Path) -> Listing:
-    """Each part of a split has a file with lines of a texture and an image, `banded/banded_0002.jpg`."""
+    """Each part of a split has a text file with one line per image: texture and file, `banded/banded_0002.jpg`."""
     rows = [
         Row(f"images/{image}", image.partition("/")[0], part)
         for part in PARTS

@@ -1,4 +1,4 @@
-"""EuroSAT: 10 uses of land, from the Sentinel-2 satellite, in red, green and blue."""
+"""EuroSAT: 10 classes of land use and land cover from the Sentinel-2 satellite, in RGB."""
 
 from unseen.images.datasets.dataset import Dataset, Layout
 from unseen.images.datasets.folders import class_folders

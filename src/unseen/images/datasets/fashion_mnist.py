@@ -1,4 +1,4 @@
-"""Fashion-MNIST: 70,000 articles of clothing, 28 × 28 pixels, grey; a package of Debian's."""
+"""Fashion-MNIST: 70,000 grey images of clothing, 28 × 28 pixels; available as a Debian package."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -18,11 +18,11 @@ CLASSES = (
 )
 PREFIXES = {"train": "train", "test": "t10k"}
 DEBIAN = Path("/usr/share/datasets/fashion-mnist")
-"""Where the package `dataset-fashion-mnist` puts its files."""
+"""The folder where the package `dataset-fashion-mnist` installs its files."""
 
 
 def read(place: Path) -> Listing:
-    """A file of pixels and a file of classes for each part."""
+    """Each part has a file of pixels and a file of classes."""
     rows = []
     files = []
     for part, prefix in PREFIXES.items():

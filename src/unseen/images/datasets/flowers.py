@@ -12,7 +12,7 @@ PARTS = {"train": "trnid", "val": "valid", "test": "tstid"}
 
 
 def read(place: Path) -> Listing:
-    """One file has the class of each image in order, the other the numbers (from 1) of the images of each part."""
+    """One file holds the class of each image in order, the other the numbers (from 1) of the images of each part."""
     labels = _numbers(place / LABELS, "labels")
     rows = []
     for part, name in PARTS.items():

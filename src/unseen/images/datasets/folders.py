@@ -1,4 +1,4 @@
-"""Data sets that are a folder per class, whose authors made no splits."""
+"""Data sets with one folder per class and no splits by their authors."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from unseen.images.folder import folder_images
 
 
 def class_folders(place: Path) -> Listing:
-    """All images in one part; an id is a folder's name and a file's."""
+    """All images in one part; an id is the folder name and the file name."""
     source = folder_images(place)
     rows = [Row(entry.id, entry.label, ALL) for entry in source.entries]
     empty = set(source.entries.classes) - {row.label for row in rows}

@@ -1,4 +1,4 @@
-"""Food-101: 101 dishes; training images were not cleaned, on purpose."""
+"""Food-101: 101 dishes; by design, the training images contain label noise."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ PARTS = ("train", "test")
 
 
 def read(place: Path) -> Listing:
-    """Each part has a JSON file with the images of each dish, `apple_pie/1005649`."""
+    """Each part has a JSON file with the images of each dish, such as `apple_pie/1005649`."""
     rows = [
         Row(f"images/{image}.jpg", dish, part)
         for part in PARTS

@@ -20,15 +20,15 @@ CHUNK = 1 << 20
 
 
 def idx_file(folder: Path, name: str) -> Path:
-    """The file of that name, or the same with `.gz`."""
+    """The file of that name, or the same with the suffix `.gz`."""
     found = next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
     if found is None:
-        raise UserError(f"{folder}: neither {name} nor {name}.gz in it")
+        raise UserError(f"{folder}: contains neither {name} nor {name}.gz")
     return found
 
 
 def idx_shape(path: Path) -> tuple[int, ...]:
-    """Sizes of the array in a file that has all its values; a compressed one is read through to see that."""
+    """Shape of the array in a complete file; a compressed file is read to its end to check its length."""
     with _opened(path) as (file, shape):
         found = _count(file, prod(shape))
     _check_count(path, shape, found)
@@ -38,7 +38,7 @@ def idx_shape(path: Path) -> tuple[int, ...]:
 def read_idx(path: Path) -> NDArray[np.uint8]:
     """The array in a file."""
     with _opened(path) as (file, shape):
-        # One byte more than announced is enough to see that there are too many.
+        # Reading one byte more than the header promises is enough to detect extra values.
         content = file.read(prod(shape) + 1)
     _check_count(path, shape, len(content))
     return np.frombuffer(content, dtype=np.uint8).reshape(shape)
@@ -46,7 +46,7 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[BinaryIO, tuple[int, ...]]]:
-    """A file behind its header, and the sizes that the header says."""
+    """The file positioned after its header, and the shape given there."""
     try:
         with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as opened:
             file = cast("BinaryIO", opened)
@@ -59,7 +59,7 @@ def _opened(path: Path) -> Iterator[tuple[BinaryIO, tuple[int, ...]]]:
 
 
 def _count(file: BinaryIO, expected: int) -> int:
-    """How many values are left in a file; of a compressed one, counting ends where there are more than expected."""
+    """Number of values left in a file; for a compressed file, counting stops once there are more than expected."""
     if not isinstance(file, gzip.GzipFile):
         return os.fstat(file.fileno()).st_size - file.tell()
     found = 0

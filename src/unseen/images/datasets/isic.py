@@ -1,4 +1,4 @@
-"""ISIC 2018, task 3: dermoscopic images of 7 kinds of skin lesion; the training part, as CD-FSL has it."""
+"""ISIC 2018, task 3: dermoscopic images of 7 kinds of skin lesion; only the training part, as in CD-FSL."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ CLASSES = ("MEL", "NV", "BCC", "AKIEC", "BKL", "DF", "VASC")
 
 
 def read(place: Path) -> Listing:
-    """A table with a column for each lesion, which is 1.0 for the one that an image shows."""
+    """A table with one column per lesion, which is 1.0 for the lesion in the image."""
     rows = []
     for line, record in read_table(place / LABELS, ("image", *CLASSES)):
         shown = [name for name in CLASSES if record[name] not in {"0", "0.0"}]

@@ -1,4 +1,4 @@
-"""A part of a data set for a quick look: at most so many images of each class in every split."""
+"""A small version of a data set for a quick look: a maximum number of images per class and split."""
 
 import hashlib
 from collections import Counter
@@ -12,14 +12,14 @@ from unseen.images.source import Entry
 
 
 def limited(opened: OpenDataset, limit: int) -> OpenDataset:
-    """The data set with at most `limit` images of each class in every split, the same ones on every machine.
+    """The data set with at most `limit` images per class in every split, the same images on every machine.
 
-    Images come in the order of SHA-256 of split, class and id, so a larger limit has all images of a smaller one. Of
-    images that show several classes those are taken that show one of which there are too few yet. A data set that has
-    no more images than that stays as it is, and whole.
+    Images are taken in the order of SHA-256 of split, class and id, so a larger limit includes the images of a smaller
+    one. Among images with several classes, an image is taken if one of its classes still has fewer than `limit` images.
+    A data set within the limit is returned unchanged and counts as complete.
     """
     if limit < 1:
-        raise UserError(f"--limit is at least 1 image of each class, not {limit}")
+        raise UserError(f"the limit must be at least 1 image per class, not {limit}")
     manifest, several = opened.manifest, opened.dataset.multi_label
     rows = list(zip(manifest.entries, manifest.splits, strict=True))
     taken: Counter[tuple[str, str]] = Counter()

@@ -1,4 +1,4 @@
-"""The images of a data set as its own files name them, before they are opened."""
+"""The images of a data set as listed in its own files, before they are opened."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,11 +20,11 @@ from unseen.images.source import ImageSource
 
 SPLITS = ("train", "val", "test")
 ALL = "all"
-"""The part of images whose authors made no splits."""
+"""The part of images without splits by their authors."""
 
 
 class Row(NamedTuple):
-    """An image: its id (a path below the data set's folder, where it is a file), class, and part of the data set."""
+    """An image: its id (a path below the data set's folder, if it is a file), its class, and its part."""
 
     id: str
     label: str
@@ -33,11 +33,11 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Listing:
-    """The images that are there, in an order that does not depend on the machine.
+    """The images that exist, in an order that does not depend on the machine.
 
     Attributes:
-        open: makes the source of just these images, in this order.
-        missing: ids that the data set's own lists name and the folder does not have, or has as files without a byte.
+        open: creates the source of exactly these images, in this order.
+        missing: ids that the data set's own lists name but whose files do not exist or are empty.
     """
 
     rows: Sequence[Row]
@@ -46,7 +46,7 @@ class Listing:
 
 
 def files_listing(base: Path, rows: Iterable[Row]) -> Listing:
-    """A listing of images that are files below `base`, and which of them are there."""
+    """A listing of image files below `base`, with missing files listed separately."""
     listed = list(rows)
     for row in listed:
         _check(row, base)
@@ -56,17 +56,17 @@ def files_listing(base: Path, rows: Iterable[Row]) -> Listing:
 
 
 def pixels_listing(rows: Sequence[Row], pixels: Callable[[], NDArray[np.uint8]]) -> Listing:
-    """A listing of images in an array (n, h, w) or (n, h, w, 3), which is made when the images are opened."""
+    """A listing of images in an array (n, h, w) or (n, h, w, 3), which is created when the images are opened."""
     return Listing(rows, partial(_open_pixels, rows, pixels))
 
 
 def numbered(labels: Iterable[str], part: str) -> list[Row]:
-    """Rows of images that have numbers, not names: `train/00000000` is the first of the training images."""
+    """Rows for images identified by number: `train/00000000` is the first training image."""
     return [Row(f"{part}/{number:08d}", label, part) for number, label in enumerate(labels)]
 
 
 def fields(path: Path, count: int, expected: str) -> Iterator[list[str]]:
-    """The words of each line of a file, the last taking the rest of the line; blank lines are passed over."""
+    """The fields of each line of a file, the last one taking the rest of the line; blank lines are skipped."""
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         words = line.split(maxsplit=count - 1)
         if words and len(words) != count:
@@ -85,9 +85,9 @@ def _open_pixels(rows: Sequence[Row], pixels: Callable[[], NDArray[np.uint8]]) -
 
 
 def _check(row: Row, base: Path) -> None:
-    """Lists come from elsewhere: they may only name files below the data set's folder, in plain text."""
+    """Refuse listed paths that lead outside the data set's folder or are not plain text: lists are untrusted."""
     path = PurePosixPath(row.id)
     if path.is_absolute() or ".." in path.parts or not row.id or not row.label:
-        raise UserError(f"{base}: one of its lists names {row.id!r} of class {row.label!r}, which is no image below it")
+        raise UserError(f"{base}: one of its lists names {row.id!r} of class {row.label!r}, not an image below it")
     if not (row.id + row.label).isprintable():
         raise UserError(f"{base}: one of its lists names {row.id!a} of class {row.label!a}, which is not plain text")

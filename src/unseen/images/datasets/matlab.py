@@ -1,11 +1,11 @@
-"""Reading MATLAB's level 5 files (`.mat`, versions 5 to 7), as far as data sets use them.
+"""Reader for MATLAB level 5 files (`.mat`, versions 5 to 7), limited to what data sets use.
 
 Numbers, text, cells and structures are read; sparse and complex arrays, objects and functions are not. The format is
-that of MathWorks' "MAT-File Format": a header of 128 bytes, then elements of a type, a size and their bytes, padded to
-multiples of eight, of which any may be compressed and matrices hold further elements.
+MathWorks' "MAT-File Format": a header of 128 bytes, then elements with a type, a size and data, padded to multiples of
+eight bytes. Any element may be compressed, and matrices contain further elements.
 
-Not SciPy's reader, for these files come from elsewhere: it takes an unknown type of numbers for an address and cells
-nested thousands deep for a call each, and both end the process; a few hundred bytes make it ask for gigabytes.
+SciPy's reader is not used, because these files are untrusted: it treats an unknown numeric type as an address and
+recurses once per nested cell, and both can crash the process; a few hundred bytes can make it allocate gigabytes.
 """
 
 import struct
@@ -22,7 +22,7 @@ from unseen.reading.guard import read_bounded, reading
 
 HEADER = 128
 MAX_BYTES = 1 << 28
-"""More than any label file needs; what unpacks to more is refused."""
+"""More than any label file needs; files that decompress to more are refused."""
 MAX_DEPTH = 16
 NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 TEXT = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
@@ -33,12 +33,12 @@ COMPLEX = 0x08
 
 
 class _MalformedError(Exception):
-    """Not a file of this kind, or one that holds what is not read here."""
+    """Not a level 5 file, or one with contents that this reader does not support."""
 
 
 @dataclass(frozen=True)
 class _Bytes:
-    """Elements one after the other, in the byte order (`<` or `>`) of their file."""
+    """A sequence of elements, in the byte order (`<` or `>`) of their file."""
 
     data: memoryview
     order: str
@@ -51,7 +51,7 @@ class _Bytes:
             begin = start + 8
             # Only compressed elements are not padded.
             following = begin + (size if kind == COMPRESSED else -(-size // 8) * 8)
-            if kind >> 16:  # up to four bytes are kept in the tag itself
+            if kind >> 16:  # values of up to four bytes are stored in the tag itself
                 kind, size, begin, following = kind & 0xFFFF, kind >> 16, start + 4, start + 8
             if begin + size > min(following, len(self.data)):
                 raise _MalformedError("it ends in the middle of a value")
@@ -65,15 +65,15 @@ class _Bytes:
 def read_mat(path: Path) -> dict[str, Any]:
     """The variables of a file by name.
 
-    Numbers are arrays of their shape, text of one line is a string, cells are lists, and structures are lists of
-    dictionaries (in MATLAB's order, where there are several dimensions).
+    Numbers become arrays of their shape, one-line text becomes a string, cells become lists, and structures become
+    lists of dictionaries (in MATLAB's order if there are several dimensions).
     """
     with reading(path, "a MATLAB file of versions 5 to 7 that can be read"):
         return dict(_variables(read_bounded(path, MAX_BYTES)))
 
 
 def whole_numbers(value: Any) -> list[int] | None:
-    """The numbers of an array in MATLAB's order, None if it is not one of whole numbers (which may be doubles)."""
+    """The values of an array in MATLAB's order, or None if they are not all whole numbers (doubles are accepted)."""
     if not isinstance(value, np.ndarray) or not np.isfinite(value).all() or (value != np.round(value)).any():
         return None
     return [int(number) for number in value.ravel(order="F")]
@@ -82,9 +82,9 @@ def whole_numbers(value: Any) -> list[int] | None:
 def _variables(content: bytes) -> Iterator[tuple[str, Any]]:
     order = {b"IM": "<", b"MI": ">"}.get(content[126:HEADER])
     if order is None:
-        raise _MalformedError("its first 128 bytes are not such a file's")
+        raise _MalformedError("its first 128 bytes are not a MATLAB header")
     if content[:10] == b"MATLAB 7.3":
-        raise _MalformedError("it is HDF5, version 7.3; save it as version 7")
+        raise _MalformedError("it is version 7.3 (HDF5); save it as version 7")
     for kind, data in _Bytes(memoryview(content)[HEADER:], order).elements():
         unpacked = _Bytes(_unpack(data), order).elements() if kind == COMPRESSED else [(kind, data)]
         for inner, matrix in unpacked:
@@ -98,16 +98,16 @@ def _unpack(data: memoryview) -> memoryview:
     if not unpacker.eof:
         if len(unpacked) < MAX_BYTES:
             raise _MalformedError("it ends in the middle of a value")
-        raise _MalformedError(f"it unpacks to more than {MAX_BYTES >> 20} MiB")
+        raise _MalformedError(f"it decompresses to more than {MAX_BYTES >> 20} MiB")
     return memoryview(unpacked)
 
 
 def _matrix(data: _Bytes, depth: int) -> tuple[str, Any]:
-    """Name and value of an array of any class."""
+    """Name and value of a matrix element of any class."""
     if depth > MAX_DEPTH:
         raise _MalformedError("it is nested too deep")
     parts = list(data.elements())
-    if not parts:  # how an empty cell is written
+    if not parts:  # an empty cell is written this way
         return "", np.empty((0, 0))
     if len(parts) < 3 or len(parts[0][1]) < 4 or len(parts[1][1]) < 8:
         raise _MalformedError("an array lacks its class, shape or name")
@@ -131,7 +131,7 @@ def _matrix(data: _Bytes, depth: int) -> tuple[str, Any]:
         if stored not in NUMBERS:
             raise _MalformedError(f"numbers are stored as type {stored}")
         # MATLAB stores numbers in the smallest type that holds them, whatever the class of the array.
-        with np.errstate(invalid="ignore"):  # a damaged file may have NaN where whole numbers are
+        with np.errstate(invalid="ignore"):  # a damaged file may contain NaN instead of whole numbers
             array = np.frombuffer(values, data.order + NUMBERS[stored]).astype(wanted)
         return name, array.reshape(shape, order="F")
     raise _MalformedError(f"{name or 'an array'} is of class {kind}, not numbers, text, cells or structures")
@@ -145,7 +145,8 @@ def _structures(data: _Bytes, parts: list[tuple[int, memoryview]], count: int, d
     if width < 1:
         raise _MalformedError("a structure's names have no length")
     names = [joined[i : i + width].split(b"\0")[0].decode("latin-1") for i in range(0, len(joined), width)]
-    if not names and count > 1:  # each structure without fields takes no bytes, so that there may be any number
+    # Structures without fields take no bytes, so that a small file could declare any number of them.
+    if not names and count > 1:
         raise _MalformedError("structures without fields")
     values = [_matrix(data.inside(value), depth + 1)[1] for _, value in _exactly(parts[2:], count * len(names))]
     return [dict(zip(names, values[i * len(names) : (i + 1) * len(names)], strict=True)) for i in range(count)]

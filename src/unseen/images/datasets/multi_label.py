@@ -1,7 +1,7 @@
-"""Several classes an image, in the one word that a manifest has for a class.
+"""Encoding of several classes per image in the single label string of a manifest.
 
-`dog+person` shows both; in `chair?+dog` the chair is there but hard to recognise, which PASCAL VOC calls difficult. So
-the hash of a manifest covers all labels, and features that were extracted with it carry them.
+`dog+person` shows both; in `chair?+dog` the chair is visible but hard to recognise ("difficult" in PASCAL VOC). The
+hash of a manifest therefore covers all labels, and extracted features carry them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,30 +17,30 @@ AND, UNSURE, NOTHING = "+", "?", "none"
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """(n, c) each: the classes that images show, and those that count neither for nor against a prediction."""
+    """(n, c) booleans each: the classes that images show, and those that are ignored in scoring."""
 
     positives: NDArray[np.bool_]
     ignored: NDArray[np.bool_]
 
 
 def join_classes(shown: Iterable[str], unsure: Iterable[str] = ()) -> str:
-    """The word for the classes of an image."""
+    """The label string for the classes of an image."""
     return AND.join(sorted([*shown, *(name + UNSURE for name in unsure)])) or NOTHING
 
 
 def shown_classes(label: str) -> list[str]:
-    """The classes that an image shows for certain."""
+    """The classes that an image certainly shows."""
     return [name for name in label.split(AND) if name != NOTHING and not name.endswith(UNSURE)]
 
 
 def class_names(labels: Iterable[str]) -> tuple[str, ...]:
-    """All classes in some words, sorted."""
+    """All classes in the label strings, sorted."""
     names = {name.removesuffix(UNSURE) for label in set(labels) for name in label.split(AND)}
     return tuple(sorted(names - {NOTHING}))
 
 
 def targets(labels: Sequence[str], classes: Sequence[str]) -> Targets:
-    """What the words of n images say of c classes."""
+    """Targets of n label strings for c classes."""
     column = {name: number for number, name in enumerate(classes)}
     positives = np.zeros((len(labels), len(classes)), dtype=np.bool_)
     ignored = np.zeros_like(positives)

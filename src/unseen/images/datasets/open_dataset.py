@@ -1,4 +1,4 @@
-"""Opening a data set, and saying what is there and what is not."""
+"""Opening a data set, and reporting which of its files exist or are missing."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -16,15 +16,15 @@ from unseen.images.source import ImageSource
 
 SPLIT_WORDS = {"train": "training", "val": "validation", "test": "test"}
 SPLIT_SEED = "split seed"
-"""What the `about` of a source calls the seed of its splits; the manifests of its features keep it."""
+"""The key in a source's `about` for the seed of its splits; manifests of features keep it."""
 
 
 @dataclass(frozen=True)
 class OpenDataset:
-    """A data set that is there: its images, and which of them train, validate and test.
+    """A data set found on disk: its images, and their division into training, validation and test images.
 
     Attributes:
-        manifest: in the order of the source, with splits "train", "val" and "test", or "all" where nobody split it.
+        manifest: in the order of the source, with splits "train", "val" and "test", or "all" if there are no splits.
     """
 
     dataset: Dataset
@@ -37,13 +37,13 @@ class OpenDataset:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """All classes, sorted; where an image has several, the single ones."""
+        """All classes, sorted; for images with several classes, the individual classes."""
         return _class_names((entry.label for entry in self.manifest.entries), several=self.dataset.multi_label)
 
 
 @dataclass(frozen=True)
 class State:
-    """What is on disk of a data set, and in words what is not."""
+    """What exists of a data set on disk, and a sentence on what is missing."""
 
     state: Literal["complete", "partial", "missing"]
     place: Path | None
@@ -52,21 +52,21 @@ class State:
 
 
 def open_dataset(dataset: Dataset, root: Path | None, *, seed: int = 0, partial: bool = False) -> OpenDataset:
-    """Find a data set and split it; one that is not there, or not whole, is an error that says what to do.
+    """Find a data set and split it; if it is missing or incomplete, the error says what to do.
 
-    Of several copies, as below `root` and in a package, the first that is whole is taken, and only where none is, the
-    one with the most images.
+    If there are several copies, for example below `root` and in a package, the first complete one is used; if none is
+    complete, the one with the most images.
 
     Args:
         root: the folder of all data sets; None for those that come with packages.
-        seed: of the splits that are drawn. Seed 0 is the one that results are compared at.
-        partial: take what is there of an incomplete copy. Every class must still be in every split.
+        seed: seed of drawn splits. Published comparisons use seed 0.
+        partial: use an incomplete copy. Every class must still occur in every split.
     """
     copy = _find_copy(dataset, root)
     if copy is None:
         folders = " or ".join(layout.folder for layout in dataset.layouts)
         below = f" below {root}" if root is not None else ""
-        raise _not_whole(dataset, f"not there; expected {folders}{below}")
+        raise _not_whole(dataset, f"not found; expected {folders}{below}")
     if copy.listing is None:
         raise _not_whole(dataset, copy.fault)
     if copy.fault and not partial:
@@ -85,7 +85,7 @@ def open_dataset(dataset: Dataset, root: Path | None, *, seed: int = 0, partial:
 
 
 def examine(dataset: Dataset, root: Path | None) -> State:
-    """What is there of a data set; its lists are read, its images only counted."""
+    """What exists of a data set; its lists are read, its images only counted."""
     copy = _find_copy(dataset, root)
     if copy is None:
         return State("missing", None, 0, "")
@@ -93,19 +93,19 @@ def examine(dataset: Dataset, root: Path | None) -> State:
 
 
 def check_classes(labels: Mapping[str, Collection[str]], where: str, remedy: str, *, several: bool) -> None:
-    """Refuse splits that nothing can be learned from or scored on.
+    """Refuse splits that cannot be used for training or scoring.
 
-    There must be two classes at least, and each in every split. Where images show several, one that all training
-    images show cannot be learned either.
+    There must be at least two classes, and each must occur in every split. If images have several classes, a class that
+    every training image shows cannot be learned either.
 
     Args:
-        labels: the distinct ones of each split, or of `all`.
-        remedy: what to do about a class that is not there.
+        labels: the distinct labels of each split, or of `all`.
+        remedy: advice for a missing class.
         several: whether an image has several classes.
     """
     classes = _class_names((label for of in labels.values() for label in of), several=several)
     if len(classes) < 2:
-        raise UserError(f"{where}: all images are of one class ({', '.join(classes)}); two at least are needed")
+        raise UserError(f"{where}: all images are of one class ({', '.join(classes)}); at least two are needed")
     if ALL in labels:
         return
     shown = {split: [set(shown_classes(label)) if several else {label} for label in of] for split, of in labels.items()}
@@ -116,12 +116,12 @@ def check_classes(labels: Mapping[str, Collection[str]], where: str, remedy: str
             raise UserError(f"{where}: no {word} image of {empty[0]}{more}; {remedy}")
     always = sorted(set.intersection(*shown["train"]))
     if always:
-        raise UserError(f"{where}: every training image shows {always[0]}; some without it are needed to learn it")
+        raise UserError(f"{where}: every training image shows {always[0]}; images without it are needed to learn it")
 
 
 @dataclass(frozen=True)
 class _Copy:
-    """A folder of a data set: the images in it, None where they cannot be listed, and what is wrong with it, if any."""
+    """A folder of a data set: its images (None if they cannot be listed) and what is wrong with it, if anything."""
 
     place: Path
     listing: Listing | None
@@ -133,7 +133,7 @@ class _Copy:
 
 
 def _find_copy(dataset: Dataset, root: Path | None) -> _Copy | None:
-    """The first whole copy; where there is none, that with the most images. A whole one spares listing the others."""
+    """The first complete copy, or else the copy with the most images. Copies after a complete one are not listed."""
     best = None
     for layout, place in dataset.find(root):
         copy = _list(dataset, layout, place)
@@ -159,15 +159,15 @@ def _list(dataset: Dataset, layout: Layout, place: Path) -> _Copy:
 
 
 def _not_whole(dataset: Dataset, fault: str) -> UserError:
-    """An error that names the data set first, by which a run tells on which data set a notice is."""
+    """An error that starts with the name of the data set, by which a run assigns notices to data sets."""
     return UserError(f"{dataset.name}: {fault}; to get it: {dataset.get}")
 
 
 def _gap(dataset: Dataset, listing: Listing) -> str:
-    """What a copy lacks, empty where it is complete."""
+    """What a copy lacks; empty if it is complete."""
     if listing.missing:
         of = len(listing.rows) + len(listing.missing)
-        return f"{len(listing.missing):,} of {of:,} images are not there or empty, the first {listing.missing[0]}"
+        return f"{len(listing.missing):,} of {of:,} images are missing or empty; the first is {listing.missing[0]}"
     found = Counter(row.part for row in listing.rows)
     for part, expected in dataset.parts.items():
         if found[part] != expected:

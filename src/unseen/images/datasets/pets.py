@@ -9,7 +9,9 @@ FILES = {"train": "annotations/trainval.txt", "test": "annotations/test.txt"}
 
 
 def read(place: Path) -> Listing:
-    """Lines of an image, `Abyssinian_100`, and its class, species and breed as numbers; its name has the breed."""
+    """Lines of an image, such as `Abyssinian_100`, and its class, species and breed as numbers; the name contains the
+    breed.
+    """
     rows = [
         Row(f"images/{image}.jpg", image.rpartition("_")[0], part)
         for part, file in FILES.items()

@@ -1,4 +1,4 @@
-"""All data sets of the task study, by name: a module of this package that defines `DATASET` is one."""
+"""All data sets of the task study, by name: every module of this package that defines `DATASET`."""
 
 from typing import get_args
 
@@ -8,7 +8,7 @@ from unseen.plugins import plugins
 
 
 def find_datasets() -> dict[str, Dataset]:
-    """By name, in the order of the paper's tables, then those that are not in the paper."""
+    """Data sets by name, in the order of the paper's tables, followed by those that are not in the paper."""
     found: list[Dataset] = plugins(__package__, "DATASET")
     return {dataset.name: dataset for dataset in sorted(found, key=_order)}
 
@@ -22,5 +22,5 @@ DATASETS = find_datasets()
 
 
 def get_dataset(name: str) -> Dataset:
-    """The data set of that name; an unknown one is a user's error."""
+    """The data set of that name; an unknown name is a user error."""
     return look_up(DATASETS, name, "data set")

@@ -1,8 +1,8 @@
-"""Which images train, validate and test, where the authors of a data set did not say.
+"""Drawing training, validation and test images for data sets without splits by their authors.
 
-Images are drawn by SHA-256 of `seed/class/id`, as the splits of concepts are: what is drawn depends neither on the
-machine nor on the order of files. A fifth is a fifth of every class, to the nearest image, and of the whole: a plain
-draw of 20% would leave some class of Caltech-101 (30 training images each) without validation images once in eight.
+Images are drawn by SHA-256 of `seed/class/id`, like the splits of concepts, so the draw depends neither on the machine
+nor on the order of files. A fifth is taken of every class (to the nearest image) and of the whole data set: a plain 20%
+draw would, once in eight draws, leave some class of Caltech-101 (30 training images each) without validation images.
 """
 
 import hashlib
@@ -13,13 +13,13 @@ from unseen.images.datasets.dataset import Test, Validation
 from unseen.images.datasets.listing import ALL, Row
 
 CALTECH_TRAIN = 30
-"""Images of each class that train where the rest tests."""
+"""Training images per class if the remaining images are for testing."""
 
 
 def split_rows(
     rows: Sequence[Row], test: Test | None, validation: Validation | None, seed: int, where: str
 ) -> list[Row]:
-    """The same rows in the same order, in parts `train`, `val` and `test`; those that nobody splits stay in `all`."""
+    """The same rows in the same order, assigned to `train`, `val` and `test`, or all in `all`."""
     if test == "beyond-30":
         rows = _move(rows, ALL, "train", first_of_each(_classes(rows, ALL), CALTECH_TRAIN, seed, where))
         rows = [row._replace(part="test") if row.part == ALL else row for row in rows]
@@ -32,20 +32,20 @@ def split_rows(
 
 
 def first_of_each(classes: Mapping[str, Sequence[str]], count: int, seed: int, where: str) -> set[str]:
-    """So many ids of each class, of which one at least must be left over."""
+    """`count` ids of each class; at least one image per class must remain."""
     small = next((name for name, ids in classes.items() if len(ids) <= count), None)
     if small is not None:
         raise UserError(
-            f"{where}: {small} has {len(classes[small])} images, but {count} train and at least 1 must be left to test"
+            f"{where}: {small} has {len(classes[small])} images, but {count} are for training, and testing needs 1"
         )
     return {id_ for name, ids in classes.items() for id_ in _shuffled(name, ids, seed)[:count]}
 
 
 def fifth(classes: Mapping[str, Sequence[str]], seed: int, where: str) -> set[str]:
-    """⌊n/5⌋ ids of n, from each class the whole part of its fifth or one more.
+    """⌊n/5⌋ of n ids: from each class the integer part of its fifth, or one more.
 
-    The images that whole parts leave over come from the classes with the largest remainders (Hamilton's method), which
-    equal ones share by hash. A class must give one and keep one.
+    The images left over by rounding down come from the classes with the largest remainders (Hamilton's method), with
+    ties broken by hash. Every class must give at least one image and keep at least one.
     """
     quotas = {name: len(ids) // 5 for name, ids in classes.items()}
     left = sum(map(len, classes.values())) // 5 - sum(quotas.values())
@@ -55,8 +55,8 @@ def fifth(classes: Mapping[str, Sequence[str]], seed: int, where: str) -> set[st
     empty = next((name for name, quota in quotas.items() if quota == 0), None)
     if empty is not None:
         raise UserError(
-            f"{where}: {empty} has {len(classes[empty])} images to train on, of which a fifth would be held out, "
-            f"but that is none; give it at least 5, or leave the class out"
+            f"{where}: {empty} has {len(classes[empty])} training images, too few to hold out a fifth of them; "
+            "give it at least 5, or leave the class out"
         )
     return {id_ for name, ids in classes.items() for id_ in _shuffled(name, ids, seed)[: quotas[name]]}
 

@@ -1,4 +1,4 @@
-"""SUN397: 397 kinds of scene, in the first of its ten splits of 50 + 50 images a class."""
+"""SUN397: 397 kinds of scene, in the first of its ten splits of 50 + 50 images per class."""
 
 from pathlib import Path
 
@@ -9,7 +9,9 @@ FILES = {"train": "Training_01.txt", "test": "Testing_01.txt"}
 
 
 def read(place: Path) -> Listing:
-    """Lines of a path, `/a/apartment_building/outdoor/sun_axhl.jpg`; the scene is what is between letter and file."""
+    """Lines of a path, such as `/a/apartment_building/outdoor/sun_axhl.jpg`; the scene is the part between letter and
+    file.
+    """
     rows = [
         Row(path.removeprefix("/"), path.removeprefix("/").partition("/")[2].rpartition("/")[0], part)
         for part, file in FILES.items()

@@ -1,4 +1,4 @@
-"""PASCAL VOC 2007: 20 kinds of object, several in an image."""
+"""PASCAL VOC 2007: 20 kinds of object; an image may show several."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ SHOWN, DIFFICULT, ABSENT = "1", "0", "-1"
 
 
 def read(place: Path) -> Listing:
-    """Each part has a list of its images, and for each class a file that says of each image whether it shows it."""
+    """Each part has a list of its images, and one file per class that marks the images showing it."""
     rows = []
     for part in PARTS:
         marks = {name: _marks(place / LISTS / f"{name}_{part}.txt") for name in CLASSES}
@@ -25,7 +25,7 @@ def read(place: Path) -> Listing:
             of = {name: marks[name].get(image, "") for name in CLASSES}
             unsaid = next((name for name, mark in of.items() if not mark), None)
             if unsaid:
-                raise UserError(f"{place / LISTS}: {unsaid}_{part}.txt says nothing of image {image}")
+                raise UserError(f"{place / LISTS}: {unsaid}_{part}.txt does not contain image {image}")
             shown, difficult = ([name for name in CLASSES if of[name] == mark] for mark in (SHOWN, DIFFICULT))
             rows.append(Row(f"JPEGImages/{image}.jpg", join_classes(shown, difficult), part))
     return files_listing(place, rows)

@@ -1,1 +1,1 @@
-"""Images whose labels are boxes or maps: detection, segmentation, surface normals, depth."""
+"""Images labelled with boxes or per-pixel maps: detection, segmentation, surface normals, depth."""

@@ -1,4 +1,4 @@
-"""Images with boxes in COCO's JSON, a file for each split."""
+"""Images with boxes in COCO's JSON format, one file per split."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ MOST_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class CocoBoxes:
-    """The images of COCO files and their objects, which are read for all images together.
+    """The images of COCO files and their objects, read for all images at once.
 
     Attributes:
-        classes: the names of the categories, which are the same in all files.
+        classes: the names of the categories, identical in all files.
         images: `file_name` and split of each image.
-        files: of each image, the file of its annotations.
-        objects: of each image.
+        files: the annotation file of each image.
+        objects: the objects of each image.
     """
 
     classes: tuple[str, ...]
@@ -36,10 +36,10 @@ class CocoBoxes:
 
 
 def read_coco(annotations: Mapping[str, Path]) -> CocoBoxes:
-    """All images of some files.
+    """Read all images of the given files.
 
     Args:
-        annotations: `train` and `test` → the file of each.
+        annotations: `train` and `test` → the annotation file.
     """
     tables = {split: _table(path) for split, path in annotations.items()}
     classes = _same_classes(tables, annotations)
@@ -57,14 +57,14 @@ def read_coco(annotations: Mapping[str, Path]) -> CocoBoxes:
 
 
 def _table(path: Path) -> dict[str, Any]:
-    """The file's three lists, each a list of objects with the keys that are used."""
+    """The three lists of the file, checked for the keys that are used."""
     record = read_json(path, most=MOST_BYTES)
     needed = {"images": ("id", "file_name"), "annotations": ("image_id", "category_id", "bbox"),
               "categories": ("id", "name")}  # fmt: skip
     for part, keys in needed.items():
         items = record.get(part)
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-            raise UserError(f"{path}: no list '{part}' in it, so it is not COCO's JSON")
+            raise UserError(f"{path}: contains no list '{part}', so it is not in COCO's format")
         lacking = next((key for item in items for key in keys if key not in item), None)
         if lacking:
             raise UserError(f"{path}: one of its {part} has no '{lacking}'")
@@ -80,7 +80,7 @@ def _same_classes(tables: Mapping[str, dict[str, Any]], files: Mapping[str, Path
     first = next(iter(names))
     other = next((split for split, of in names.items() if of != names[first]), None)
     if other:
-        raise UserError(f"{files[other]}: other categories than in {files[first]}")
+        raise UserError(f"{files[other]}: its categories differ from those of {files[first]}")
     return names[first]
 
 

@@ -1,4 +1,4 @@
-"""What is known of a data set whose labels are boxes or maps, and opening a copy of it."""
+"""Metadata of a data set labelled with boxes or maps, and opening a copy of it."""
 
 import hashlib
 from collections import Counter
@@ -20,14 +20,14 @@ SPLIT_WORDS = {"train": "training", "test": "test"}
 
 
 class LabelReader(Protocol):
-    """Reads the labels of images by their number; can be sent to other processes."""
+    """Reads the labels of images by index; can be sent to other processes."""
 
     def place(self, number: int) -> str:
-        """Where the labels of an image are, for errors."""
+        """Where the labels of an image are stored, for error messages."""
         ...
 
     def read(self, number: int) -> Labels:
-        """The labels as the file has them; what cannot be read is a UserError that names the file."""
+        """The labels as stored in the file; unreadable labels are a UserError that names the file."""
         ...
 
 
@@ -36,8 +36,8 @@ class DenseListing:
     """The images of a copy of a data set and their labels, in an order that does not depend on the machine.
 
     Attributes:
-        parts: of each image, `train` or `test`.
-        missing: files that the data set's own lists name and the copy does not have.
+        parts: `train` or `test` for each image.
+        missing: files that the data set's own lists name but the copy lacks.
     """
 
     parts: Sequence[str]
@@ -48,7 +48,7 @@ class DenseListing:
 
 @dataclass(frozen=True)
 class DenseLayout:
-    """One of the ways in which a data set lies on disk: its folder below that of all data sets, and what is in it."""
+    """One of the layouts of a data set: its folder below the folder of all data sets, and the files it contains."""
 
     folder: str
     files: tuple[str, ...]
@@ -57,13 +57,13 @@ class DenseLayout:
 
 @dataclass(frozen=True)
 class DenseDataset:
-    """A data set with boxes or maps: what it measures, how it is split, where it comes from and how it lies on disk.
+    """A data set with boxes or maps: its task, its splits, its origin and its layouts on disk.
 
     Attributes:
-        classes: names, in the order of their indices; empty for normals and depths.
-        counts: images of each split of a complete copy; empty where any number is complete.
-        get: the site and the files to take from it, or the package to install.
-        content, shared: as of `unseen.images.datasets.dataset.Dataset`.
+        classes: names, in the order of their indices; empty for normals and depth.
+        counts: images per split of a complete copy; empty if any number is complete.
+        get: the site and the files to download, or the package to install.
+        content, shared: see `unseen.images.datasets.dataset.Dataset`.
     """
 
     name: str
@@ -79,13 +79,13 @@ class DenseDataset:
     shared: int = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        """Sent to a process that works on it, it is open: how it lies on disk stays behind."""
+        """Pickle without the layouts: a data set sent to another process is already open."""
         return self.__dict__ | {"layouts": ()}
 
 
 @dataclass(frozen=True, eq=False)
 class OpenDenseDataset:
-    """A data set that is there: its images, which of them train and test, and their labels."""
+    """A data set found on disk: its images, their splits and their labels."""
 
     dataset: DenseDataset
     source: ImageSource
@@ -97,11 +97,11 @@ class OpenDenseDataset:
         return f"OpenDenseDataset({self.dataset.name}: {self.dataset.kind}, images: {images})"
 
     def numbers(self, split: str) -> list[int]:
-        """Of the images of a split, in order."""
+        """Indices of the images of a split, in order."""
         return [number for number, part in enumerate(self.manifest.splits) if part == split]
 
     def labels(self, number: int) -> Labels:
-        """The labels of an image, checked against its size and the classes; a fault is a UserError with the file."""
+        """The labels of an image, checked against its size and the classes; errors name the file."""
         where = self.reader.place(number)
         found = self.reader.read(number)
         try:
@@ -118,11 +118,11 @@ class OpenDenseDataset:
 
 @dataclass(frozen=True)
 class LabelSurvey:
-    """What one pass over all labels of a data set finds.
+    """The result of one pass over all labels of a data set.
 
     Attributes:
-        digest: SHA-256 of all labels, damaged ones by what is wrong with them: other labels are other work.
-        damaged: split → images whose labels cannot be used, and why.
+        digest: SHA-256 of all labels (for damaged ones, of the error), so that changed labels are a different job.
+        damaged: split → images with unusable labels, and why.
     """
 
     digest: str
@@ -131,7 +131,7 @@ class LabelSurvey:
 
 @lru_cache(maxsize=32)
 def survey_labels(opened: OpenDenseDataset) -> LabelSurvey:
-    """Read and check every label once; the result is kept, as a study asks for it several times."""
+    """Read and check every label once; the result is cached, since a study needs it several times."""
     digest, damaged = hashlib.sha256(), dict[str, list[Damaged]]()
     for number, split in enumerate(opened.manifest.splits):
         try:
@@ -147,11 +147,11 @@ def survey_labels(opened: OpenDenseDataset) -> LabelSurvey:
 
 
 def open_dense_dataset(dataset: DenseDataset, root: Path | None, *, partial: bool = False) -> OpenDenseDataset:
-    """Find a data set; one that is not there, or not whole, is an error that says what to do.
+    """Find a data set; if it is missing or incomplete, the error says what to do.
 
     Args:
-        root: the folder of all data sets; None for those that need none.
-        partial: take what is there of an incomplete copy.
+        root: the folder of all data sets; None for data sets that need none.
+        partial: use an incomplete copy.
     """
     listing, place = _listing(dataset, root)
     fault = _gap(dataset, listing)
@@ -173,14 +173,14 @@ def _listing(dataset: DenseDataset, root: Path | None) -> tuple[DenseListing, Pa
             raise UserError(f"{dataset.name}: {place} has no {absent}; expected {expected}; to get it: {dataset.get}")
         return layout.read(place), place
     folders = " or ".join(layout.folder for layout in dataset.layouts)
-    raise UserError(f"{dataset.name}: not there; expected {folders} below {below}; to get it: {dataset.get}")
+    raise UserError(f"{dataset.name}: not found; expected {folders} below {below}; to get it: {dataset.get}")
 
 
 def _gap(dataset: DenseDataset, listing: DenseListing) -> str:
-    """What a copy lacks, empty where it is complete."""
+    """What a copy lacks; empty if it is complete."""
     if listing.missing:
         every = len(listing.parts) + len(listing.missing)
-        return f"{len(listing.missing):,} of {every:,} images lack a file, the first {listing.missing[0]}"
+        return f"{len(listing.missing):,} of {every:,} images lack a file; the first is {listing.missing[0]}"
     found = Counter(listing.parts)
     wrong = next((split for split, count in dataset.counts.items() if found[split] != count), None)
     if wrong is not None:

@@ -1,4 +1,4 @@
-"""What labels of an image can be beside a class: boxes of objects, and maps with a value for each pixel."""
+"""Labels of an image other than one class: boxes of objects, and maps with one value per pixel."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,23 +11,25 @@ from unseen.errors import UserError
 
 Floats = NDArray[np.floating]
 Kind = Literal["boxes", "classes", "normals", "depth"]
-"""Boxes of objects; a class, a surface normal or a depth for each pixel."""
+"""Boxes of objects; or, for each pixel, a class, a surface normal or a depth."""
 IGNORED = 255
-"""In maps of classes: pixels that are neither trained on nor scored, as in PASCAL VOC."""
+"""Value in class maps for pixels that are neither trained on nor scored, as in PASCAL VOC."""
 MOST_CLASSES = 255
 SLACK = 1.0
-"""Pixels by which boxes may reach beyond an image, as rounding makes them; they are clipped. More is an error."""
+"""Pixels by which a box may extend beyond its image because of rounding; such boxes are clipped, larger ones are
+errors.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Objects:
-    """The true objects of an image.
+    """The ground-truth objects of an image.
 
     Attributes:
         boxes: (n, 4) left, top, right and bottom edges in pixels, so that right − left is the width. PASCAL VOC counts
             pixels from 1 and includes the last one: its (xmin, xmax) are the edges (xmin − 1, xmax).
-        classes: (n,) indices of classes.
-        ignored: (n,) objects that are neither hits nor misses when detections are scored: VOC's `difficult` ones.
+        classes: (n,) class indices.
+        ignored: (n,) objects that count neither as hits nor as misses in scoring: VOC's `difficult` objects.
         crowd: (n,) regions of many objects (COCO's `iscrowd`), in which any number of detections is ignored.
     """
 
@@ -38,7 +40,7 @@ class Objects:
 
     @classmethod
     def of(cls, boxes: object, classes: object, ignored: object = None, crowd: object = None) -> "Objects":
-        """Objects of anything that NumPy reads; none are ignored and none are crowds unless given."""
+        """Objects from anything NumPy can convert; by default none are ignored and none are crowds."""
         names = np.asarray(classes, dtype=np.int64).reshape(-1)
         none = np.zeros(len(names), dtype=bool)
         marks = [none if mark is None else np.asarray(mark, dtype=bool).reshape(-1) for mark in (ignored, crowd)]
@@ -49,22 +51,22 @@ class Objects:
 
     @cached_property
     def areas(self) -> Floats:
-        """(n,) in square pixels."""
+        """(n,) areas in square pixels."""
         found: Floats = np.prod(self.boxes[:, 2:] - self.boxes[:, :2], axis=1)
         return found
 
 
 Map = NDArray[np.uint8] | NDArray[np.float32]
-"""Classes (h, w) uint8 with `IGNORED`; normals (h, w, 3) or depths in metres (h, w) float32, 0 where unknown."""
+"""Classes (h, w) uint8 with `IGNORED`; normals (h, w, 3) or depths in metres (h, w) float32, with 0 for unknown."""
 Labels = Objects | Map
 
 
 def checked_objects(found: Objects, size: tuple[int, int], where: str) -> Objects:
-    """The objects with boxes that lie within the image.
+    """The objects, with boxes clipped to the image.
 
     Args:
         size: width and height of the image.
-        where: the file of the labels, for errors.
+        where: the label file, for error messages.
     """
     width, height = size
     limits = np.array([width, height, width, height], dtype=np.float64)
@@ -82,16 +84,16 @@ def checked_objects(found: Objects, size: tuple[int, int], where: str) -> Object
 
 
 def checked_map(kind: Kind, values: Map, size: tuple[int, int], classes: int, where: str) -> Map:
-    """The map, if it is of the image's size and of values that its kind can have; arguments as above."""
+    """The map, if its size matches the image and its values are valid for its kind; arguments as above."""
     if values.shape[:2] != size[::-1]:
         height, width = values.shape[:2]
         raise UserError(f"{where}: a map of {width} × {height} pixels for an image of {size[0]} × {size[1]}")
     if kind == "classes":
         wrong = values[(values >= classes) & (values != IGNORED)]
         if len(wrong):
-            raise UserError(f"{where}: the label {int(wrong.max())} is none of {classes} classes, counted from 0")
+            raise UserError(f"{where}: the label {int(wrong.max())} is none of the {classes} classes, counted from 0")
     elif not np.isfinite(values).all() or (kind == "depth" and (values < 0).any()):
-        raise UserError(f"{where}: a map of {kind} with negative or infinite values, or values that are no numbers")
+        raise UserError(f"{where}: a map of {kind} contains negative, infinite or NaN values")
     return values
 
 

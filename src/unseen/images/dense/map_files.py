@@ -1,4 +1,4 @@
-"""Reading maps from picture files: classes as indices, normals as colours, depths in millimetres."""
+"""Maps stored as image files: classes as indices, normals as colours, depths in millimetres."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from unseen.images.dense.labels import IGNORED, MOST_CLASSES
 from unseen.images.listing import present_files
 
 IMAGE = "image"
-"""What entries have in place of a class: the labels of these images are not one class each."""
+"""The class of every entry: these images do not have one class each."""
 
 
 def read_indices(path: Path) -> NDArray[np.uint8]:
-    """(h, w) the numbers of a picture with one number for each pixel: grey of 8 bits, or colours from a palette."""
+    """(h, w) pixel values of an image with one 8-bit number per pixel: greyscale, or palette indices."""
     picture = open_picture(_bytes(path), str(path))
     if picture.mode not in {"L", "P", "1"}:
         raise UserError(f"{path}: a map of classes is a grey or palette picture of 8 bits, not of mode {picture.mode}")
@@ -28,7 +28,7 @@ def read_indices(path: Path) -> NDArray[np.uint8]:
 
 
 def read_colours(path: Path) -> NDArray[np.uint8]:
-    """(h, w, 3) the colours of a picture."""
+    """(h, w, 3) colours of an image."""
     picture = open_picture(_bytes(path), str(path))
     if picture.mode != "RGB":
         raise UserError(f"{path}: normals are a picture in RGB, not of mode {picture.mode}")
@@ -36,7 +36,7 @@ def read_colours(path: Path) -> NDArray[np.uint8]:
 
 
 def unit_normals(colours: NDArray[np.uint8], known: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """(h, w, 3) normals of length 1 that are stored as colours, −1 as 0 and 1 as 255; 0 where they are not known."""
+    """(h, w, 3) unit normals from colours (0 is −1, 255 is 1); zero vectors where the normal is unknown."""
     vectors = colours.astype(np.float32) / 127.5 - 1
     lengths = np.linalg.norm(vectors, axis=2, keepdims=True)
     found: NDArray[np.float32] = np.divide(
@@ -46,7 +46,7 @@ def unit_normals(colours: NDArray[np.uint8], known: NDArray[np.bool_]) -> NDArra
 
 
 def read_millimetres(path: Path) -> NDArray[np.float32]:
-    """(h, w) depths in metres of a grey picture of 16 bits in millimetres."""
+    """(h, w) depths in metres from a 16-bit greyscale image in millimetres."""
     picture = open_picture(_bytes(path), str(path))
     if picture.mode != "I;16":
         raise UserError(f"{path}: depths are a grey picture of 16 bits in millimetres, not of mode {picture.mode}")
@@ -55,11 +55,11 @@ def read_millimetres(path: Path) -> NDArray[np.float32]:
 
 @dataclass(frozen=True)
 class ClassMaps:
-    """Maps of classes in files, one for each image.
+    """Class maps in files, one per image.
 
     Attributes:
-        names: of the files below `base`.
-        first: the number of the first class in the files: where it is 1, 0 is no class, and its pixels are ignored.
+        names: paths of the files below `base`.
+        first: value of the first class in the files; if it is 1, pixels with value 0 are ignored.
     """
 
     base: Path
@@ -73,7 +73,7 @@ class ClassMaps:
         values = read_indices(self.base / self.names[number])
         if self.first == 0:
             return values
-        # Numbers below the first class become IGNORED, which is also what 255 stays.
+        # Values below the first class become IGNORED; 255 stays IGNORED.
         shifted = values.astype(np.int16) - self.first
         shifted[(values == IGNORED) | (shifted < 0)] = IGNORED
         return shifted.astype(np.uint8)
@@ -81,9 +81,9 @@ class ClassMaps:
 
 @dataclass(frozen=True)
 class PictureMaps:
-    """Normals as colours or depths in millimetres in files, one for each image; `names` are below `base`.
+    """Normals as colours or depths in millimetres, one file per image; `names` are paths below `base`.
 
-    Where a normal is not known its pixel is black, and where a depth is not known it is 0.
+    Unknown normals are black pixels and unknown depths are 0.
     """
 
     base: Path
@@ -107,12 +107,12 @@ def paired_listing(
     label_of: Callable[[str], str],
     make: Callable[[tuple[str, ...]], LabelReader],
 ) -> DenseListing:
-    """Images and their label files below `base`; a pair of which either file is not there is missing.
+    """Images and their label files below `base`; a pair with a missing file is listed as missing.
 
     Args:
         images: path below `base`, and part.
-        label_of: the path of an image's labels from its own.
-        make: the reader, from the paths of labels.
+        label_of: maps the path of an image to the path of its labels.
+        make: creates the reader from the paths of the labels.
     """
     there = {row.id for row in files_listing(base, (Row(name, IMAGE, part) for name, part in images)).rows}
     labels = present_files(base, [label_of(name) for name, _ in images])
@@ -129,9 +129,9 @@ def paired_listing(
 
 
 def check_class_count(classes: Sequence[str], where: str) -> None:
-    """Refuse more classes than a map of 8 bits can tell apart."""
+    """Refuse more classes than an 8-bit map can represent."""
     if len(classes) > MOST_CLASSES:
-        raise UserError(f"{where}: {len(classes)} classes; maps of 8 bits tell at most {MOST_CLASSES} apart")
+        raise UserError(f"{where}: {len(classes)} classes; 8-bit maps represent at most {MOST_CLASSES}")
 
 
 def _bytes(path: Path) -> bytes:

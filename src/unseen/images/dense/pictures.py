@@ -1,4 +1,4 @@
-"""Pictures of labels: an image, its true labels and predicted ones, side by side."""
+"""Pictures of an image, its true labels and the predicted labels, side by side."""
 
 import colorsys
 from functools import lru_cache
@@ -11,7 +11,7 @@ from unseen.files import atomic_write
 from unseen.images.dense.labels import IGNORED, Kind, Map, Objects
 
 HEIGHT, GAP = 160, 4
-"""Of a panel, in pixels, and between panels."""
+"""Side of a panel and gap between panels, in pixels."""
 
 
 def label_picture(
@@ -35,10 +35,10 @@ def label_picture(
 
 
 def coloured(kind: Kind, pixels: NDArray[np.uint8], labels: Map | Objects, scale: Map | Objects) -> NDArray[np.uint8]:
-    """(h, w, 3) labels as colours: classes by their own, normals by direction, depths by grey, boxes drawn in.
+    """(h, w, 3) labels as colours: classes from the palette, normals by direction, depths in grey, boxes as outlines.
 
     Args:
-        scale: the true labels: depths of both panels are darkest where the true ones are greatest.
+        scale: the true labels; both panels of depths are darkest at the greatest true depth.
     """
     if isinstance(labels, Objects):
         return _with_boxes(pixels, labels)
@@ -54,7 +54,7 @@ def coloured(kind: Kind, pixels: NDArray[np.uint8], labels: Map | Objects, scale
 
 @lru_cache(maxsize=1)
 def palette() -> NDArray[np.uint8]:
-    """(256, 3) colours of classes: the first is dark, neighbours are far apart in hue, pixels without a class white."""
+    """(256, 3) class colours: the first is dark, successive ones differ strongly in hue, ignored pixels are white."""
     colours = [
         colorsys.hsv_to_rgb(number * 0.61803 % 1, 0.65, 0.95 - 0.25 * (number % 3 == 0)) for number in range(256)
     ]

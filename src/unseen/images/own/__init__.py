@@ -1,1 +1,1 @@
-"""A user's own data sets for the task study: a folder with splits, or a TOML file that says where everything is."""
+"""A user's own data sets for the task study: a folder with splits, or a TOML file that describes the data set."""

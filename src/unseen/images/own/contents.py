@@ -1,4 +1,4 @@
-"""What all images of a data set show, as hashes: by these a changed image is noticed, and one that is there twice."""
+"""Hashes of the contents of all images of a data set, which reveal changed and duplicate images."""
 
 import hashlib
 import os
@@ -13,23 +13,23 @@ from unseen.words import counted
 THREADS = 8
 BLOCK = 256
 SHOWN = 3
-"""Pairs that a sentence names."""
+"""Number of pairs named in a sentence."""
 Hashed = tuple[int, bytes]
 Track = Callable[[Iterable[Hashed], str, int], Iterable[Hashed]]
-"""Passes items on, to show how many there were, what they are, and how many there are in all."""
+"""Wraps items to show progress: the items, what they are, and their total number."""
 
 
 def untracked(items: Iterable[Hashed], what: str, total: int) -> Iterable[Hashed]:
-    """Shows nothing."""
+    """Shows no progress."""
     return items
 
 
 @dataclass(frozen=True)
 class SharedImages:
-    """Images that are in two splits, by their bytes.
+    """Images that occur in two splits, compared by their bytes.
 
     Attributes:
-        pairs: ids, of the first split and of the second; one pair for each image of the second.
+        pairs: (id in the first split, id in the second), one pair per image of the second split.
     """
 
     first: str
@@ -38,7 +38,7 @@ class SharedImages:
 
     @property
     def sentence(self) -> str:
-        """How many there are, and which the first are."""
+        """How many there are, and the first few."""
         named = ", ".join(f"{other} is {one}" for one, other in self.pairs[:SHOWN])
         more = ", …" if len(self.pairs) > SHOWN else ""
         verb = "is" if len(self.pairs) == 1 else "are"
@@ -46,10 +46,10 @@ class SharedImages:
 
 
 def digests(source: ImageSource, numbers: Sequence[int], track: Track = untracked) -> dict[int, bytes]:
-    """Number of an image → SHA-256 of it as its source gives it: the bytes of a file, or type, shape and pixels.
+    """Index of an image → SHA-256 of it as given by its source: the bytes of a file, or dtype, shape and pixels.
 
-    The images are read once, by a few threads, and files that were not touched since an earlier command not even that.
-    They are not decoded: the same picture in another file format, or saved anew, is another image here.
+    A few threads read each image once; files unchanged since an earlier command are not read again. Images are not
+    decoded: the same picture in another file format, or saved again, counts as a different image.
     """
 
     def digest(number: int) -> Hashed:
@@ -82,10 +82,10 @@ def contents_hash(found: Mapping[int, bytes]) -> str:
 def shared_images(
     found: Mapping[int, bytes], ids: Sequence[str], splits: Sequence[str], first: str, second: str
 ) -> SharedImages:
-    """The images of a split that another has too.
+    """The images of one split that also occur in another.
 
     Args:
-        found: by number of an image.
+        found: digest by index of an image.
         ids, splits: of all images.
     """
     known: dict[bytes, int] = {}

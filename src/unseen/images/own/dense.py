@@ -1,4 +1,4 @@
-"""A user's own data set with boxes (COCO's JSON) or maps (folders of pictures): opening it, and what is in it."""
+"""A user's own data set with boxes (COCO's JSON) or maps (folders of image files): opening and surveying it."""
 
 import hashlib
 from collections import Counter
@@ -19,7 +19,7 @@ from unseen.images.listing import list_folder, present_files
 from unseen.images.manifest import Manifest
 from unseen.images.own.contents import Track, contents_hash, digests, shared_images, untracked
 from unseen.images.own.description import Description, Task
-from unseen.images.own.survey import GET, Survey, leaked, not_there
+from unseen.images.own.survey import GET, Survey, leaked, missing_problem
 from unseen.images.source import ImageSource
 from unseen.images.tars import is_image
 from unseen.words import counted
@@ -33,20 +33,22 @@ class _Files:
 
     Attributes:
         images: split → paths below its folder of images.
-        missing: files of images or labels that are not there.
-        labels: files of the labels that are there.
-        reader: of the labels of the images.
+        missing: image files, and map files, that are missing or empty.
+        expected: number of all such files, missing ones included.
+        labels: label files that exist.
+        reader: reads the labels of the images.
     """
 
     classes: tuple[str, ...]
     images: Mapping[str, Sequence[str]]
     missing: Sequence[str]
+    expected: int
     labels: Sequence[Path]
     reader: LabelReader
 
     @property
     def labels_hash(self) -> str:
-        """SHA-256 over the names of the classes and the bytes of all files of labels, in order."""
+        """SHA-256 over the class names and the bytes of all label files, in order."""
         digest = hashlib.sha256("\n".join(self.classes).encode())
         for path in self.labels:
             digest.update(hashlib.sha256(path.read_bytes()).digest())
@@ -54,10 +56,10 @@ class _Files:
 
 
 def survey_dense(description: Description, track: Track = untracked) -> Survey[OpenDenseDataset]:
-    """Look through a data set: its lists and folders, and the bytes of all its images; labels are read later."""
+    """Check a data set: its lists and folders, and the bytes of all its images; labels are read later."""
     files = _boxes(description) if description.table.task == "detection" else _maps(description)
-    every = sum(map(len, files.images.values())) + len(files.missing)
-    problems = not_there(files.missing, every)
+    what = "image files" if description.table.task == "detection" else "image and map files"
+    problems = missing_problem(files.missing, files.expected, what)
     empty = [word for split, word in SPLIT_WORDS.items() if not files.images[split]]
     if empty:
         problems.append(f"no {' and no '.join(empty)} images")
@@ -90,9 +92,9 @@ def survey_dense(description: Description, track: Track = untracked) -> Survey[O
 
 
 def open_own_dense(description: Description, track: Track = untracked) -> OpenDenseDataset:
-    """A data set with boxes or maps; one that something is wrong with is refused, with all that is."""
+    """A data set with boxes or maps; a faulty one is refused with all its problems."""
     if description.table.task == "classification":
-        raise UserError(f"{description.place}: of the task classification; leave out --dense")
+        raise UserError(f"{description.place}: its task is classification, not a dense task; run it without dense")
     return survey_dense(description, track).checked()
 
 
@@ -103,7 +105,7 @@ def _boxes(description: Description) -> _Files:
     named = description.classes()
     if named and {*named} != {*found.classes}:
         odd = min({*named} ^ {*found.classes})
-        raise UserError(f"{description.place}, classes: not the categories of the annotations, as {odd} is in one only")
+        raise UserError(f"{description.place}, classes: {odd} is not in both the list and the annotations")
     kept, missing = dict[str, list[str]](), list[str]()
     for split, table in tables.items():
         folder = description.path(table.images)
@@ -111,7 +113,7 @@ def _boxes(description: Description) -> _Files:
         listing = files_listing(folder, [Row(name, IMAGE, split) for name in names])
         missing += [str(folder / name) for name in listing.missing]
         kept[split] = [row.id for row in listing.rows]
-    return _Files(found.classes, kept, missing, list(files.values()), found)
+    return _Files(found.classes, kept, missing, len(found.images), list(files.values()), found)
 
 
 def _maps(description: Description) -> _Files:
@@ -119,15 +121,16 @@ def _maps(description: Description) -> _Files:
     if kind == "classes":
         check_class_count(classes, str(description.place))
     if bool(classes) != (kind == "classes"):
-        said = "the key 'classes' is missing" if kind == "classes" else "classes are not of this task"
-        raise UserError(f"{description.place}: {said}")
-    kept, missing, maps = dict[str, list[str]](), list[str](), list[Path]()
+        fault = "the key 'classes' is missing" if kind == "classes" else "this task has no classes"
+        raise UserError(f"{description.place}: {fault}")
+    kept, missing, maps, expected = dict[str, list[str]](), list[str](), list[Path](), 0
     for split, table in description.splits.items():
         folder, labels = description.path(table.images), description.path(table.annotations or "")
         for each in (folder, labels):
             if not each.is_dir():
                 raise UserError(f"{description.place}, [{split}]: {each}: no such folder")
         names = [entry.name for entry in list_folder(folder) if is_image(entry.name) and entry.is_file()]
+        expected += 2 * len(names)
         images = present_files(folder, names)
         present = present_files(labels, map(_map_name, names))
         kept[split] = [name for name in names if name in images and _map_name(name) in present]
@@ -136,8 +139,9 @@ def _maps(description: Description) -> _Files:
         maps += [(labels / _map_name(name)).absolute() for name in kept[split]]
     files = tuple(map(str, maps))
     if kind == "classes":
-        return _Files(classes, kept, missing, maps, ClassMaps(Path(), files))
-    return _Files((), kept, missing, maps, PictureMaps(Path(), files, "depth" if kind == "depth" else "normals"))
+        return _Files(classes, kept, missing, expected, maps, ClassMaps(Path(), files))
+    reader = PictureMaps(Path(), files, "depth" if kind == "depth" else "normals")
+    return _Files((), kept, missing, expected, maps, reader)
 
 
 def _map_name(image: str) -> str:
@@ -150,7 +154,7 @@ def _source(description: Description, split: str, names: Sequence[str]) -> Image
 
 
 def damaged_labels(opened: OpenDenseDataset) -> list[str]:
-    """Sentences on labels that cannot be used; their images are left out."""
+    """Sentences on unusable labels; their images are left out."""
     found = []
     for split, damaged in survey_labels(opened).damaged.items():
         images = counted(len(damaged), f"{SPLIT_WORDS[split]} image")
@@ -159,7 +163,7 @@ def damaged_labels(opened: OpenDenseDataset) -> list[str]:
 
 
 def label_counts(opened: OpenDenseDataset) -> dict[str, dict[str, int]]:
-    """Split → class → boxes, or maps that show it; damaged labels count for nothing."""
+    """Split → class → number of boxes, or of maps that show the class; damaged labels are not counted."""
     classes = opened.dataset.classes
     counts = {split: dict.fromkeys(classes, 0) for split in SPLIT_WORDS} if classes else {}
     damaged = {each.id for of in survey_labels(opened).damaged.values() for each in of}

@@ -1,4 +1,4 @@
-"""What a user says of a data set: in a TOML file, or by how a folder is laid out."""
+"""A user's description of a data set, from a TOML file or from the layout of a folder."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Literal
 
 from unseen.errors import UserError
-from unseen.files import is_plain_name, read_text
+from unseen.files import is_plain_name
 from unseen.images.datasets.dataset import Metric, Test, Validation
 from unseen.images.datasets.registry import DATASETS
 from unseen.images.dense.sets import dense_datasets
+from unseen.ontology.class_lists import read_class_list
 from unseen.reading.toml_records import beside, read_toml
 
 Task = Literal["classification", "segmentation", "detection", "normals", "depth"]
@@ -21,10 +22,10 @@ FOLDERS = {
     "val": ("val", "valid", "validation", "dev"),
     "test": ("test", "testing"),
 }
-"""What the folders of splits may be called."""
+"""Accepted names for the folders of splits."""
 IMAGES, MASKS, CLASSES = "images", "masks", "classes.txt"
 RESERVED = "imagenet"
-"""What scores of accuracy on ImageNet are under."""
+"""Name under which accuracy on ImageNet is stored."""
 EXPECTED = (
     "a data set is a folder with train and test and one folder per class in each, a folder with images and masks or "
     "COCO's files, or a .toml file that says where its images are"
@@ -33,15 +34,15 @@ EXPECTED = (
 
 @dataclass(frozen=True)
 class SplitTable:
-    """Where the images of a split are, and their labels; paths are relative to the file.
+    """The images of a split and their labels; paths are relative to the file.
 
     Attributes:
-        images: a folder per class, a list (text, CSV or Parquet), WebDataset shards, a Hugging Face data set on disk;
-            of dense tasks, a folder of images.
-        root: what the paths of a list are relative to; the folder of the list unless given.
-        split: which of several: of a Hugging Face data set, or in the column `split` of a list.
+        images: a folder per class, a list (text, CSV or Parquet), WebDataset shards, or a Hugging Face data set on
+            disk; for dense tasks, a folder of images.
+        root: the folder that the paths of a list are relative to; by default the folder of the list.
+        split: the split to read, of a Hugging Face data set or in the column `split` of a list.
         image, label: columns of a list or a Hugging Face data set; `label` also a JSON field of a WebDataset.
-        annotations: of dense tasks, a folder of maps with the images' names, or a file in COCO's form.
+        annotations: for dense tasks, a folder of maps named like the images, or a file in COCO's format.
     """
 
     images: str
@@ -57,11 +58,12 @@ class OwnTable:
     """A data set.
 
     Attributes:
-        classes: names, or a file with one on each line; those that images have, unless given.
-        allow_duplicates: whether test images may be among those to learn from.
-        val: a fifth of the training images unless given.
-        all: images that are not split, instead of the three splits: for few-shot episodes, unless splits are drawn.
-        draw_splits: whether a fifth of the images of each class in `all` tests, and a fifth of the rest validates.
+        classes: names, or a file with one per line; by default the classes of the images.
+        allow_duplicates: whether test images may also be training or validation images.
+        val: by default a fifth of the training images.
+        all: unsplit images, instead of the three splits: for few-shot episodes, unless splits are drawn.
+        draw_splits: whether a fifth of the images of each class in `all` is drawn for testing, and a fifth of the rest
+            for validation.
     """
 
     name: str
@@ -81,10 +83,10 @@ class OwnTable:
 
 @dataclass(frozen=True)
 class Description:
-    """What is said of a data set, and the file that says it, which paths are relative to.
+    """The description of a data set, and the file that its paths are relative to.
 
     Attributes:
-        place: what the user named, for errors.
+        place: the path given by the user, for error messages.
     """
 
     place: Path
@@ -93,20 +95,20 @@ class Description:
 
     @property
     def splits(self) -> dict[str, SplitTable]:
-        """Those that there are, in order."""
+        """The splits that are given, in order."""
         tables = {split: getattr(self.table, split) for split in (*FOLDERS, "all")}
         return {split: table for split, table in tables.items() if table is not None}
 
     @property
     def test(self) -> Test | None:
-        """Which images test; None where nobody split them."""
+        """How test images are chosen; None if there are no splits."""
         if self.table.all is None:
             return "author"
         return "fifth" if self.table.draw_splits else None
 
     @property
     def validation(self) -> Validation | None:
-        """Which images validate; None where nobody split them."""
+        """How validation images are chosen; None if there are no splits."""
         if self.test is None:
             return None
         return "fifth" if self.table.val is None else "author"
@@ -124,25 +126,26 @@ class Description:
         return beside(self.file, text)
 
     def classes(self) -> tuple[str, ...]:
-        """The names of the classes, in order; none where the description does not say."""
+        """The class names in order; empty if the description does not give them."""
         given = self.table.classes
         if given is None:
             return ()
         where = f"{self.place}, classes"
         if isinstance(given, str):
             path = self.path(given)
-            given, where = tuple(filter(None, map(str.strip, read_text(path).splitlines()))), str(path)
-        twice = next((name for name in given if given.count(name) > 1), None)
-        if twice is not None or len(given) < 2:
-            said = f"{twice} is there twice" if twice else f"{len(given)} of them"
-            raise UserError(f"{where}: {said}; name two classes at least, each once")
+            given, where = read_class_list(path), str(path)
+        twice = next((name for name, count in Counter(given).items() if count > 1), None)
+        if twice is not None:
+            raise UserError(f"{where}: {twice} occurs twice; name each class once")
+        if len(given) < 2:
+            raise UserError(f"{where}: contains only {', '.join(given)}; at least two classes are needed")
         if not all(name and name.isprintable() for name in given):
             raise UserError(f"{where}: a name is empty or not plain text")
         return given
 
 
 def is_own(word: "str | PathLike[str]") -> bool:
-    """Whether a word of a user's is a path of an own data set, and not the name of one that is known."""
+    """Whether a user's argument is the path of an own data set rather than the name of a known one."""
     if not isinstance(word, str):
         return True
     if word in DATASETS or word in dense_datasets():
@@ -151,13 +154,13 @@ def is_own(word: "str | PathLike[str]") -> bool:
 
 
 def describe(place: Path) -> Description:
-    """What a file or a folder says of a data set; names that others have are refused, and so are missing splits."""
+    """Read the description from a file or a folder; names already in use and missing splits are refused."""
     if place.is_dir():
-        found = Description(place, place / "any", _of_folder(place))  # paths are those of a file in the folder
+        found = Description(place, place / "any", _of_folder(place))  # paths are relative to a file in the folder
     elif place.suffix.lower() == SUFFIX:
         found = Description(place, place, read_toml(place, OwnTable))
     elif place.is_file():
-        raise UserError(f"{place}: not a .toml file; {EXPECTED}")
+        raise UserError(f"{place}: not a .toml file or a folder; {EXPECTED}")
     else:
         raise UserError(f"{place}: no such file or folder; {EXPECTED}")
     _check_name(found)
@@ -166,26 +169,26 @@ def describe(place: Path) -> Description:
 
 
 def describe_all(places: Iterable[Path]) -> list[Description]:
-    """Several data sets; two of one name are refused."""
+    """Descriptions of several data sets; two with the same name are refused."""
     found: dict[str, Description] = {}
     for place in places:
         each = describe(place)
         if each.table.name in found:
             other = found[each.table.name].place
-            raise UserError(f"{each.place} and {other}: two data sets of the name '{each.table.name}'; rename one")
+            raise UserError(f"{each.place} and {other}: two data sets are named '{each.table.name}'; rename one")
         found[each.table.name] = each
     return list(found.values())
 
 
 def refuse_same_names(names: Iterable[str]) -> None:
-    """Refuse data sets that scores could not tell apart."""
+    """Refuse data sets with equal names, since their scores could not be told apart."""
     twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice is not None:
-        raise UserError(f"two data sets of the name '{twice}'; rename one")
+        raise UserError(f"two data sets are named '{twice}'; rename one")
 
 
 def _of_folder(folder: Path) -> OwnTable:
-    """The table of a folder, by how it is laid out."""
+    """The description of a folder, from its layout."""
     name = folder.resolve().name
     files = {split: f"{split}.json" for split in ("train", "test")}
     if all((folder / file).is_file() for file in files.values()):
@@ -197,10 +200,10 @@ def _of_folder(folder: Path) -> OwnTable:
     there = {split: [word for word in words if (folder / word).is_dir()] for split, words in FOLDERS.items()}
     twice = next((words for words in there.values() if len(words) > 1), None)
     if twice:
-        raise UserError(f"{folder}: has {' and '.join(twice)}, which are one split; say in a .toml file which to take")
+        raise UserError(f"{folder}: has {' and '.join(twice)}, which are the same split; choose one in a .toml file")
     if not there["train"] and not there["test"]:
-        unsplit = "; of images that are not split, a .toml file can say so ([all])"
-        raise UserError(f"{folder}: no train and no test in it; {EXPECTED}{unsplit}")
+        unsplit = "; for unsplit images, use [all] in a .toml file"
+        raise UserError(f"{folder}: contains neither train nor test; {EXPECTED}{unsplit}")
     found = {split: SplitTable(words[0]) for split, words in there.items() if words}
     return OwnTable(name, train=found.get("train"), val=found.get("val"), test=found.get("test"))
 
@@ -208,7 +211,7 @@ def _of_folder(folder: Path) -> OwnTable:
 def _check_name(found: Description) -> None:
     name = found.table.name
     if not is_plain_name(name) or not name.isprintable() or name.startswith(".") or name != name.strip():
-        raise UserError(f"{found.place}: {name!a} cannot be the name of a data set, as folders are named after it")
+        raise UserError(f"{found.place}: {name!a} cannot be the name of a data set, since it is used for folder names")
     if name in DATASETS or name in dense_datasets() or name == RESERVED:
         how = "rename the folder, or give a .toml file" if found.place.is_dir() else "choose another"
         raise UserError(f"{found.place}: '{name}' is the name of another data set; {how}")
@@ -219,23 +222,25 @@ def _check_splits(found: Description) -> None:
     if table.task != "classification":
         extra = next((split for split in ("val", "all") if split in splits), None)
         if extra:
-            raise UserError(f"{found.place}: [{extra}] is of classification; {table.task} takes [train] and [test]")
+            raise UserError(
+                f"{found.place}: [{extra}] is for classification only; {table.task} uses [train] and [test]"
+            )
         if table.metric != "top1":
-            raise UserError(f"{found.place}: metric is of classification; {table.task} has scores of its own")
+            raise UserError(f"{found.place}: metric is for classification only; {table.task} has its own scores")
     if "all" in splits and len(splits) > 1:
-        raise UserError(f"{found.place}: [all] is of images that are not split; leave it out, or the other splits")
+        raise UserError(f"{found.place}: [all] is for unsplit images; remove it, or the other splits")
     if table.draw_splits and "all" not in splits:
-        raise UserError(f"{found.place}: draw_splits is of images that are not split ([all])")
+        raise UserError(f"{found.place}: draw_splits is only for unsplit images ([all])")
     if found.several and "val" not in splits:
-        raise UserError(f"{found.place}: images of several classes need splits of your own: [train], [val] and [test]")
+        raise UserError(f"{found.place}: images with several classes need given splits: [train], [val] and [test]")
     lacking = [] if "all" in splits else [split for split in ("train", "test") if split not in splits]
     if lacking:
         if found.place.is_dir():
-            tested = f"; to test on {table.val.images}, say so in a .toml file" if table.val and table.train else ""
-            raise UserError(f"{found.place}: no folder {' or '.join(lacking)} in it{tested}; {EXPECTED}")
+            tested = f"; to test on {table.val.images}, use a .toml file" if table.val and table.train else ""
+            raise UserError(f"{found.place}: contains no folder {' or '.join(lacking)}{tested}; {EXPECTED}")
         words = " and ".join(f"[{split}]" for split in lacking)
-        others = ", or [all] for images that are not split" if table.task == "classification" else ""
-        raise UserError(f"{found.place}: no {words} in it; a data set has [train] and [test]{others}")
+        others = ", or [all] for unsplit images" if table.task == "classification" else ""
+        raise UserError(f"{found.place}: {words} is missing; a data set has [train] and [test]{others}")
     for split, each in splits.items():
         dense = table.task != "classification"
         if dense and each.annotations is None:
@@ -244,4 +249,4 @@ def _check_splits(found: Description) -> None:
         wrong = ("root", "split", "image", "label") if dense else ("annotations",)
         given = next((name for name in wrong if getattr(each, name) is not None), None)
         if given:
-            raise UserError(f"{found.place}, [{split}]: the key '{given}' does not go with the task {table.task}")
+            raise UserError(f"{found.place}, [{split}]: the key '{given}' is not used by the task {table.task}")

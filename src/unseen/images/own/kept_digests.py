@@ -1,8 +1,8 @@
-"""Hashes of image files, kept from one command to the next: a file that was not touched since is not read again.
+"""Cached hashes of image files: a file that has not changed since an earlier command is not read again.
 
-A file is the same where its size, its time of change and the time of the last change of its state are: the last one
-is new also in a copy that keeps the time of change. Hashes of files that were touched in the last seconds are not kept,
-as these may change again within one tick of the clock.
+A file counts as unchanged if its size, modification time and status change time are the same; the last one also differs
+for a copy that preserves the modification time. Hashes of files changed within the last seconds are not cached, because
+such files may change again within one clock tick.
 """
 
 import hashlib
@@ -23,9 +23,9 @@ from unseen.reading.arrays import read_npz
 from unseen.reading.guard import reading
 
 WORTH_KEEPING = 1 << 26
-"""Bytes of images from which on hashes are kept; fewer are read in a second."""
+"""Total size of images in bytes from which hashes are cached; less is read within a second."""
 SETTLED = 5 * 10**9
-"""Nanoseconds after which a file that was not touched is at rest."""
+"""Nanoseconds after its last change from which a file may be cached."""
 DIGEST = 32
 Stamp = tuple[int, int, int]
 Kept = dict[str, tuple[Stamp, bytes]]
@@ -33,7 +33,7 @@ Kept = dict[str, tuple[Stamp, bytes]]
 
 
 def file_paths(source: ImageSource, numbers: Sequence[int]) -> dict[int, str]:
-    """Number of an image → its file; nothing where images are not files of their own."""
+    """Index of an image → its file; empty if images are not individual files."""
     if isinstance(source, FileImages) and not source.flat:
         return {number: os.path.abspath(source.root / source.entries[number].id) for number in numbers}  # noqa: PTH100
     if not isinstance(source, JoinedImages):
@@ -47,7 +47,7 @@ def file_paths(source: ImageSource, numbers: Sequence[int]) -> dict[int, str]:
 
 
 def stamps_of(paths: Mapping[int, str]) -> dict[int, Stamp]:
-    """By what changes of files are known; a file that cannot be looked at has none."""
+    """The stamps by which changes of files are detected; a file that cannot be accessed has none."""
     found: dict[int, Stamp] = {}
     for number, path in paths.items():
         with suppress(OSError):
@@ -57,7 +57,7 @@ def stamps_of(paths: Mapping[int, str]) -> dict[int, Stamp]:
 
 
 def read_kept(paths: Mapping[int, str]) -> Kept:
-    """What is kept of some files; nothing where that is not there, or damaged."""
+    """Cached entries for some files; empty if the cache is missing or damaged."""
     file = _place(paths)
     if file is None or not file.is_file():
         return {}
@@ -71,12 +71,12 @@ def read_kept(paths: Mapping[int, str]) -> Kept:
 
 
 def write_kept(paths: Mapping[int, str], kept: Kept) -> None:
-    """Keep hashes, as far as files are at rest and there are many bytes of them."""
+    """Cache hashes of unchanged files, if there are enough bytes of them."""
     file, now = _place(paths), time.time_ns()
     settled = {path: each for path, each in kept.items() if now - max(each[0][1:]) > SETTLED}
     if file is None or sum(size for (size, *_), _ in settled.values()) < WORTH_KEEPING:
         return
-    with suppress(UserError), atomic_write(file) as out:  # where it cannot be written, nothing is kept
+    with suppress(UserError), atomic_write(file) as out:  # if the cache cannot be written, nothing is cached
         np.savez(
             out,
             paths=np.frombuffer("\0".join(settled).encode(), dtype=np.uint8),
@@ -86,7 +86,7 @@ def write_kept(paths: Mapping[int, str], kept: Kept) -> None:
 
 
 def _place(paths: Mapping[int, str]) -> Path | None:
-    """The file in the user's cache, by the folder that all images are below; None where there are none."""
+    """The cache file for the folder that contains all images; None if there are none."""
     if not paths:
         return None
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

@@ -1,6 +1,5 @@
-"""The images of a split of a user's own data set, from whatever place they are in."""
+"""The images of a split of a user's own data set, from any kind of source."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from unseen.errors import UserError
@@ -15,12 +14,9 @@ from unseen.images.source import ImageSource
 from unseen.images.torchvision_sets import PREFIX
 from unseen.words import whole_number
 
-OPTION = re.compile(r"--(split|root|image|label)\b")
-"""Of commands that take one place of images; here it is a key."""
-
 
 def open_split(description: Description, split: str, table: SplitTable) -> ImageSource:
-    """The images of a split, whether their files are there or not."""
+    """The images of a split, whether their files exist or not."""
     root = None if table.root is None else description.path(table.root)
     columns = {"split": table.split, "image": table.image, "label": table.label}
     try:
@@ -31,17 +27,16 @@ def open_split(description: Description, split: str, table: SplitTable) -> Image
             return listed_images(place, root=root, there=False, **columns)
         return open_images(place, root=root, **columns)  # type: ignore[arg-type]
     except UserError as error:
-        said = OPTION.sub(r"'\1'", str(error))
-        raise UserError(f"{description.place}, [{split}]: {said}") from None
+        raise UserError(f"{description.place}, [{split}]: {error}") from None
 
 
 def labels_of(parts: Iterable[ImageSource]) -> set[str]:
-    """All labels, as the places have them."""
+    """All labels as the sources give them."""
     return {entry.label for part in parts for entry in part.entries}
 
 
 def all_classes(parts: Mapping[str, ImageSource], labels: Iterable[str], *, several: bool) -> tuple[str, ...]:
-    """All classes, in order: those that images have, and those of folders without images."""
+    """All classes, in order: those of the images, and those of folders without images."""
     if several:
         return class_names(labels)
     known = [part.entries.classes for part in parts.values() if isinstance(part.entries, EntryTable)]
@@ -49,7 +44,7 @@ def all_classes(parts: Mapping[str, ImageSource], labels: Iterable[str], *, seve
 
 
 def naming(named: Sequence[str], labels: Iterable[str]) -> Callable[[str], str]:
-    """What classes are called, by their labels: numbers from 0 on stand for the names of classes, in order."""
+    """Label → class name: whole numbers from 0 are indices into the class list."""
     numbers = {label: number for label in labels if (number := whole_number(label)) is not None}
     if not named or numbers.keys() != {*labels} or numbers.keys() & {*named}:
         return str
@@ -57,7 +52,7 @@ def naming(named: Sequence[str], labels: Iterable[str]) -> Callable[[str], str]:
 
 
 def missing_files(part: ImageSource) -> dict[str, str]:
-    """Images whose files are not there: id → path. Shards and Arrow files have all that they name."""
+    """Images whose files do not exist: id → path. Shards and Arrow files contain all that they name."""
     if not isinstance(part, FileImages):
         return {}
     ids = [entry.id for entry in part.entries]

@@ -1,4 +1,4 @@
-"""Everything that can be said of a user's own data set before it is used: what is in it, and what is wrong with it."""
+"""A check of a user's own data set before it is used: its contents, and everything that is wrong with it."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,18 +20,19 @@ from unseen.words import counted
 
 T = TypeVar("T")
 GET = "it is your own"
+ROOT_ADVICE = "; check the folder that their paths are relative to (root)"
 
 
 @dataclass(frozen=True, eq=False)
 class Survey(Generic[T]):
-    """A data set, looked through.
+    """The result of checking a data set.
 
     Attributes:
-        opened: to be used; None where something is wrong with it.
-        images: split → how many.
-        counts: split → class → images, of classes in order, those without images too; of boxes and maps, nothing yet.
-        missing: images or labels whose files are not there or empty.
-        shared: images that are in two splits.
+        opened: the data set, ready for use; None if something is wrong with it.
+        images: split → number of images.
+        counts: split → class → images, for all classes in order; empty for boxes and maps.
+        missing: images or labels whose files are missing or empty.
+        shared: images that occur in two splits.
         problems: sentences on what is wrong; a data set with any is refused.
     """
 
@@ -44,18 +45,18 @@ class Survey(Generic[T]):
     problems: Sequence[str]
 
     def checked(self) -> T:
-        """What was opened; a data set that something is wrong with is refused, with all that is."""
+        """The opened data set; a faulty one is refused with all its problems."""
         if self.opened is None:
             raise UserError(f"{self.description.place}: {'; '.join(self.problems)}")
         return self.opened
 
 
 def survey_dataset(description: Description, *, seed: int = 0, track: Track = untracked) -> Survey[OpenDataset]:
-    """Look through a data set of classification: its lists and folders, and the bytes of all its images.
+    """Check a classification data set: its lists and folders, and the bytes of all its images.
 
     Args:
-        seed: of a validation split that is drawn.
-        track: shows how many images were read.
+        seed: seed of a drawn validation split.
+        track: shows progress in images read.
     """
     parts = {split: open_split(description, split, table) for split, table in description.splits.items()}
     named, several = description.classes(), description.several
@@ -64,7 +65,8 @@ def survey_dataset(description: Description, *, seed: int = 0, track: Track = un
     rows = [Row(entry.id, entry.label, entry.id.partition("/")[0]) for entry in source.entries]
     classes = named or all_classes(parts, found, several=several)
     missing = {f"{split}/{id_}": path for split, part in parts.items() for id_, path in missing_files(part).items()}
-    problems = [*not_there([*missing.values()], len(rows)), *_unknown_labels(rows, classes, several=several)]
+    problems = missing_problem([*missing.values()], len(rows), advice=ROOT_ADVICE)
+    problems += _unknown_labels(rows, classes, several=several)
     if not problems:
         problems += _empty_classes(rows, classes, description, several=several)
     if not problems:
@@ -89,22 +91,29 @@ def survey_dataset(description: Description, *, seed: int = 0, track: Track = un
 
 
 def open_own_dataset(description: Description, *, seed: int = 0, track: Track = untracked) -> OpenDataset:
-    """A data set of classification; one that something is wrong with is refused, with all that is."""
+    """A classification data set; a faulty one is refused with all its problems."""
     if description.table.task != "classification":
-        raise UserError(f"{description.place}: of the task {description.table.task}, which --dense is for")
+        raise UserError(
+            f"{description.place}: its task is {description.table.task}, not classification; run it as a dense task"
+        )
     return survey_dataset(description, seed=seed, track=track).checked()
 
 
-def not_there(missing: Sequence[str], images: int) -> list[str]:
-    """A sentence on files that are not there."""
+def missing_problem(missing: Sequence[str], files: int, what: str = "image files", advice: str = "") -> list[str]:
+    """A sentence on missing files, if there are any.
+
+    Args:
+        files: number of all files, missing ones included.
+        advice: clause to add if more than half of the files are missing.
+    """
     if not missing:
         return []
-    root = "; is the folder right that their paths start from (root)?" if len(missing) > images / 2 else ""
-    return [f"{len(missing):,} of {images:,} image files are not there or empty: {names_of(missing)}{root}"]
+    more = advice if len(missing) > files / 2 else ""
+    return [f"{len(missing):,} of {files:,} {what} are missing or empty: {names_of(missing)}{more}"]
 
 
 def leaked(description: Description, shared: Sequence[SharedImages]) -> list[str]:
-    """Sentences on test images that are among those to learn from, unless that is allowed."""
+    """Sentences on test images that are also training or validation images, unless that is allowed."""
     found = [each.sentence for each in shared if each.second == "test" and each.pairs]
     if not found or description.table.allow_duplicates:
         return []
@@ -125,9 +134,9 @@ def _unknown_labels(rows: Sequence[Row], classes: Sequence[str], *, several: boo
 def _empty_classes(
     rows: Sequence[Row], classes: Sequence[str], description: Description, *, several: bool
 ) -> list[str]:
-    """What is wrong with classes, before a validation split is drawn."""
+    """Problems with the classes, checked before a validation split is drawn."""
     if len(classes) < 2:
-        return [f"all images are of one class ({', '.join(classes)}); two at least are needed"]
+        return [f"all images are of one class ({', '.join(classes)}); at least two are needed"]
     problems = []
     for split in description.splits:
         shown = {name for row in rows if row.part == split for name in _names(row.label, several=several)}
@@ -143,7 +152,7 @@ def _names(label: str, *, several: bool) -> list[str]:
 
 
 def _split(rows: Sequence[Row], description: Description, seed: int) -> list[Row]:
-    """The rows in their splits, of which those are drawn that are not there."""
+    """The rows in their splits; missing splits are drawn."""
     name = description.table.name
     rows = split_rows(rows, description.test, description.validation, seed, name)
     labels: dict[str, set[str]] = {}
@@ -154,7 +163,7 @@ def _split(rows: Sequence[Row], description: Description, seed: int) -> list[Row
 
 
 def _shared(hashes: Mapping[int, bytes], rows: Sequence[Row], validation: Validation | None) -> list[SharedImages]:
-    """Images that are in two splits; a validation split that is drawn is one with the training images here."""
+    """Images that occur in two splits; a drawn validation split counts as training images here."""
     ids = [row.id for row in rows]
     splits = ["train" if (row.part, validation) == ("val", "fifth") else row.part for row in rows]
     pairs = [("train", "val"), ("train", "test"), ("val", "test")]

@@ -1,1 +1,1 @@
-"""Test sets under shifts of distribution, and those they are shifts of."""
+"""Test sets under distribution shift, and the in-distribution test sets they belong to."""

@@ -1,6 +1,6 @@
 """Corruptions of ImageNet-C that move pixels or mix them with their neighbours.
 
-Beyond an image's edge is its mirror image.
+Images are extended by reflection beyond their edges.
 """
 
 from typing import TYPE_CHECKING
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 Pixels = NDArray[np.float64]
 TRUNCATE = 4
-"""Standard deviations after which a Gaussian is cut off."""
+"""Number of standard deviations at which a Gaussian is truncated."""
 
 
 def gaussian_blur(pixels: Pixels, deviation: float, _: Generator) -> Pixels:
-    """The mean with Gaussian weights."""
+    """The Gaussian-weighted mean."""
     return _images(_smoothed(_planes(pixels), deviation))
 
 
 def defocus_blur(pixels: Pixels, parameters: tuple[int, float], _: Generator) -> Pixels:
-    """The mean over a disk, whose edge is smoothed a little."""
+    """The mean over a disk with a slightly smoothed edge."""
     import torch
 
     radius, smoothing = parameters
@@ -35,7 +35,7 @@ def defocus_blur(pixels: Pixels, parameters: tuple[int, float], _: Generator) ->
 
 
 def motion_blur(pixels: Pixels, parameters: tuple[int, float], random: Generator) -> Pixels:
-    """Copies of the image along a line at up to 45° from the horizontal, fainter as a Gaussian falls off."""
+    """The mean of copies of the image along a line at up to 45° from the horizontal, with Gaussian weights."""
     radius, deviation = parameters
     angle = np.deg2rad(random.uniform(-45, 45))
     weights = np.exp(-0.5 * (np.arange(2 * radius + 1) / deviation) ** 2)
@@ -50,7 +50,7 @@ def motion_blur(pixels: Pixels, parameters: tuple[int, float], random: Generator
 
 
 def zoom_blur(pixels: Pixels, parameters: tuple[float, float], _: Generator) -> Pixels:
-    """The mean of the image and of itself magnified about its centre, by 1, 1 + step and so on below `end`."""
+    """The mean of the image and of copies magnified about its centre, by 1, 1 + step and so on below `end`."""
     end, step = parameters
     factors = np.arange(1, end, step)
     height, width = pixels.shape[:2]
@@ -64,11 +64,11 @@ def zoom_blur(pixels: Pixels, parameters: tuple[float, float], _: Generator) -> 
 
 
 def elastic_transform(pixels: Pixels, parameters: tuple[float, float, float], random: Generator) -> Pixels:
-    """An affine map that moves three points at random, then a smooth random displacement of every pixel.
+    """A random affine map of three points, followed by a smooth random displacement of every pixel.
 
     Args:
-        parameters: (size of the displacements before smoothing, deviation of the smoothing, how far points move), in
-            pixels.
+        parameters: (size of the displacements before smoothing, standard deviation of the smoothing, how far points
+            move), in pixels.
     """
     import torch
 
@@ -87,7 +87,7 @@ def elastic_transform(pixels: Pixels, parameters: tuple[float, float, float], ra
 
 
 def _sampled(pixels: Pixels, y: Pixels, x: Pixels) -> Pixels:
-    """The image at places (h, w) in pixels, between its pixels in proportion."""
+    """The image sampled at positions (h, w) in pixels, with bilinear interpolation."""
     import torch
     from torch.nn.functional import grid_sample
 
@@ -99,10 +99,10 @@ def _sampled(pixels: Pixels, y: Pixels, x: Pixels) -> Pixels:
 
 
 def _smoothed(planes: "Tensor", deviation: float) -> "Tensor":
-    """Planes (c, 1, h, w) after a Gaussian, down the columns and then along the rows."""
+    """Planes (c, 1, h, w) after Gaussian smoothing of the columns and then the rows."""
     import torch
 
-    # Beyond the other side of the image a mirrored edge is not defined, and a Gaussian so wide is flat there anyway.
+    # A reflection is undefined beyond the opposite edge of the image; a Gaussian that wide is flat there anyway.
     reach = min(int(TRUNCATE * deviation + 0.5), min(planes.shape[-2:]) - 1)
     if reach == 0:
         return planes
@@ -112,7 +112,7 @@ def _smoothed(planes: "Tensor", deviation: float) -> "Tensor":
 
 
 def _convolved(planes: "Tensor", kernel: "Tensor") -> "Tensor":
-    """Planes (c, 1, h, w) after a kernel (1, 1, odd, odd)."""
+    """Planes (c, 1, h, w) convolved with a kernel (1, 1, odd, odd)."""
     from torch.nn.functional import conv2d, pad
 
     above, left = kernel.shape[2] // 2, kernel.shape[3] // 2

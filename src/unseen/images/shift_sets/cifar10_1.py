@@ -1,4 +1,4 @@
-"""CIFAR-10.1: new images from Tiny Images, chosen as CIFAR-10's were; v4 and the class-balanced v6."""
+"""CIFAR-10.1: new images from Tiny Images, selected like CIFAR-10's; v4 and the class-balanced v6."""
 
 from functools import partial
 

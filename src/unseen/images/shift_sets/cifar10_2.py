@@ -1,4 +1,4 @@
-"""CIFAR-10.2: 2,000 more images from Tiny Images to test on."""
+"""CIFAR-10.2: 2,000 further test images from Tiny Images."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""CIFAR-10's test images, of which the CIFAR-like test sets are shifts."""
+"""CIFAR-10's test images, the ID test set of the CIFAR-like shifts."""
 
 from unseen.images.datasets.cifar10 import DATASET
 from unseen.images.shift_sets.shift_set import ShiftSet

@@ -1,4 +1,4 @@
-"""CIFAR-10's successors as their authors give them: arrays of images and of numbers of classes."""
+"""CIFAR-10's successors as distributed: arrays of images and of class indices."""
 
 from pathlib import Path
 from typing import Any
@@ -16,18 +16,18 @@ SHAPE = (32, 32, 3)
 
 
 def npy_arrays(place: Path, images: str, labels: str) -> Listing:
-    """Images and labels in a file each."""
+    """Images and labels in one file each."""
     return _listing(_load(place / images), _load(place / labels), place / images)
 
 
 def npz_arrays(place: Path, file: str) -> Listing:
-    """Both in one file, under `images` and `labels`; what else is in it is not read."""
+    """Both in one file, under `images` and `labels`; other arrays are not read."""
     images, labels = (_load(place / file, name) for name in ("images", "labels"))
     return _listing(images, labels, place / file)
 
 
 def _load(path: Path, name: str | None = None) -> NDArray[Any]:
-    """The array in an `.npy` file, or that of a name in an `.npz`."""
+    """The array in an `.npy` file, or a named array of an `.npz`."""
     with reading(path, "the arrays that were expected"):
         return read_npy(path) if name is None else read_npz(path, (name,))[name]
 

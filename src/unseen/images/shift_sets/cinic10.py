@@ -1,7 +1,7 @@
-"""CINIC-10: classes of CIFAR-10 from ImageNet, beside CIFAR-10's own images.
+"""CINIC-10: images from ImageNet in the classes of CIFAR-10, and CIFAR-10's own images.
 
-A fifth of its test images or so are CIFAR-10's, some from its training set: for models trained on those, the images
-from ImageNet alone (`cinic-10-imagenet`) are the honest test.
+About a fifth of its test images are CIFAR-10's, some from its training set. For models trained on CIFAR-10, use only
+the images from ImageNet (`cinic-10-imagenet`).
 """
 
 from functools import partial

@@ -13,12 +13,14 @@ from unseen.images.source import Entry, Image, ImageSource
 from unseen.images.transform import Transform
 
 FRAME = Transform(size=224, resize=256, interpolation="bilinear")
-"""What ImageNet-C corrupts: the shortest side at 256 pixels, 224 × 224 from the centre."""
+"""The input of ImageNet-C's corruptions: shortest side 256 pixels, central 224 × 224 crop."""
 
 
 @dataclass(frozen=True)
 class CorruptedImages:
-    """The same images each time and in any order: what is random about one depends on its id alone."""
+    """Corrupted images that are the same every time and in any order: the random generator depends only on the image
+    id.
+    """
 
     source: ImageSource
     corruption: str
@@ -33,7 +35,7 @@ class CorruptedImages:
         return self.source.about | {"corruption": self.corruption, "severity": str(self.severity)}
 
     def read(self, number: int) -> Image:
-        """Pixels (224, 224, 3); a file that cannot be decoded is given as it is, to be reported as damaged."""
+        """Pixels (224, 224, 3); a file that cannot be decoded is returned unchanged, to be reported as damaged."""
         image = self.source.read(number)
         try:
             pixels = decode(image, FRAME)

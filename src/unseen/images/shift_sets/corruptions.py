@@ -1,12 +1,12 @@
-"""Corruptions of ImageNet-C, written anew from its paper with the severities of its authors.
+"""Corruptions of ImageNet-C, reimplemented from the paper with the authors' severities.
 
 15 of the 19: gaussian_noise, shot_noise, impulse_noise, speckle_noise, gaussian_blur, defocus_blur, motion_blur,
-zoom_blur, fog, brightness, contrast, saturate, elastic_transform, pixelate, jpeg_compression. Not made here, and read
-from disk only: glass_blur, snow, frost (which needs photographs of frost) and spatter. Blurs and fog follow their
-description, not the libraries that its authors used, so that accuracies may differ a little from those on disk.
+zoom_blur, fog, brightness, contrast, saturate, elastic_transform, pixelate, jpeg_compression. Not implemented, only
+read from disk: glass_blur, snow, frost (which needs photographs of frost) and spatter. Blurs and fog follow the paper's
+description, not the authors' libraries, so accuracies may differ slightly from those on the distributed images.
 
-Each takes pixels (h, w, 3) from 0 to 1, the parameters of a severity and a random generator, and gives pixels that may
-lie beyond 0 and 1. Hendrycks and Dietterich 2019, Benchmarking Neural Network Robustness.
+Each corruption takes pixels (h, w, 3) from 0 to 1, the parameters of a severity and a random generator, and returns
+pixels that may lie outside 0 to 1. Hendrycks and Dietterich 2019, Benchmarking Neural Network Robustness.
 """
 
 import io
@@ -27,7 +27,7 @@ SEVERITIES = (1, 2, 3, 4, 5)
 
 @dataclass(frozen=True)
 class Corruption:
-    """What is done, and its parameters for severities 1 to 5.
+    """A corruption, and its parameters for severities 1 to 5.
 
     Attributes:
         apply: (pixels, parameters, generator) → pixels.
@@ -38,9 +38,9 @@ class Corruption:
 
 
 def corrupt(image: NDArray[np.uint8], name: str, severity: int, random: Generator) -> NDArray[np.uint8]:
-    """Bytes (h, w, 3) after a corruption."""
+    """uint8 pixels (h, w, 3) after a corruption."""
     if name not in CORRUPTIONS:
-        raise UserError(f"no corruption '{name}' is made here{did_you_mean(name, CORRUPTIONS)}")
+        raise UserError(f"the corruption '{name}' is not implemented{did_you_mean(name, CORRUPTIONS)}")
     if severity not in SEVERITIES:
         raise UserError(f"severities are from 1 to 5, not {severity}")
     corruption = CORRUPTIONS[name]
@@ -54,12 +54,12 @@ def _gaussian_noise(pixels: Pixels, deviation: float, random: Generator) -> Pixe
 
 
 def _shot_noise(pixels: Pixels, photons: float, random: Generator) -> Pixels:
-    """Counts of photons, of which a white pixel gets some on average."""
+    """Poisson noise: photon counts, with a given mean for a white pixel."""
     return random.poisson(pixels * photons) / photons
 
 
 def _impulse_noise(pixels: Pixels, share: float, random: Generator) -> Pixels:
-    """A share of all values becomes black or white, as likely."""
+    """A given share of all values becomes black or white with equal probability."""
     hit, value = random.random(pixels.shape) < share, random.random(pixels.shape) < 0.5
     return np.where(hit, value.astype(np.float64), pixels)
 
@@ -69,7 +69,7 @@ def _speckle_noise(pixels: Pixels, deviation: float, random: Generator) -> Pixel
 
 
 def _fog(pixels: Pixels, parameters: tuple[float, float], random: Generator) -> Pixels:
-    """Clouds are added, and the whole darkened so that the brightest pixel stays within what fits."""
+    """Adds clouds, and darkens the result so that the brightest pixel stays in range."""
     thickness, decay = parameters
     height, width = pixels.shape[:2]
     side = 1 << (max(height, width) - 1).bit_length()
@@ -80,9 +80,9 @@ def _fog(pixels: Pixels, parameters: tuple[float, float], random: Generator) -> 
 
 
 def _clouds(side: int, decay: float, random: Generator) -> Pixels:
-    """A fractal height map (side, side) from 0 to 1 without edges, by the diamond-square algorithm.
+    """A periodic fractal height map (side, side) from 0 to 1, by the diamond-square algorithm.
 
-    A point between those that are known is their mean and something random, smaller at every step by `decay`.
+    Each new point is the mean of its known neighbours plus noise, which shrinks by `decay` at every step.
     """
     heights, step, spread = np.zeros((side, side)), side, 1.0
     while step > 1:
@@ -103,7 +103,7 @@ def _clouds(side: int, decay: float, random: Generator) -> Pixels:
 
 
 def _brightness(pixels: Pixels, added: float, _: Generator) -> Pixels:
-    """More value at the same hue and saturation: all three channels grow in proportion; black becomes grey."""
+    """Adds to the value (HSV) at constant hue and saturation: channels grow in proportion, and black becomes grey."""
     value = pixels.max(axis=2, keepdims=True)
     brighter = np.minimum(value + added, 1)
     changed: Pixels = np.where(value > 0, pixels * brighter / np.where(value > 0, value, 1), brighter)
@@ -117,10 +117,10 @@ def _contrast(pixels: Pixels, factor: float, _: Generator) -> Pixels:
 
 
 def _saturate(pixels: Pixels, parameters: tuple[float, float], _: Generator) -> Pixels:
-    """Saturation times a factor, plus a constant, at the same hue and value; what has no hue goes towards red."""
+    """Scales and shifts the saturation (HSV) at constant hue and value; grey pixels shift towards red."""
     factor, added = parameters
     value = pixels.max(axis=2, keepdims=True)
-    depth = value - pixels  # of each channel below the greatest; saturation is the greatest of these over the value
+    depth = value - pixels  # of each channel below the largest; the greatest depth over the value is the saturation
     saturation = depth.max(axis=2, keepdims=True) / np.where(value > 0, value, 1)
     wanted = (saturation * factor + added).clip(0, 1)
     coloured = value - depth * wanted / np.where(saturation > 0, saturation, 1)
@@ -130,7 +130,7 @@ def _saturate(pixels: Pixels, parameters: tuple[float, float], _: Generator) -> 
 
 
 def _pixelate(pixels: Pixels, share: float, _: Generator) -> Pixels:
-    """Fewer pixels, each the mean of those it stands for, drawn as blocks of the former size."""
+    """Reduces the resolution by averaging, and enlarges each pixel to a block of the original size."""
     from PIL import Image
 
     picture = Image.fromarray(np.round(pixels * 255).astype(np.uint8))

@@ -1,4 +1,4 @@
-"""ImageNet-A: photographs of 200 classes that a ResNet-50 gets wrong."""
+"""ImageNet-A: photographs of 200 classes that a ResNet-50 misclassifies."""
 
 from unseen.images.datasets.dataset import Layout
 from unseen.images.shift_sets.labels import synset_folders

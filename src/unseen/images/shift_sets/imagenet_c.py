@@ -1,7 +1,8 @@
-"""ImageNet-C: ImageNet's validation images corrupted in 19 ways and 5 severities.
+"""ImageNet-C: ImageNet's validation images with 19 corruptions at 5 severities.
 
-Read as its authors saved them (`_on-disk`), or made from the validation images (`_in-memory`) where the corruption is
-among those implemented here; the two are not the same numbers, and their names, the ImageNet testbed's, say which.
+Read as distributed by its authors (`_on-disk`), or computed from the validation images (`_in-memory`) for the
+corruptions implemented here. The two give different numbers; the suffixes, which are the ImageNet testbed's,
+distinguish them.
 """
 
 from functools import partial
@@ -22,7 +23,7 @@ GROUPS = {
     "digital": ("contrast", "elastic_transform", "pixelate", "jpeg_compression"),
     "extra": ("speckle_noise", "gaussian_blur", "spatter", "saturate"),
 }
-"""The archive that each corruption is in."""
+"""The archive that contains each corruption."""
 LICENCE, CITATION = "CC BY 4.0", "Hendrycks and Dietterich 2019, Benchmarking Neural Network Robustness"
 
 

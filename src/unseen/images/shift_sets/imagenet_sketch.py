@@ -1,4 +1,4 @@
-"""ImageNet-Sketch: black and white sketches of all classes."""
+"""ImageNet-Sketch: black-and-white sketches of all classes."""
 
 from unseen.images.datasets.dataset import Layout
 from unseen.images.shift_sets.labels import synset_folders

@@ -1,4 +1,4 @@
-"""ImageNet-V2: new images collected as ImageNet's were, in three variants of how they were chosen."""
+"""ImageNet-V2: new images collected like ImageNet's, in three variants that differ in how images were selected."""
 
 from unseen.images.datasets.dataset import Layout
 from unseen.images.shift_sets.labels import numbered_folders
@@ -9,7 +9,7 @@ VARIANTS = {
     "threshold-0.7": "imagenetv2-threshold0.7-format-val",
     "top-images": "imagenetv2-top-images-format-val",
 }
-"""The folder that each archive is unpacked to."""
+"""The folder name in each archive."""
 
 SETS = tuple(
     ShiftSet(

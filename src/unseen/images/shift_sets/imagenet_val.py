@@ -1,4 +1,4 @@
-"""ImageNet-1K's validation images, of which the ImageNet-like test sets are shifts."""
+"""ImageNet-1K's validation images, the ID test set of the ImageNet-like shifts."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ FOLDERS = ("imagenet", "ILSVRC2012")
 
 
 def read(place: Path) -> Listing:
-    """Folders per class, or flat images with their ground truth, or tar files; see `unseen.images.imagenet_1k`."""
+    """Class folders, flat images with their ground truth, or tar files; see `unseen.images.imagenet_1k`."""
     source = imagenet_1k(place, split="val")
     rows = [Row(entry.id, entry.label, ALL) for entry in source.entries]
     refuse_unknown(place, {row.label for row in rows}, imagenet_classes(), "synset ids such as n01440764")

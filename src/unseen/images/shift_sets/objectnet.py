@@ -1,7 +1,7 @@
-"""ObjectNet: objects at home from odd sides; of its 313 classes, the 113 that are also ImageNet's.
+"""ObjectNet: household objects in unusual poses; the 113 of its 313 classes that ImageNet also has.
 
-Its images have a red border of two pixels, by which its authors know them; it is cut off before anything is done. Its
-own files say which ImageNet classes an object may be, by their names in WordNet.
+Its images have a red border of two pixels, which marks them as ObjectNet's; it is removed before any other processing.
+A file of the data set lists the ImageNet classes of each object, by their WordNet names.
 """
 
 import io
@@ -30,7 +30,7 @@ BETWEEN_CLASSES = "; "
 
 @dataclass(frozen=True)
 class WithoutBorder:
-    """Images of which some pixels are cut off at every side."""
+    """Images with some pixels removed on every side."""
 
     source: FileImages
     border: int = BORDER
@@ -44,20 +44,20 @@ class WithoutBorder:
         return self.source.about | {"border": f"{self.border} pixels cut off"}
 
     def read(self, number: int) -> Image:
-        """Pixels; a file that cannot be decoded is given as it is, to be reported as any damaged image."""
+        """Pixels; a file that cannot be decoded is returned unchanged, to be reported as damaged."""
         from PIL import Image as Pil
 
         content = self.source.read(number)
         try:
             with Pil.open(io.BytesIO(content), formats=("PNG", "JPEG")) as picture:
                 pixels = np.asarray(picture.convert("RGB"))
-        except (OSError, ValueError, SyntaxError):  # Pillow raises the last for broken PNG chunks
+        except (OSError, ValueError, SyntaxError):  # Pillow raises SyntaxError for broken PNG chunks
             return content
         return pixels[self.border : -self.border, self.border : -self.border]
 
 
 def read(place: Path) -> Listing:
-    """Images in `images`, a folder an object; objects that no ImageNet class is are left out."""
+    """Images in `images`, one folder per object; objects that are not in ImageNet are left out."""
     objects = _mapping(place / OBJECTS)
     classes = {name: _synsets(text, place / TO_IMAGENET) for name, text in _mapping(place / TO_IMAGENET).items()}
     source = folder_images(place / "images")
@@ -74,7 +74,7 @@ def _mapping(path: Path) -> Mapping[str, str]:
 
 
 def _synsets(text: str, path: Path) -> str:
-    """Ids of the classes that ImageNet's names, as in `bow tie, bow-tie, bowtie; Windsor tie`, stand for, with +."""
+    """Ids of the ImageNet classes with these names, such as `bow tie, bow-tie, bowtie; Windsor tie`, joined by +."""
     return "+".join(sorted(_synset(names, path) for names in text.split(BETWEEN_CLASSES)))
 
 

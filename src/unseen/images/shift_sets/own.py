@@ -1,10 +1,10 @@
-"""Test sets of the user's own, for the shift study.
+"""A user's own test sets for the shift study.
 
 A place is one of
-- a folder with a folder per class, or any other place that `unseen.images.open_source` knows;
-- a CSV, TSV or Parquet file that names images and their labels (`unseen.images.image_tables`);
-- a TOML file with the fields of `OwnSet`, or a folder that has it as `test-set.toml`: what `unseen shifts captions`
-  writes.
+- a folder with one folder per class, or any other place that `unseen.images.open_source` can open;
+- a text, CSV, TSV or Parquet file that names images and their labels (`unseen.images.image_tables`);
+- a TOML file with the fields of `OwnSet`, or a folder that contains one as `test-set.toml`, as written by `unseen
+  shifts captions`.
 """
 
 from collections import Counter
@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from unseen.errors import UserError, did_you_mean, names_of
-from unseen.images.captions import TOML
+from unseen.images.captions import TEST_SET_FILE
 from unseen.images.chosen import choose_images
 from unseen.images.datasets.listing import Listing, Row
-from unseen.images.image_tables import CAPTION_COLUMNS, SUFFIXES, table_listing
+from unseen.images.image_tables import CAPTION_COLUMNS, table_listing
 from unseen.images.list_file import LABEL_COLUMNS
 from unseen.images.manifest import Manifest
-from unseen.images.open_source import open_images
+from unseen.images.open_source import LIST_SUFFIXES, open_images
 from unseen.images.shift_sets.shift_set import LabelSpace, OpenSet, ShiftSet
 from unseen.images.source import Entry
 from unseen.images.torchvision_sets import PREFIX
@@ -31,23 +31,24 @@ from unseen.reading.toml_records import beside, read_toml
 
 OWN: LabelSpace = "your own"
 RESERVED = ("model", "group", "classifier", "own", "shared")
-"""Other columns of tables of accuracies, and words that stand for classes."""
+"""Other columns in tables of accuracies, and keywords of class lists."""
 
 
 @dataclass(frozen=True)
 class OwnSet:
-    """A test set of the user's own; paths in a TOML file are relative to it.
+    """A user's own test set; paths in a TOML file are relative to it.
 
     Attributes:
-        images: where they are; see the module.
-        name: its column in tables; the name of the folder or file unless given.
-        root: what the paths of a table are relative to, or WebDataset shards whose samples it names by their keys.
+        images: the place of the images; see the module.
+        name: its column in tables; by default the name of the folder or file.
+        root: the folder that the paths of a table are relative to, or WebDataset shards with samples that the table
+            names by key.
         image, label: columns of a table, or of a Hugging Face data set.
-        caption: column of captions, or a field of the JSON of a WebDataset; for CLIP models to be trained on.
-        split: of a place that has several.
-        classes: the list that labels must be of: a name of `unseen.ontology.class_lists`, or a file.
-        mapping: label → class, where labels are not the classes themselves: `cifar-10`, or a CSV file with the columns
-            label (or wnid) and class. Images whose label it lacks are left out, which is said.
+        caption: column of captions, or a JSON field of a WebDataset; used to train CLIP models.
+        split: the split to read: a split of the place, or a value in the column `split` of a table.
+        classes: the class list that labels must be in: a name of `unseen.ontology.class_lists`, or a file.
+        mapping: label → class, if labels are not the classes themselves: `cifar-10`, or a CSV file with the columns
+            label (or wnid) and class. Images with other labels are left out, with a notice.
         shifted: False for an ID test set.
     """
 
@@ -72,33 +73,33 @@ def own_set(place: str | PathLike[str] | OwnSet) -> OwnSet:
         found = place
     else:
         path = Path(place)
-        file = path / TOML if (path / TOML).is_file() else path
+        file = path / TEST_SET_FILE if (path / TEST_SET_FILE).is_file() else path
         found = _read(file) if file.suffix == ".toml" else OwnSet(path)
-        if not found.name and file.name == TOML:
+        if not found.name and file.name == TEST_SET_FILE:
             found = replace(found, name=file.absolute().parent.name)
         elif not found.name and file.suffix == ".toml":
             found = replace(found, name=file.stem)
     images = Path(found.images).absolute()
-    name = found.name or (images.stem if images.suffix.lower() in SUFFIXES else images.name)
+    name = found.name or (images.stem if images.suffix.lower() in LIST_SUFFIXES else images.name)
     if not name or not name.isprintable() or "/" in name or name.startswith(".") or name in RESERVED:
         raise UserError(
-            f"a test set cannot be called {name!r}, as its name is that of files and of a column of a table; give it "
+            f"a test set cannot be named {name!r}, since the name is used for files and for a table column; choose "
             "another (name, in a TOML file)"
         )
     return replace(found, name=name)
 
 
 def open_own(place: str | PathLike[str] | OwnSet, *, partial: bool = False) -> OpenSet:
-    """Open a test set of the user's own, and refuse one whose files or labels are not as it says.
+    """Open a user's own test set; files or labels that contradict its description are refused.
 
     Args:
-        partial: take what is there although images are missing.
+        partial: use the images that exist although others are missing.
     """
     own = own_set(place)
     listing = own_listing(own)
     absent = missing_images(own, listing)
     if absent and not partial:
-        raise UserError(f"{absent}; score those that are there with --partial")
+        raise UserError(f"{absent}; to score the others, allow an incomplete test set (partial)")
     rows, notes = mapped_rows(own, listing.rows)
     labels = [row.label for row in rows]
     if own.classes is not None:
@@ -116,22 +117,21 @@ def open_own(place: str | PathLike[str] | OwnSet, *, partial: bool = False) -> O
 
 
 def refuse_same_names(sets: Sequence[OpenSet], known: Collection[str]) -> None:
-    """Two test sets of one name would be one column, as would one that is called like a test set of the package."""
+    """Refuse test sets that share a name, also with a test set of the package: they would share a column."""
     own = [each.shift_set.name for each in sets if each.shift_set.space == OWN]
     counts = Counter(each.shift_set.name for each in sets)
     twice = next((name for name in own if counts[name] > 1), None)
     if twice is not None:
-        raise UserError(f"two test sets are called '{twice}'; give one of them another name (name, in its TOML file)")
+        raise UserError(f"two test sets are named '{twice}'; give one of them another name (name, in its TOML file)")
     taken = next((name for name in own if name in known), None)
     if taken is not None:
         raise UserError(
-            f"a test set of your own is called '{taken}', which is the name of a published one; give it another name "
-            "(name, in its TOML file)"
+            f"your own test set is named '{taken}', like a published one; give it another name (name, in its TOML file)"
         )
 
 
 def _read(file: Path) -> OwnSet:
-    """The test set that a TOML file describes; names of lists and mappings of the package stay as they are."""
+    """The test set that a TOML file describes; names of class lists and mappings of the package are kept."""
     found = read_toml(file, OwnSet)
 
     def place(text: "str | PathLike[str] | None", known: Sequence[str] = ()) -> Any:
@@ -149,26 +149,26 @@ def _read(file: Path) -> OwnSet:
 
 
 def own_listing(own: OwnSet, *, captions: bool = False) -> Listing:
-    """The images of a place with their labels, or with their captions in the place of these."""
+    """The images of a place with their labels, or with their captions instead of labels."""
     images, root = Path(own.images), None if own.root is None else Path(own.root)
     column, usual = (own.caption, CAPTION_COLUMNS) if captions else (own.label, LABEL_COLUMNS)
-    if images.suffix.lower() in SUFFIXES:
-        return table_listing(images, root=root, image=own.image, label=column, labels=usual)
+    if images.suffix.lower() in LIST_SUFFIXES:
+        return table_listing(images, root=root, image=own.image, label=column, split=own.split, labels=usual)
     source = open_images(fspath(own.images), split=own.split, root=root, label=column, image=own.image)
     rows = [Row(entry.id, entry.label, "") for entry in source.entries]
     return Listing(rows, lambda: source)
 
 
 def missing_images(own: OwnSet, listing: Listing) -> str:
-    """A sentence that names images that are not there and counts them; empty where all are."""
+    """A sentence that counts and names missing images; empty if there are none."""
     if not listing.missing:
         return ""
     count = f"{len(listing.missing):,} of {len(listing.rows) + len(listing.missing):,}"
-    return f"{own.name}: {count} images are not there, or are empty files: {names_of(listing.missing)}"
+    return f"{own.name}: {count} images are missing or empty: {names_of(listing.missing)}"
 
 
 def mapped_rows(own: OwnSet, rows: Sequence[Row]) -> tuple[Sequence[Row], tuple[str, ...]]:
-    """Rows under the classes that a mapping gives their labels, and what is to be said of the others."""
+    """Rows with the classes that a mapping assigns to their labels, and notices about rows left out."""
     if own.mapping is None:
         return rows, ()
     of: Mapping[str, str] = choose_mapping(str(own.mapping)).of
@@ -178,7 +178,7 @@ def mapped_rows(own: OwnSet, rows: Sequence[Row]) -> tuple[Sequence[Row], tuple[
         raise UserError(f"{own.name}: the mapping {own.mapping} has none of its labels, such as {rows[0].label}")
     if not lost:
         return kept, ()
-    left_out = f"{own.name}: {sum(lost.values()):,} images are left out, as the mapping lacks their labels"
+    left_out = f"{own.name}: {sum(lost.values()):,} images are left out because the mapping lacks their labels"
     return kept, (f"{left_out}: {names_of([*lost])}",)
 
 

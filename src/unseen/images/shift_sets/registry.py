@@ -1,4 +1,4 @@
-"""All test sets of the shift study, by name: a module of this package that defines `SETS` has some."""
+"""All test sets of the shift study, by name: every module of this package that defines `SETS`."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -11,7 +11,7 @@ from unseen.plugins import plugins
 
 
 def find_shift_sets() -> dict[str, ShiftSet]:
-    """By name: those of ImageNet's classes, then of others; first what the others are shifts of."""
+    """Test sets by name: those with ImageNet's classes first, and ID test sets before their shifts."""
     found: list[tuple[ShiftSet, ...]] = plugins(__package__, "SETS")
     return {each.name: each for sets in sorted(found, key=_order) for each in sets}
 
@@ -24,7 +24,7 @@ SHIFT_SETS = find_shift_sets()
 
 
 def get_sets(names: Sequence[str]) -> tuple[ShiftSet, ...]:
-    """Test sets by name, or several at once by a pattern: `imagenet-c.*.3_on-disk`."""
+    """Test sets by name, or several at once by a pattern such as `imagenet-c.*.3_on-disk`."""
     chosen: dict[str, ShiftSet] = {}
     for name in names:
         matching = {known: found for known, found in SHIFT_SETS.items() if fnmatchcase(known, name)}
@@ -36,15 +36,17 @@ def get_sets(names: Sequence[str]) -> tuple[ShiftSet, ...]:
 
 
 def sets_below(root: Path) -> tuple[ShiftSet, ...]:
-    """Those whose files are below a folder; corruptions are only made where they are asked for by name."""
+    """The test sets with files below a folder; computed corruptions are only included when requested by name."""
     if not root.is_dir():
-        raise UserError(f"{root}: no such folder; give the one that all test sets are below")
+        raise UserError(f"{root}: no such folder; give the folder that contains all test sets")
     made = "_in-memory"
     return tuple(found for found in SHIFT_SETS.values() if not found.name.endswith(made) and _is_below(found, root))
 
 
 def _is_below(found: ShiftSet, root: Path) -> bool:
-    """Whether a layout's files are below the folder itself; what packages bring is only taken by name."""
+    """Whether a layout's files are below the folder itself; data sets that come with packages must be requested by
+    name.
+    """
     return any(_holds(root / layout.folder, layout.files) for layout in found.layouts)
 
 

@@ -1,4 +1,4 @@
-"""What is known of a test set of the shift study."""
+"""Metadata of a test set of the shift study."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,22 +12,22 @@ from unseen.images.manifest import Manifest
 from unseen.images.source import Entry, ImageSource
 
 LabelSpace = Literal["imagenet-1k", "cifar-10", "your own"]
-"""What labels are: synset ids of ImageNet-1K (several joined by + where an object may be any of them), or names."""
+"""What labels are: synset ids of ImageNet-1K (joined by + if an object may be any of several), or names."""
 
 
 @dataclass(frozen=True)
 class ShiftSet:
-    """A test set: what its labels are, how large it is, where it comes from and how it lies on disk.
+    """A test set: its labels, size, origin and layouts on disk.
 
     Attributes:
-        name: its column in tables; the ImageNet testbed's own name where it has the set, except for ObjectNet, which is
+        name: its column in tables; the ImageNet testbed's name if it has the set, except for ObjectNet, which is
             `objectnet-1.0-beta` there.
-        classes, images: how many a complete copy has.
-        layouts: the first that is found is read.
-        get: the site and the files to take from it.
-        part: of the listing, the images that test.
-        shifted: False for what others of the same labels are shifts of.
-        revision: raised when this code comes to give other pixels or labels for the same files.
+        classes, images: numbers in a complete copy.
+        layouts: the first one found is read.
+        get: the site and the files to download.
+        part: the part of the listing with the test images.
+        shifted: False for the ID test set of its label space.
+        revision: increased when this code starts to give other pixels or labels for the same files.
     """
 
     name: str
@@ -44,23 +44,23 @@ class ShiftSet:
     revision: int = 1
 
     def __getstate__(self) -> dict[str, Any]:
-        """Sent to a process that works on it, it is open: how it lies on disk stays behind."""
+        """Pickle without the layouts: a test set sent to another process is already open."""
         return self.__dict__ | {"layouts": ()}
 
     @property
     def split(self) -> str:
-        """What its images are called in manifests; part of the key of what is computed from them."""
+        """Name of its images in manifests; part of the key of results computed from them."""
         return f"{self.name}-r{self.revision}"
 
     def find(self, root: Path) -> tuple[Layout, Path] | None:
-        """The first place below a folder where the test set is, and how it lies there; None where it is not."""
+        """The first place below a folder with the test set, and its layout; None if it is not found."""
         places = ((layout, place) for layout in self.layouts for place in layout.places(root))
         return next(((layout, place) for layout, place in places if place.is_dir()), None)
 
 
 @dataclass(frozen=True)
 class OpenSet:
-    """A test set that is there; all of its manifest is one split, and `notes` is what is to be said of it."""
+    """A test set found on disk; its manifest has a single split, and `notes` are sentences to show."""
 
     shift_set: ShiftSet
     source: ImageSource
@@ -69,10 +69,10 @@ class OpenSet:
 
 
 def open_set(shift_set: ShiftSet, root: Path, *, partial: bool = False) -> OpenSet:
-    """Find a test set below the folder of all; one that is not there, or not whole, is an error that says what to do.
+    """Find a test set below the folder of all test sets; if it is missing or incomplete, the error says what to do.
 
     Args:
-        partial: take what is there of an incomplete copy.
+        partial: use an incomplete copy.
     """
     listing = _list(shift_set, root)
     entries = [Entry(row.id, row.label) for row in listing.rows if row.part == shift_set.part]
@@ -96,11 +96,11 @@ def _list(shift_set: ShiftSet, root: Path) -> Listing:
 
 
 def _refuse_incomplete(shift_set: ShiftSet, entries: Sequence[Entry], listing: Listing) -> None:
-    """Accuracies on a part of a test set are not those that others report on it."""
+    """Refuse an incomplete copy: its accuracy is not comparable with reported accuracies."""
     classes = len({entry.label for entry in entries})
     if listing.missing or (len(entries), classes) != (shift_set.images, shift_set.classes):
         raise UserError(
             f"{shift_set.name}: {len(entries):,} images of {classes:,} classes, where a complete copy has "
             f"{shift_set.images:,} of {shift_set.classes:,}; to get it: {shift_set.get}, or score what is there "
-            "(--partial)"
+            "(partial)"
         )

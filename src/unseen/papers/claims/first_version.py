@@ -25,7 +25,7 @@ CONSTANT = 1.0  # points within which gains are "almost constant"
 
 def _harder(tables: Printed) -> Finding:
     rises, steps = tables.first_accuracy.rises(), 5 * len(tables.first_accuracy.models)
-    return Finding(decide(len(rises), steps), f"{steps - len(rises)} of {steps} steps go down.")
+    return Finding(decide(len(rises), steps), f"Accuracy falls in {steps - len(rises)} of {steps} steps.")
 
 
 def _supervised_ranking(tables: Printed) -> Finding:
@@ -38,7 +38,7 @@ def _supervised_ranking(tables: Printed) -> Finding:
 def _constant_gains(tables: Printed) -> Finding:
     gains = {m: [tables.first_accuracy.lead(m, REFERENCE, domain) for domain in DOMAINS] for m in SUPERVISED[1:]}
     widths = {model: max(values) - min(values) for model, values in gains.items()}
-    text = "; ".join(f"{model} {series(gains[model])}, within {width:.1f}" for model, width in widths.items())
+    text = "; ".join(f"{model} {series(gains[model])}, a range of {width:.1f}" for model, width in widths.items())
     return Finding(decide(sum(width > CONSTANT for width in widths.values()), len(widths)), f"{text}.")
 
 
@@ -59,7 +59,7 @@ def _shift(tables: Printed) -> Finding:
     gaps = {m: [tables.first_accuracy.lead(m, REFERENCE, domain) for domain in DOMAINS] for m in SELF_SUPERVISED}
     steps = [(model, i) for model in SELF_SUPERVISED for i in range(5)]
     back = [(model, i) for model, i in steps if gaps[model][i + 1] < gaps[model][i]]
-    text = "; ".join(f"{model} {series(values)}" for model, values in gaps.items()) + ". Against the trend: "
+    text = "; ".join(f"{model} {series(values)}" for model, values in gaps.items()) + ". Exceptions: "
     text += ", ".join(f"{model} on {name(DOMAINS[i + 1])}" for model, i in back)
     return Finding(decide(len(back), len(steps)), f"{text}.")
 
@@ -86,19 +86,21 @@ def _swav_graceful(tables: Printed) -> Finding:
     accuracy = tables.first_accuracy
     best = {level: max(accuracy.models, key=lambda m: _kept(accuracy, m, level)) for level in LEVELS}
     lost = [level for level in LEVELS if best[level] != "s-SwAV"]
-    text = "Share of the accuracy on IN-1K that s-SwAV loses, and the least that a model loses: "
+    text = "Loss relative to the accuracy on IN-1K, of s-SwAV and of the model that loses least: "
     text += "; ".join(
         f"{name(level)} {100 - 100 * _kept(accuracy, 's-SwAV', level):.1f}%, "
         f"{100 - 100 * _kept(accuracy, best[level], level):.1f}% ({best[level]})"
         for level in LEVELS
     )
-    return Finding(decide(len(lost), len(LEVELS)), f"{text}. It is the accuracy of s-SwAV that is the highest.")
+    return Finding(
+        decide(len(lost), len(LEVELS)), f"{text}. s-SwAV has the highest accuracy, but not the smallest loss."
+    )
 
 
 def _swav_margin(tables: Printed) -> Finding:
     values = [tables.first_accuracy.lead("s-SwAV", REFERENCE, level) for level in LEVELS]
     back = [level for (a, b), level in zip(pairwise(values), LEVELS[1:], strict=True) if b <= a]
-    text = f"{series(values)} from L1 to L5; not growing on {', '.join(map(name, back)) or 'no level'}."
+    text = f"{series(values)} from L1 to L5; it does not grow on {', '.join(map(name, back)) or 'no level'}."
     return Finding(decide(len(back), len(values) - 1), text)
 
 
@@ -119,7 +121,7 @@ def _few_supervised(tables: Printed) -> Finding:
     leads = tables.first_accuracy.leads(((REFERENCE, m) for m in SELF_SUPERVISED), LEVELS[:4], FEW[:4])
     failed = [lead for lead in leads if lead.points <= 0]
     return Finding(
-        decide(len(failed), len(leads)), f"Ahead in {len(leads) - len(failed)} of {len(leads)}: {span(leads)}."
+        decide(len(failed), len(leads)), f"Ahead in {len(leads) - len(failed)} of {len(leads)} cases: {span(leads)}."
     )
 
 
@@ -138,7 +140,7 @@ def _few_match(tables: Printed) -> Finding:
     accuracy, stated = tables.first_accuracy, dict(zip(LEVELS, (128, 64, 32, 16, 4), strict=True))
     found = {level: next(int(n) for n in FEW if accuracy.lead("s-SwAV", REFERENCE, level, n) >= 0) for level in LEVELS}
     off = [level for level in LEVELS if found[level] != stated[level]]
-    text = f"s-SwAV is first not behind with {', '.join(map(str, found.values()))} images. With the number stated: "
+    text = f"s-SwAV needs {', '.join(map(str, found.values()))} images not to be behind. With the stated numbers: "
     text += listed([lead for v in off for lead in accuracy.leads([("s-SwAV", REFERENCE)], (v,), (str(stated[v]),))])
     fewer = all(found[a] >= found[b] for a, b in pairwise(LEVELS))
     return Finding(decide(len(off), len(LEVELS)) if fewer else "not what the tables say", f"{text}.")
@@ -172,33 +174,33 @@ CLAIMS = (
         "v1-more-data", "4.2", "d-Semi-Weakly-Sup leads d-Semi-Sup by 2 points on IN-1K and by 0.5 on L5.", _more_data
     ),
     Claim("v1-byol-swav", "4.2", "s-BYOL and s-SwAV are behind ResNet50 on IN-1K and ahead on all levels.", _byol_swav),
-    Claim("v1-shift", "4.2", "Gaps to ResNet50 move step by step in favour of self-supervised models.", _shift),
+    Claim("v1-shift", "4.2", "From level to level, self-supervised models gain on ResNet50.", _shift),
     Claim(
-        "v1-margins", "4.2", "On L5 s-MoCo-v2, s-SwAV, s-SimCLR-v2 and s-BYOL lead by 0.8, 5.0, 1.5 and 2.9.", _margins
+        "v1-margins", "4.2", "On L5, s-MoCo-v2, s-SwAV, s-SimCLR-v2 and s-BYOL lead by 0.8, 5.0, 1.5 and 2.9.", _margins
     ),
     Claim("v1-swav-best", "4.2", "s-SwAV is the best self-supervised model on all levels.", _swav_best),
     Claim("v1-swav-graceful", "4.2", "s-SwAV degrades the least.", _swav_graceful),
-    Claim("v1-swav-margin", "4.2", "From L1 on s-SwAV leads ResNet50 by a growing margin.", _swav_margin),
-    Claim("v1-swav-l5", "4.2", "On L5 s-SwAV leads d-Semi-Sup by 0.8 and d-Semi-Weakly-Sup by 0.3.", _swav_last_level),
-    Claim("v1-loss", "4.2", "All models lose 25 to 35% of their accuracy on IN-1K.", _relative_loss),
+    Claim("v1-swav-margin", "4.2", "From L1 to L5, s-SwAV leads ResNet50 by a growing margin.", _swav_margin),
+    Claim("v1-swav-l5", "4.2", "On L5, s-SwAV leads d-Semi-Sup by 0.8 and d-Semi-Weakly-Sup by 0.3.", _swav_last_level),
+    Claim("v1-loss", "4.2", "On L5, all models lose 25 to 35% of their accuracy on IN-1K.", _relative_loss),
     Claim(
         "v1-few-sup",
         "4.2",
-        "With up to 8 images ResNet50 is ahead of self-supervised models on L1 to L4.",
+        "With up to 8 images, ResNet50 is ahead of self-supervised models on L1 to L4.",
         _few_supervised,
     ),
-    Claim("v1-few-l5", "4.2", "On L5 the better of s-BYOL and s-SwAV is never behind ResNet50.", _few_last_level),
+    Claim("v1-few-l5", "4.2", "On L5, the better of s-BYOL and s-SwAV is never behind ResNet50.", _few_last_level),
     Claim(
         "v1-few-match",
         "4.2",
-        "s-SwAV catches up with ResNet50 at 128, 64, 32, 16 and 4 images on L1 to L5: ever fewer are needed.",
+        "s-SwAV catches up with ResNet50 at 128, 64, 32, 16 and 4 images on L1 to L5: fewer and fewer are needed.",
         _few_match,
     ),
     Claim("v1-few-moco", "4.2", "s-MoCo-v2 is ahead of s-SimCLR-v2 with up to 8 images on IN-1K and L1.", _few_moco),
     Claim(
         "v1-few-byol",
         "4.2",
-        "s-BYOL is ahead of s-SwAV with few images (1 to 128) on IN-1K and L1 to L3, and not with all.",
+        "s-BYOL is ahead of s-SwAV with few images (1 to 128) on IN-1K and L1 to L3, but not with all.",
         _few_byol,
     ),
 )

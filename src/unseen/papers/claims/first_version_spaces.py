@@ -19,7 +19,7 @@ def _clusters_supervised(tables: Printed) -> Finding:
         for domain in DOMAINS
     }
     failed = [domain for domain, gap in gaps.items() if gap <= 0]
-    text = "From the worst supervised to the best self-supervised model: "
+    text = "Purity of the worst supervised minus the best self-supervised model: "
     text += ", ".join(f"{gap:.3f}" for gap in gaps.values()) + " from IN-1K to L5."
     return Finding(decide(len(failed), len(gaps)), text)
 
@@ -28,7 +28,7 @@ def _clusters_gap(tables: Printed) -> Finding:
     purity = {(m, d): tables.clusters["purity", m, d] for m in (REFERENCE, "s-BYOL", "s-SwAV") for d in DOMAINS}
     gaps = {m: [purity[REFERENCE, d] - purity[m, d] for d in DOMAINS] for m in ("s-BYOL", "s-SwAV")}
     failed = [model for model, values in gaps.items() if values[-1] != min(values)]
-    text = "; ".join(
+    text = "Gap in purity: " + "; ".join(
         f"{model} from {values[0]:.3f} on IN-1K to {values[-1]:.3f} on L5" for model, values in gaps.items()
     )
     return Finding(decide(len(failed), len(gaps)), f"{text}.")
@@ -86,8 +86,8 @@ def _compact_unseen(tables: Printed) -> Finding:
         return round(worst - max(tables.compressed[m, domain, d] for m in SELF_SUPERVISED), 1)
 
     gaps = [gap(level, d) for d in (32, 64) for level in LEVELS[:4]]
-    text = f"The worst supervised is ahead of the best self-supervised by {min(gaps)} to {max(gaps)} points. "
-    text += f"On L5, which the claim leaves out, it is not: {series(gap('l5', d) for d in (32, 64))}."
+    text = f"The worst supervised model is ahead of the best self-supervised one by {min(gaps)} to {max(gaps)} points. "
+    text += f"On L5, which the claim does not cover, it is not: {series(gap('l5', d) for d in (32, 64))}."
     return Finding(decide(sum(value <= 0 for value in gaps), len(gaps)), text)
 
 
@@ -101,7 +101,7 @@ def _saturation(tables: Printed) -> Finding:
     }
     growing = [domain for domain, values in steps.items() if values != sorted(values, reverse=True)]
     rest = {domain: sum(values[2:]) for domain, values in steps.items()}
-    text = "Each doubling adds less than the one before. Beyond 128 components there are still "
+    text = "Each doubling adds less than the one before. Beyond 128 components, there are still "
     text += ", ".join(f"{points:.1f}" for points in rest.values()) + " points to gain from IN-1K to L5"
     swav = tables.compressed["s-SwAV", "l5", 2048] - tables.compressed["s-SwAV", "l5", 128]
     return Finding(decide(len(growing), len(steps)), f"{text} (s-SwAV on L5: {swav:.1f}).")
@@ -138,7 +138,7 @@ def _mlp_unseen(tables: Printed) -> Finding:
     gains = {m: [tables.gain["mlp", m, level] for level in LEVELS] for m in (*SUPERVISED, *SELF_SUPERVISED)}
     failed = [m for m, values in gains.items() if min(values) <= 0 or sorted(values)[3:] != values[3:]]
     every = [value for values in gains.values() for value in values]
-    text = f"{signed(min(every))} to {signed(max(every))}%; for every model L5 gains most and L4 comes next."
+    text = f"{signed(min(every))} to {signed(max(every))}%; every model gains most on L5, then on L4."
     return Finding(decide(len(failed), len(gains)), text)
 
 
@@ -163,42 +163,49 @@ CLAIMS = (
         _clusters_moco,
     ),
     Claim("v1-clusters-byol", "4.3.1", "s-BYOL clusters better than s-SwAV on all levels.", _clusters_byol),
-    Claim("v1-clusters-measures", "4.3.1", "Other measures than purity give the same picture.", _clusters_measures),
+    Claim("v1-clusters-measures", "4.3.1", "Other measures than purity give the same result.", _clusters_measures),
     Claim(
         "v1-geometry",
         "4.3.2",
-        "How alignment and uniformity change from level to level.",
-        not_printed("Alignment and uniformity are plotted (Figures 6 and 10) and not printed."),
+        "Alignment and uniformity change from level to level.",
+        not_printed("Alignment and uniformity are plotted (Figures 6 and 10) but not printed."),
     ),
     Claim(
         "v1-class-balance",
         "A",
-        "With 732 training images for every concept accuracies are lower, and all observations still hold.",
-        not_printed("Results on these class-balanced levels are not printed. `--variant class-balanced` makes them."),
+        "With 732 training images for every concept, accuracies are lower, and all observations still hold.",
+        not_printed(
+            "Results on these class-balanced levels are not printed. `--variant class-balanced` measures them."
+        ),
     ),
     Claim("v1-pca-seen", "C.2", "32 components of supervised models give 63% on IN-1K.", _compact_seen),
     Claim(
         "v1-pca-unseen",
         "C.2",
-        "With 32 or 64 components supervised models are ahead of self-supervised ones on L1 to L4.",
+        "With 32 or 64 components, supervised models are ahead of self-supervised ones on L1 to L4.",
         _compact_unseen,
     ),
-    Claim("v1-pca-saturation", "C.2", "Beyond 128 components ResNet50 gains less and less.", _saturation),
-    Claim("v1-pca-half", "C.2", "For ResNet50 1024 components are as good as 2048 on all domains.", _half),
-    Claim("v1-pca-all", "C.2", "Self-supervised models improve up to all components.", _all_components),
+    Claim(
+        "v1-pca-saturation",
+        "C.2",
+        "Beyond 128 components, the gains of ResNet50 become smaller and smaller.",
+        _saturation,
+    ),
+    Claim("v1-pca-half", "C.2", "For ResNet50, 1024 components are as good as 2048 on all domains.", _half),
+    Claim("v1-pca-all", "C.2", "Self-supervised models improve until all components are used.", _all_components),
     Claim(
         "v1-mlp-seen",
         "C.3",
-        "On IN-1K hidden layers do nothing for supervised models, and 1.4, 1.1, 2.1 and 0.7% for s-MoCo-v2, s-SwAV, "
+        "On IN-1K, hidden layers add nothing for supervised models, and 1.4, 1.1, 2.1 and 0.7% for s-MoCo-v2, s-SwAV, "
         "s-SimCLR-v2 and s-BYOL.",
         _mlp_seen,
     ),
-    Claim("v1-mlp-unseen", "C.3", "They help all models on all levels, most on L4 and L5.", _mlp_unseen),
-    Claim("v1-mlp-linear", "C.3", "Without activations they do not help, but for ResNet50.", _mlp_linear),
+    Claim("v1-mlp-unseen", "C.3", "Hidden layers help all models on all levels, most on L4 and L5.", _mlp_unseen),
+    Claim("v1-mlp-linear", "C.3", "Without activations, they help no model except ResNet50.", _mlp_linear),
     Claim(
         "v1-word-vectors",
         "E",
-        "Levels by Lin similarity are harder than levels by word vectors, above all L3 to L5.",
-        not_printed("Accuracies on both are plotted (Figure 11), for five networks, and not printed."),
+        "Levels by Lin similarity are harder than levels by word vectors, especially L3 to L5.",
+        not_printed("Accuracies on both are plotted for five networks (Figure 11) but not printed."),
     ),
 )

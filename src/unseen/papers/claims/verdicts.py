@@ -7,7 +7,7 @@ from unseen.papers.claims.claim import Claim, Finding, Verdict
 from unseen.papers.claims.printed import printed
 from unseen.papers.sources import COG_V1, COG_V2, Source
 
-WIDTH = 120
+WIDTH = 118
 _BY_PAPER: tuple[tuple[Source, tuple[Claim, ...]], ...] = (
     (COG_V2, all_images.CLAIMS + few_images.CLAIMS + conclusion.CLAIMS),
     (COG_V1, first_version.CLAIMS + first_version_spaces.CLAIMS),
@@ -23,23 +23,9 @@ _COUNTED: dict[Verdict, str] = {
 _INTRODUCTION = """\
 # What the papers claim, and what their tables say
 
-ImageNet-CoG draws its conclusions from tables that it prints, so that most can be checked. This page takes the sections
-in which two versions of the paper discuss their results, says each conclusion in a few words, and gives the verdict of
-the printed numbers:
-
-| verdict | when |
-| --- | --- |
-| holds | in every case that the sentence covers |
-| holds with exceptions | in more than half of them; the others are named |
-| not what the tables say | in half of them or fewer, or a number that it states is another one |
-| not in the tables | the paper does not print the numbers that it would take |
-
-Numbers are top-1 accuracies in percent and differences are points, as printed, to one decimal. A difference of a tenth
-counts; where a sentence says that two models are on par, 0.2 does not. Numbers of images are those that the section is
-about. How the authors explain a result is not judged. Models have the names of the catalogue (`unseen ls backbones
---catalogue`).
-
-The page is made by the code that judges, from the tables that come with the package, and a test compares the two:
+On this page you can check the conclusions of ImageNet-CoG against its own tables. It goes through the sections in
+which the two versions of the paper discuss their results, restates each conclusion in a few words, and gives the
+verdict of the printed numbers. In Python:
 
 ```python
 from unseen.papers.claims import CLAIMS, printed
@@ -48,6 +34,22 @@ from unseen.papers.claims import CLAIMS, printed
 print(claim.says, claim.judge(printed()).evidence)
 (claim.section, claim.judge(printed()).verdict)  # ('4.2.2', 'not what the tables say')
 ```
+
+A claim has one of four verdicts:
+
+| verdict | meaning |
+| --- | --- |
+| holds | the claim is true in every case that it covers |
+| holds with exceptions | it is true in more than half of the cases; the exceptions are named |
+| not what the tables say | it is true in half of the cases or fewer, or a number in it differs from the tables |
+| not in the tables | the paper does not print the numbers that are needed |
+
+Numbers are top-1 accuracies in percent, as printed, and differences are in points, both to one decimal. A
+difference of 0.1 points counts. If a claim says that two models are on par, differences up to 0.2 points do not
+count. Numbers of images per concept are those that the section discusses. The authors' explanations are not judged.
+Models have the names of the catalogue (`unseen ls backbones --catalogue`).
+
+The code that judges the claims writes this page from the tables in the package, and a test compares the two.
 """
 
 

@@ -122,7 +122,7 @@ def task_labels(opened: OpenDataset) -> Labels:
 
     name, manifest, classes = opened.dataset.name, opened.manifest, opened.classes
     if len(classes) < 2:
-        raise UserError(f"{name}: all images are of one class ({', '.join(classes)}); two at least are needed")
+        raise UserError(f"{name}: all images are of one class ({', '.join(classes)}); at least two are needed")
     words: list[str] = []
     for split, word in SPLIT_WORDS.items():
         here = [entry.label for entry, part in zip(manifest.entries, manifest.splits, strict=True) if part == split]

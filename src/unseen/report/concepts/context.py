@@ -1,17 +1,26 @@
 """What the sections of the concept page are made from."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from unseen.errors import UserError, did_you_mean
 from unseen.report.concepts.level_ways import main_part
-from unseen.report.concepts.rows import Row, make_rows
+from unseen.report.concepts.rows import Row, make_rows, seen_domain
+from unseen.runs.concept_resamples import Cell, difference_intervals, drop_intervals
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.tables import score_table, summarise, with_concept_intervals
 from unseen.studies.concepts.comparison import PairComparison
+
+if TYPE_CHECKING:
+    from unseen.metrics.resampling import Interval
+
+MOST_BASELINES = 12
+"""With more backbones, only differences from the run's own baseline have intervals over concepts."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,20 @@ class ConceptContext:
     def plotted(self) -> list[Row]:
         """The rows that belong into plots of accuracy."""
         return [row for row in self.rows if row.is_accuracy]
+
+    @cached_property
+    def drops(self) -> "Mapping[Cell, Interval]":
+        """Accuracy on a level minus that on the seen concepts, with intervals over concepts."""
+        seen = seen_domain(self.main)
+        return drop_intervals(self.main.concept_hits, seen) if seen else {}
+
+    @cached_property
+    def differences(self) -> "Mapping[tuple[str, str, str, str], Interval]":
+        """(first, second, domain, shots) → accuracy of one backbone minus that of another, over the same concepts."""
+        names = [backbone.name for backbone in self.main.backbones]
+        base = self.main.baseline
+        pairs = combinations(names, 2) if len(names) <= MOST_BASELINES else ((n, base) for n in names if n != base)
+        return difference_intervals(self.main.concept_hits, pairs)
 
 
 def complete(data: RunData) -> RunData:

@@ -1,4 +1,4 @@
-"""What a run shows first, in sentences."""
+"""The findings of a run in sentences, at the top of its page."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,12 +9,22 @@ from unseen.metrics.resampling import Interval
 from unseen.report.concepts.rows import Row, main_row, metric_title
 from unseen.runs.data import Domain, RunData
 from unseen.runs.tables import LOGISTIC
+from unseen.words import signed
 
 OverConcepts = Mapping[tuple[str, str, str], Interval]
+Differences = Mapping[tuple[str, str, str, str], Interval]
 
 
-def findings(data: RunData, rows: Sequence[Row]) -> list[Markup]:
-    """Sentences on what the page shows first: who is best on the first domain and on the last, and the way between."""
+def findings(
+    data: RunData, rows: Sequence[Row], drops: OverConcepts | None = None, differences: Differences | None = None
+) -> list[Markup]:
+    """Sentences on what the page shows first: how far accuracy falls from the seen concepts to the last level, which
+    backbone is best on either, and whether a level is harder than its place suggests.
+
+    Args:
+        drops: accuracy on a level minus that on the seen concepts, by backbone, level and shots.
+        differences: accuracy of one backbone minus that of another, by both, domain and shots.
+    """
     main = main_row(rows)
     cells = {
         (r.backbone, r.domain): r for r in rows
@@ -22,6 +32,7 @@ def findings(data: RunData, rows: Sequence[Row]) -> list[Markup]:
     }  # fmt: skip
     scored = main.metric == "top1" and main.setting.endswith(f", {LOGISTIC} probe")
     over_concepts = data.concept_intervals if scored else {}
+    paired = (differences or {}) if scored else {}
     domains = [domain for domain in data.domains if any((b.name, domain.name) in cells for b in data.backbones)]
     seen = next((domain for domain in domains if domain.seen), None)
     start = seen or domains[0]
@@ -29,13 +40,13 @@ def findings(data: RunData, rows: Sequence[Row]) -> list[Markup]:
     end = next((domain for domain in reversed(domains) if domain != start), None) if seen else None
     shots = "all samples" if main.shots == "all" else f"{main.shots} shot{'s' if main.shots != '1' else ''}"
     where = f" ({main.setting})" if len({row.setting for row in rows}) > 1 else ""
-    best = _best(cells, over_concepts, start, f" {metric_title(main.metric)}")
+    best = _best(cells, over_concepts, paired, start, f" {metric_title(main.metric)}")
     opening = Markup("With {}{}, {}.").format(shots, where, best)
     if end is None:
         return [opening]
     ranked = sorted((row for row in cells.values() if row.domain == start.name), key=lambda row: -row.mean)
     pairs = [(row, cells[row.backbone, end.name]) for row in ranked if (row.backbone, end.name) in cells]
-    sentences = [opening]
+    sentences = list[Markup]()
     if pairs:
         among = ""
         if len(pairs) > 6:
@@ -43,10 +54,42 @@ def findings(data: RunData, rows: Sequence[Row]) -> list[Markup]:
             pairs.sort(key=lambda pair: pair[1].mean - pair[0].mean)
             pairs = [pairs[0], pairs[-1]]
         names, beware = _ends(start, end)
-        sentences.append(Markup("From {} to {}, {}{}{}.").format(*names, _ways(pairs), among, beware))
+        if end.similarity is not None and end.similarity <= min(
+            d.similarity for d in domains if d.similarity is not None
+        ):
+            names[1] += ", the least similar level"
+        known = {
+            name: drop for (name, domain, of), drop in (drops or {}).items() if (domain, of) == (end.name, main.shots)
+        }
+        changes = _changes(pairs, known if scored else {})
+        sentences.append(Markup("From {} to {}, {}{}{}.").format(*names, changes, among, beware))
+    sentences.append(opening)
     if len(data.backbones) > 1:
-        sentences.append(_best(cells, over_concepts, end) + ".")
-    return sentences
+        sentences.append(_best(cells, over_concepts, paired, end) + ".")
+    levels = [domain for domain in domains if not domain.seen]
+    return [*sentences, *_dip(data, cells, levels)]
+
+
+def _dip(data: RunData, cells: Mapping[tuple[str, str], Row], levels: Sequence[Domain]) -> list[Markup]:
+    """Why the first level is below the second, where it is for every backbone."""
+    if len(levels) < 2 or levels[0].similarity is None:
+        return []
+    first, second = levels[:2]
+    pairs = {
+        backbone.name: (cells[backbone.name, first.name].mean, cells[backbone.name, second.name].mean)
+        for backbone in data.backbones
+        if (backbone.name, first.name) in cells and (backbone.name, second.name) in cells
+    }
+    if len(pairs) < 2 or any(near >= far for near, far in pairs.values()):
+        return []
+    untrained = [b.name for b in data.backbones if b.category == "baseline" and b.name in pairs]
+    even = Markup(", even {}").format(_listed([_code(name) for name in untrained])) if untrained else ""
+    return [
+        Markup(
+            "Every backbone is less accurate on {} than on {}{}: levels are ordered by similarity to the seen "
+            "concepts, not by difficulty, and the concepts of {} are harder to tell apart."
+        ).format(first.title, second.title, even, first.title)
+    ]
 
 
 def _ends(start: Domain, end: Domain) -> tuple[list[str], str]:
@@ -62,25 +105,35 @@ def _code(name: str) -> Markup:
     return Markup("<code>{}</code>").format(name)
 
 
-def _best(cells: Mapping[tuple[str, str], Row], over_concepts: OverConcepts, domain: Domain, unit: str = "") -> Markup:
-    """Who is best on a domain; where the intervals of others overlap with its own, that too."""
+def _best(
+    cells: Mapping[tuple[str, str], Row],
+    over_concepts: OverConcepts,
+    paired: Differences,
+    domain: Domain,
+    unit: str = "",
+) -> Markup:
+    """Who is best on a domain, and who is too close to it to tell."""
     ranked = sorted((row for row in cells.values() if row.domain == domain.name), key=lambda row: -row.mean)
-    best = ranked[0]
+    best, *others = ranked
     value = f"{100 * best.mean:.1f}%{unit}"
-    if len(ranked) == 1:
+    if not others:
         return Markup("{} reaches {} on {}").format(_code(best.backbone), value, domain.title)
-    ends = [_widest(row, over_concepts) for row in ranked]
-    close = [
-        row for row, end in zip(ranked[1:], ends[1:], strict=True) if end and ends[0] and end.high >= ends[0].low
-    ]  # fmt: skip
-    if not close:
-        return Markup("{} has the highest mean on {} ({})").format(_code(best.backbone), domain.title, value)
-    more = f" and {len(close) - 1} more" if len(close) > 1 else ""
-    known = set(map(id, over_concepts.values()))
-    spread = "intervals over seeds and concepts" if any(id(end) in known for end in ends) else "spread over seeds"
-    return Markup("{} has the highest mean on {} ({}), with {}{} within the {}").format(
-        _code(best.backbone), domain.title, value, _code(close[0].backbone), more, spread
+    close = [_code(row.backbone) for row in others if _is_close(best, row, over_concepts, paired)]
+    more = [Markup("{} more").format(len(close) - 2)] if len(close) > 3 else []
+    ahead = Markup(", not clearly ahead of {}").format(_listed([*close[:2], *more] if more else close)) if close else ""
+    return Markup("{} is best on {} ({}){}").format(_code(best.backbone), domain.title, value, ahead)
+
+
+def _is_close(best: Row, other: Row, over_concepts: OverConcepts, paired: Differences) -> bool:
+    """Whether the interval of their difference includes zero or, where that is not known, their intervals overlap."""
+    where = (best.domain, best.shots)
+    difference = paired.get((best.backbone, other.backbone, *where)) or paired.get(
+        (other.backbone, best.backbone, *where)
     )
+    if difference:
+        return difference.low <= 0 <= difference.high
+    ends = [_widest(row, over_concepts) for row in (best, other)]
+    return bool(ends[0] and ends[1] and ends[1].high >= ends[0].low)
 
 
 def _widest(row: Row, over_concepts: OverConcepts) -> Interval | None:
@@ -90,19 +143,35 @@ def _widest(row: Row, over_concepts: OverConcepts) -> Interval | None:
     return max((found for found in both if found), key=lambda found: found.high - found.low, default=None)
 
 
-def _ways(pairs: Sequence[tuple[Row, Row]]) -> Markup:
-    """How far means move from one row to the other, with the deviation of that over seeds, in words and points."""
-    parts, verb, unit = list[Markup](), "", " points"
+def _changes(pairs: Sequence[tuple[Row, Row]], drops: Mapping[str, Interval]) -> Markup:
+    """How far means move from one row to the other, in words and points.
+
+    Changes within their interval over concepts come last, as they may be chance. Without that interval, a change has
+    its deviation over seeds.
+    """
+    clear, unclear, verb, unit = list[Markup](), list[Markup](), "", " points of accuracy"
     for start, end in pairs:
-        change = 100 * (end.mean - start.mean)
+        name, change, drop = start.backbone, 100 * (end.mean - start.mean), drops.get(start.backbone)
+        if drop and drop.low <= 0 <= drop.high:
+            unclear.append(Markup("{} ({})").format(_code(name), signed(change)))
+            continue
         if abs(change) < 0.05:
-            parts.append(Markup("{} stays as it is").format(_code(start.backbone)))
+            clear.append(Markup("{} does not change").format(_code(name)))
             verb = ""
             continue
         shared = [100 * (end.values[seed] - start.values[seed]) for seed in start.values if seed in end.values]
-        spread = f" ± {np.std(shared, ddof=1):.1f}" if len(shared) > 1 else ""
-        said, verb = verb, "falls " if change < 0 else "rises "
-        text = f"{verb if verb != said else ''}by {abs(change):.1f}{spread}{unit}"
-        parts.append(Markup("{} {}").format(_code(start.backbone), text))
+        spread = f" ± {np.std(shared, ddof=1):.1f}" if len(shared) > 1 and not drop else ""
+        before, verb = verb, "loses " if change < 0 else "gains "
+        clear.append(
+            Markup("{} {}").format(_code(name), f"{verb if verb != before else ''}{abs(change):.1f}{spread}{unit}")
+        )
         unit = ""
-    return Markup(" and ").join([*([Markup(", ").join(parts[:-1])] if len(parts) > 1 else []), parts[-1]])
+    parts = [_listed(clear)] if clear else []
+    if unclear:
+        does = "do" if len(unclear) > 1 else "does"
+        parts.append(Markup("{} {} not clearly change").format(_listed(unclear), does))
+    return Markup("; ").join(parts)
+
+
+def _listed(parts: Sequence[Markup]) -> Markup:
+    return Markup(" and ").join([*([Markup(", ").join(parts[:-1])] if len(parts) > 1 else []), *parts[-1:]])

@@ -41,6 +41,13 @@ class Row:
     facts: Metric | None = None
 
     @property
+    def ends(self) -> tuple[float, float] | None:
+        """The ends of its error bar: the interval over concepts, or else a deviation over seeds either way."""
+        if self.concept_low is not None and self.concept_high is not None:
+            return self.concept_low, self.concept_high
+        return None if self.deviation is None else (self.mean - self.deviation, self.mean + self.deviation)
+
+    @property
     def is_share(self) -> bool:
         """Whether it is shown as percent."""
         return self.facts is None or self.facts.unit == "share"

@@ -302,6 +302,7 @@ class Page:
         facts: a few words each, under the title.
         notices: what a reader must know before anything else.
         findings: the answers in sentences.
+        terms: words that the page uses, each with what it means; a reader opens the list.
         beside_published: whether the published models are on it, whose colours are then not given to backbones.
         follow: whether pressing a backbone's name brings it out instead of hiding it.
         scripts: files that have the drawings of its figures.
@@ -314,6 +315,7 @@ class Page:
     facts: Sequence[str] = ()
     notices: Sequence[str] = ()
     findings: Sequence[str] = ()
+    terms: Sequence[tuple[str, str]] = ()
     backbones: Sequence[Backbone] = ()
     beside_published: bool = False
     follow: bool = False

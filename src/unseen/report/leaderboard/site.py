@@ -30,13 +30,13 @@ COLUMNS = ("model", "study", "protocol", "data", "probe", "shots", "metric", "va
 def write_site(board: Leaderboard, models: Sequence[Contribution], folder: Path) -> None:
     """Write the leaderboard page, one page and one results file per contributed model, and tables of all results."""
     addresses = dict(zip([model.name for model in models], _addresses(models), strict=True))
-    entries = {entry.model: entry for entry in board.entries if entry.yours}
+    entries = {entry.source: entry for entry in board.entries if entry.source}
     everything = [record for model in models for record in model.records]
     for model in models:
         address = addresses[model.name]
         links = [("← Leaderboard", "../index.html"), ("Results (JSON)", f"../results/{address}.json")]
-        entry = entries.get(model.name) or entries.get(f"{model.name} (contributed)")
-        write_page(model_page(model, entry, len(board.entries), links), folder / "models" / f"{address}.html")
+        page = model_page(model, entries.get(model.name), len(board.entries), links)
+        write_page(page, folder / "models" / f"{address}.html")
         write_results(_file(model.records), folder / "results" / f"{address}.json")
     write_frame(board.to_frame(), folder / "leaderboard.csv")
     write_results(_file(everything), folder / "results.json")
@@ -72,8 +72,8 @@ def _addresses(models: Sequence[Contribution]) -> list[str]:
 def _index(board: Leaderboard, models: Sequence[Contribution], addresses: Mapping[str, str]) -> Page:
     page = leaderboard_page(board)
     pages = {name: f"models/{address}.html" for name, address in addresses.items()}
-    pages |= {f"{name} (contributed)": address for name, address in pages.items()}
-    sections = [_linked(section, pages) for section in page.sections]
+    linked = {entry.model: pages[entry.source] for entry in board.entries if entry.source}
+    sections = [_linked(section, linked) for section in page.sections]
     if models:
         sections[1:1] = [*filter(None, [transfer_section(models, pages)]), _contributed(models, pages)]
     downloads = [("Leaderboard (CSV)", "leaderboard.csv"), ("All results (JSON)", "results.json")]

@@ -19,6 +19,9 @@ from unseen.runs.results import RESULTS, Result
 from unseen.runs.score import shots_name
 from unseen.runs.setup import Setup, differences
 
+MOST_PAIRS = 8
+"""Backbones that are compared with the baseline without being asked: each takes a second or two."""
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -58,9 +61,27 @@ def compare_backbones(
     return _compared(_results(folders, shots, (first, second)), first, second, shots)
 
 
-def compare_with(
+def compare_with_baseline(
+    folders: Sequence[Path], data: RunData, besides: PairComparison | None = None
+) -> list[PairComparison]:
+    """Each backbone minus the baseline, with the most samples of the run, unless there are too many backbones.
+
+    Args:
+        data: the runs in `folders`, merged.
+        besides: a pair that was compared already, and is left out.
+    """
+    shots = [score.shots for score in data.scores if score.probe == "logistic" and score.metric == "top1"]
+    done = (besides.first, besides.second) if besides else ()
+    names = [b.name for b in data.backbones if b.name != data.baseline and (b.name, data.baseline) != done]
+    if not shots or not 0 < len(names) <= MOST_PAIRS:
+        return []
+    most = None if None in shots else max(number for number in shots if number is not None)
+    return _compare_with(folders, data.baseline, names, most)
+
+
+def _compare_with(
     folders: Sequence[Path], baseline: str, names: Sequence[str], shots: int | None
-) -> list["PairComparison"]:
+) -> list[PairComparison]:
     """Each backbone minus the baseline, as in `compare_backbones`; those that cannot be compared are left out."""
     try:
         found = _results(folders, shots, (*names, baseline))

@@ -83,7 +83,7 @@ def _own_domains(
     wrong = next(iter([*others, *(["--variant"] if places.variant != PLAIN else [])]), None)
     if wrong is not None:
         raise UserError(f"{data.description.path}: says which images train and test; leave out {wrong}")
-    domains, lost = data.open(names, places.on_missing or "fail")
+    domains, lost = data.open(names, places.on_missing or "fail", told.track)
     if not lost:
         return domains, []
     wanted = len({each for name in names for each in data.classes[name]})

@@ -33,13 +33,14 @@ def leaderboard_with_runs(
     if not folders and not contributions:
         return leaderboard(shots=shots, by=by)
     taken = published_accuracies(shots).models
-    runs, refused = _read(folders), dict[str, list[str]]()
+    runs, refused, accepted = _read(folders), dict[str, list[str]](), list[str]()
     for each in contributions:
         data, why = _contributed(each, shots)
         if data is None:
             refused.setdefault(why, []).append(f"{each.name} ({', '.join(each.places)})")
         else:
             runs.append((each.places[0], data))
+            accepted.append(each.name)
     left_out = [f"Left out: {', '.join(names)}: {why}." for why, names in refused.items()]
     if not runs:
         return leaderboard(shots=shots, by=by, notice=" ".join(left_out))
@@ -50,8 +51,12 @@ def leaderboard_with_runs(
             f"{_places(folders)}: {backbone} has no score on {', '.join(domains)} with {shots} shots, which its place "
             f"on the leaderboard needs; finish the run, or choose other --shots"
         )
-    others = {name for names in called[len(folders) :] for name in names.values()}
-    kinds = {name: "contributed" if name in others else "yours" for name in found.models}
+    sources = {
+        merged: model
+        for model, names in zip(accepted, called[len(folders) :], strict=True)
+        for merged in names.values()
+    }
+    kinds = {name: "contributed" if name in sources else "yours" for name in found.models}
     names = [
         with_protocol(data, name) if name not in taken else f"{with_protocol(data, name)} ({kinds[name]})"
         for name in found.models
@@ -60,7 +65,11 @@ def leaderboard_with_runs(
     # A published model that was run again is left out of its own line, whatever its name here.
     own = replace(found, originals=tuple(_published_name(known.get(name), name) for name in found.models)).called(names)
     about = {
-        name: Own(kinds[original], tuple(each.text for each in known[original].cautions) if original in known else ())
+        name: Own(
+            kinds[original],
+            tuple(each.text for each in known[original].cautions) if original in known else (),
+            sources.get(original, ""),
+        )
         for name, original in zip(names, found.models, strict=True)
     }
     notice = " ".join([*data.notices, *comparison_notices(data), *left_out])

@@ -8,6 +8,7 @@ classifiers too, and grows over the same share of the steps in every training.
 
 from dataclasses import dataclass, replace
 from math import ceil
+from pathlib import PurePath
 
 from unseen.errors import UserError
 from unseen.probes.finetuning.protocol import AdamWProtocol, Augment, FinetuneProtocol
@@ -79,7 +80,8 @@ def protocol_of(kind: Kind, network: str, recipe: Recipe, images: int) -> Finetu
         return FinetuneProtocol(
             name, steps, batch, recipe.rate, recipe.decay, nesterov=False, warmup=warmup, augment=recipe.augment
         )
-    vit = "vit" in network.lower()  # open_clip trains ViTs with other constants of Adam than ResNets
+    # open_clip trains ViTs and ResNets with different constants of Adam. The folders above a file do not count.
+    vit = "vit" in PurePath(network.partition(":")[2]).name.lower()
     return AdamWProtocol(
         name, steps, batch, recipe.rate, recipe.decay, warmup=warmup, augment=recipe.augment,
         beta2=0.98 if vit else 0.999, epsilon=1e-6 if vit else 1e-8,

@@ -70,13 +70,16 @@ def open_datasets(asked: Sequence[Asked], root: Path | None, *, limit: int | Non
     """
     if root is not None and not root.is_dir():
         raise UserError(f"{root}: no such folder; give the one that all data sets are below")
-    opened, absent = list[OpenDataset](), list[Notice]()
+    opened, absent, reasons = list[OpenDataset](), list[Notice](), list[str]()
     for name in [word for word in asked if isinstance(word, str)] if asked else DATASETS:
         try:
             opened.append(open_dataset(DATASETS[name], root))
         except UserError as error:
             absent.append(left_out(name, str(error)))
+            reasons.append(str(error))
     opened += [each for each in asked if isinstance(each, OpenDataset)]
+    if not opened and asked:
+        raise UserError("; ".join(reasons))
     if not opened:
-        raise UserError("none of the data sets is there; unseen doctor --images FOLDER says how to get them")
+        raise UserError("no data set was found; unseen doctor --images FOLDER lists them and how to get them")
     return Opened(opened if limit is None else [limited(each, limit) for each in opened], absent, bool(asked))

@@ -1,4 +1,4 @@
-"""Data sets with boxes or maps: one file each, with `DATASETS`, the data sets in it. A new file needs nothing else."""
+"""Data sets with boxes or maps: one file each, which defines `DATASETS`. New files are discovered automatically."""
 
 from functools import cache
 
@@ -9,10 +9,10 @@ from unseen.plugins import plugins
 
 @cache
 def dense_datasets() -> dict[str, DenseDataset]:
-    """All of them by name, in the order of their files."""
+    """All dense data sets by name, in the order of their files."""
     return {dataset.name: dataset for datasets in plugins(__name__, "DATASETS") for dataset in datasets}
 
 
 def get_dense_dataset(name: str) -> DenseDataset:
-    """The data set of that name; an unknown one is a user's error."""
+    """The data set of that name; an unknown name is a user error."""
     return look_up(dense_datasets(), name, "data set", " with boxes or maps")

@@ -1,4 +1,4 @@
-"""ADE20K as the scene parsing challenge of 2016 gives it: 150 classes."""
+"""ADE20K in the version of the 2016 scene parsing challenge: 150 classes."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ CLASSES = tuple(" ".join(NAMES.split()).split(", "))
 
 
 def read(place: Path) -> DenseListing:
-    """All images of the two folders; in label files, 0 is no class, and classes count from 1."""
+    """All images of the two folders; in label files, 0 is unlabelled and classes count from 1."""
     images = [
         (f"images/{folder}/{name}", part)
         for folder, part in PARTS

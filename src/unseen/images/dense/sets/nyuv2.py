@@ -26,7 +26,7 @@ PARTS = (("trainNdxs", "train"), ("testNdxs", "test"))
 
 @dataclass(frozen=True)
 class RoomImages:
-    """The images in the data set's HDF5 file, of some of its rooms."""
+    """The images of some rooms in the data set's HDF5 file."""
 
     path: Path
     rooms: tuple[int, ...]
@@ -40,7 +40,7 @@ class RoomImages:
 
 @dataclass(frozen=True)
 class RoomMaps:
-    """Normals (Ladický et al. 2014, pictures beside the HDF5 file) or depths (in it) of rooms."""
+    """Normals (Ladický et al. 2014, image files beside the HDF5 file) or depths (in the HDF5 file) of rooms."""
 
     base: Path
     rooms: tuple[int, ...]
@@ -57,17 +57,17 @@ class RoomMaps:
         colours = read_colours(self.base / NORMALS / f"{room:04d}.png")
         mask = read_indices(self.base / MASKS / f"{room:04d}.png")
         if mask.shape != colours.shape[:2]:
-            raise UserError(f"{self.base / MASKS / f'{room:04d}.png'}: of another size than the normals beside it")
+            raise UserError(f"{self.base / MASKS / f'{room:04d}.png'}: its size differs from that of the normals")
         return unit_normals(colours, mask > 0)
 
 
 def read_depth(place: Path) -> DenseListing:
-    """The images and depths of all rooms."""
+    """Images and depths of all rooms."""
     return _listing(place, "depth")
 
 
 def read_normals(place: Path) -> DenseListing:
-    """The images and normals of all rooms; those without a file of normals are missing."""
+    """Images and normals of all rooms; rooms without a file of normals are listed as missing."""
     return _listing(place, "normals")
 
 
@@ -107,21 +107,21 @@ def _read(path: Path, name: str, room: int, dtype: type, dimensions: int) -> NDA
 
 
 def _array(path: Path, name: str) -> Any:
-    """An array of the file itself, of rooms that are not larger than images may be.
+    """An array stored in the file itself, with rooms no larger than images may be.
 
-    HDF5 can take the values of an array from other files, or unpack terabytes of them from a few bytes.
+    HDF5 can read the values of an array from other files, or expand a few bytes to terabytes; both are refused.
     """
     import h5py
 
     file = _opened(path)
     if not isinstance(file.get(name, getlink=True), h5py.HardLink) or not isinstance(file[name], h5py.Dataset):
-        raise UserError(f"{path}: '{name}' is not an array of the file itself")
+        raise UserError(f"{path}: '{name}' is not an array stored in the file itself")
     values = file[name]
     if values.external or values.is_virtual:
         raise UserError(f"{path}: refused, '{name}' takes its values from other files")
     for shape in (values.shape[1:], values.chunks or ()):
         if prod(shape) > 3 * MAX_PIXELS:
-            raise UserError(f"{path}: '{name}' is of {values.shape}, larger than images are")
+            raise UserError(f"{path}: '{name}' is of {values.shape}, larger than images may be")
     return values
 
 

@@ -1,16 +1,16 @@
 """Rendered rooms with furniture: classes, boxes, surface normals and depths of one set of images.
 
-`scripts/render_rooms.py` makes them of Debian's furniture models. No piece of a test room is in a training room. Below
-the folder `rooms`, with SPLIT for `train` and `test`:
+`scripts/render_rooms.py` renders them from Debian's furniture models. No piece of furniture occurs in both training and
+test rooms. Below the folder `rooms`, with SPLIT for `train` and `test`:
 
     images/SPLIT/NUMBER.png    RGB
-    masks/SPLIT/NUMBER.png     grey of 8 bits: the number of each pixel's class in `CLASSES`, 255 where it is not known
-    normals/SPLIT/NUMBER.png   RGB: −1 is 0 and 1 is 255; black where the normal is not known
-    depth/SPLIT/NUMBER.png     grey of 16 bits: millimetres along the optical axis, 0 where the depth is not known
-    boxes/SPLIT.json           COCO's form: all images of the split, and boxes around what is visible of each piece
+    masks/SPLIT/NUMBER.png     8-bit grey: the index of each pixel's class in `CLASSES`, 255 if unknown
+    normals/SPLIT/NUMBER.png   RGB: −1 is 0 and 1 is 255; black if the normal is unknown
+    depth/SPLIT/NUMBER.png     16-bit grey: millimetres along the optical axis, 0 if the depth is unknown
+    boxes/SPLIT.json           COCO's format: all images of the split, and boxes around the visible part of each piece
 
-Normals are in the camera's coordinates (x to the right, y up, z towards the camera) and face the camera: a floor is
-(0, 1, 0) to a level camera, and (0, cos p, sin p) to one that looks down by the angle p.
+Normals are in camera coordinates (x to the right, y up, z towards the camera) and face the camera: a floor is (0, 1, 0)
+for a level camera, and (0, cos p, sin p) for a camera pitched down by the angle p.
 """
 
 from pathlib import Path
@@ -42,10 +42,10 @@ FOLDERS: dict[Kind, str] = {"classes": "masks", "normals": "normals", "depth": "
 
 
 def _listing(place: Path, kind: Kind) -> DenseListing:
-    """The images that the files of boxes name, whatever the kind: all four data sets have the same images."""
+    """The images named in the box files: the four data sets share the same images."""
     found = read_coco({split: place / name for split, name in ANNOTATIONS.items()})
     if found.classes != FURNITURE:
-        raise UserError(f"{place / ANNOTATIONS['train']}: other categories than {', '.join(FURNITURE)}")
+        raise UserError(f"{place / ANNOTATIONS['train']}: its categories are not {', '.join(FURNITURE)}")
     images = [(f"images/{name}", split) for name, split in found.images]
     if kind == "boxes":
         return _boxes(place, images, found)

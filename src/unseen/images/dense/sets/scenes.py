@@ -1,9 +1,9 @@
-"""Scenes of several drawings: exact boxes and masks from the drawings that come with this package.
+"""Scenes composed of several drawings, with exact boxes and masks; made from the drawings shipped with this package.
 
-A scene is a black canvas with three to six drawings at different sizes, which may touch but not cover each other. An
-object is the ink of a drawing and what it encloses. Ten concepts that the demo's networks were trained on make the seen
-scenes, ten others the unseen ones; test scenes are made of drawings that no training scene has. Such scenes show that
-the machinery works and how features of strokes carry over to other concepts, not how well a network sees photographs.
+A scene is a black canvas with three to six drawings of different sizes, which may touch but not overlap. An object is
+the ink of a drawing and the area it encloses. The seen scenes use ten concepts that the demo's networks were trained
+on, the unseen scenes ten others; test scenes use drawings that occur in no training scene. The scenes test the pipeline
+and show how stroke features transfer to other concepts; they do not measure how well a network recognises photographs.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ CONCEPTS, COUNTS = 10, {"train": 100, "test": 30}
 MOST_OBJECTS, TRIES = 6, 40
 GAP = 3
 INK = 64
-"""Grey levels from which on a pixel is ink."""
+"""Grey level from which a pixel counts as ink."""
 
 
 def scene_concepts(*, seen: bool) -> tuple[str, ...]:
@@ -42,7 +42,7 @@ def scene_concepts(*, seen: bool) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Scenes:
-    """All scenes of a kind: (n, 112, 112) pixels, (n, 112, 112) classes with 0 for the ground, and objects."""
+    """All scenes of a kind: (n, 112, 112) pixels, (n, 112, 112) classes with 0 for background, and objects."""
 
     pixels: NDArray[np.uint8]
     masks: NDArray[np.uint8]
@@ -51,7 +51,7 @@ class Scenes:
 
 @dataclass(frozen=True)
 class SceneLabels:
-    """Masks or boxes of scenes, which are made when they are first asked for."""
+    """Masks or boxes of scenes, generated on first use."""
 
     seen: bool
     boxes: bool
@@ -66,7 +66,7 @@ class SceneLabels:
 
 @cache
 def scenes(*, seen: bool) -> Scenes:
-    """Training scenes, then test scenes; always the same."""
+    """Training scenes followed by test scenes; deterministic."""
     names = scene_concepts(seen=seen)
     found = [
         _scene(np.random.default_rng((seen, split == "test", number)), names, split)
@@ -100,12 +100,12 @@ def _scene(
 
 
 def _number(rng: np.random.Generator, split: str) -> int:
-    """Of a drawing of the split."""
+    """Index of a drawing of the split."""
     return int(rng.integers(0, TRAINING_DRAWINGS) if split == "train" else rng.integers(TRAINING_DRAWINGS, 100))
 
 
 def _ink(name: str, number: int, side: int) -> NDArray[np.uint8]:
-    """A drawing at a size, cut to its ink."""
+    """A resized drawing, cropped to its ink."""
     from PIL import Image
 
     drawn = Image.fromarray(category_drawings()[name][number]).resize((side, side), Image.Resampling.BILINEAR)
@@ -115,9 +115,9 @@ def _ink(name: str, number: int, side: int) -> NDArray[np.uint8]:
 
 
 def _filled(pixels: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """The pixels of an object: its ink and what that encloses.
+    """The pixels of an object: its ink and the area it encloses.
 
-    Outlines that are open by a few pixels are closed first; what is filled reaches no further than the drawing.
+    Gaps of a few pixels in an outline are closed first; the filled area stays within the drawing's bounds.
     """
     from scipy.ndimage import binary_closing, binary_fill_holes
 

@@ -12,7 +12,7 @@ from unseen.images.dense.labels import Objects
 from unseen.images.dense.map_files import ClassMaps, paired_listing
 
 DETECTION = (("VOC2007", "trainval", "train"), ("VOC2012", "trainval", "train"), ("VOC2007", "test", "test"))
-"""Year, list of images, and what they are used for: "07+12" of Ericsson et al. 2021."""
+"""Year and image list of each part: the "07+12" training set of Ericsson et al. 2021, tested on 2007."""
 SEGMENTATION = (("train", "train"), ("val", "test"))
 MOST_BYTES = 1 << 22
 EDGES = ("xmin", "ymin", "xmax", "ymax")
@@ -20,7 +20,7 @@ EDGES = ("xmin", "ymin", "xmax", "ymax")
 
 @dataclass(frozen=True)
 class VocBoxes:
-    """Objects in the XML files that `names` says, below `base`."""
+    """Objects from the XML files `names` below `base`."""
 
     base: Path
     names: tuple[str, ...]
@@ -55,7 +55,7 @@ def read_objects(path: Path) -> Objects:
 def _parsed(path: Path) -> ElementTree.Element:
     try:
         content = path.read_bytes()
-        # Annotations have no document type; one could name entities that grow without end.
+        # VOC annotations have no document type; one could define entities that expand without limit.
         if len(content) > MOST_BYTES or b"<!" in content.replace(b"<!--", b""):
             raise UserError(f"{path}: not a PASCAL VOC annotation (too large, or with a document type)")
         return ElementTree.fromstring(content)  # noqa: S314 - without a document type there are no entities
@@ -66,7 +66,7 @@ def _parsed(path: Path) -> ElementTree.Element:
 
 
 def read_detection(place: Path) -> DenseListing:
-    """The images of both years; those of VOC 2012 are optional lists that a copy of 2007 alone does not have."""
+    """The images of both years; the lists of VOC 2012 are optional, since a copy of 2007 alone lacks them."""
     images = [
         (f"{year}/JPEGImages/{image}.jpg", part)
         for year, words, part in DETECTION
@@ -80,7 +80,7 @@ def _annotation(image: str) -> str:
 
 
 def read_segmentation(place: Path) -> DenseListing:
-    """The images of the lists `train` and `val`, of which the second tests."""
+    """The images of the lists `train` and `val`; `val` is used for testing."""
     images = [
         (f"JPEGImages/{image}.jpg", part)
         for words, part in SEGMENTATION

@@ -1,9 +1,11 @@
 """Backbones compared with the baseline, or with one another, image by image."""
 
 from unseen.report.concepts.context import ConceptContext
+from unseen.report.concepts.rows import seen_domain
 from unseen.report.concepts.section_parts import domain_ticks
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Cell, Column, Figure, Row, Section, Series, Table
+from unseen.runs.concept_resamples import drop_difference
 from unseen.runs.score import shots_name
 from unseen.studies.concepts.comparison import Comparison, PairComparison
 from unseen.words import counted, signed
@@ -18,6 +20,9 @@ COLUMNS = (
     Column("Concepts won", "ties count as half", names=("won",)),
 )
 
+FOLDED = 12
+"""Rows from which the table is closed at first: the figure shows the same differences."""
+
 
 def build(context: ConceptContext) -> Section | None:
     """The pairs that were compared, where there are some."""
@@ -29,10 +34,11 @@ def build(context: ConceptContext) -> Section | None:
     series = [_series(pair, list(titles)) for pair in context.pairs]
     figure = Figure("", "Domain", "Difference (points)", series, domain_ticks(domains), zero=True)
     rows = [Row(_cells(pair, item, titles)) for pair in context.pairs for item in pair.domains]
-    table = Table("comparison", COLUMNS, rows, "Differences, top-1", sortable=True)
+    folded = f"All {len(rows)} differences, with intervals, p-values and effect sizes" if len(rows) > FOLDED else ""
+    table = Table("comparison", COLUMNS, rows, "Differences in top-1 accuracy", sortable=True, folded=folded)
     return Section(
-        "comparison", "Paired comparison", [_sentence(pair, titles) for pair in context.pairs], [figure],
-        method_text(context.pairs[0]), tables=[table],
+        "comparison", "Paired comparison", [_sentence(context, pair, titles) for pair in context.pairs], [figure],
+        method_text(context.pairs[0]), tables=[table], menu="Paired",
     )  # fmt: skip
 
 
@@ -73,26 +79,46 @@ def pair_texts(item: Comparison) -> tuple[str, str, str, str, str]:
     )
 
 
-def _sentence(pair: PairComparison, titles: dict[str, str]) -> str:
+def _sentence(context: ConceptContext, pair: PairComparison, titles: dict[str, str]) -> str:
+    """On which domains two backbones differ, and which loses more from the seen concepts to the last level."""
     sure = [titles[item.domain] for item in pair.domains if item.p_holm < 0.05]
-    where = f"on {', '.join(sure)}" if sure else "on none"
-    return (
-        f"{pair.first} against {pair.second}, {shots_name(pair.shots)} shots: of "
-        f"{counted(len(pair.domains), 'domain')}, the difference is more than chance {where} (p < 0.05, corrected)."
-    )
+    count = len(pair.domains)
+    differ = (
+        f"does not differ clearly from {pair.second} on any of {counted(count, 'domain')}" if not sure
+        else f"differs clearly from {pair.second} on all {counted(count, 'domain')}" if len(sure) == count > 1
+        else f"differs clearly from {pair.second} on {', '.join(sure)} ({len(sure)} of {counted(count, 'domain')})"
+    )  # fmt: skip
+    shots = "" if pair.shots is None else f"With {counted(pair.shots, 'shot')}, "
+    return f"{shots}{pair.first} {differ}{_drop_text(context, pair, titles)}."
+
+
+def _drop_text(context: ConceptContext, pair: PairComparison, titles: dict[str, str]) -> str:
+    seen, last = seen_domain(context.main), pair.domains[-1].domain
+    if seen not in titles or seen == last:
+        return ""
+    names = (pair.first, pair.second)
+    found = drop_difference(context.main.concept_hits, names, (seen, last), shots_name(pair.shots))
+    if found is None:
+        return ""
+    value, low, high = (100 * each for each in (found.value, found.low, found.high))
+    way = f"from {titles[seen]} to {titles[last]}"
+    if low <= 0 <= high:
+        return f"; its drop {way} does not differ clearly ({signed(low)} to {signed(high)} points)"
+    low, high = sorted((abs(low), abs(high)))
+    return f"; {way}, it loses {abs(value):.1f} points {'less' if value > 0 else 'more'} ({low:.1f} to {high:.1f})"
 
 
 def method_text(pair: PairComparison) -> str:
     """How intervals and p-values are found."""
     first = pair.domains[0]
     seeds, concepts = first.seeds, first.difference.concepts
-    over = f"concepts and {seeds} seeds" if seeds > 1 else "concepts, with a single seed: others would vary further"
-    added = ", with the variance over seeds added" if seeds > 1 else ""
+    over = f"concepts and {seeds} seeds" if seeds > 1 else "concepts. There is a single seed: others would vary further"
+    added = "; the variance over seeds is added" if seeds > 1 else ""
     return (
-        f"Intervals by a bootstrap over {concepts} {over}; p by flipping which backbone is which, concept by "
-        f"concept{added}, corrected for {counted(len(pair.domains), 'domain')}; effect size is Cohen's d over "
-        f"concepts; ties count as half won."
+        f"Intervals of 95% are from a bootstrap over {concepts} {over}. A difference is called clear if p < 0.05: p is "
+        f"from random exchanges of the two backbones, concept by concept{added}, with Holm's correction for "
+        f"{counted(len(pair.domains), 'domain')}. The effect size is Cohen's d over concepts. Ties count as half won."
     )
 
 
-SECTION = PageSection("concepts", 25, build)
+SECTION = PageSection("concepts", 18, build)

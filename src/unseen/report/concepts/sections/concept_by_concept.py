@@ -70,7 +70,8 @@ def _concept_figure(backbone: str, items: list[ConceptAccuracy], slope: Similari
             hover=[f"mean of {len(part)} concepts: {y:.1f}%" for part, (_, y) in zip(bins, means, strict=True)],
         ),
     ]  # fmt: skip
-    return Figure(backbone, "Similarity to the nearest seen concept", "Accuracy of the concept (%)", series)
+    label = "Accuracy of the concept (%)"
+    return Figure(backbone, "Similarity to the nearest seen concept", label, series, y_range=(-4, 104))
 
 
 SECTION = PageSection("concepts", 150, build)

@@ -4,7 +4,7 @@ from math import log2
 
 from unseen.report.concepts.context import ConceptContext
 from unseen.report.concepts.rows import main_row, metric_title, shots_order
-from unseen.report.concepts.sections.levels import accuracy_line, row_choices
+from unseen.report.concepts.sections.levels import accuracy_line, error_bars, row_choices
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section
 
@@ -35,8 +35,8 @@ def build(context: ConceptContext) -> Section | None:
         for domain in context.data.domains
     ]  # fmt: skip
     note = (
-        "Shots are training samples per concept, on a logarithmic axis with all samples at its end; the accuracy "
-        "axis is the same in each figure."
+        "Shots are training samples per concept, on a logarithmic axis with all samples at its end. The accuracy "
+        f"axis is the same in each figure. {error_bars(context)}"
     )
     choices = row_choices(rows)
     return Section(

@@ -49,7 +49,7 @@ def build(context: ConceptContext) -> Section | None:
         f"concept give on {levels[0].title}, interpolated in the logarithm of samples. A missing point was not reached "
         f"with {numbers[-1]}."
     )
-    return Section("samples", "How many samples make up for a level", sentences, [figure], note)
+    return Section("samples", "How many samples make up for a level", sentences, [figure], note, menu="Samples")
 
 
 def _needed(levels: list[Domain], table: pd.DataFrame, backbone: str, budget: int) -> dict[str, float]:

@@ -1,12 +1,18 @@
 // Accuracy by level and by shots, from the rows and the reader's choices:
-// {mode: "absolute" | "relative" | "drop", baseline, shots, metric, setting}.
+// {mode: "drop" | "absolute" | "relative", baseline, shots, metric, setting}.
 
 const cellKey = (...names) => JSON.stringify(names);
-const rowFields = ["setting", "backbone", "domain", "shots", "metric", "mean", "deviation", "values"];
+const rowFields = ["setting", "backbone", "domain", "shots", "metric", "mean", "deviation", "values", "ends", "dropEnds"];
 const scoreRows = data.rows.map((row) => Object.fromEntries(rowFields.map((name, place) => [name, row[place]])));
 const scoreCells = new Map(
   scoreRows.map((row) => [cellKey(row.setting, row.backbone, row.domain, row.shots, row.metric), row]),
 );
+
+const differenceEnds = new Map();
+for (const [first, second, domain, shots, low, high] of data.differences) {
+  differenceEnds.set(cellKey(first, second, domain, shots), [low, high]);
+  differenceEnds.set(cellKey(second, first, domain, shots), [-high, -low]);
+}
 
 function scoreCell(backbone, domain, shots = choices.shots) {
   return scoreCells.get(cellKey(choices.setting, backbone, domain, shots, choices.metric));
@@ -18,31 +24,41 @@ function sampleDeviation(values) {
   return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1));
 }
 
-// Percent and its deviation over seeds, or undefined where there is nothing to show.
-function absolute(row) {
-  return row && { value: 100 * row.mean, deviation: row.deviation === null ? null : 100 * row.deviation };
+// A value with the ends of its error bar: an interval over concepts (shares), or a deviation over seeds either way.
+function point(value, ends, deviation) {
+  if (ends) return { value, low: 100 * ends[0], high: 100 * ends[1], deviation: null };
+  return { value, low: value - (deviation ?? 0), high: value + (deviation ?? 0), deviation };
 }
 
-// Points between two rows; the deviation is that of the differences seed by seed.
-function difference(row, base) {
+// Percent, or undefined where there is nothing to show.
+function absolute(row) {
+  return row && point(100 * row.mean, row.ends, row.deviation === null ? null : 100 * row.deviation);
+}
+
+// Points between two rows; without an interval over concepts, the deviation is that of the differences seed by seed.
+function difference(row, base, ends) {
   if (!row || !base) return undefined;
+  if (row === base) return point(0, null, null);
   const shared = Object.keys(row.values).filter((seed) => seed in base.values);
   const deviation = sampleDeviation(shared.map((seed) => 100 * (row.values[seed] - base.values[seed])));
-  return { value: 100 * (row.mean - base.mean), deviation: row === base ? null : deviation };
+  return point(100 * (row.mean - base.mean), ends, deviation);
 }
 
 function levelPoint(backbone, domain) {
   const row = scoreCell(backbone, domain);
-  if (choices.mode === "relative") return difference(row, scoreCell(choices.baseline, domain));
-  if (choices.mode === "drop") return difference(row, scoreCell(backbone, data.seen));
+  if (choices.mode === "relative") {
+    const ends = row?.ends && differenceEnds.get(cellKey(backbone, choices.baseline, domain, choices.shots));
+    return difference(row, scoreCell(choices.baseline, domain), ends);
+  }
+  if (choices.mode === "drop") return difference(row, scoreCell(backbone, data.seen), row?.dropEnds);
   return absolute(row);
 }
 
-function pointText(backbone, place, point, unit) {
-  const spread = point.deviation === null ? "" : ` ± ${point.deviation.toFixed(1)}`;
-  const sign = unit === " points" && point.value > 0 ? "+" : "";
-  const value = (sign + point.value.toFixed(1)).replace("-", "−");
-  return `<b>${plotText(backbone)}</b><br>${plotText(place)}: ${value}${spread}${unit}`;
+function pointText(backbone, place, { value, low, high, deviation }, unit) {
+  const sign = (number) => (unit === " points" && number > 0 ? "+" : "") + number.toFixed(1).replace("-", "−");
+  const spread = deviation !== null ? ` ± ${deviation.toFixed(1)}` : "";
+  const interval = deviation === null && low < high ? ` (${sign(low)} to ${sign(high)})` : "";
+  return `<b>${plotText(backbone)}</b><br>${plotText(place)}: ${sign(value)}${spread}${unit}${interval}`;
 }
 
 // A line of one backbone; points that are undefined leave a hole.
@@ -52,7 +68,9 @@ function backboneTrace(backbone, xs, points, places, unit, look) {
     type: "scatter", mode: "lines+markers", name: plotText(backbone.name), x: xs,
     y: points.map((point) => point?.value ?? null),
     error_y: {
-      type: "data", array: points.map((point) => point?.deviation ?? 0), visible: points.some((p) => p?.deviation),
+      type: "data", symmetric: false, array: points.map((point) => (point ? point.high - point.value : 0)),
+      arrayminus: points.map((point) => (point ? point.value - point.low : 0)),
+      visible: points.some((point) => point && point.low < point.high),
       thickness: 1.3, width: look.small ? 2 : 3, color: colour,
     },
     line: { color: colour, dash: backbone.dash, width: look.small ? 1.7 : 2.2 },
@@ -108,8 +126,8 @@ function fewShotRange() {
     (row) => row.setting === choices.setting && row.metric === choices.metric && !hidden.backbones.has(row.backbone),
   );
   if (!rows.length) return [0, 100];
-  const low = Math.min(...rows.map((row) => 100 * (row.mean - (row.deviation ?? 0))));
-  const high = Math.max(...rows.map((row) => 100 * (row.mean + (row.deviation ?? 0))));
+  const points = rows.map(absolute);
+  const [low, high] = [Math.min(...points.map((each) => each.low)), Math.max(...points.map((each) => each.high))];
   const room = Math.max(1, 0.06 * (high - low));
   return [low - room, high + room];
 }
