@@ -129,7 +129,7 @@ def _target(node: ast.Assign) -> str:
 
 
 def _signature(node: ast.FunctionDef, name: str) -> str:
-    """The signature as it is written, one parameter a line where it is long; annotations lose their quotes."""
+    """The signature as in the source, with one parameter per line if it is long; quotes of annotations are removed."""
     arguments = node.args
     positional = [*arguments.posonlyargs, *arguments.args]
     defaults = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
