@@ -138,7 +138,7 @@ def resnet50(model: TfjsModel) -> nn.Module:
 
     Keras's network takes BGR: here the input channels of the first convolution are reversed instead. Keras's
     convolutions have biases, which are merged into the means of the batch normalisations that follow. Strides (in the
-    first convolution of a block, not in the second as in torchvision) and the ε of normalisations are those of the model.
+    first convolution of a block, not in the second as in torchvision) and the ε of normalisations are the model's.
     """
     import timm
 
