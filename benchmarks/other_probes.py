@@ -1,10 +1,10 @@
-"""How fast k-means, PCA, nearest neighbours, ridge regression and few-shot episodes are.
+"""Speed of k-means, PCA, nearest neighbours, ridge regression and few-shot episodes.
 
     .venv/bin/python benchmarks/other_probes.py [--quick] [--only NAME …]
     .venv/bin/python benchmarks/other_probes.py --device cuda
 
-On the CPU each is timed in turn with scikit-learn (episodes: with a plain loop), and the ratio of median times is
-printed. On a GPU there is nothing to compare with: the sizes are those of ImageNet, and seconds are printed.
+On the CPU, each takes turns with scikit-learn (episodes: with a plain loop), and the ratio of median times is
+printed. On a GPU there is no alternative to compare with: the sizes are those of ImageNet, and seconds are printed.
 Features are drawn from overlapping groups with a decreasing spectrum.
 """
 
@@ -31,7 +31,7 @@ PENALTIES = np.logspace(-6, 5, 45).tolist()
 
 @dataclass(frozen=True)
 class Case:
-    """Something to time, and what to set beside it; each run returns a remark to print."""
+    """Something to time, and its alternative; each run returns a remark to print."""
 
     name: str
     ours: Callable[[], str]
@@ -39,7 +39,7 @@ class Case:
 
 
 def features(n: int, d: int, groups: int, device: str = "cpu") -> tuple[Tensor, Tensor]:
-    """(n, d) samples and their groups, made in pieces so that memory holds little besides."""
+    """(n, d) samples and their groups, made in pieces to save memory."""
     generator = Generator(device).manual_seed(n + d)
     scales = torch.arange(1, d + 1, device=device) ** -0.5
     centres = 0.7 * scales * torch.randn(groups, d, generator=generator, device=device)

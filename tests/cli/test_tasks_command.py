@@ -84,7 +84,7 @@ def test_from_images_to_the_page(unseen: Unseen, tmp_path: Path, backbone: str) 
     assert scores["5-shot"] < scores["20-shot"] < scores["50-shot"]
     page = (out / "report.html").read_text()
     assert "dtd: not found" in page
-    assert "saw images of 8 pixels; the published models saw 224" in page
+    assert "was given images of 8 pixels; the published models were given 224" in page
     assert "digits of scikit-learn" in page
     assert "Every fit that is scored reached its optimum." in said
     stores = [json.loads(path.read_text()) for path in (out / "features/digits").glob("*/manifest.json")]
@@ -169,7 +169,7 @@ def test_own_features_of_the_whole_data_set(unseen: Unseen, tmp_path: Path, monk
     # Its few-shot scores on Pets are published; that the files may be of other images is said.
     said = " ".join(said.split())
     assert "Among the paper's models, mine ranks" in said
-    assert "the features of pets do not say which images they are of" in said
+    assert "the images behind the features of pets are not known" in said
     assert "CC BY-SA" in (tmp_path / "run/report.html").read_text()
 
 
@@ -348,6 +348,8 @@ def test_a_damaged_image_leaves_out_its_data_set_alone(
     assert "--on-error report" in line
     assert set(pd.read_csv(tmp_path / "run/scores.csv")["dataset"]) == {"pets"}
     assert "zigzagged/val.jpg" in (tmp_path / "run/report.html").read_text()
+    code, _, notes = unseen(*options[:-1], "dtd", "--out", tmp_path / "alone")
+    assert (code, notes.count("zigzagged/val.jpg")) == (2, 1)  # an error is not a notice too
     # With --on-error report, what was left out of a data set that is used is on the page and in the run.
     (tmp_path / "data/oxford-iiit-pet/images/Abyssinian_3.jpg").write_bytes(b"damaged")
     code, said, _ = unseen(*options, "--out", tmp_path / "other", "--on-error", "report")
@@ -373,7 +375,7 @@ def test_a_quick_look_is_called_one(unseen: Unseen, tmp_path: Path, backbone: st
     [domain] = json.loads((tmp_path / "run/run.json").read_text())["domains"]
     assert domain["limit"] == 12
     page = (tmp_path / "run/report.html").read_text()
-    assert "at most 12 images of each class" in page
+    assert "at most 12 images per class" in page
     assert "digits of scikit-learn (part: 12 images per class)" in page
     assert "A quick look at a part of digits of scikit-learn" in said
     assert "(part: 12 images per class): no 50-shot episodes, as it has a class with 36 images" in " ".join(

@@ -11,7 +11,7 @@ from unseen.cli.modes import refuse_options
 from unseen.cli.output import console
 from unseen.cli.paired_comparison import one_number_of_shots, print_comparison
 from unseen.cli.running import REPORT, print_scores
-from unseen.cli.shift_results import print_shift_results
+from unseen.cli.shifts.results import print_shift_results
 from unseen.cli.task_results import print_task_results
 from unseen.errors import UserError
 
@@ -117,7 +117,7 @@ def report(
 
 
 def _print(found: "Reported", table: Path | None) -> None:
-    """What a page says, in short, and the table that was asked for."""
+    """Print a summary of the page, and write the table."""
     from unseen.report.shifts.page_data import ShiftPage
     from unseen.runs.data import RunData
     from unseen.studies.axes.page_data import AxesPage

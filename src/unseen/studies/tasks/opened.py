@@ -69,7 +69,7 @@ def open_datasets(asked: Sequence[Asked], root: Path | None, *, limit: int | Non
         limit: at most so many images of each class in every split.
     """
     if root is not None and not root.is_dir():
-        raise UserError(f"{root}: no such folder; give the one that all data sets are below")
+        raise UserError(f"{root}: no such folder; give the folder that contains the data sets")
     opened, absent, reasons = list[OpenDataset](), list[Notice](), list[str]()
     for name in [word for word in asked if isinstance(word, str)] if asked else DATASETS:
         try:
@@ -79,7 +79,8 @@ def open_datasets(asked: Sequence[Asked], root: Path | None, *, limit: int | Non
             reasons.append(str(error))
     opened += [each for each in asked if isinstance(each, OpenDataset)]
     if not opened and asked:
-        raise UserError("; ".join(reasons))
+        below = "; give the folder that contains the data sets (--images)" if root is None else ""
+        raise UserError("; ".join(reasons) + below)
     if not opened:
         raise UserError("no data set was found; unseen doctor --images FOLDER lists them and how to get them")
     return Opened(opened if limit is None else [limited(each, limit) for each in opened], absent, bool(asked))
