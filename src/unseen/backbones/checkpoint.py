@@ -56,16 +56,16 @@ def load_checkpoint(network: nn.Module, path: Path, *, heads: Iterable[str] = ()
         heads: names of the removed classifier; its keys may be left over.
     """
     contents = read_checkpoint(path)
-    found = dict(_tensors(contents))
+    tensors = dict(_tensors(contents))
     wanted = network.state_dict()
-    prefix = _choose_prefix(found, wanted, path)
-    missing = [key for key in wanted if prefix + key not in found and not key.endswith(COUNTER)]
+    prefix = _choose_prefix(tensors, wanted, path)
+    missing = [key for key in wanted if prefix + key not in tensors and not key.endswith(COUNTER)]
     if missing:
         raise UserError(
             f"{path}: {len(missing)} of the network's {len(wanted)} keys are missing under "
             f"'{prefix}': {_few(missing)}; is it of another architecture?"
         )
-    used = {key: found[prefix + key] for key in wanted if prefix + key in found}
+    used = {key: tensors[prefix + key] for key in wanted if prefix + key in tensors}
     shapes = [
         f"{key} ({_sides(tensor)}, not {_sides(wanted[key])})"
         for key, tensor in used.items()
@@ -73,13 +73,13 @@ def load_checkpoint(network: nn.Module, path: Path, *, heads: Iterable[str] = ()
     ]
     if shapes:
         raise UserError(f"{path}: {len(shapes)} keys have another shape: {_few(shapes)}; is it of another size?")
-    _refuse_larger_network(found, wanted, prefix, tuple(heads), path)
+    _refuse_larger_network(tensors, wanted, prefix, tuple(heads), path)
     network.load_state_dict(wanted | used)
     outer = prefix.partition(".")[0]
     # Entries beside the dictionary with the network, such as an optimizer's state, do not count as dropped.
     group = f"{outer}." if isinstance(contents.get(outer), Mapping) else ""
     dropped = tuple(
-        key for key in found if key.startswith(group) and not (key.startswith(prefix) and key[len(prefix) :] in used)
+        key for key in tensors if key.startswith(group) and not (key.startswith(prefix) and key[len(prefix) :] in used)
     )
     return LoadReport(prefix, tuple(used), dropped, file_sha256(path))
 

@@ -113,39 +113,39 @@ def load_backbone(
     request = Request(name, rest, weights == "random", layer, size, checkpoint, normalise)
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)
-        found = find(request)
-    module = found.module.eval().requires_grad_(False).to(device)
-    if isinstance(found, Backbone):
-        return replace(_whole_backbone(found, request, pool, patches=bool(patches)), load=again)
+        network = find(request)
+    module = network.module.eval().requires_grad_(False).to(device)
+    if isinstance(network, Backbone):
+        return replace(_whole_backbone(network, request, pool, patches=bool(patches)), load=again)
     if normalise is not None:
-        found = _normalised(found, normalise)
+        network = _normalised(network, normalise)
     spatial: PatchStep | None = None
     kept: Kept = "patches"
     try:
-        maps = map_step(found, request)
+        maps = map_step(network, request)
         if patches:
             _refuse_pool(pool)
-            spatial = patch_step(module, maps, found.transform, patches)
-            found, step = replace(found, transform=spatial.transform), spatial.step
-            layer = layer or found.layer
+            spatial = patch_step(module, maps, network.transform, patches)
+            network, step = replace(network, transform=spatial.transform), spatial.step
+            layer = layer or network.layer
         else:
-            step, layer, kept = _choose_step(found, request, pool)
-        dimension = probed(module, step, found.transform).shape[1]
+            step, layer, kept = _choose_step(network, request, pool)
+        dimension = probed(module, step, network.transform).shape[1]
     except UserError as error:
         raise UserError(f"{name}: {error}") from None
     spec = Spec(
         id=f"{source}:{rest}" if source else name,
-        weights=found.weights,
+        weights=network.weights,
         layer=layer,
         pool=kept,
         dimension=dimension,
-        parameters=found.parameters or sum(parameter.numel() for parameter in module.parameters()),
-        transform=found.transform,
+        parameters=network.parameters or sum(parameter.numel() for parameter in module.parameters()),
+        transform=network.transform,
         digest=tensor_digest(module),
     )
     if spatial is not None:
         spec = PatchSpec(**vars(spec), grid=spatial.grid, drawn=spatial.drawn)
-    return Backbone(spec, Extractor(module, step, maps).eval(), found.notes, default_label(name), again)
+    return Backbone(spec, Extractor(module, step, maps).eval(), network.notes, default_label(name), again)
 
 
 def _refuse_pool(pool: Pool | None) -> None:
@@ -159,15 +159,15 @@ def with_patches(backbone: Backbone, patches: bool | int) -> Backbone:
     if not isinstance(extractor, Extractor):
         raise UserError(f"{spec.id}: comes as a finished module with one vector per image")
     try:
-        found = patch_step(extractor.network, extractor.map_step, spec.transform, patches)
-        dimension = probed(extractor.network, found.step, found.transform).shape[1]
+        step = patch_step(extractor.network, extractor.map_step, spec.transform, patches)
+        dimension = probed(extractor.network, step.step, step.transform).shape[1]
     except UserError as error:
         raise UserError(f"{spec.id}: {error}") from None
     known = {each.name: getattr(spec, each.name) for each in fields(Spec)}
-    changed = known | {"pool": "patches", "dimension": dimension, "transform": found.transform}
-    module = Extractor(extractor.network, found.step, extractor.map_step).eval()
+    changed = known | {"pool": "patches", "dimension": dimension, "transform": step.transform}
+    module = Extractor(extractor.network, step.step, extractor.map_step).eval()
     # Loading it again would give the vectors of the original backbone.
-    return replace(backbone, spec=PatchSpec(**changed, grid=found.grid, drawn=found.drawn), module=module, load=None)
+    return replace(backbone, spec=PatchSpec(**changed, grid=step.grid, drawn=step.drawn), module=module, load=None)
 
 
 def default_label(name: str) -> str:

@@ -53,10 +53,10 @@ def openclip_network(request: Request) -> Network:
 
 def _map(visual: nn.Module, images: Tensor) -> Tensor:
     """(b, c, h, w): the last map or patch tokens of the image tower, normalised as the tower does before pooling."""
-    found = cast("Any", visual).forward_intermediates(
+    outputs = cast("Any", visual).forward_intermediates(
         images, indices=1, normalize_intermediates=True, intermediates_only=True, output_fmt="NCHW"
     )
-    return cast("Tensor", found["image_intermediates"][-1])
+    return cast("Tensor", outputs["image_intermediates"][-1])
 
 
 def create_model(name: str, tag: str | None, *, random: bool, size: int | None = None) -> Any:
@@ -105,8 +105,8 @@ def load_tokenizer(name: str) -> Callable[[list[str]], Tensor]:
 def _tokenizer(name: str, _config: str) -> Callable[[list[str]], Tensor]:
     import open_clip
 
-    found: Callable[[list[str]], Tensor] = open_clip.get_tokenizer(name)
-    return found
+    tokenizer: Callable[[list[str]], Tensor] = open_clip.get_tokenizer(name)
+    return tokenizer
 
 
 def is_quick(name: str, tag: str | None) -> bool:

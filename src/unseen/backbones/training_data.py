@@ -35,8 +35,8 @@ def trained_on(name: str, weights: str) -> tuple[TrainingData, ...]:
     if source not in TAGGED or weights.startswith("sha256:"):
         return ("unknown",)
     tag = weights.partition(".")[2].lower()
-    found = tuple(data for data, words in OTHER_DATA.items() if words.search(tag))
-    return found or (() if ALONE.search(tag) else ("unknown",))
+    seen = tuple(data for data, words in OTHER_DATA.items() if words.search(tag))
+    return seen or (() if ALONE.search(tag) else ("unknown",))
 
 
 def published_as(name: str, weights: str) -> Published | None:

@@ -23,9 +23,9 @@ INVERTED, STEPS = 3, 120
 def look_requests() -> list[Request[Any]]:
     """Where the networks look, and what their features retain."""
     settings = extraction_settings(None, "single", 1, 0, "fail")
-    asked = AskedImages((), None, DRAWINGS, partial(networks, settings.device))
+    request = AskedImages((), None, DRAWINGS, partial(networks, settings.device))
     kept = AskedImages((), None, INVERTED, partial(networks, settings.device, patches=True))
-    return [saliency_request(asked, settings, grid=GRID), inversion_request(kept, settings, steps=STEPS)]
+    return [saliency_request(request, settings, grid=GRID), inversion_request(kept, settings, steps=STEPS)]
 
 
 def networks(device: str, *, patches: bool = False) -> Sequence[Backbone]:

@@ -109,7 +109,7 @@ def _transform(record: object) -> Transform | None:
     if not (isinstance(record, Mapping) and {"size", "resize"} <= record.keys()):
         return None
     try:
-        found: Transform = typed(dict(record), Transform, "a transform", defaults=True)
+        transform: Transform = typed(dict(record), Transform, "a transform", defaults=True)
     except UserError:
         return None
-    return found
+    return transform

@@ -94,9 +94,9 @@ def recall(place: Path, stamps: Sequence[Stamp]) -> Checked | None:
     for path in _note_paths(place):
         try:
             note = json.loads(path.read_text(encoding="utf-8"))
-            found = Checked(str(note["content_hash"]), tuple(map(int, note["zero_rows"])))
+            checked = Checked(str(note["content_hash"]), tuple(map(int, note["zero_rows"])))
             if note["format"] == FORMAT and note["files"] == [list(astuple(stamp)) for stamp in stamps]:
-                return found
+                return checked
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue  # an unreadable note is ignored
     return None

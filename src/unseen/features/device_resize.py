@@ -95,15 +95,15 @@ def _resized(block: Tensor, along: Sequence[Taps], down: Sequence[Taps], size: i
 
 def _weights(passes: Sequence[Taps], side: int, device: torch.device, dtype: torch.dtype) -> Tensor:
     """(n, 2·size, side) matrices of a pass: the high parts of all weights, followed by the low parts."""
-    found = {each: row for row, each in enumerate(dict.fromkeys(passes))}
-    size, most = len(passes[0].first), max(each.packed.shape[1] for each in found)
-    packed = np.zeros((len(found), size, most), dtype=np.int32)
-    for each, row in found.items():
+    row_of = {each: row for row, each in enumerate(dict.fromkeys(passes))}
+    size, most = len(passes[0].first), max(each.packed.shape[1] for each in row_of)
+    packed = np.zeros((len(row_of), size, most), dtype=np.int32)
+    for each, row in row_of.items():
         packed[row, :, : each.packed.shape[1]] = each.packed
     matrices = _matrices(sent(torch.from_numpy(packed), device), side, dtype)
-    if len(found) == 1:
+    if len(row_of) == 1:
         return matrices.expand(len(passes), -1, -1)
-    return matrices[sent(torch.tensor([found[each] for each in passes]), device)]
+    return matrices[sent(torch.tensor([row_of[each] for each in passes]), device)]
 
 
 def _matrices(packed: Tensor, side: int, dtype: torch.dtype) -> Tensor:

@@ -67,9 +67,9 @@ def check_features(features: Features, where: str) -> Features:
     check_labels(features, where)
     bad, zeros = list[int](), list[int]()
     for start in range(0, len(features), BLOCK):
-        found = flawed_rows(np.asarray(features.X[start : start + BLOCK]))
-        bad += (start + found[0]).tolist()
-        zeros += (start + found[1]).tolist()
+        flawed = flawed_rows(np.asarray(features.X[start : start + BLOCK]))
+        bad += (start + flawed[0]).tolist()
+        zeros += (start + flawed[1]).tolist()
     refuse_not_finite(bad, where)
     check_ids(features, where)
     return replace(features, zero_rows=tuple(zeros))

@@ -41,9 +41,9 @@ def go_through(X: Rows) -> Pass:
         for start in range(0, len(X), step):
             rows = np.ascontiguousarray(X[start : start + step])
             hashed = hashing.submit(digest.update, rows.data)
-            found = flawed_rows(rows)
-            bad += (start + found[0]).tolist()
-            zeros += (start + found[1]).tolist()
+            flawed = flawed_rows(rows)
+            bad += (start + flawed[0]).tolist()
+            zeros += (start + flawed[1]).tolist()
             hashed.result()
     return Pass(digest, tuple(bad), tuple(zeros))
 

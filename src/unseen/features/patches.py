@@ -60,8 +60,8 @@ class PatchFeatures:
 
     def image(self, number: int) -> NDArray[np.floating]:
         """(positions, channels) features of an image."""
-        found: NDArray[np.floating] = np.asarray(self.X[number : number + 1]).reshape(self.positions, self.channels)
-        return found
+        features: NDArray[np.floating] = np.asarray(self.X[number : number + 1]).reshape(self.positions, self.channels)
+        return features
 
 
 def patch_settings(settings: Settings, backbones: Sequence[Backbone]) -> Settings:

@@ -49,8 +49,8 @@ class Block:
         """Some images of the block, by default all."""
         shape = (self.images - start if images is None else images, self.side, self.side, 3)
         size = self.side * self.side * 3
-        found = np.fromfile(self.path, np.uint8, shape[0] * size, offset=self.offset + start * size)
-        return found.reshape(shape)
+        pixels = np.fromfile(self.path, np.uint8, shape[0] * size, offset=self.offset + start * size)
+        return pixels.reshape(shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +79,8 @@ class Pixels:
         if self.resident is not None:
             return self.resident[sent(torch.from_numpy(numbers), self.device)]
         places = (divmod(number, BLOCK) for number in numbers.tolist())
-        found = np.concatenate([self.blocks[block].read(row, 1) for block, row in places])
-        return sent(torch.from_numpy(found), self.device)
+        pixels = np.concatenate([self.blocks[block].read(row, 1) for block, row in places])
+        return sent(torch.from_numpy(pixels), self.device)
 
     def on_device(self) -> "Pixels":
         """The same pixels, moved to the GPU as a whole if they take at most `SHARE` of its free memory."""
@@ -199,10 +199,10 @@ def _open(path: Path, dtype: type[Any], shape: tuple[int, ...]) -> "np.memmap[An
     Operating system errors (too many open files, disk failure) are not damage and are passed on.
     """
     try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
-        if isinstance(found, np.memmap) and found.dtype == dtype and found.shape == shape:
-            return found
-        reason = f"{found.dtype} of shape {found.shape}"
+        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+        if isinstance(mapped, np.memmap) and mapped.dtype == dtype and mapped.shape == shape:
+            return mapped
+        reason = f"{mapped.dtype} of shape {mapped.shape}"
     except (ValueError, EOFError) as error:
         reason = str(error)
     raise UserError(f"{path}: a damaged block of pixels ({reason}); delete it, and it will be decoded again")

@@ -93,9 +93,9 @@ class Unfinished:
         for shard in range(self.plan.shards):
             record = self._record(shard)
             if record is None:
-                found = {place: why for part in self.parts(shard) for place, why in part.damaged.items()}
-                if found:
-                    return self.id(min(found)), found[min(found)]
+                damaged = {place: why for part in self.parts(shard) for place, why in part.damaged.items()}
+                if damaged:
+                    return self.id(min(damaged)), damaged[min(damaged)]
             elif record.damaged:
                 return record.damaged[0].id, record.damaged[0].reason
         return None

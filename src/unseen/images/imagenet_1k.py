@@ -127,8 +127,8 @@ def read_truth(file: Path) -> dict[str, str]:
 def _label(truth: Mapping[str, str], name: str, file: Path) -> str:
     label = truth.get(name.rpartition(".")[0])
     if label is None or not WNID.fullmatch(label):
-        found = "nothing" if label is None else repr(label)
-        raise UserError(f"{file}: no synset id for the image {name} ({found} where one was expected)")
+        shown = "nothing" if label is None else repr(label)
+        raise UserError(f"{file}: no synset id for the image {name} ({shown} where one was expected)")
     return label
 
 

@@ -40,13 +40,13 @@ def average_precision_11_point(scores: Tensor, positives: Tensor, ignored: Tenso
     if len(empty):
         raise UserError(f"class {int(empty[0])} has no positive sample, so it has no average precision; leave it out")
     ranked, order = scores.sort(dim=0, descending=True)
-    found = wanted.gather(0, order).cumsum(dim=0)
+    hits = wanted.gather(0, order).cumsum(dim=0)
     admitted = counted.gather(0, order).cumsum(dim=0)
     # A threshold lies below the last of each run of equal scores; precision is undefined elsewhere.
     last = torch.ones_like(wanted)
     last[:-1] = ranked[:-1] != ranked[1:]
-    precision = torch.where(last, found.double() / admitted.clamp(min=1), 0)
-    best = [torch.where(10 * found >= tenth * totals, precision, 0).amax(dim=0) for tenth in range(11)]
+    precision = torch.where(last, hits.double() / admitted.clamp(min=1), 0)
+    best = [torch.where(10 * hits >= tenth * totals, precision, 0).amax(dim=0) for tenth in range(11)]
     per_class = torch.stack(best).mean(dim=0)
     return AveragePrecision(tuple(per_class.tolist()), float(per_class.mean()))
 

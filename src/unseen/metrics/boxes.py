@@ -41,8 +41,8 @@ def intersections(first: Floats, second: Floats) -> Floats:
     """
     low = np.maximum(first[:, None, :2], second[None, :, :2])
     high = np.minimum(first[:, None, 2:], second[None, :, 2:])
-    found: Floats = np.prod(np.clip(high - low, 0, None), axis=2)
-    return found
+    areas: Floats = np.prod(np.clip(high - low, 0, None), axis=2)
+    return areas
 
 
 def overlaps(first: Floats, second: Floats) -> Floats:
@@ -50,5 +50,5 @@ def overlaps(first: Floats, second: Floats) -> Floats:
     shared = intersections(first, second)
     areas = [np.prod(boxes[:, 2:] - boxes[:, :2], axis=1) for boxes in (first, second)]
     union = areas[0][:, None] + areas[1][None, :] - shared
-    found: Floats = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
-    return found
+    ratios: Floats = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
+    return ratios

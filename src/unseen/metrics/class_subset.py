@@ -34,8 +34,8 @@ def class_names(label_sets: Sequence[Collection[str]], mapping: Mapping[str, str
 
 def label_class(label: str, classes: Mapping[str, str]) -> str | None:
     """The class of a label; None if it has none, or if the names it joins belong to different classes."""
-    found = {classes.get(name) for name in label.split(JOINED)}
-    return found.pop() if len(found) == 1 else None
+    named = {classes.get(name) for name in label.split(JOINED)}
+    return named.pop() if len(named) == 1 else None
 
 
 def shared_classes(label_sets: Sequence[Collection[str]], classes: Mapping[str, str]) -> tuple[str, ...]:
@@ -89,8 +89,8 @@ def subset_guesses(
         classes: name → class, for labels and columns (`class_names`).
     """
     place = {name: number for number, name in enumerate(kept)}
-    of = {label: label_class(label, classes) for label in set(labels)}
-    truth = torch.tensor([place.get(of[label] or "", -1) for label in labels], device=logits.device)
+    class_of = {label: label_class(label, classes) for label in set(labels)}
+    truth = torch.tensor([place.get(class_of[label] or "", -1) for label in labels], device=logits.device)
     rows = truth >= 0
     if not rows.any():
         raise UserError(f"no image has any of the {len(kept)} selected classes")

@@ -127,13 +127,13 @@ def sign_flip_test(
     if n <= EXACT_CONCEPTS:
         signs = 1 - 2.0 * ((np.arange(1 << n)[:, None] >> np.arange(n)) & 1)
         return float((np.abs(signs @ values) >= observed).mean())
-    found, left = 0, flips
+    as_large, left = 0, flips
     while left:
         rows = min(left, max(1, CELLS // n))
         signs = rng.choice([-1.0, 1.0], size=(rows, n))
-        found += int((np.abs(signs @ values) >= observed).sum())
+        as_large += int((np.abs(signs @ values) >= observed).sum())
         left -= rows
-    return (found + 1) / (flips + 1)
+    return (as_large + 1) / (flips + 1)
 
 
 def mcnemar(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> McNemar:

@@ -74,8 +74,8 @@ def _voc_precision(close: Bools, place: NDArray[np.int64], ignored: Bools, objec
     hit = np.zeros(len(close), dtype=bool)
     hit[candidates[np.unique(place[candidates], return_index=True)[1]]] = True
     counted = ~(close & ignored)
-    hits, tried = np.cumsum(hit[counted]), np.arange(1, int(counted.sum()) + 1)
-    recall, precision = hits / objects, hits / tried
+    hits, detections = np.cumsum(hit[counted]), np.arange(1, int(counted.sum()) + 1)
+    recall, precision = hits / objects, hits / detections
     return float(np.mean([precision[recall >= step / 10].max(initial=0.0) for step in range(11)]))
 
 
@@ -107,7 +107,7 @@ def _coco_class(truth: Sequence[Objects], found: Sequence[Detections], number: i
     if not scores:
         return np.zeros(len(THRESHOLDS))
     order = np.argsort(-np.concatenate(scores), kind="stable")
-    hit, skip = (np.concatenate(of, axis=1)[:, order] for of in (hits, skips))
+    hit, skip = (np.concatenate(parts, axis=1)[:, order] for parts in (hits, skips))
     return np.array([_coco_precision(right, ~out, objects) for right, out in zip(hit, skip, strict=True)])
 
 
@@ -138,8 +138,8 @@ def _coco_match(true: Objects, mine: NDArray[np.intp], boxes: Floats) -> tuple[B
 
 
 def _coco_precision(hit: Bools, counted: Bools, objects: int) -> float:
-    hits, tried = np.cumsum(hit[counted]), np.arange(1, int(counted.sum()) + 1)
-    recall, precision = hits / objects, hits / tried
+    hits, detections = np.cumsum(hit[counted]), np.arange(1, int(counted.sum()) + 1)
+    recall, precision = hits / objects, hits / detections
     envelope = np.maximum.accumulate(precision[::-1])[::-1]
     places = np.searchsorted(recall, COCO_RECALLS, side="left")
     return float(np.mean(np.append(envelope, 0.0)[np.minimum(places, len(envelope))]))

@@ -65,12 +65,12 @@ def _activations(trunk: Trunk, pixels: NDArray[np.uint8]) -> list[Tensor]:
     device = next(trunk.module.parameters()).device
     images = torch.from_numpy(pixels).to(device).permute(0, 3, 1, 2).float() / 127.5 - 1
     shift, scale = (torch.tensor(values, device=device)[:, None, None] for values in (SHIFT, SCALE))
-    found, output = [], (images - shift) / scale
+    activations, output = [], (images - shift) / scale
     for place, layer in enumerate(trunk.module):
         output = layer(output)
         if place in LAYERS[trunk.name]:
-            found.append(output)
-    return found
+            activations.append(output)
+    return activations
 
 
 def _unit(activations: Tensor) -> Tensor:

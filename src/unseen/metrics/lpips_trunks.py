@@ -111,12 +111,12 @@ def _jax_weights(path: Path, name: TrunkName, trunk: nn.Sequential) -> dict[str,
     """Convolutions in order; their kernels are (height, width, in, out)."""
     arrays = read_plain_pickle(path)[_JAX_NAMES[name]]
     places = [place for place, layer in enumerate(trunk) if isinstance(layer, nn.Conv2d)]
-    found = {}
+    weights = {}
     for number, place in enumerate(places):
         (kernel,), (bias,) = (arrays[f"Conv_{number}"][part] for part in ("kernel", "bias"))
-        found[f"{place}.weight"] = torch.tensor(kernel).permute(3, 2, 0, 1).contiguous()
-        found[f"{place}.bias"] = torch.tensor(bias)
-    return found
+        weights[f"{place}.weight"] = torch.tensor(kernel).permute(3, 2, 0, 1).contiguous()
+        weights[f"{place}.bias"] = torch.tensor(bias)
+    return weights
 
 
 def _digest(trunk: nn.Sequential) -> str:

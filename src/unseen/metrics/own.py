@@ -84,11 +84,11 @@ class OwnMetricFile:
         """
         metric = self.metric
         with running(self.file):
-            found = metric.compute(y, scores if metric.takes == "scores" else scores.argmax(axis=1))
+            computed = metric.compute(y, scores if metric.takes == "scores" else scores.argmax(axis=1))
         try:
-            value = float(found)
+            value = float(computed)
         except (TypeError, ValueError):
-            raise UserError(f"{self.file.path}: {metric.name} gave {type(found).__name__}, not a number") from None
+            raise UserError(f"{self.file.path}: {metric.name} gave {type(computed).__name__}, not a number") from None
         if not metric.lower <= value <= metric.upper:
             bounds = MetricUsed.of(metric).range.partition(",")[0]
             raise UserError(f"{self.file.path}: {metric.name} gave {value:g}, outside of its range, {bounds}")
@@ -99,15 +99,17 @@ def own_metric(name: str) -> OwnMetricFile:
     """The metric in `path/to/file.py`, or under another name, `path/to/file.py:NAME`; the file is executed."""
     place, attribute = own_place(name)
     file, attribute = own_file(Path(place)), attribute or ATTRIBUTE
-    found = attribute_of(file, [attribute], "metric")
-    if not isinstance(found, OwnMetric):
-        raise UserError(f"{file.path}: {attribute} must be an unseen.metrics.own.OwnMetric, not {type(found).__name__}")
-    check_facts(found, str(file.path))
-    if not callable(found.compute) or not found.title:
-        raise UserError(f"{file.path}: {found.name} needs a function to compute it, and a title that says what it is")
-    if found.takes not in {"predictions", "scores"}:
-        raise UserError(f"{file.path}: {found.name} takes 'predictions' or 'scores', not {found.takes!r}")
-    return OwnMetricFile(found, file, attribute)
+    metric = attribute_of(file, [attribute], "metric")
+    if not isinstance(metric, OwnMetric):
+        raise UserError(
+            f"{file.path}: {attribute} must be an unseen.metrics.own.OwnMetric, not {type(metric).__name__}"
+        )
+    check_facts(metric, str(file.path))
+    if not callable(metric.compute) or not metric.title:
+        raise UserError(f"{file.path}: {metric.name} needs a function to compute it, and a title that says what it is")
+    if metric.takes not in {"predictions", "scores"}:
+        raise UserError(f"{file.path}: {metric.name} takes 'predictions' or 'scores', not {metric.takes!r}")
+    return OwnMetricFile(metric, file, attribute)
 
 
 def check_facts(metric: Metric, where: str) -> None:

@@ -66,9 +66,9 @@ def similarity_slope(
     lines = fit(z, k, n, weights)
     if not np.isfinite(lines[0]).all():
         raise UserError("a threshold of similarity separates right from wrong exactly, so no finite slope fits best")
-    found = lines[np.isfinite(lines).all(axis=1), 1] / spread
-    slope = percentile_interval(found[0], found[1:], level)
-    return SimilaritySlope(scale, float(lines[0, 0] - slope.value * centre), slope, len(found) - 1)
+    slopes = lines[np.isfinite(lines).all(axis=1), 1] / spread
+    slope = percentile_interval(slopes[0], slopes[1:], level)
+    return SimilaritySlope(scale, float(lines[0, 0] - slope.value * centre), slope, len(slopes) - 1)
 
 
 def _check(x: Floats, k: Floats, n: Floats) -> None:

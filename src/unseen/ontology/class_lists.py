@@ -40,14 +40,14 @@ def read_class_list(path: Path) -> tuple[str, ...]:
         lines = [(line, row[COLUMN]) for line, row in read_table(path, (COLUMN,))]
     else:
         lines = [(number, line.strip()) for number, line in enumerate(read_text(path).splitlines(), 1) if line.strip()]
-    found = dict[str, int]()
+    classes = dict[str, int]()
     for line, name in lines:
-        if not name or name in found:
+        if not name or name in classes:
             raise UserError(f"{path}, line {line}: {name or 'a class'} occurs twice, or is empty")
-        found[name] = line
-    if not found:
+        classes[name] = line
+    if not classes:
         raise UserError(f"{path}: contains no classes")
-    return tuple(found)
+    return tuple(classes)
 
 
 def list_name(name: str) -> str:

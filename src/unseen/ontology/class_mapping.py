@@ -61,13 +61,13 @@ def map_by_wordnet(concepts: Sequence[str], targets: Mapping[str, Sequence[str]]
         target: taxonomy.below(taxonomy.index([net.wnid(key) for key in keys]))[nodes]
         for target, keys in targets.items()
     }
-    found = {
+    classes = {
         wnid: tuple(target for target, inside in below.items() if inside[place]) for place, wnid in enumerate(concepts)
     }
     return ClassMapping(
         targets=tuple(targets),
-        of={wnid: names[0] for wnid, names in found.items() if len(names) == 1},
-        ambiguous={wnid: names for wnid, names in found.items() if len(names) > 1},
+        of={wnid: names[0] for wnid, names in classes.items() if len(names) == 1},
+        ambiguous={wnid: names for wnid, names in classes.items() if len(names) > 1},
     )
 
 
@@ -83,16 +83,16 @@ def choose_mapping(name: str | Path) -> ClassMapping:
 
 def read_mapping(path: Path) -> ClassMapping:
     """Read a mapping from a CSV file with the columns wnid (or label) and class; each concept may occur once."""
-    of = dict[str, str]()
+    class_of = dict[str, str]()
     key = "label" if "label" in table_header(path) else COLUMNS[0]
     for line, row in read_table(path, (key, COLUMNS[1])):
         wnid, target = row[key], row[COLUMNS[1]]
-        if not wnid or not target or wnid in of:
+        if not wnid or not target or wnid in class_of:
             raise UserError(f"{path}, line {line}: {wnid or 'a concept'} occurs twice, or a field is empty")
-        of[wnid] = target
-    if not of:
+        class_of[wnid] = target
+    if not class_of:
         raise UserError(f"{path}: contains no concepts")
-    return ClassMapping(tuple(dict.fromkeys(of.values())), of, {})
+    return ClassMapping(tuple(dict.fromkeys(class_of.values())), class_of, {})
 
 
 def mapping_rows(mapping: ClassMapping) -> Iterator[tuple[str, int, str]]:

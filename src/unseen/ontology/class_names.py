@@ -67,8 +67,8 @@ def concepts_of_classes(
 
 def concept_of_word(key: str, taxonomy: Taxonomy | None = None) -> str:
     """The single concept of an id, a name or a word; a word with several senses is an error."""
-    found, guess = _finder(taxonomy, first=False)(key)
-    return wordnet().wnid(key) if guess else found  # its error lists the senses
+    concept, guess = _finder(taxonomy, first=False)(key)
+    return wordnet().wnid(key) if guess else concept  # its error lists the senses
 
 
 def _refuse_twice(ids: Mapping[str, str], where: str) -> None:

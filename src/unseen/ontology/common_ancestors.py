@@ -38,19 +38,19 @@ def _blocks(
 
 def lowest_common_ancestors(taxonomy: Taxonomy, rows: Ints, columns: Ints, order: Ints) -> Ints:
     """(len(rows), len(columns)): the common ancestor of each pair that is last in `order` (a rank per node)."""
-    found = np.full((len(rows), len(columns)), -1, dtype=np.int32)
+    lowest = np.full((len(rows), len(columns)), -1, dtype=np.int32)
     for node, (r, _), (c, _) in _blocks(taxonomy, rows, columns, order):
-        found[np.ix_(r, c)] = node
-    return found
+        lowest[np.ix_(r, c)] = node
+    return lowest
 
 
 def shortest_paths(taxonomy: Taxonomy, rows: Ints, columns: Ints) -> Ints:
     """(len(rows), len(columns)): edges on the shortest path between each pair that goes up, then down."""
-    found = np.full((len(rows), len(columns)), np.iinfo(np.int32).max, dtype=np.int32)
+    lengths = np.full((len(rows), len(columns)), np.iinfo(np.int32).max, dtype=np.int32)
     for _, (r, up), (c, down) in _blocks(taxonomy, rows, columns, taxonomy.depth):
         block = np.ix_(r, c)
-        found[block] = np.minimum(found[block], up[:, None] + down[None, :])
-    return found
+        lengths[block] = np.minimum(lengths[block], up[:, None] + down[None, :])
+    return lengths
 
 
 def order_by_depth(taxonomy: Taxonomy, depth: Ints | None = None) -> Ints:

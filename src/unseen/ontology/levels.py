@@ -75,10 +75,10 @@ class Levels:
 
     def __getitem__(self, level: int) -> tuple[Concept, ...]:
         """The concepts of a level, counted from 1."""
-        found = tuple(concept for concept in self.concepts if concept.level == level)
-        if not found:
+        concepts = tuple(concept for concept in self.concepts if concept.level == level)
+        if not concepts:
             raise UserError(f"{self.name} has no level {level}; it has {', '.join(map(str, self.numbers))}")
-        return found
+        return concepts
 
     def __repr__(self) -> str:
         return f"Levels({self.name}: {len(self)} levels, {len(self.concepts):,} concepts)"

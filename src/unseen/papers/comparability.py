@@ -182,8 +182,8 @@ def compare(scored: ScoredData | None, published: PublishedData | None) -> Compa
 
 
 def _images(scored: ScoredData, part: Part) -> Reason | None:
-    found = sum(scored.images.get(split, 0) for split in part.splits)
-    if found == part.images:
+    count = sum(scored.images.get(split, 0) for split in part.splits)
+    if count == part.images:
         return None
-    similar = abs(found - part.images) <= SIMILAR * part.images
-    return Reason("similar-images" if similar else "other-images", found, part.images, part.name)
+    similar = abs(count - part.images) <= SIMILAR * part.images
+    return Reason("similar-images" if similar else "other-images", count, part.images, part.name)

@@ -42,5 +42,5 @@ def top1_hits(rows: "Tensor", y: "Tensor", weights: "Tensor", bias: "Tensor") ->
     for scores, labels in zip(linear_scores(rows, weights, bias), torch.split(y, BLOCK), strict=True):
         value, place = scores.max(dim=1)
         hits.append((place.cpu() == labels) & value.isfinite().cpu())
-    found: NDArray[np.bool_] = torch.cat(hits).numpy()
-    return found
+    correct: NDArray[np.bool_] = torch.cat(hits).numpy()
+    return correct

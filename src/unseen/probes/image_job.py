@@ -52,5 +52,5 @@ class ImageJob(Job):
 
 def image_values(ids: list[str], by_image: Mapping[str, list[float]]) -> dict[str, Any]:
     """The values of a result, from one number per image and metric."""
-    means = {metric: float(np.mean(of)) for metric, of in by_image.items()}
-    return {"images": ids, "by_image": {metric: list(of) for metric, of in by_image.items()}, **means}
+    means = {metric: float(np.mean(numbers)) for metric, numbers in by_image.items()}
+    return {"images": ids, "by_image": {metric: list(numbers) for metric, numbers in by_image.items()}, **means}

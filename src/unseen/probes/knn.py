@@ -91,14 +91,14 @@ def nearest(train: Tensor, queries: Tensor, k: int) -> tuple[Tensor, Tensor]:
     The order of equally similar rows, and which of them are dropped at the end, is unspecified but deterministic.
     """
     best = queries.new_empty(len(queries), 0)
-    found = torch.empty(len(queries), 0, dtype=torch.int64, device=queries.device)
+    neighbours = torch.empty(len(queries), 0, dtype=torch.int64, device=queries.device)
     for start in range(0, len(train), TRAIN_BLOCK):
         products = queries @ train[start : start + TRAIN_BLOCK].T
         values, places = _greatest(products, min(k, products.shape[1]))
-        values, found = torch.cat([best, values], dim=1), torch.cat([found, places + start], dim=1)
+        values, neighbours = torch.cat([best, values], dim=1), torch.cat([neighbours, places + start], dim=1)
         best, places = values.topk(min(k, values.shape[1]), dim=1)
-        found = found.gather(1, places)
-    return best, found
+        neighbours = neighbours.gather(1, places)
+    return best, neighbours
 
 
 def _greatest(products: Tensor, k: int) -> tuple[Tensor, Tensor]:

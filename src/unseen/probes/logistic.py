@@ -74,10 +74,10 @@ def probe_logistic(
             float32); by default 16 bits on a GPU, 32 on a CPU.
     """
     settings = [Setting(shots, seed)]
-    found = probe_settings(
+    results = probe_settings(
         X_train, y_train, X_test, y_test, settings, protocol=protocol, device=device, products=products
     )
-    return next(found)[1]
+    return next(results)[1]
 
 
 def probe_settings(

@@ -169,7 +169,7 @@ def many_shot(
     (X, train), (X_val, val), (X_test, test) = ((X, labels.to(X.device)) for X, labels in parts)
     if (metric == "map-11-point") != train.multi_label:
         raise UserError(f"the metric {metric} does not match labels of shape {tuple(train.y.shape)}")
-    found = choose_penalty(
+    choice = choose_penalty(
         torch.cat([X, X_val]),
         torch.cat([train.y, val.y]),
         len(X),
@@ -181,18 +181,18 @@ def many_shot(
         solved=solved,
         watch=watch,
     )
-    scores = found.refit.scores(X_test)
+    scores = choice.refit.scores(X_test)
     return ManyShot(
         score=metric_value(scores, test, metric),
-        penalty=float(protocol.penalties[found.place]),
-        place=found.place,
-        validation=found.scores,
-        iterations=found.iterations,
-        converged=found.converged,
-        refit_converged=found.refit_converged,
+        penalty=float(protocol.penalties[choice.place]),
+        place=choice.place,
+        validation=choice.scores,
+        iterations=choice.iterations,
+        converged=choice.converged,
+        refit_converged=choice.refit_converged,
         calibration=None
         if train.multi_label
-        else _calibration((found.chosen.scores(X_val), val.y), (scores, test.y), protocol),
+        else _calibration((choice.chosen.scores(X_val), val.y), (scores, test.y), protocol),
     )
 
 

@@ -66,8 +66,8 @@ class _Guarded(Probe):
         self, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
     ) -> "Iterator[tuple[str, Tensor]] | None":
         with running(self.own):
-            found = super().test_scores(data, setting, kept)
-            return None if found is None else iter(list(found))
+            scores = super().test_scores(data, setting, kept)
+            return None if scores is None else iter(list(scores))
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,10 @@ def _made(at: ProbeAt) -> Probe:
     file = own_file(Path(at.path))
     if file.digest != at.digest:
         raise UserError(f"{at.path}: changed since the study was planned; run the command again")
-    found = attribute_of(file, [at.attribute], "probe")
-    if not (isinstance(found, type) and issubclass(found, Probe) and is_dataclass(found)):
+    defined = attribute_of(file, [at.attribute], "probe")
+    if not (isinstance(defined, type) and issubclass(defined, Probe) and is_dataclass(defined)):
         raise UserError(f"{at.path}: {at.attribute} must be a frozen dataclass that is a subclass of Probe")
-    guarded = type(found.__name__, (_Guarded, found), {"own": file, "__doc__": found.__doc__})
+    guarded = type(defined.__name__, (_Guarded, defined), {"own": file, "__doc__": defined.__doc__})
     with running(file):
         made: Probe = guarded(**dict(at.settings or ()))
     return made
@@ -204,9 +204,9 @@ def own_probe(name: str) -> OwnProbe:
         raise UserError(f"{file.path}: {DECLARED} must be a list of unseen.metrics.catalogue.Metric")
     for metric in declared:
         check_facts(metric, str(file.path))
-    found = OwnProbe(at, file, tuple(MetricUsed.of(each) for each in declared))
-    _check(found, str(file.path))
-    return found
+    own = OwnProbe(at, file, tuple(MetricUsed.of(each) for each in declared))
+    _check(own, str(file.path))
+    return own
 
 
 def own_probe_object(probe: Probe) -> OwnProbe:
@@ -217,9 +217,9 @@ def own_probe_object(probe: Probe) -> OwnProbe:
     except (TypeError, OSError):
         path = None
     file = own_file(path) if path and path.is_file() else None
-    found = OwnProbe(Held(probe), file)
-    _check(found, kind.__name__)
-    return found
+    own = OwnProbe(Held(probe), file)
+    _check(own, kind.__name__)
+    return own
 
 
 def _check(own: OwnProbe, where: str) -> None:

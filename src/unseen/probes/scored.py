@@ -48,10 +48,10 @@ class ScoredProbe(DrawnProbe, ABC):
 
         X_train, y_train, X_test, y_test = data.on_device()
         scores = self.scores(X_train, y_train, X_test, data.classes, seed)
-        found = torch.as_tensor(scores).detach().cpu().double()
+        checked = torch.as_tensor(scores).detach().cpu().double()
         wanted = (len(y_test), data.classes)
-        if tuple(found.shape) != wanted:
-            raise UserError(f"the probe {self.name} gave scores of shape {tuple(found.shape)}, not {wanted}")
-        if not bool(found.isfinite().all()):
+        if tuple(checked.shape) != wanted:
+            raise UserError(f"the probe {self.name} gave scores of shape {tuple(checked.shape)}, not {wanted}")
+        if not bool(checked.isfinite().all()):
             raise UserError(f"the probe {self.name} gave scores that are not finite numbers")
-        return found
+        return checked

@@ -32,8 +32,8 @@ def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, NDAr
         names: names of the wanted arrays, as far as they exist; None for all.
     """
     with path.open("rb") as file, ZipFile(file) as archive:
-        found = {info.filename.removesuffix(SUFFIX): info for info in archive.infolist()}
-        wanted = {name: info for name, info in found.items() if names is None or name in names}
+        members = {info.filename.removesuffix(SUFFIX): info for info in archive.infolist()}
+        wanted = {name: info for name, info in members.items() if names is None or name in names}
         size = sum(info.file_size for info in wanted.values())
         if size > memory():
             raise UserError(f"{path}: unpacks to {byte_size(size)}, more than the memory of this machine")

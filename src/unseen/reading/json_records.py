@@ -78,13 +78,13 @@ def typed_fields(
     for key in record:
         if key not in wanted:
             raise UserError(f"{where}: unknown key '{key}'{did_you_mean(key, wanted)}; update unseen if it is newer")
-    found = {}
+    values = {}
     for name, field in wanted.items():
         if name in record:
-            found[name] = typed(record[name], hints[name], f"{where}, {name}", defaults=defaults)
+            values[name] = typed(record[name], hints[name], f"{where}, {name}", defaults=defaults)
         elif not defaults or field.default is field.default_factory is MISSING:
             raise UserError(f"{where}: the key '{name}' is missing")
-    return found
+    return values
 
 
 @cache

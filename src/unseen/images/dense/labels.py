@@ -52,8 +52,8 @@ class Objects:
     @cached_property
     def areas(self) -> Floats:
         """(n,) areas in square pixels."""
-        found: Floats = np.prod(self.boxes[:, 2:] - self.boxes[:, :2], axis=1)
-        return found
+        areas: Floats = np.prod(self.boxes[:, 2:] - self.boxes[:, :2], axis=1)
+        return areas
 
 
 Map = NDArray[np.uint8] | NDArray[np.float32]

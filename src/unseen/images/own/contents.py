@@ -69,8 +69,8 @@ def digests(source: ImageSource, numbers: Sequence[int], track: Track = untracke
         read = (each for block in blocks for each in pool.map(digest, block))
         known.update(track(read, "images read", len(left)))
     if left:
-        found = {path: (stamps[number], known[number]) for number, path in paths.items() if number in stamps}
-        write_kept(paths, {**kept, **found})
+        entries = {path: (stamps[number], known[number]) for number, path in paths.items() if number in stamps}
+        write_kept(paths, {**kept, **entries})
     return {number: known[number] for number in numbers}
 
 

@@ -156,28 +156,28 @@ def is_own(word: "str | PathLike[str]") -> bool:
 def describe(place: Path) -> Description:
     """Read the description from a file or a folder; names already in use and missing splits are refused."""
     if place.is_dir():
-        found = Description(place, place / "any", _of_folder(place))  # paths are relative to a file in the folder
+        description = Description(place, place / "any", _of_folder(place))  # paths are relative to a file in the folder
     elif place.suffix.lower() == SUFFIX:
-        found = Description(place, place, read_toml(place, OwnTable))
+        description = Description(place, place, read_toml(place, OwnTable))
     elif place.is_file():
         raise UserError(f"{place}: not a .toml file or a folder; {EXPECTED}")
     else:
         raise UserError(f"{place}: no such file or folder; {EXPECTED}")
-    _check_name(found)
-    _check_splits(found)
-    return found
+    _check_name(description)
+    _check_splits(description)
+    return description
 
 
 def describe_all(places: Iterable[Path]) -> list[Description]:
     """Descriptions of several data sets; two with the same name are refused."""
-    found: dict[str, Description] = {}
+    by_name: dict[str, Description] = {}
     for place in places:
         each = describe(place)
-        if each.table.name in found:
-            other = found[each.table.name].place
+        if each.table.name in by_name:
+            other = by_name[each.table.name].place
             raise UserError(f"{each.place} and {other}: two data sets are named '{each.table.name}'; rename one")
-        found[each.table.name] = each
-    return list(found.values())
+        by_name[each.table.name] = each
+    return list(by_name.values())
 
 
 def refuse_same_names(names: Iterable[str]) -> None:
@@ -204,8 +204,8 @@ def _of_folder(folder: Path) -> OwnTable:
     if not there["train"] and not there["test"]:
         unsplit = "; for unsplit images, use [all] in a .toml file"
         raise UserError(f"{folder}: contains neither train nor test; {EXPECTED}{unsplit}")
-    found = {split: SplitTable(words[0]) for split, words in there.items() if words}
-    return OwnTable(name, train=found.get("train"), val=found.get("val"), test=found.get("test"))
+    tables = {split: SplitTable(words[0]) for split, words in there.items() if words}
+    return OwnTable(name, train=tables.get("train"), val=tables.get("val"), test=tables.get("test"))
 
 
 def _check_name(found: Description) -> None:

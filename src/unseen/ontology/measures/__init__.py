@@ -12,8 +12,8 @@ from unseen.plugins import plugins
 @cache
 def all_measures() -> dict[str, Measure]:
     """Every measure by name, in alphabetical order."""
-    found: list[Measure] = plugins(__name__, "MEASURE")
-    return {measure.name: measure for measure in sorted(found, key=lambda measure: measure.name)}
+    measures: list[Measure] = plugins(__name__, "MEASURE")
+    return {measure.name: measure for measure in sorted(measures, key=lambda measure: measure.name)}
 
 
 def get_measure(name: str) -> Measure:

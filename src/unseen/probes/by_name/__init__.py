@@ -15,8 +15,8 @@ from unseen.probes.probe import Probe, ProbeJob
 @cache
 def all_probes() -> dict[str, type[Probe]]:
     """Every probe by name, in alphabetical order."""
-    found: list[type[Probe]] = plugins(__name__, "PROBE")
-    return {probe.name: probe for probe in sorted(found, key=lambda probe: probe.name)}
+    probes: list[type[Probe]] = plugins(__name__, "PROBE")
+    return {probe.name: probe for probe in sorted(probes, key=lambda probe: probe.name)}
 
 
 def feature_probes() -> dict[str, type[Probe]]:

@@ -227,9 +227,9 @@ def _several_labels(parts: Sequence[Features]) -> "list[Labels]":
 
     words = parts[0].classes
     classes = class_names(words)
-    found = [targets([words[index] for index in part.y.tolist()], classes) for part in parts]
+    parts_targets = [targets([words[index] for index in part.y.tolist()], classes) for part in parts]
     # In training, difficult objects count as not shown; in scoring they are ignored.
-    return [Labels(torch.from_numpy(part.positives), torch.from_numpy(part.ignored)) for part in found]
+    return [Labels(torch.from_numpy(part.positives), torch.from_numpy(part.ignored)) for part in parts_targets]
 
 
 def _resolved(protocol: "str | ManyShotProtocol") -> "ManyShotProtocol":

@@ -50,7 +50,7 @@ class Logistic(Probe):
         from unseen.probes.logistic import probe_settings
 
         products = self._products(data.device)
-        found = probe_settings(
+        results = probe_settings(
             data.X_train,
             data.y_train,
             data.X_test,
@@ -61,7 +61,7 @@ class Logistic(Probe):
             products=products,
         )
         rows = data.test_rows(unit=True).to(products)
-        for setting, result in found:
+        for setting, result in results:
             details = {
                 "rate": result.rate,
                 "decay": result.decay,

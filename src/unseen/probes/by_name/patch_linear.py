@@ -45,14 +45,14 @@ class PatchLinearJob(PatchJob):
 
         codes = task.codes()
         X, Y, images = task.training(codes)
-        found = choose_linear(X, Y, images, self.protocol, codes, seed=self.seed)
+        chosen = choose_linear(X, Y, images, self.protocol, codes, seed=self.seed)
 
         def predict(features: "Tensor") -> "Tensor":
-            return found.classifier.logits(features.float())[0].softmax(dim=1)
+            return chosen.classifier.logits(features.float())[0].softmax(dim=1)
 
         scored = task.scored(codes, predict)
-        rate, decay = found.setting
-        details = {"rate": rate, "decay": decay, "validation": list(found.validation), "edge": found.edge}
+        rate, decay = chosen.setting
+        details = {"rate": rate, "decay": decay, "validation": list(chosen.validation), "edge": chosen.edge}
         return {**scored.kept(), **details}, Predictor(codes, predict, scored.shown)
 
     def samples(self, size: PatchSize, device: "torch.device") -> Iterator[Sample]:

@@ -134,8 +134,8 @@ def _components(data: ProbeData) -> "components.PCA":
 
     if PCA.name not in data.shared:
         data.shared[PCA.name] = pca(data.train_rows(unit=True))
-    found: components.PCA = data.shared[PCA.name]
-    return found
+    fitted: components.PCA = data.shared[PCA.name]
+    return fitted
 
 
 def _projected(X: "Tensor | Rows", components: "components.PCA", dimensions: int, device: str) -> "Tensor":

@@ -121,7 +121,7 @@ class L1Proposals(RegionProposalNetwork):  # type: ignore[misc]
         self, objectness: Tensor, pred_bbox_deltas: Tensor, labels: list[Tensor], regression_targets: list[Tensor]
     ) -> tuple[Tensor, Tensor]:
         """Losses of sampled anchors: of the scores of all of them, and of the boxes of the positive ones."""
-        positive, negative = (torch.where(torch.cat(of))[0] for of in self.fg_bg_sampler(labels))
+        positive, negative = (torch.where(torch.cat(masks))[0] for masks in self.fg_bg_sampler(labels))
         drawn, wanted = torch.cat((positive, negative)), torch.cat(labels)
         targets = torch.cat(regression_targets)
         boxes = l1_loss(pred_bbox_deltas[positive], targets[positive], reduction="sum") / len(drawn)

@@ -44,8 +44,8 @@ class PSPHead(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        found: Tensor = self.last(self.pooling(x))
-        return found
+        output: Tensor = self.last(self.pooling(x))
+        return output
 
 
 class UPerHead(nn.Module):
@@ -63,12 +63,15 @@ class UPerHead(nn.Module):
     def forward(self, maps: Mapping[str, Tensor]) -> Tensor:
         levels = list(maps.values())
         x = self.top(self.pooling(levels[-1]))
-        found = [x]
+        output = [x]
         for level, lateral, smooth in zip(levels[-2::-1], self.lateral[::-1], self.smooth[::-1], strict=True):
             side = lateral(level)
             x = side + interpolate(x, size=side.shape[2:], mode="bilinear", align_corners=False)
-            found.insert(0, smooth(x))
-        size = found[0].shape[2:]
-        alike = [found[0], *(interpolate(each, size=size, mode="bilinear", align_corners=False) for each in found[1:])]
+            output.insert(0, smooth(x))
+        size = output[0].shape[2:]
+        alike = [
+            output[0],
+            *(interpolate(each, size=size, mode="bilinear", align_corners=False) for each in output[1:]),
+        ]
         scores: Tensor = self.last(self.fuse(torch.cat(alike, dim=1)))
         return scores

@@ -27,8 +27,8 @@ class MapPredictor(nn.Module):
         self.body, self.head = body, head
 
     def forward(self, images: Tensor) -> Tensor:
-        found: Tensor = self.head(self.body(images))
-        return found
+        scores: Tensor = self.head(self.body(images))
+        return scores
 
 
 def map_predictor(backbone: Backbone, count: int, protocol: DenseProtocol, *, seed: int) -> MapPredictor:
@@ -74,8 +74,8 @@ def predicted_map(
             scores = model(batch).float()
         whole = interpolate(scores, size=batch.shape[2:], mode="bilinear", align_corners=False)
         inside = whole[:, :, : scaled.shape[1], : scaled.shape[2]]
-        found = interpolate(inside, size=size, mode="bilinear", align_corners=False)[0].softmax(dim=0)
-        total = found if total is None else total + found
+        probabilities = interpolate(inside, size=size, mode="bilinear", align_corners=False)[0].softmax(dim=0)
+        total = probabilities if total is None else total + probabilities
     assert total is not None
     return total / len(protocol.tested)
 

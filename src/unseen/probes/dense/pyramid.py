@@ -36,8 +36,8 @@ class Pyramid(nn.Module):
         with torch.inference_mode():
             maps = list(self.eval()(_probe(network)).values())
         if [round(PROBED / each.shape[-1]) for each in maps] != list(STRIDES):
-            found = ", ".join(f"{PROBED / each.shape[-1]:g}" for each in maps)
-            raise UserError(f"gives maps at strides {found}; 4, 8, 16 and 32 are needed, as CNNs have them")
+            strides = ", ".join(f"{PROBED / each.shape[-1]:g}" for each in maps)
+            raise UserError(f"gives maps at strides {strides}; 4, 8, 16 and 32 are needed, as CNNs have them")
         self.channels = tuple(each.shape[1] for each in maps)
 
     def forward(self, images: Tensor) -> "OrderedDict[str, Tensor]":
@@ -48,15 +48,15 @@ class Pyramid(nn.Module):
         return OrderedDict((str(place), each) for place, each in enumerate(maps))
 
     def _by_stages(self, images: Tensor) -> "OrderedDict[str, Tensor]":
-        found: OrderedDict[str, Tensor] = OrderedDict()
+        maps: OrderedDict[str, Tensor] = OrderedDict()
         x = images
         for name, part in self.network.named_children():
             x = part(x)
             if name in STAGES:
-                found[str(STAGES.index(name))] = x
+                maps[str(STAGES.index(name))] = x
             if name == STAGES[-1]:
                 break
-        return found
+        return maps
 
 
 class LastMap(nn.Module):
@@ -67,8 +67,8 @@ class LastMap(nn.Module):
         self.pyramid = pyramid
 
     def forward(self, images: Tensor) -> Tensor:
-        found: Tensor = self.pyramid(images)["3"]
-        return found
+        last: Tensor = self.pyramid(images)["3"]
+        return last
 
 
 def freeze(modules: Iterable[nn.Module]) -> None:
@@ -155,10 +155,10 @@ def dilate(pyramid: Pyramid) -> None:
 
 def _input_strides(pyramid: Pyramid) -> dict[nn.Conv2d | nn.AvgPool2d, int]:
     """The stride, relative to the image, of the input of each convolution and of each pooling that halves a map."""
-    found: dict[nn.Conv2d | nn.AvgPool2d, int] = {}
+    strides: dict[nn.Conv2d | nn.AvgPool2d, int] = {}
 
     def note(module: Any, inputs: tuple[Tensor, ...]) -> None:
-        found[module] = round(PROBED / inputs[0].shape[-1])
+        strides[module] = round(PROBED / inputs[0].shape[-1])
 
     layers = [
         each
@@ -172,7 +172,7 @@ def _input_strides(pyramid: Pyramid) -> dict[nn.Conv2d | nn.AvgPool2d, int]:
     finally:
         for handle in handles:
             handle.remove()
-    return found
+    return strides
 
 
 def _probe(network: nn.Module) -> Tensor:

@@ -35,8 +35,8 @@ def scaled_codes(codes: NDArray[np.int16], size: tuple[int, int]) -> NDArray[np.
         ((np.arange(after) + 0.5) * before / after).astype(np.int64)
         for before, after in zip(codes.shape, size, strict=True)
     )
-    found: NDArray[np.int16] = codes[rows[:, None], columns[None, :]]
-    return found
+    scaled: NDArray[np.int16] = codes[rows[:, None], columns[None, :]]
+    return scaled
 
 
 def padded_batch(images: list[Tensor]) -> Tensor:
@@ -50,9 +50,9 @@ def padded_batch(images: list[Tensor]) -> Tensor:
 
 def padded_codes(maps: list[NDArray[np.int16]], size: tuple[int, int], stride: int, fill: int) -> Tensor:
     """(b, h/stride, w/stride) codes of images in the padded batch, from every `stride`-th pixel."""
-    found = torch.full((len(maps), size[0] // stride, size[1] // stride), fill, dtype=torch.long)
+    padded = torch.full((len(maps), size[0] // stride, size[1] // stride), fill, dtype=torch.long)
     for place, codes in enumerate(maps):
         height, width = (-(-side // stride) for side in codes.shape)
         thinned = scaled_codes(codes, (height, width))
-        found[place, :height, :width] = torch.from_numpy(thinned.astype(np.int64))
-    return found
+        padded[place, :height, :width] = torch.from_numpy(thinned.astype(np.int64))
+    return padded

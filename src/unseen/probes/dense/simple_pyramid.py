@@ -50,10 +50,10 @@ class SquareMap(nn.Module):
         )  # in pixels of the square
         y, x = torch.meshgrid(rows, columns, indexing="ij")
         places = 2 * torch.stack((x, y), dim=-1) / self.side - 1
-        found: Tensor = grid_sample(
+        sampled: Tensor = grid_sample(
             maps, places.expand(len(maps), -1, -1, -1).to(maps.dtype), padding_mode="border", align_corners=False
         )
-        return found
+        return sampled
 
 
 class ChannelNorm(nn.LayerNorm):

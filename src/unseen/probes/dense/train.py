@@ -79,8 +79,8 @@ def train_dense(
     with torch.random.fork_rng(devices=[device] if on_gpu else []):
         while finished and step < protocol.steps:
             stretch = range(step, min(step + every, protocol.steps))
-            found = [_step(model, optimizer, scaler, loss, next(coming), protocol, number, seed) for number in stretch]
-            values = torch.stack(found).cpu()
+            recent = [_step(model, optimizer, scaler, loss, next(coming), protocol, number, seed) for number in stretch]
+            values = torch.stack(recent).cpu()
             sound = values[values.isfinite()]
             losses.append(float(sound.mean()) if len(sound) else float("nan"))
             skipped += len(values) - len(sound)

@@ -49,14 +49,14 @@ class FinetuneGrid:
         coprime, ten rounds contain every pair once.
         """
         rates, decays = log_spaced(*RATES), (0.0, *log_spaced(*DECAYS))
-        found = []
+        chosen = []
         for trial in range(self.trials):
             j, r = divmod(trial, len(rates))
             decay, augment = decays[(j + r) % len(decays)], AUGMENTS[(j + r) % len(AUGMENTS)]
-            found.append(
+            chosen.append(
                 FinetuneProtocol("finetune-trial", self.steps, self.batch, rates[r], decay / rates[r], augment=augment)
             )
-        return tuple(found)
+        return tuple(chosen)
 
     @property
     def short(self) -> str:
@@ -99,9 +99,9 @@ def ranked_trials(validation: Sequence[float | None]) -> list[int]:
 def at_edges(setting: FinetuneProtocol) -> list[Edge]:
     """The ends of the grid at which a setting lies: there may be better ones beyond. A decay of 0 is not an end."""
     rates = log_spaced(*RATES)
-    found: list[Edge] = []
+    edges: list[Edge] = []
     if setting.rate in {rates[0], rates[-1]}:
-        found.append("lowest rate" if setting.rate == rates[0] else "highest rate")
+        edges.append("lowest rate" if setting.rate == rates[0] else "highest rate")
     if setting.decay == log_spaced(*DECAYS)[-1] / setting.rate:
-        found.append("strongest decay")
-    return found
+        edges.append("strongest decay")
+    return edges

@@ -131,8 +131,8 @@ def task_labels(opened: OpenDataset) -> Labels:
         _refuse_missing_class(here, classes, f"{name}: no {word} image of", opened.dataset.multi_label)
         words += here
     if opened.dataset.multi_label:
-        found = targets(words, classes)
-        return Labels(torch.from_numpy(found.positives), torch.from_numpy(found.ignored))
+        shown = targets(words, classes)
+        return Labels(torch.from_numpy(shown.positives), torch.from_numpy(shown.ignored))
     return Labels(torch.from_numpy(np.searchsorted(classes, words).astype(np.int64)))
 
 

@@ -135,12 +135,12 @@ def _index(device: torch.device) -> int:
 
 def end_to_end(buffers: Iterable[Tensor]) -> list[Tensor]:
     """One vector per floating dtype of the buffers, which become views of it: hundreds then need a single copy."""
-    found: dict[torch.dtype, list[Tensor]] = {}
+    by_dtype: dict[torch.dtype, list[Tensor]] = {}
     for buffer in buffers:
         if buffer.is_floating_point():
-            found.setdefault(buffer.dtype, []).append(buffer)
+            by_dtype.setdefault(buffer.dtype, []).append(buffer)
     vectors = []
-    for alike in found.values():
+    for alike in by_dtype.values():
         sizes = [-(-buffer.numel() // ALIGNED) * ALIGNED for buffer in alike]
         vector = alike[0].new_zeros(sum(sizes))
         for buffer, place in zip(alike, torch.split(vector, sizes), strict=True):

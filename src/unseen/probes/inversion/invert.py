@@ -105,9 +105,9 @@ def invert(
                 state.save(checkpoint, step, [value for row in losses for value in row], 0)
                 saved = time.monotonic()
         with torch.no_grad():
-            found = as_pixels(stack.images(), backbone.spec.transform)
+            pictures = as_pixels(stack.images(), backbone.spec.transform)
     scales = stack.targets.square().mean(dim=1)
-    return Inverted(found.cpu().numpy(), np.array(losses, np.float32).T, scales.cpu().numpy())
+    return Inverted(pictures.cpu().numpy(), np.array(losses, np.float32).T, scales.cpu().numpy())
 
 
 class InversionStack:

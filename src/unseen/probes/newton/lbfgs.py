@@ -196,7 +196,7 @@ def minimise(
     """
     coefs = problems.without_common_part(coefs)
     point = _evaluate(problems, coefs, problems.scores(coefs))
-    found = Minimum(
+    minimum = Minimum(
         coefs=torch.empty_like(point.coefs),
         objective=torch.empty_like(point.loss),
         gradient_norm=torch.empty_like(rule.targets),
@@ -224,12 +224,12 @@ def minimise(
             done |= settled(iteration, index, point.coefs)
         if done.any():
             where, last = index[done], point.select(done)
-            found.coefs[where] = last.coefs
-            found.objective[where] = objective[done]
-            found.gradient_norm[where], found.iterations[where] = norms[done], iteration
-            found.converged[where] = met[done]
+            minimum.coefs[where] = last.coefs
+            minimum.objective[where] = objective[done]
+            minimum.gradient_norm[where], minimum.iterations[where] = norms[done], iteration
+            minimum.converged[where] = met[done]
             if done.all():
-                return replace(found, hard=isinstance(preconditioner, Blocks))
+                return replace(minimum, hard=isinstance(preconditioner, Blocks))
             index, since, smallest, lowest = index[~done], since[~done], smallest[~done], lowest[~done]
             point, problems, preconditioner = point.select(~done), problems.select(~done), preconditioner.select(~done)
             rule, unit = rule.select(~done), unit[~done]

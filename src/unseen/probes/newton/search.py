@@ -255,9 +255,9 @@ def _fit_further(held: _Held, path: Tensor, fits: list[_Fit]) -> None:
     for place in close if len(close) > 1 else ():
         fit = fits[place]
         settled = _Settled(rows, len(fit.coefs), FURTHER_CHANGED)
-        found = solve(task, path[place : place + 1], fit.coefs, hard=fit.hard, settled=settled)
-        more = fit.iterations + int(found.iterations.max())
-        fits[place] = replace(*held.fits(found, 1, optimal=False), iterations=more)
+        solution = solve(task, path[place : place + 1], fit.coefs, hard=fit.hard, settled=settled)
+        more = fit.iterations + int(solution.iterations.max())
+        fits[place] = replace(*held.fits(solution, 1, optimal=False), iterations=more)
 
 
 def _finish(
@@ -266,9 +266,9 @@ def _finish(
     """Solve the best of the fits to its optimum, replacing it, and repeat until the best one is at its optimum."""
     count = 0
     while fits[place := _best(fits)].converged is None:
-        found = _optimum(held.task, count, path[: place + 1], fits[place], solved, watch)
+        solution = _optimum(held.task, count, path[: place + 1], fits[place], solved, watch)
         fits[place] = replace(
-            *held.fits(found, 1, optimal=True), iterations=fits[place].iterations + int(found.iterations.max())
+            *held.fits(solution, 1, optimal=True), iterations=fits[place].iterations + int(solution.iterations.max())
         )
         count += 1
 
@@ -285,12 +285,12 @@ def _optimum(
     kept = usable([replace(each, start=0) for each in solved if each.start == number], one, task)
     if kept:
         return kept[0].found
-    found = solve(replace(task, max_iterations=min(DIRECT, task.max_iterations)), one, fit.coefs, hard=fit.hard)
-    if not task.reached(found).all():
+    solution = solve(replace(task, max_iterations=min(DIRECT, task.max_iterations)), one, fit.coefs, hard=fit.hard)
+    if not task.reached(solution).all():
         *_, last = walk(task, path[(len(path) - 1) % STRIDE :: STRIDE], 1)
-        found = replace(last.found, iterations=found.iterations + last.found.iterations)
-    watch(Solved(number, one, found, task.basis_name))
-    return found
+        solution = replace(last.found, iterations=solution.iterations + last.found.iterations)
+    watch(Solved(number, one, solution, task.basis_name))
+    return solution
 
 
 def _best(fits: Sequence[_Fit]) -> int:

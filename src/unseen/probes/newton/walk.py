@@ -204,7 +204,7 @@ def solve(
     """The optima of some penalties, one precision after the other; `hard` tells whether their neighbours were hard."""
     iterations = torch.zeros(len(coefs), dtype=torch.long, device=coefs.device)
     for features, rule in zip(task.features, task.rules(len(penalties)), strict=True):
-        found = minimise(
+        minimum = minimise(
             task.problems(features, penalties),
             coefs.to(features),
             norm=task.basis.gradient_norm,
@@ -214,21 +214,21 @@ def solve(
             hard=hard,
             settled=settled,
         )
-        coefs, iterations, hard = found.coefs, iterations + found.iterations, hard or found.hard
-    return replace(found, iterations=iterations, hard=hard)
+        coefs, iterations, hard = minimum.coefs, iterations + minimum.iterations, hard or minimum.hard
+    return replace(minimum, iterations=iterations, hard=hard)
 
 
 def usable(solved: Sequence[Solved], path: Tensor, task: Task) -> list[Solved]:
     """The usable leading parts of a path that were solved before, on the device of its features."""
-    found: list[Solved] = []
+    parts: list[Solved] = []
     for each in solved:
         here = path[each.start : each.stop]
-        follows = each.start == (found[-1].stop if found else 0)
+        follows = each.start == (parts[-1].stop if parts else 0)
         if not follows or each.basis != task.basis_name or not torch.equal(each.penalties.to(path), here):
             break
         tensors = {name: value.to(path.device) for name, value in vars(each.found).items() if name != "hard"}
-        found.append(replace(each, penalties=here, found=replace(each.found, **tensors)))
-    return found
+        parts.append(replace(each, penalties=here, found=replace(each.found, **tensors)))
+    return parts
 
 
 def walk(
@@ -252,7 +252,7 @@ def walk(
     while start < len(path):
         some = path[start : start + step]
         coefs = torch.cat([_start(task, penalty, neighbours) for penalty in some.tolist()])
-        found = solve(task, some, coefs, hard=hard, settled=settled and settled(len(coefs)))
-        neighbours, hard = (neighbours + _neighbours(task, found, some))[-HISTORY:], found.hard
-        yield Solved(start, some, found, task.basis_name)
+        solution = solve(task, some, coefs, hard=hard, settled=settled and settled(len(coefs)))
+        neighbours, hard = (neighbours + _neighbours(task, solution, some))[-HISTORY:], solution.hard
+        yield Solved(start, some, solution, task.basis_name)
         start += len(some)

@@ -135,5 +135,5 @@ def patch_histograms(codes: NDArray[np.int16], grid: tuple[int, int], count: int
     rows, columns = (np.arange(length) * patches // length for length, patches in zip(codes.shape, grid, strict=True))
     place = rows[:, None] * grid[1] + columns[None, :]
     known = codes != UNLABELLED
-    found = np.bincount(place[known] * count + codes[known], minlength=grid[0] * grid[1] * count)
-    return found.reshape(-1, count).astype(np.float32)
+    counts = np.bincount(place[known] * count + codes[known], minlength=grid[0] * grid[1] * count)
+    return counts.reshape(-1, count).astype(np.float32)

@@ -64,7 +64,7 @@ def look_up(memory: Memory, X: Tensor, protocol: ContextProtocol = PATCH_CONTEXT
     k = min(protocol.neighbours, len(memory.keys))
     width = min(len(memory.keys), MOST_KEYS)
     height = max(1, BLOCK_BYTES // (queries.element_size() * width))
-    found = []
+    shares = []
     for part in torch.split(queries, height):
         best, place = _nearest(part, memory.keys[:width], k)
         for start in range(width, len(memory.keys), width):
@@ -72,8 +72,8 @@ def look_up(memory: Memory, X: Tensor, protocol: ContextProtocol = PATCH_CONTEXT
             best, chosen = torch.cat((best, more), dim=1).topk(k, dim=1)
             place = torch.cat((place, near + start), dim=1).gather(1, chosen)
         weights = torch.softmax(best.float() / protocol.temperature, dim=1)
-        found.append(torch.einsum("nk,nkc->nc", weights, memory.shares[place].float()))
-    return torch.cat(found)
+        shares.append(torch.einsum("nk,nkc->nc", weights, memory.shares[place].float()))
+    return torch.cat(shares)
 
 
 def _nearest(queries: Tensor, keys: Tensor, k: int) -> tuple[Tensor, Tensor]:

@@ -63,8 +63,8 @@ def _validation(stack: LinearStack, X: Tensor, Y: Tensor, codes: Codes) -> list[
     for rows, counts in zip(torch.split(X, BLOCK), torch.split(Y.float(), BLOCK), strict=True):
         known = counts.sum(dim=1)
         truth = counts @ values / known.clamp_min(1)[:, None]
-        found = stack.logits(rows).float().softmax(dim=2) @ values
-        total += (_errors(found, truth, codes.kind) * known).sum(dim=1)
+        predictions = stack.logits(rows).float().softmax(dim=2) @ values
+        total += (_errors(predictions, truth, codes.kind) * known).sum(dim=1)
         pixels += float(known.sum())
     mean = total / pixels
     return [-float(each) for each in (mean if codes.kind == "normals" else mean.sqrt())]

@@ -32,8 +32,8 @@ def picture_name(place: int) -> str:
 def upsampled(patches: Tensor, grid: tuple[int, int], size: tuple[int, int]) -> Tensor:
     """(c, H, W) from values (h·w, c) of patches, interpolated bilinearly between the centres of patches."""
     maps = patches.T.reshape(1, -1, *grid).float()
-    found: Tensor = torch.nn.functional.interpolate(maps, size=size, mode="bilinear", align_corners=False)[0]
-    return found
+    enlarged: Tensor = torch.nn.functional.interpolate(maps, size=size, mode="bilinear", align_corners=False)[0]
+    return enlarged
 
 
 @dataclass(eq=False)
@@ -71,8 +71,8 @@ class MapScorer:
     def _scores(self) -> Iterator[tuple[str, float]]:
         if self.codes.kind == "classes":
             counts = torch.zeros(self.codes.count, self.codes.count) if self._counts is None else self._counts
-            found = segmentation_scores(counts)
-            yield from (("miou", found.miou), ("pixel-accuracy", found.pixel_accuracy))
+            scores = segmentation_scores(counts)
+            yield from (("miou", scores.miou), ("pixel-accuracy", scores.pixel_accuracy))
         elif self.codes.kind == "normals":
             errors = normal_scores(self._errors)
             yield from (("angle-mean", errors.mean), ("angle-median", errors.median))

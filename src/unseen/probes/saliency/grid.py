@@ -69,7 +69,7 @@ GRIDS = {str(grid): grid for grid in (EXACT, Grid(10, 2), Grid(8, 4), Grid(16, 8
 
 def parse_grid(text: str) -> Grid:
     """`10/2` as a grid of masks of 10 pixels, 2 apart."""
-    found = re.fullmatch(r"\s*(\d{1,4})\s*/\s*(\d{1,4})\s*", text)
-    if not found:
+    match = re.fullmatch(r"\s*(\d{1,4})\s*/\s*(\d{1,4})\s*", text)
+    if not match:
         raise UserError(f"a grid is mask/stride in pixels, as {', '.join(GRIDS)}, not '{text}'")
-    return Grid(int(found[1]), int(found[2]))
+    return Grid(int(match[1]), int(match[2]))

@@ -53,11 +53,11 @@ def occlusion_errors(
     clean: Tensor | None = None
     for first in range(-1, side**2, each):
         places = torch.arange(first, first + each, device=image.device)
-        found = features(occluded(image, grid, places.where(places < side**2, -1)))
+        masked = features(occluded(image, grid, places.where(places < side**2, -1)))
         if clean is None:
-            clean = found[0]
+            clean = masked[0]
             _refuse_unusable(clean)
-        errors.append(relative_errors(found, clean))
+        errors.append(relative_errors(masked, clean))
         step(min(first + each, side**2))
     values = torch.cat(errors)[1:total]
     if not values.isfinite().all():

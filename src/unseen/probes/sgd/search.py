@@ -82,10 +82,10 @@ def search(
     starts: int = 0,
 ) -> tuple[Trial, ...]:
     """All trials in the order they were asked for, `round_size` at a time; one is the usual sequential search."""
-    found = Search(rates=rates, decays=decays, round_size=round_size, seed=seed, starts=starts)
+    searched = Search(rates=rates, decays=decays, round_size=round_size, seed=seed, starts=starts)
     for size in rounds(trials, round_size):
-        found.tell(evaluate(found.ask(size)))
-    return found.trials
+        searched.tell(evaluate(searched.ask(size)))
+    return searched.trials
 
 
 def rounds(trials: int, round_size: int) -> list[int]:

@@ -43,12 +43,12 @@ FOLDERS: dict[Kind, str] = {"classes": "masks", "normals": "normals", "depth": "
 
 def _listing(place: Path, kind: Kind) -> DenseListing:
     """The images named in the box files: the four data sets share the same images."""
-    found = read_coco({split: place / name for split, name in ANNOTATIONS.items()})
-    if found.classes != FURNITURE:
+    annotations = read_coco({split: place / name for split, name in ANNOTATIONS.items()})
+    if annotations.classes != FURNITURE:
         raise UserError(f"{place / ANNOTATIONS['train']}: its categories are not {', '.join(FURNITURE)}")
-    images = [(f"images/{name}", split) for name, split in found.images]
+    images = [(f"images/{name}", split) for name, split in annotations.images]
     if kind == "boxes":
-        return _boxes(place, images, found)
+        return _boxes(place, images, annotations)
 
     def label_of(image: str) -> str:
         return f"{FOLDERS[kind]}/{image.removeprefix('images/')}"
