@@ -153,7 +153,7 @@ def pickled(folder: Path) -> Made:
 
 
 def captions(folder: Path, suffix: str) -> Made:
-    from unseen.images.caption_files import Columns, read_captions
+    from unseen.images.captions.files import Columns, read_captions
 
     path, rows = folder / f"c{suffix}", "id,caption\n1,a cat\n2,a dog\n"
     if suffix == ".parquet":

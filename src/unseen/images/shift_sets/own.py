@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from unseen.errors import UserError, did_you_mean, names_of
-from unseen.images.captions import TEST_SET_FILE
+from unseen.images.captions.labelling import TEST_SET_FILE
 from unseen.images.chosen import choose_images
 from unseen.images.datasets.listing import Listing, Row
 from unseen.images.image_tables import CAPTION_COLUMNS, table_listing

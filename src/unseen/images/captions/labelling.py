@@ -22,8 +22,8 @@ from pathlib import Path
 
 from unseen.errors import UserError
 from unseen.files import atomic_write, write_table
-from unseen.images.caption_files import Batch, Columns, read_captions
-from unseen.images.caption_matcher import CaptionMatcher, ClassNames, tag_texts
+from unseen.images.captions.files import Batch, Columns, read_captions
+from unseen.images.captions.matcher import CaptionMatcher, ClassNames, tag_texts
 from unseen.orphans import end_with_parent
 
 TEST, REMOVE, COVERAGE, CLASSES = "test.csv", "remove.csv", "coverage.csv", "classes.csv"
