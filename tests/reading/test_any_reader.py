@@ -99,7 +99,7 @@ def tar_of_class(folder: Path, suffix: str) -> Made:
 
 
 def webdataset(folder: Path) -> Made:
-    from unseen.images.webdataset import webdataset_images
+    from unseen.images.tars.webdataset import webdataset_images
 
     path = folder / "0.tar"
     path.write_bytes(tar({"a.jpg": b"x", "a.cls": b"1", "b.jpg": b"y", "b.json": b'{"label": "cat"}'}))

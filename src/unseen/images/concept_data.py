@@ -14,7 +14,7 @@ from unseen.images.open_source import open_images
 from unseen.images.own.contents import SharedImages, Track, digests, untracked
 from unseen.images.source import ImageSource
 from unseen.images.splits import SplitRule
-from unseen.images.tar_index import Watch
+from unseen.images.tars.index import Watch
 from unseen.ontology.class_names import NamedConcepts, concepts_of_classes
 from unseen.ontology.edges import read_taxonomy
 from unseen.ontology.information import information_content

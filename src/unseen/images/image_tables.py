@@ -14,8 +14,8 @@ from unseen.images.chosen import choose_images
 from unseen.images.datasets.listing import ALL, Listing, Row, files_listing
 from unseen.images.list_file import LABEL_COLUMNS, list_rows
 from unseen.images.source import ImageSource
-from unseen.images.tars import is_image
-from unseen.images.webdataset import RANGE, webdataset_images
+from unseen.images.tars.archive import is_image
+from unseen.images.tars.webdataset import RANGE, webdataset_images
 
 SUFFIXES = (".csv", ".tsv", ".parquet")
 CAPTION_COLUMNS = ("caption", "text", "title")

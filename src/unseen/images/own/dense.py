@@ -21,7 +21,7 @@ from unseen.images.own.contents import Track, contents_hash, digests, shared_ima
 from unseen.images.own.description import Description, Task
 from unseen.images.own.survey import GET, Survey, leaked, missing_problem
 from unseen.images.source import ImageSource
-from unseen.images.tars import is_image
+from unseen.images.tars.archive import is_image
 from unseen.words import counted
 
 KINDS: dict[Task, Kind] = {"segmentation": "classes", "detection": "boxes", "normals": "normals", "depth": "depth"}

@@ -11,9 +11,9 @@ from unseen.errors import UserError
 from unseen.images.listing import list_folder
 from unseen.images.releases import provenance
 from unseen.images.source import Entry
-from unseen.images.tar_images import TarImages
-from unseen.images.tar_index import Group, Groups, Watch, index_tars, open_index
-from unseen.images.tars import IMAGE_SUFFIXES, Archive, Member, open_plain_tar
+from unseen.images.tars.archive import IMAGE_SUFFIXES, Archive, Member, open_plain_tar
+from unseen.images.tars.index import Group, Groups, Watch, index_tars, open_index
+from unseen.images.tars.tar_images import TarImages
 
 RANGE = re.compile(r"\{(?P<first>[0-9]{1,18})\.\.(?P<last>[0-9]{1,18})\}")
 LABEL_LIMIT = 1 << 20

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from unseen.errors import UserError
-from unseen.images.tar_headers import (
+from unseen.images.tars.headers import (
     BLOCK,
     EXTENSIONS,
     FILE,
