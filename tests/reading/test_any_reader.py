@@ -248,7 +248,7 @@ def own_dataset(folder: Path) -> Made:
 
 
 def own_concepts(folder: Path, suffix: str) -> Made:
-    from unseen.images.concept_file import read_concept_file
+    from unseen.images.own.concept_file import read_concept_file
 
     content = {
         ".toml": 'images = "a"\nseen = ["cat", "dog"]\nlevels = 2\n[concepts]\ncat = "cat.n.01"\n',

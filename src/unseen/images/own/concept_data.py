@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from unseen.errors import UserError, did_you_mean, names_of
-from unseen.images.concept_file import Description
 from unseen.images.domains import DRAWN_BY, SOMEBODY_ELSE, DomainImages, LeftOut, OnMissing, level_domains
 from unseen.images.entries import EntryTable
 from unseen.images.manifest import Manifest
 from unseen.images.open_source import open_images
+from unseen.images.own.concept_file import Description
 from unseen.images.own.contents import SharedImages, Track, digests, untracked
 from unseen.images.source import ImageSource
 from unseen.images.splits import SplitRule
