@@ -10,6 +10,7 @@ from unseen.report.core.csv_tables import csv_header, csv_rows
 from unseen.report.core.latex_tables import latex_table
 from unseen.report.core.looks import dressed
 from unseen.report.core.model import Figure, Page, Section
+from unseen.report.core.panels import with_shared_ranges
 
 KINDS = ("svg", "png")
 
@@ -19,7 +20,7 @@ def export_page(page: Page, folder: Path) -> list[Path]:
     from unseen.report.core.static import static_bytes
 
     written = []
-    for section in dressed(page).sections:
+    for section in map(with_shared_ranges, dressed(page).sections):
         for table in section.tables:
             path = folder / f"{file_name(section, table.name)}.csv"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -28,13 +29,18 @@ def export_page(page: Page, folder: Path) -> list[Path]:
             with atomic_write(path.with_suffix(".tex")) as file:
                 file.write(latex_table(table).encode())
             written.append(path.with_suffix(".tex"))
-        for name, figure in _figures(section):
-            for kind in KINDS:
-                path = folder / f"{name}.{kind}"
-                with atomic_write(path) as file:
-                    file.write(static_bytes(figure, kind))
-                written.append(path)
+    for name, figure in page_figures(page).items():
+        for kind in KINDS:
+            path = folder / f"{name}.{kind}"
+            with atomic_write(path) as file:
+                file.write(static_bytes(figure, kind))
+            written.append(path)
     return written
+
+
+def page_figures(page: Page) -> dict[str, Figure]:
+    """The figures of a page by the names of their files, in the colours and symbols of the page."""
+    return {name: figure for section in dressed(page).sections for name, figure in _figures(section)}
 
 
 def save_figure(figure: Figure, path: Path) -> None:
@@ -57,7 +63,9 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 def figure_page(figure: Figure) -> Page:
     """A page of one figure."""
-    return Page(figure.title, [Section("figure", figure.title, figures=[figure])], facts=[figure.caption])
+    return Page(
+        figure.title, [Section("figure", "Figure", figures=[figure])], findings=[*filter(None, [figure.caption])]
+    )
 
 
 def file_name(section: Section, name: str) -> str:
