@@ -80,7 +80,7 @@ def test_it_joins_the_run_and_its_page(tiny: TinyImageNet, run: Path, unseen: Un
     assert [replace(each, finetuning=None) for each in after.backbones] == before.backbones
     assert [score for score in after.scores if score.probe == "logistic"] == list(before.scores)
     features = {s.domain: s.value for s in before.scores if s.metric == "top1"}
-    lines = [line.split()[1:] for line in first.out.partition("features relative to it")[2].splitlines()[1:]]
+    lines = [line.split()[1:] for line in first.out.partition("features − fine-tuned")[2].splitlines()[1:]]
     assert [line for line in lines if line] == [
         [d, f"{100 * features[d]:.1f}", f"{100 * found[d]:.1f}", f"{100 * (features[d] - found[d]):+.1f}"]
         for d in found

@@ -207,7 +207,7 @@ def test_two_backbones_are_compared(tiny: TinyImageNet, features: Path, tmp_path
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "name a backbone"),
+        ((), "no backbone was given"),
         (("--backbone", "x.py:y", "--domains", "l9"), "domains must be among in1k, l1, l2"),
         (("--features", "nowhere", "--images", "x"), "give images or features .*, not both: --images"),
         (("--features", "nowhere", "--imagenet-1k", "x"), "not both: --imagenet-1k"),
@@ -470,7 +470,7 @@ def test_check_compares_and_says_so(measured: float, code: int, sentence: str, t
     one, every = [line.split() for line in answer.out.splitlines() if line.startswith("l5 ")]
     assert (one[1], one[2], one[-1]) == ("1", "12.5", "agrees")
     assert every[:5] == ["l5", "all", f"{measured:.1f}", "52.0", f"{measured - 52.0:+.1f}"]
-    assert every[-1] == ("agrees" if code == 0 else "off")
+    assert every[-1] == ("agrees" if code == 0 else "differs")
     assert sentence in answer.out
     assert "the images behind the features of L5 are not known" in " ".join(answer.out.split())
     assert "not both: --truth" in unseen(*words, "--out", tmp_path / "run", "--truth", "x").err
