@@ -1,9 +1,9 @@
-"""Labelling captions: the tree of words against one regular expression of all names, and against one for each name.
+"""Labelling captions: the tree of words, one regular expression of all names, and one expression per name.
 
     PYTHONPATH=benchmarks python benchmarks/captions.py [--captions 1000000] [--workers 2]
 
-Captions are runs of words from WordNet's glosses, a quarter with a name of an ImageNet class put in. The regular
-expressions only find names; the longest, and the classes of names that several share, they do not settle.
+Captions are sequences of words from WordNet's glosses; a quarter of them contain a name of an ImageNet class. The
+regular expressions only find names. They neither select the longest name nor handle names that several classes share.
 """
 
 import argparse

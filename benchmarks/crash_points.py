@@ -1,13 +1,13 @@
-"""Commands that are killed at their file operations and run again: what was lost, what was left behind.
+"""Kill commands at their file operations, run them again, and count what was lost and what was left behind.
 
     PYTHONPATH=benchmarks python benchmarks/crash_points.py --kills 400
 
-Each command runs in a copy of this process. Before an operation that changes a file or folder of its run (a file that
-is made, locked, synchronised, renamed or removed, a folder that is made) it ends by SIGKILL. A file whose bytes were
-not synchronised yet is cut in half first, as it may be after a crash. The same command then runs to its end, and its
-folder is compared with that of a run that nobody killed:
+Each command runs in a copy of this process and ends by SIGKILL before an operation that changes a file or folder of
+its run (creating, locking, synchronising, renaming or removing a file, creating a folder). A file that was not
+synchronised yet is first cut in half, as it may be after a crash. The same command then runs to its end, and its
+folder is compared with that of an undisturbed run:
 
-- lost: a score, a row or any other content that differs, and finished work that was done again;
+- lost: a score, a row or any other content that differs, and finished work that was repeated;
 - left: a file or folder that the undisturbed run does not have, or a process that did not end.
 """
 
@@ -246,7 +246,7 @@ def _call(words: Sequence[object]) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=400, help="at operations that are drawn at random")
+    parser.add_argument("--kills", type=int, default=400, help="number of kills, at random operations")
     parser.add_argument("--seed", type=int, default=0)
     arguments, began = parser.parse_args(), time.monotonic()
     rng, struck = random.Random(arguments.seed), list[Struck]()

@@ -1,11 +1,11 @@
-"""Whether estimates hold: what a study announces before it starts, beside what it then takes, at several sizes each.
+"""Compare the estimate of a study with the time it takes, for several kinds of work and several sizes.
 
-    PYTHONPATH=benchmarks python benchmarks/estimates.py                       # on whatever device there is
+    PYTHONPATH=benchmarks python benchmarks/estimates.py                       # on a GPU if there is one
     PYTHONPATH=benchmarks python benchmarks/estimates.py --only probes tasks
 
-Estimates are made by the functions that commands plan with, and the work is done by those that commands run. The aim is
-a ratio between 2/3 and 3/2 on a machine that has nothing else to do. Features, images and networks are random. A first
-small case of each kind, which is not shown, sets the device up, as an estimate does in a command.
+Estimates come from the functions that commands plan with, and the work is done by the functions that commands run.
+The goal is a ratio between 2/3 and 3/2 on an idle machine. Features, images and networks are random. A first small
+case of each kind, which is not shown, sets up the device, as an estimate does in a command.
 """
 
 import argparse

@@ -1,17 +1,17 @@
-"""How fast features are extracted, against the loop that everybody writes, on the same images in the same run.
+"""Speed of feature extraction compared with a plain DataLoader loop, on the same images in the same run.
 
-    .venv/bin/python benchmarks/extraction.py --count 1000 --workers 2                                # decoding alone
+    .venv/bin/python benchmarks/extraction.py --count 1000 --workers 2                                # decoding only
     .venv/bin/python benchmarks/extraction.py --backbone timm:resnet50 --device cuda --workers 16 --count 50000
-    .venv/bin/python benchmarks/extraction.py --images FOLDER           # a folder per class, in place of what is made
+    .venv/bin/python benchmarks/extraction.py --images FOLDER           # your own images, one folder per class
     .venv/bin/python benchmarks/extraction.py --tar --mixed …           # in a tar file of tar files; of many sizes
 
-The plain loop is that of the public ImageNet-CoG code: PIL, torchvision's transforms down to normalised numbers in the
-workers, batches of 128, the backbone, features to the host after every batch. Images are JPEGs of 500 × 375 pixels with
-the spectrum of photographs. Without a backbone, a few pixels are the features, so that decoding is the limit.
+The plain loop is that of the public ImageNet-CoG code: PIL and torchvision's transforms in the workers, batches of
+128, the backbone, and features copied to the host after every batch. Images are JPEGs of 500 × 375 pixels with the
+spectrum of photographs. Without a backbone, a few pixels are the features, so that decoding is the limit.
 
-All ways take turns, each several times, and the least time of each counts: wall-clock, and the processor time of all
-processes together, which is the fairer measure where others use the machine too. On a GPU there is one way more, in
-which it decodes. Host memory is that of all processes, a quarter of the way and at the end.
+All variants take turns, several times each, and the shortest time of each counts: wall-clock time, and CPU time of
+all processes, which is the fairer measure on a shared machine. On a GPU there is one more variant, in which the GPU
+decodes. Host memory is that of all processes, after a quarter of the images and at the end.
 """
 
 import argparse
@@ -263,19 +263,19 @@ def compare(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--backbone", help="its id; random weights. Without one, decoding is the limit")
+    parser.add_argument("--backbone", help="id of a backbone, with random weights; without one, decoding is the limit")
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--precision", choices=("half", "single"), help="half on a GPU, else single")
     parser.add_argument("--batch", type=int, default=BATCH)
-    parser.add_argument("--images", type=Path, help="a folder per class of JPEGs, in place of those that are made")
+    parser.add_argument("--images", type=Path, help="JPEGs, one folder per class, instead of synthetic ones")
     parser.add_argument("--tar", action="store_true", help="images in a tar file of tar files")
     parser.add_argument("--mixed", action="store_true", help="images of many sizes")
-    parser.add_argument("--only-gpu", action="store_true", help="only the way in which a GPU decodes, once")
-    parser.add_argument("--turns", type=int, default=3, help="how often each way is measured")
-    parser.add_argument("--steps", action="store_true", help="only the time of each step of decoding")
-    parser.add_argument("--folder", type=Path, help="where images and features are put for the time; /tmp by default")
+    parser.add_argument("--only-gpu", action="store_true", help="run only the variant in which a GPU decodes, once")
+    parser.add_argument("--turns", type=int, default=3, help="measurements of each variant")
+    parser.add_argument("--steps", action="store_true", help="only time the steps of decoding")
+    parser.add_argument("--folder", type=Path, help="folder for temporary images and features; /tmp by default")
     options = parser.parse_args(arguments)
     precision: Precision = options.precision or ("half" if options.device.startswith("cuda") else "single")
     print(describe(torch.device(options.device)), f"{options.workers} workers", sep=", ")

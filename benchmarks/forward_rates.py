@@ -1,9 +1,9 @@
-"""What an image takes on a GPU by network, and what share of a large product's rate that is.
+"""Time of an image on a GPU by network, and the share of the rate of a large matrix product that it reaches.
 
     PYTHONPATH=benchmarks python benchmarks/forward_rates.py --device cuda
 
-Networks of torchvision with random weights, in half precision and batches of 128, as `unseen extract` runs them; pixels
-are on the device already. docs/reference-rows.md counts the hours of other networks from these, by their flops.
+The networks are torchvision's with random weights, in half precision and batches of 128, as in `unseen extract`; the
+pixels are already on the device. docs/reference-rows.md estimates the hours of other networks from these rates.
 """
 
 import argparse

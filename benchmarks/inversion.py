@@ -1,11 +1,11 @@
-"""Reconstructing images from features: a stack of networks against a plain loop over images, steps per second.
+"""Reconstructing images from features: a stack of networks compared with a plain loop over images.
 
     python benchmarks/inversion.py                                # a GPU: 1, 4, 8, 16 images at 224 pixels, ResNet-50
-    python benchmarks/inversion.py --images 2 --size 64 --steps 8     # a small look on a CPU
+    python benchmarks/inversion.py --images 2 --size 64 --steps 8     # a quick look on a CPU
 
 The plain loop is what a user would write after the public code: one network, one optimiser and one pass of the
-backbone per image. Random weights and images: how long a step takes does not depend on them. The same steps in bfloat16
-are timed, and how far their losses are from those of 32 exact bits.
+backbone per image. Weights and images are random, because the time of a step does not depend on them. The same steps
+are also timed in bfloat16, and their losses are compared with those in 32 bits.
 """
 
 import argparse
@@ -114,10 +114,10 @@ def stacked(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--backbone", help="as unseen names them; a small one of its own without")
+    parser.add_argument("--backbone", help="id of a backbone; by default a small random one")
     parser.add_argument("--images", type=int, nargs="+", default=[1, 4, 8, 16])
     parser.add_argument("--size", type=int, default=224)
-    parser.add_argument("--steps", type=int, default=60, help="more than 5")
+    parser.add_argument("--steps", type=int, default=60, help="steps, more than 5")
     parser.add_argument("--loop", type=int, default=2, help="images of the plain loop")
     args = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

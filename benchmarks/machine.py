@@ -1,4 +1,4 @@
-"""What a benchmark ran on, and how fast that multiplies matrices."""
+"""The machine that a benchmark runs on, and the rate of its matrix products."""
 
 import platform
 import time

@@ -1,9 +1,9 @@
-"""Host memory of extraction by the number of images: a simulated index, all of its planning, a sample decoded.
+"""Host memory of extraction by the number of images: a simulated index, complete planning, a decoded sample.
 
     .venv/bin/python benchmarks/many_images.py --counts 100000 1000000
 
-Each count is measured in a process of its own, on Linux: the most memory that it held in a phase, less what it held
-before. The index names a thousand classes; its entries are computed when they are asked for, as our sources' are.
+Each count is measured in a separate process, on Linux: the peak memory of a phase minus the memory before it. The
+index has a thousand classes; its entries are computed on demand, as those of our sources are.
 """
 
 import argparse
@@ -97,7 +97,7 @@ def one(count: int, sample: int) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--counts", type=int, nargs="+", default=[100_000, 1_000_000])
-    parser.add_argument("--sample", type=int, default=1024, help="images that are decoded")
+    parser.add_argument("--sample", type=int, default=1024, help="number of decoded images")
     parser.add_argument("--one", action="store_true", help="measure the first count in this process")
     options = parser.parse_args(arguments)
     if options.one:

@@ -1,4 +1,4 @@
-"""NLTK's WordNet over Princeton's 3.0 dictionary, the reference that similarities are compared with."""
+"""NLTK's WordNet on Princeton's 3.0 dictionary, the reference for similarities."""
 
 import os
 import shutil

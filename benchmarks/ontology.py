@@ -1,4 +1,4 @@
-"""How fast similarities and levels are, against NLTK's loop over pairs.
+"""Speed of similarities and levels compared with NLTK's loop over pairs.
 
     .venv/bin/python benchmarks/ontology.py [COUNTS]
 

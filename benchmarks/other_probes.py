@@ -1,10 +1,10 @@
-"""How fast k-means, PCA, nearest neighbours, ridge regression and few-shot episodes are.
+"""Speed of k-means, PCA, nearest neighbours, ridge regression and few-shot episodes.
 
     .venv/bin/python benchmarks/other_probes.py [--quick] [--only NAME …]
     .venv/bin/python benchmarks/other_probes.py --device cuda
 
-On the CPU each is timed in turn with scikit-learn (episodes: with a plain loop), and the ratio of median times is
-printed. On a GPU there is nothing to compare with: the sizes are those of ImageNet, and seconds are printed.
+On the CPU, each takes turns with scikit-learn (episodes: with a plain loop), and the ratio of median times is
+printed. On a GPU there is no alternative to compare with: the sizes are those of ImageNet, and seconds are printed.
 Features are drawn from overlapping groups with a decreasing spectrum.
 """
 

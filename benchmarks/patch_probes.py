@@ -1,10 +1,10 @@
-"""Probes on patch features at the size of ADE20K, against plain PyTorch loops on the same features in the same run.
+"""Probes on patch features at the size of ADE20K, compared with plain PyTorch loops on the same features.
 
     python benchmarks/patch_probes.py                   # 20,210 images of 32 × 32 patches, 768 dimensions: a large GPU
-    python benchmarks/patch_probes.py --images 200 --steps 30 --classes 21      # a small look on a CPU
+    python benchmarks/patch_probes.py --images 200 --steps 30 --classes 21      # a quick look on a CPU
 
-Features and labels are random: how long a step takes does not depend on them. Both sides train the same 12 settings for
-the same number of steps on the same batches; the plain loop trains one setting after the other.
+Features and labels are random, because the time of a step does not depend on them. Both sides train the same 12
+settings for the same number of steps on the same batches; the plain loop trains one setting after the other.
 """
 
 import argparse
@@ -82,10 +82,10 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=20_210)
     parser.add_argument("--classes", type=int, default=150)
     parser.add_argument("--dimension", type=int, default=768)
-    parser.add_argument("--steps", type=int, default=0, help="instead of the protocol's")
+    parser.add_argument("--steps", type=int, default=0, help="steps, instead of those of the protocol")
     parser.add_argument("--plain-steps", type=int, default=0, help="fewer steps of the plain loop, extrapolated")
     parser.add_argument("--memory", type=int, default=1_024_000, help="patches of the in-context probe")
-    parser.add_argument("--queries", type=int, default=50, help="images that it predicts")
+    parser.add_argument("--queries", type=int, default=50, help="images to predict")
     given = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     X, Y = made(given.images, given.dimension, given.classes, device)

@@ -1,7 +1,7 @@
-"""The logistic regression of the public ImageNet-CoG code's protocol as a plain PyTorch loop: one trial at a time.
+"""The logistic regression of the public ImageNet-CoG code as a plain PyTorch loop, one trial at a time.
 
-Everything that loop does a step is here too: the loss and both accuracies are read out, the loss is checked to be
-finite; and after every epoch the validation set is scored in batches.
+It does everything that the public code does in a step: it reads the loss and both accuracies and checks that the loss
+is finite. After every epoch it scores the validation set in batches.
 """
 
 import math

@@ -1,16 +1,16 @@
-"""What stopping trials early saves and what it changes: `cog-v2-pruned` against `cog-v2`.
+"""The speed and accuracy of `cog-v2-pruned`, which stops trials early, compared with `cog-v2`.
 
     PYTHONPATH=benchmarks python benchmarks/pruned.py --true-size                       # minutes on one GPU
-    PYTHONPATH=benchmarks python benchmarks/pruned.py --demo supervised:l5 pixels:l1    # features that ship with us
+    PYTHONPATH=benchmarks python benchmarks/pruned.py --demo supervised:l5 pixels:l1    # features of the package
     PYTHONPATH=benchmarks python benchmarks/pruned.py --features FOLDER … --shots all 8 --seeds 24
     PYTHONPATH=benchmarks python benchmarks/pruned.py --demo pixels:l1 --cuts 10:12 30:4   # other cuts, at all sizes
 
-A folder has train.npz and test.npz, and val.npz if there is one, which is added to the training features. Both
-protocols run with the same seeds, which have the same validation part, initial weights and order of samples, so that
-differences in the final test accuracy are paired.
+A folder has train.npz, test.npz and optionally val.npz, which is added to the training features. Both protocols use
+the same seeds, and with them the same validation part, initial weights and order of samples, so that differences in
+the final test accuracy are paired.
 
-At true size, features are synthetic: 1,100,000 × 2048 in 16 bits, 1000 classes about random centres. One (domain, seed)
-and its 8 few-shot settings are run to their end under both protocols, and scaled to a model: 6 domains, 5 seeds.
+At true size, features are synthetic: 1,100,000 × 2048 in 16 bits, 1000 classes around random centres. One domain and
+seed with its 8 few-shot settings is run to its end with both protocols, and scaled to a model: 6 domains, 5 seeds.
 """
 
 import argparse
@@ -142,7 +142,9 @@ def main() -> None:
     parser.add_argument("--demo", nargs="+", default=[])
     parser.add_argument("--shots", nargs="+", type=lambda text: None if text == "all" else int(text), default=[None])
     parser.add_argument("--seeds", type=int, default=24)
-    parser.add_argument("--cuts", nargs="+", default=[], help="epochs:trials that go on, instead of the protocol's")
+    parser.add_argument(
+        "--cuts", nargs="+", default=[], help="epochs:remaining trials, instead of those of the protocol"
+    )
     parser.add_argument("--true-size", action="store_true")
     parser.add_argument("--rows", type=int, default=1_100_000)
     parser.add_argument("--dimension", type=int, default=2048)

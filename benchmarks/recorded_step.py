@@ -1,10 +1,10 @@
-"""Steps of fine-tuning on a GPU: recorded and replayed, or started kernel by kernel; and two layouts of images.
+"""Steps of fine-tuning on a GPU: recorded and replayed, or launched kernel by kernel, in two memory layouts.
 
     PYTHONPATH=benchmarks python benchmarks/recorded_step.py
     PYTHONPATH=benchmarks python benchmarks/recorded_step.py --nets resnet50:224 vit_base_patch16_224:224
 
-Networks are timm's with random weights; the images are noise, 64 a step. A first short training sets the device up;
-of the second all steps are timed, the first three of which are never replayed.
+Networks are timm's with random weights; the images are noise, 64 per step. A first short training sets up the device.
+All steps of the second training are timed, the first three of which are never replayed.
 """
 
 import argparse
@@ -62,7 +62,7 @@ def milliseconds(name: str, size: int, steps: int, device: torch.device, *, reco
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--nets", nargs="*", default=NETS, help="timm's name, a colon, and the size of images")
+    parser.add_argument("--nets", nargs="*", default=NETS, help="NAME:SIZE, a timm model and its image size")
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--device", default="cuda")
     options = parser.parse_args()

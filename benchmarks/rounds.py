@@ -1,9 +1,9 @@
-"""What rounds of ten trials and 16-bit products change in the final accuracy, against the protocol as published.
+"""The effect of rounds of ten trials and of 16-bit products on the final accuracy.
 
     .venv/bin/python benchmarks/rounds.py --device cuda [--features TRAIN.npz TEST.npz] [--seeds 100]
 
-The reference is `cog-v2` one trial at a time in float32. Each variant runs with the same seeds, so that differences are
-paired; the reference with other seeds shows how much a number moves by itself.
+The reference is `cog-v2` as published: one trial at a time in float32. Each variant uses the same seeds, so that
+differences are paired; the reference with other seeds shows the variation between seeds.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""Occlusion saliency of one image: ours, a plain loop over masks, and captum's Occlusion.
+"""Occlusion saliency of one image: `unseen`, a plain loop over masks, and captum's Occlusion.
 
-    python benchmarks/saliency.py                                             # a GPU, or a small look on a CPU
+    python benchmarks/saliency.py                                             # a GPU, or a quick look on a CPU
     python benchmarks/saliency.py --backbone registry:efficientnet_lite0 --grid 8/4 --batch 256
 
 The plain loop is what a user would write: copy the image, hide a square, run the network, add the error to the pixels
-under the mask. captum is given as many masks at once as we take. The three maps must agree; on a GPU ours is also
-timed in 16 bits, and how far its map and diffusion are from those of 32 bits.
+under the mask. captum gets the same number of masks per batch. The three maps must agree. On a GPU, `unseen` is also
+timed in 16 bits, and its map and diffusion are compared with those in 32 bits.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""How much cheaper grids of masks change attentive diffusion, and the order of backbones by it.
+"""The effect of cheaper grids of masks on attentive diffusion, and on the order of backbones.
 
     python benchmarks/saliency_grids.py PHOTOGRAPHS --backbone registry:efficientnet_lite0 \
         --backbone registry:efficientnet_lite1 --size 224 --seconds 240 --out facts.json
 
-The cheapest two grids are run on all photographs. Then, one photograph after the other, the paper's grid and 10/2 are
-run by all backbones until the time is over: the four are compared on the photographs that all have. Each photograph is
-also run in 32 bits with the cheapest grid, beside 16 bits, where there is a GPU.
+The two cheapest grids are run on all photographs. Then all backbones run the paper's grid and 10/2 on one photograph
+after the other until the time is over, and the four grids are compared on the photographs that all have. On a GPU, each
+photograph is also run in 32 bits with the cheapest grid, to compare with 16 bits.
 """
 
 import argparse

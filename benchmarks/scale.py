@@ -1,10 +1,10 @@
-"""What many backbones cost, counted from the rates in README.md: the tables of docs/scale.md.
+"""The cost of many backbones, computed from the rates in README.md: the tables of docs/scale.md.
 
     PYTHONPATH=benchmarks python benchmarks/scale.py             # prints the tables
-    PYTHONPATH=benchmarks python benchmarks/scale.py --write     # and puts them into the page
+    PYTHONPATH=benchmarks python benchmarks/scale.py --write     # and writes them to the page
 
 Nothing is measured here. Rates are read from README.md, so that they cannot differ from it, and a test compares the
-page with what this prints.
+page with the output of this script.
 """
 
 import argparse
@@ -112,7 +112,7 @@ def tables() -> str:
             f"| {number:,} | {passes} | {size(passes * count * IMAGE_BYTES)} | {size(number * feature_bytes)} "
             f"| {number * ceil(count / SHARD):,} | {number * JOBS:,} |"
         )
-    lines += ["", "| backbones | GPUs | extraction | probing | in all | GPU hours | images read a second | network |"]
+    lines += ["", "| backbones | GPUs | extraction | probing | total | GPU hours | images read per second | network |"]
     lines.append("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for number in BACKBONES:
         for gpus in GPUS:

@@ -1,10 +1,9 @@
-"""Memory of a probe in several processes, all of them together, beside the size of the features.
+"""Memory of a probe in several processes, relative to the size of the features.
 
     PYTHONPATH=benchmarks python benchmarks/shared_features.py --workers 1 2 4
 
-A file of features in `.npz` is probed in so many processes, and a small one likewise. What the first takes more is what
-features cost: the greatest sum over all processes of their proportional set sizes (PSS), in which a page that several
-share counts once.
+A file of features in `.npz` is probed in several processes, and so is a small one. The difference is the memory of
+the features: the peak sum of the proportional set sizes (PSS) of all processes, which counts a shared page once.
 """
 
 import argparse

@@ -1,10 +1,10 @@
-"""How fast the logistic sweep of `cog-v2` is, against a plain PyTorch loop over its trials.
+"""Speed of the logistic sweep of `cog-v2` compared with a plain PyTorch loop over its trials.
 
     .venv/bin/python benchmarks/sweep.py --device cuda            # 1.1M × 2048 × 1000, minutes on one GPU
     .venv/bin/python benchmarks/sweep.py --device cpu             # a few steps of the same shape, and a small one
 
-On a GPU the whole of one (domain, seed) is run: 30 trials of 100 epochs and the final fit. The plain loop is timed over
-some hundreds of training and validation batches and scaled to the same work.
+On a GPU, one domain and seed is run completely: 30 trials of 100 epochs and the final fit. The plain loop is timed
+over some hundreds of training and validation batches and scaled to the same work.
 """
 
 import argparse

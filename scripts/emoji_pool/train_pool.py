@@ -23,8 +23,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Train the pool of emoji classifiers.")
     parser.add_argument("out", type=Path, help="folder for pictures, results and emoji_pool.csv")
     parser.add_argument("--workers", type=int, default=1, help="processes")
-    parser.add_argument("--steps", type=int, default=Recipe.steps, help="of training, for every network")
-    parser.add_argument("--only", default="", help="train models alone whose name has this in it")
+    parser.add_argument("--steps", type=int, default=Recipe.steps, help="training steps of every network")
+    parser.add_argument("--only", default="", help="train only models with this text in their name")
     args = parser.parse_args()
 
     try:

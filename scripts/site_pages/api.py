@@ -5,7 +5,7 @@ Files are parsed, not imported, so names that `unseen` imports lazily need none 
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from inspect import cleandoc
 from pathlib import Path
@@ -15,17 +15,27 @@ from unseen.version import __version__
 SRC = Path(__file__).parents[2] / "src"
 WIDTH = 72
 """Characters of a line of code on the site; longer ones scroll."""
-HEADINGS = ("Args", "Returns", "Example", "Raises", "Yields")
+HEADINGS = ("Args", "Attributes", "Returns", "Example", "Raises", "Yields")
+LISTS = ("Args", "Attributes")
 Definition = ast.FunctionDef | ast.ClassDef
 
 RESULTS = {
-    "unseen.api.probe_result": ["ProbeResult"],
-    "unseen.api.run": ["Run"],
-    "unseen.api.levels": ["ConceptLevels"],
-    "unseen.api.shifts": ["Robustness"],
-    "unseen.api.example": ["Example"],
+    "ProbeResult": ["unseen.api.probe_result"],
+    "Run": ["unseen.api.run"],
+    "Plan": ["unseen.studies.study"],
+    "ConceptLevels": ["unseen.api.levels", "unseen.ontology.levels.Levels"],
+    "Concept": ["unseen.ontology.levels"],
+    "Robustness": ["unseen.api.shifts", "unseen.studies.shifts.study.ShiftStudy"],
+    "Leaderboard": ["unseen.papers.leaderboard"],
+    "Backbone": ["unseen.backbones.backbone"],
+    "OpenDataset": ["unseen.images.datasets.open_dataset"],
+    "OpenDenseDataset": ["unseen.images.dense.dense_dataset"],
+    "Features": ["unseen.features.features"],
+    "PatchFeatures": ["unseen.features.patches"],
+    "Figure": ["unseen.report.core.model"],
+    "Example": ["unseen.api.example"],
 }
-"""Module → classes that the functions return and that users call methods of."""
+"""Classes that the functions return → the module of each, and the class that it inherits methods from."""
 
 BASES = {"unseen.probes.scored": ["ScoredProbe"], "unseen.probes.probe": ["DrawnProbe", "Probe"]}
 """What probes of one's own are made from."""
@@ -71,9 +81,9 @@ def api_reference() -> str:
         else:
             lines += ["", *_function(Module.parse(module).definition(name), f"unseen.{name}", name, 2)]
     lines += ["", "## Results"]
-    for origin, classes in RESULTS.items():
-        for each in classes:
-            lines += ["", *_class(Module.parse(origin).definition(each), each, each, 3)]
+    for name, (origin, *bases) in RESULTS.items():
+        inherited = [Module.parse(base.rpartition(".")[0]).definition(base.rpartition(".")[2]) for base in bases]
+        lines += ["", *_class(Module.parse(origin).definition(name), name, name, 3, inherited)]
     return "\n".join(lines) + "\n"
 
 
@@ -100,9 +110,9 @@ def _function(node: Definition, name: str, anchor: str, depth: int) -> Iterator[
     yield _prose(node)
 
 
-def _class(node: Definition, name: str, anchor: str, depth: int) -> Iterator[str]:
+def _class(node: Definition, name: str, anchor: str, depth: int, bases: Sequence[Definition] = ()) -> Iterator[str]:
     yield from (f"{'#' * depth} {name} {{ #{anchor} }}", "", _prose(node))
-    for each in node.body:
+    for each in [each for definition in (node, *bases) for each in definition.body]:
         if isinstance(each, ast.FunctionDef) and not each.name.startswith("_") and ast.get_docstring(each):
             yield from ("", *_function(each, each.name, f"{anchor}.{each.name}", depth + 1))
 
@@ -129,7 +139,9 @@ def _target(node: ast.Assign) -> str:
 
 
 def _signature(node: ast.FunctionDef, name: str) -> str:
-    """The signature as it is written, one parameter a line where it is long; annotations lose their quotes."""
+    """The signature as it is written, one parameter per line if it is long; annotations lose their quotes."""
+    if node.returns and [ast.unparse(each) for each in node.decorator_list] in (["property"], ["cached_property"]):
+        return f"{name}: {_annotation(node.returns)}"
     arguments = node.args
     positional = [*arguments.posonlyargs, *arguments.args]
     defaults = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
@@ -167,10 +179,10 @@ def _prose(node: ast.Module | Definition) -> str:
                 lines.pop()
             lines += [*_closed(lines), "", f"**{'Arguments' if heading == 'Args' else heading}**", ""]
             lines += ["```pycon"] if heading == "Example" else []
-        elif section == "Args" and re.match(r" {4}\S", line):
+        elif section in LISTS and re.match(r" {4}\S", line):
             names, _, text = line.strip().partition(": ")
             lines.append(f"- `{names}`: {text}" if text else f"    {line.strip()}")
-        elif section == "Args" and line:
+        elif section in LISTS and line:
             lines.append(f"    {line.strip()}")
         else:
             lines.append(line.removeprefix("    ") if section else line)

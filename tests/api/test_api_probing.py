@@ -114,7 +114,8 @@ def test_every_probe_gives_the_same_kind_of_result(blobs: Arrays, name: str) -> 
     assert len(result.summary()) == len(result.to_frame().drop_duplicates(["probe", "shots", "metric"]))
     assert len(repr(result)) < 1000
     assert result._repr_html_().count("<tr") == 1 + len(result.summary())
-    assert result.plot().save is not None
+    figure = result.plot()
+    assert {x for x, _ in figure.x_ticks} == {x for series in figure.series for x in series.x}
     again = package.probe(*blobs, probe=SMALL.get(name, name), seeds=2)
     assert again.scores == result.scores
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from unseen.cli.captions import captions
+from unseen.cli.shifts.captions import captions
 from unseen.errors import UserError
 
 

@@ -11,7 +11,8 @@ from typing import Any, get_args
 import pytest
 import typer
 
-from unseen.cli import ls, options
+from unseen.cli import options
+from unseen.cli.ls.commands import PROTOCOLS as LISTED
 from unseen.cli.main import app
 from unseen.cli.moved import MOVED
 
@@ -101,7 +102,7 @@ def test_choices_are_those_of_the_code() -> None:
     assert words(options.VariantOption) == list(RULES)
     shown = {name: p.metavar for name in TOP for p in COMMANDS[name].params if p.name == "protocol"}
     assert shown["concepts"] == f"[{'|'.join(LOGISTIC)}]"
-    assert {*LOGISTIC, *PROTOCOLS} <= {row[0] for row in ls.PROTOCOLS}
+    assert {*LOGISTIC, *PROTOCOLS} <= {row[0] for row in LISTED}
     assert shown["tasks"] == f"[{'|'.join(PROTOCOLS)}]"
 
 

@@ -378,7 +378,7 @@ def test_extract_goes_from_images_to_a_store_and_stops_there(unseen: Unseen, tmp
     assert {file: file.stat().st_mtime_ns for file in store.iterdir()} == before
     wrong = unseen("extract", "--backbone", "timm:resnet10t", *options, "--part", "3")
     assert wrong.code == 2
-    assert "--part is two numbers" in wrong.err
+    assert "--part must be two numbers" in wrong.err
     nowhere = unseen("extract", "--backbone", f"{tmp_path / 'mine.py'}:make", *options[:-1], "gpu")
     assert nowhere.code == 2
     assert "there is no device called gpu" in nowhere.err

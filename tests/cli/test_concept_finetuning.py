@@ -169,7 +169,7 @@ def test_mistakes_are_named(tiny: TinyImageNet, run: Path, tmp_path: Path, unsee
     known = ("--backbone", tiny.backbone)
     assert "is code that would run here" in unseen(*command, "--domains", "l1").err
     assert "give the images of the levels" in unseen(*command, *known, "--domains", "l1").err
-    assert "seeds is from 1" in unseen(*command, "--seeds", 0).err
+    assert "seeds must be from 1" in unseen(*command, "--seeds", 0).err
     assert "at least one epoch" in unseen(*command, *named(tiny), "--epochs", 0).err
     assert "not the folder of a run" in unseen(*FINETUNE, tmp_path).err
     (run / "levels.csv").unlink()

@@ -215,7 +215,7 @@ def test_two_backbones_are_compared(tiny: TinyImageNet, features: Path, tmp_path
         (("--features", "nowhere", "--variant", "balanced"), "--variant must be one of plain, class-balanced"),
         (("--features", "nowhere", "--variant", "class-balanced"), "group them anew \\(--regroup\\)"),
         (("--features", "nowhere"), "nowhere: no such folder"),
-        (("--features", "nowhere", "--seeds", "0"), "seeds is from 1"),
+        (("--features", "nowhere", "--seeds", "0"), "seeds must be from 1"),
     ],
 )
 def test_mistakes(words: tuple[str, ...], message: str, tiny: TinyImageNet, tmp_path: Path, unseen: Unseen) -> None:
@@ -469,7 +469,7 @@ def test_check_compares_and_says_so(measured: float, code: int, sentence: str, t
     assert every[:5] == ["l5", "all", f"{measured:.1f}", "52.0", f"{measured - 52.0:+.1f}"]
     assert every[-1] == ("agrees" if code == 0 else "off")
     assert sentence in answer.out
-    assert "the features of L5 do not say which images they are of" in " ".join(answer.out.split())
+    assert "the images behind the features of L5 are not known" in " ".join(answer.out.split())
     assert "not both: --truth" in unseen(*words, "--out", tmp_path / "run", "--truth", "x").err
 
 

@@ -9,9 +9,9 @@ import torch
 import typer
 from typer.testing import CliRunner
 
-from unseen.cli import shift_models
-from unseen.cli.captions import captions
-from unseen.cli.ls import shift_sets
+from unseen.cli.ls.commands import shift_sets
+from unseen.cli.shifts import models as shift_models
+from unseen.cli.shifts.captions import captions
 from unseen.errors import UserError
 from unseen.studies.study import Plan
 

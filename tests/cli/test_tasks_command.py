@@ -84,7 +84,7 @@ def test_from_images_to_the_page(unseen: Unseen, tmp_path: Path, backbone: str) 
     assert scores["5-shot"] < scores["20-shot"] < scores["50-shot"]
     page = (out / "report.html").read_text()
     assert "dtd: not found" in page
-    assert "saw images of 8 pixels; the published models saw 224" in page
+    assert "was given images of 8 pixels; the published models were given 224" in page
     assert "digits of scikit-learn" in page
     assert "Every fit that is scored reached its optimum." in said
     stores = [json.loads(path.read_text()) for path in (out / "features/digits").glob("*/manifest.json")]
@@ -169,7 +169,7 @@ def test_own_features_of_the_whole_data_set(unseen: Unseen, tmp_path: Path, monk
     # Its few-shot scores on Pets are published; that the files may be of other images is said.
     said = " ".join(said.split())
     assert "Among the paper's models, mine ranks" in said
-    assert "the features of pets do not say which images they are of" in said
+    assert "the images behind the features of pets are not known" in said
     assert "CC BY-SA" in (tmp_path / "run/report.html").read_text()
 
 
@@ -373,7 +373,7 @@ def test_a_quick_look_is_called_one(unseen: Unseen, tmp_path: Path, backbone: st
     [domain] = json.loads((tmp_path / "run/run.json").read_text())["domains"]
     assert domain["limit"] == 12
     page = (tmp_path / "run/report.html").read_text()
-    assert "at most 12 images of each class" in page
+    assert "at most 12 images per class" in page
     assert "digits of scikit-learn (part: 12 images per class)" in page
     assert "A quick look at a part of digits of scikit-learn" in said
     assert "(part: 12 images per class): no 50-shot episodes, as it has a class with 36 images" in " ".join(

@@ -26,7 +26,7 @@ def test_the_authors_own_images_need_no_word() -> None:
 def test_an_own_draw_of_all_images_stands_among_the_published_with_a_word() -> None:
     data = changed(run(like("ResNet50"), published="cog-v2"), ("in1k", "l1", "l2", "l3", "l4", "l5"), draw="ours")
     [sentence] = comparison_notices(data)
-    assert sentence.startswith("Set beside the numbers of ImageNet-CoG, but not expected to agree")
+    assert sentence.startswith("Compared with the numbers of ImageNet-CoG, but not expected to agree")
     assert "the test images of L1, L2, L3, L4 and L5 are our own draw" in sentence
     for name in ("published", "ranks"):
         assert sentence in named(data, name).sentences
@@ -37,9 +37,9 @@ def test_few_images_and_left_out_concepts_are_not_among_the_published(tmp_path: 
     data = changed(changed(whole, ("l1", "l2"), images=FEW), ("l3", "l4", "l5"), classes=8)
     [sentence] = comparison_notices(data)
     assert sentence == (
-        "Not set beside the numbers of ImageNet-CoG: L1 has 12,000 training images, not 1,118,804 (other numbers in L2 "
-        "too); L1 has 4,000 test images, not 50,000 (other numbers in L2 too); L3 has 8 classes, not 1,000 (other "
-        "numbers in L4 and L5 too)."
+        "Not compared with the numbers of ImageNet-CoG: L1 has 12,000 training images, not 1,118,804 (numbers differ "
+        "in L2 too); L1 has 4,000 test images, not 50,000 (numbers differ in L2 too); L3 has 8 classes, not 1,000 "
+        "(numbers differ in L4 and L5 too)."
     )
     # IN-1K is whole: it alone has a place, and no rank over all domains.
     sections = published_sections(data)
@@ -53,7 +53,7 @@ def test_the_short_protocol_is_not_among_the_published() -> None:
     every = ("in1k", "l1", "l2", "l3", "l4", "l5")
     data = changed(run(like("ResNet50"), published="cog-v2"), every, protocol="cog-v2-short", draw="ours")
     assert comparison_notices(data) == [
-        "Not set beside the numbers of ImageNet-CoG: the protocol is cog-v2-short, not cog-v2."
+        "Not compared with the numbers of ImageNet-CoG: the protocol is cog-v2-short, not cog-v2."
     ]
     assert published_sections(data) == []
 
@@ -62,7 +62,7 @@ def test_a_pruned_search_stands_among_the_published_with_its_name_in_the_same_li
     every = ("in1k", "l1", "l2", "l3", "l4", "l5")
     data = changed(run(like("ResNet50"), published="cog-v2"), every, protocol="cog-v2-pruned")
     [sentence] = comparison_notices(data)
-    assert sentence.startswith("Set beside the numbers of ImageNet-CoG, but not expected to agree")
+    assert sentence.startswith("Compared with the numbers of ImageNet-CoG, but not expected to agree")
     assert "the protocol is cog-v2-pruned, not cog-v2" in sentence
     section = named(data, "published")
     assert sentence in section.sentences

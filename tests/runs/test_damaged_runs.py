@@ -27,8 +27,8 @@ JSON = st.recursive(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": FORMAT + 1}, f"of format {FORMAT + 1}, which this version of unseen does not know; update unseen"),
-        ({"format": None}, "of format None"),
+        ({"format": FORMAT + 1}, f"has format {FORMAT + 1}, which this version of unseen does not know; update unseen"),
+        ({"format": None}, "has format None"),
         ({"told": [{"code": "new", "arguments": [], "domain": "", "runs": []}]}, "unknown to this version (new)"),
         ({"told": [{"code": "few-images", "arguments": [], "domain": "", "runs": []}]}, "lacks 'of'"),
         ({"told": [{"code": "few-images"}]}, "run.json, told, item 1: the key 'arguments' is missing"),
@@ -126,5 +126,5 @@ def test_a_result_that_contradicts_its_own_images_is_refused(tmp_path: Path) -> 
         if sound:
             assert len(read_run(tmp_path).scores) == 2
         else:
-            with pytest.raises(UserError, match="not that of its own images"):
+            with pytest.raises(UserError, match="differs from that of its own images"):
                 read_run(tmp_path)

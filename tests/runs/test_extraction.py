@@ -66,5 +66,5 @@ def test_other_weights_on_a_node_are_refused() -> None:
     net = load_backbone("demo:supervised")
     other = SentBackbone.of(replace(net, spec=replace(net.spec, digest="other")))
     sent = pickle.loads(pickle.dumps(other))
-    with pytest.raises(UserError, match="other weights"):
+    with pytest.raises(UserError, match="different weights"):
         sent.loaded("cpu")

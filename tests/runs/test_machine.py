@@ -43,7 +43,7 @@ def test_cpus_stand_in_for_gpus_where_there_are_none() -> None:
     [
         ({"executor": "rai"}, "did you mean ray"),
         ({"ray_address": "auto"}, "--executor ray"),
-        ({"executor": "ray", "devices": "0"}, "leave one"),
+        ({"executor": "ray", "devices": "0"}, "leave out one"),
     ],
 )
 def test_what_does_not_go_together_is_refused(options: dict[str, Any], said: str) -> None:

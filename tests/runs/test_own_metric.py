@@ -78,7 +78,7 @@ def test_scores_of_classes_are_those_of_the_fit(probe: Probe, shots: int | None,
 
 
 def test_probes_without_scores_are_refused(file: Path, data: ProbeData) -> None:
-    with pytest.raises(UserError, match="kmeans gives no scores"):
+    with pytest.raises(UserError, match="kmeans returns no class scores"):
         list(measured(own_metric(str(file)), get_probe("kmeans"), data, Setting(), {}))
 
 
@@ -123,5 +123,5 @@ def test_runs_of_other_code_under_one_name_are_not_put_together() -> None:
         for used in (ProtocolUsed("own-mean", OWN, {"code": code}) for code in ("1", "2"))
     )
     assert len(merge_runs([("a", first), ("b", first)]).own_code) == 1
-    with pytest.raises(UserError, match="own-mean of a and of b is not the same code"):
+    with pytest.raises(UserError, match="own-mean has different code in a and in b"):
         merge_runs([("a", first), ("b", second)])

@@ -70,7 +70,7 @@ def test_the_interval_agrees_with_scipy() -> None:
 
 
 def test_an_unknown_baseline_is_named() -> None:
-    with pytest.raises(UserError, match="no backbone 'z' among a, b"):
+    with pytest.raises(UserError, match="no backbone 'z'; choose from a, b"):
         with_comparisons(summarise(score_table(SCORES)), seen="seen", baseline="z")
 
 
@@ -113,7 +113,7 @@ def test_every_format(tmp_path: Path) -> None:
     latex = (tmp_path / "t.tex").read_text()
     assert r"x\_1\textbar{}\&" in latex
     assert latex.count(r"\\") == len(table) + 1
-    with pytest.raises(UserError, match="a table is written as"):
+    with pytest.raises(UserError, match="tables are written as"):
         write_table(table, tmp_path / "t.xlsx")
 
 

@@ -147,7 +147,7 @@ def test_changed_features_and_damaged_results(tmp_path: Path) -> None:
         1,
         {},
     )
-    with pytest.raises(UserError, match="no sound top1"):
+    with pytest.raises(UserError, match="no valid top1"):
         list(result_scores(bad))
 
 

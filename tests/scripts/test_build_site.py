@@ -25,6 +25,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_site_has_every_page(site: Path) -> None:
     for page in [*(ROOT / "docs").glob("*.md"), *map(Path, ELSEWHERE.values())]:
         assert (site / page.with_suffix(".html").name).exists(), page
+    for page in (ROOT / "docs/notebooks").glob("*.ipynb"):
+        assert (site / "notebooks" / page.with_suffix(".html").name).exists(), page
+        assert (site / "notebooks" / f"{page.stem}-1.png").exists()
     assert (site / "reference/commands.html").exists()
     assert (site / "reference/api.html").exists()
 
@@ -44,6 +47,7 @@ def test_every_page_is_in_the_navigation() -> None:
         return [page for each in below for page in pages(each)]  # type: ignore[attr-defined]
 
     there = {page.name for page in (ROOT / "docs").glob("*.md")} | set(ELSEWHERE.values())
+    there |= {f"notebooks/{page.stem}.md" for page in (ROOT / "docs/notebooks").glob("*.ipynb")}
     assert sorted(pages(nav)) == sorted(there | {"reference/commands.md", "reference/api.md"})
 
 
@@ -90,6 +94,19 @@ def test_api_reference_has_every_public_name() -> None:
     assert "unseen.levels(name: str | Path) -> ConceptLevels" in page
     assert "unseen.probes.KNN(\n    k: int | tuple[int, ...] = 20," in page
     assert page.count("```") % 2 == 0
+
+
+def test_api_reference_has_every_class_that_is_returned() -> None:
+    page = api_reference()
+    returned = {
+        name
+        for call in re.findall(r"^unseen\.[a-z_]+\([^`]*?\) -> (.*)$", page, re.MULTILINE)
+        for name in re.findall(r"\b(?<!\.)[A-Z]\w+", call)
+    }
+    assert {"Run", "Plan", "Leaderboard", "Robustness", "OpenDataset"} <= returned
+    described = set(re.findall(r"^### (\w+) ", page, re.MULTILINE))
+    assert returned - {"Path"} <= described
+    assert "to_frame() -> pd.DataFrame" in page.partition("\n### Robustness ")[2].partition("\n### ")[0]  # inherited
 
 
 def test_gains_over_pixels_are_those_of_the_demo() -> None:

@@ -54,7 +54,7 @@ def test_the_page_has_the_scripts_arithmetic() -> None:
 def test_wrong_lists_and_names_get_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     twice = tmp_path / "m.toml"
     twice.write_text(TINY.replace("Not there", "tiny a"))
-    with pytest.raises(UserError, match="two models have one name"):
+    with pytest.raises(UserError, match="two models have the same name"):
         chosen(twice, [])
     assert main(["--only", "DINOv3 ViT-B", "--cost"]) == 2
     assert "did you mean" in capsys.readouterr().err

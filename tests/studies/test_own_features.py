@@ -135,11 +135,11 @@ def test_what_python_callers_get_wrong(files: tuple[Path, Path]) -> None:
     data = load(files)
     for options, message in (
         ({"seeds": 0}, "from 1 to 999"),
-        ({"seeds": True}, "how many"),
-        ({"seeds": "0,1"}, "how many"),
-        ({"shots": [0]}, "shots are whole numbers"),
-        ({"shots": [1.5]}, "shots are whole numbers"),
-        ({"shots": True}, "shots are whole numbers"),
+        ({"seeds": True}, "seeds must be"),
+        ({"seeds": "0,1"}, "seeds must be"),
+        ({"shots": [0]}, "shots must be whole numbers"),
+        ({"shots": [1.5]}, "shots must be whole numbers"),
+        ({"shots": True}, "shots must be whole numbers"),
         ({"shots": "most"}, "^shots takes numbers"),
         ({"shots": []}, "shots is empty"),
         ({"seeds": [-1]}, "at least 0"),
@@ -223,7 +223,7 @@ def test_a_pruned_search_says_so_and_goes_on_where_it_was(
     assert answer.code == 0, answer.err
     data = read_run(run)
     assert [each.code for each in data.told] == ["pruned-search"]
-    assert "30 trials of 100 epochs, the best 12 go on after 10 epochs and 4 after 30" in data.notices[0]
+    assert "30 trials of 100 epochs, the best 12 continue after 10 epochs and 4 after 30" in data.notices[0]
     assert "cog-v2-pruned: 30 trials of 100 epochs, of which the best 12" in provenance(data)["protocol"]
     assert {score.protocol for score in data.scores} == {"cog-v2-pruned"}
     result = package.probe(*load(files), protocol="cog-v2-pruned", shots=[1, "all"], seeds=1)
@@ -246,17 +246,17 @@ def test_classes_with_fewer_samples_than_shots_are_said(
     unseen: Unseen, files: tuple[Path, Path], tmp_path: Path
 ) -> None:
     answer = unseen("probe", *files, *QUICK, "--shots", "4,64", "--out", tmp_path / "run")
-    assert "A class has 20 training samples: with 64 shots it takes part with as many as it can." in answer.out
+    assert "A class has only 20 training samples: with 64 shots, all of them are used." in answer.out
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--shots", "0"], "--shots takes numbers from 1 and 'all', with commas between, not '0'"),
+        (["--shots", "0"], "--shots takes numbers of at least 1 and 'all', separated by commas, not '0'"),
         (["--shots", "one"], "not 'one'"),
         (["--shots", ","], "--shots is empty"),
-        (["--seeds", "0"], "seeds is from 1 to 999, not 0"),
-        (["--seeds", "1000000000"], "seeds is from 1 to 999"),
+        (["--seeds", "0"], "seeds must be from 1 to 999, not 0"),
+        (["--seeds", "1000000000"], "seeds must be from 1 to 999"),
         (["--workers", "0"], "--workers must be at least 1"),
         (["--protocol", "cog-v3"], "no protocol 'cog-v3'; did you mean cog-v2"),
     ],

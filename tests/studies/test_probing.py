@@ -207,7 +207,7 @@ def test_right_images_need_their_labels(results: Path, pair: FeaturePair, tmp_pa
     job = plan("concepts", [pair], QUICK, [None], [0])[0]
     result = read_result(results, job_key(job))
     assert result is not None
-    with pytest.raises(UserError, match="were not kept"):
+    with pytest.raises(UserError, match="were not stored"):
         labelled(tmp_path / "results", result)
     labels = labels_place(tmp_path / "results", job.test)
     labels.parent.mkdir()
@@ -235,7 +235,7 @@ def test_results_from_before_still_give_scores(results: Path, pair: FeaturePair)
         result, values={name: value for name, value in result.values.items() if name not in {"correct", "images"}}
     )
     assert [score.value for score in result_scores(older)] == [result.values["top1"], result.values["top5"]]
-    with pytest.raises(UserError, match="does not say which images"):
+    with pytest.raises(UserError, match="does not store which images"):
         correct_of(older)
 
 
@@ -260,7 +260,7 @@ def test_a_result_without_a_sound_value_is_refused(results: Path, pair: FeatureP
     for kind, metric in ((LogisticJob, "top1"), (KMeansJob, "purity"), (PcaJob, "top5")):
         wanted = {"shots": None, "seed": 0} if kind is LogisticJob else {}
         result = result_of(results, pair, kind, **wanted)
-        with pytest.raises(UserError, match=f"no sound {metric}"):
+        with pytest.raises(UserError, match=f"no valid {metric}"):
             list(result_scores(replace(result, values=result.values | {metric: value})))
 
 

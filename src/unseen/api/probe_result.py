@@ -79,7 +79,7 @@ class ProbeResult:
                     hover=[f"{variant}, {shots} shots: {mean:.4f}" for _, mean, shots in points],
                 )
             )  # fmt: skip
-        places = [x for line in lines for x in line.x]
+        ticks = {x: f"{x:g}" for line in lines for x in line.x}
         return Figure(
             title=f"{self.probe}: {chosen}",
             caption=f"Mean over {self._repeated()}; {len(self.classes)} classes",
@@ -87,7 +87,8 @@ class ProbeResult:
             y_label=chosen,
             series=tuple(lines),
             log_x=True,
-            x_range=(0.8 * min(places), 1.25 * max(places)),
+            x_ticks=tuple(sorted(ticks.items())),
+            x_range=(0.8 * min(ticks), 1.25 * max(ticks)),
         )
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ from unseen.words import counted
 if TYPE_CHECKING:
     import pandas as pd
 
+    from unseen.report.core.model import Figure
     from unseen.runs.data import RunData
     from unseen.studies.study import Plan
 
@@ -69,6 +70,16 @@ class Run:
         from unseen.report.of_runs import report
 
         return report(self.folder, out)
+
+    def figures(self) -> "dict[str, Figure]":
+        """The figures of the report by name, as `unseen report --export` names their files.
+
+        A notebook shows a figure that is the last line of a cell, and `.save("figure.svg")` writes it.
+        """
+        from unseen.report.core.export import page_figures
+        from unseen.report.of_runs import report_on
+
+        return page_figures(report_on([self.folder]).page)
 
     def export(self, out: str | Path) -> Path:
         """Write the scores and their provenance as a results file (.json) to share with others, and return its path.

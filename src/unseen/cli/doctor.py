@@ -24,7 +24,7 @@ def doctor(
 ) -> None:
     """Check this installation: packages, GPU and data, and how to install what is missing."""
     from unseen.cli.checks import all_checks
-    from unseen.cli.datasets import state_rows
+    from unseen.cli.ls.datasets import state_rows
 
     if check_features is not None:
         return _check_features(check_features, as_json=as_json)

@@ -18,17 +18,17 @@ from unseen.cli import (
     export,
     extract,
     leaderboard,
-    levels,
-    ls,
     papers,
     probe,
     report,
-    shifts,
     tasks,
 )
 from unseen.cli.asked import asked_for
+from unseen.cli.levels.commands import app as levels
+from unseen.cli.ls.commands import app as ls
 from unseen.cli.moved import Tree
 from unseen.cli.optional_value import OptionalValues
+from unseen.cli.shifts.commands import app as shifts
 from unseen.cli.starting import starting
 from unseen.errors import OtherPartsError, UserError
 from unseen.extras import naming_extras
@@ -56,14 +56,14 @@ app.command("probe", rich_help_panel=START)(probe.probe)
 app.command("extract", rich_help_panel=MEASURE, cls=OptionalValues)(extract.extract)
 app.command("concepts", rich_help_panel=MEASURE, cls=OptionalValues)(concepts.concepts)
 app.command("tasks", rich_help_panel=MEASURE)(tasks.tasks)
-app.add_typer(shifts.app, name="shifts", rich_help_panel=MEASURE)
+app.add_typer(shifts, name="shifts", rich_help_panel=MEASURE)
 app.command("report", rich_help_panel=RESULTS)(report.report)
 app.command("leaderboard", rich_help_panel=RESULTS)(leaderboard.leaderboard)
 app.command("export", rich_help_panel=RESULTS)(export.export)
 app.command("check", rich_help_panel=RESULTS)(check.check)
 app.add_typer(papers.app, name="papers", rich_help_panel=RESULTS)
-app.add_typer(levels.app, name="levels", rich_help_panel=TOOLS)
-app.add_typer(ls.app, name="ls", rich_help_panel=TOOLS)
+app.add_typer(levels, name="levels", rich_help_panel=TOOLS)
+app.add_typer(ls, name="ls", rich_help_panel=TOOLS)
 app.command("doctor", rich_help_panel=TOOLS)(doctor.doctor)
 
 

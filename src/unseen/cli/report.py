@@ -11,7 +11,7 @@ from unseen.cli.modes import refuse_options
 from unseen.cli.output import console
 from unseen.cli.paired_comparison import one_number_of_shots, print_comparison
 from unseen.cli.running import REPORT, print_scores
-from unseen.cli.shift_results import print_shift_results
+from unseen.cli.shifts.results import print_shift_results
 from unseen.cli.task_results import print_task_results
 from unseen.errors import UserError
 

@@ -8,7 +8,7 @@ otherwise, by a grey level here and there. What nvJPEG does not decode goes PIL'
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, nullcontext
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import cycle
@@ -27,7 +27,9 @@ from unseen.features.nvjpeg import Addresses, NvJpeg, UndecodableError, plane_ad
 from unseen.images.decode import decode
 from unseen.images.transform import Transform
 
-AHEAD = 3
+THREADS = 3
+"""One batch is in the GPU's decoder while colours and squares are made of the others."""
+AHEAD = 5
 """Batches that are decoded or under way while another is computed."""
 TOGETHER = 8
 """Pixels that the sides of a block are a multiple of."""
@@ -59,15 +61,15 @@ def has_decoder(device: torch.device) -> bool:
 def decoded_there(
     batches: Generator[Batch, None, None], device: torch.device, *, exif: bool
 ) -> Generator[Batch, None, None]:
-    """Batches with all their pixels on the device, in order, decoded ahead by two threads."""
+    """Batches with all their pixels on the device, in order, decoded ahead by several threads."""
     device = _numbered(device)
-    # Two, as the GPU's decoder works on one batch while colours and squares are made of the other.
-    with closing(batches), ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
-        turns = cycle([(threads, _There(device, exif, decoder(device))) for threads in (one, other)])
+    with closing(batches), ExitStack() as stack:
+        pools = [stack.enter_context(ThreadPoolExecutor(1)) for _ in range(THREADS)]
+        turns = cycle([(pool, _There(device, exif, decoder(device))) for pool in pools])
         ahead: deque[Future[Batch]] = deque()
         try:
-            for batch, (threads, there) in zip(batches, turns, strict=False):
-                ahead.append(threads.submit(there, batch))
+            for batch, (pool, there) in zip(batches, turns, strict=False):
+                ahead.append(pool.submit(there, batch))
                 if len(ahead) > AHEAD:
                     yield ahead.popleft().result()
             while ahead:

@@ -1,1 +1,1 @@
-"""A run on disk: what it is of, its results, and several of them together."""
+"""Runs on disk: their records and results, how jobs are executed, and how runs are merged."""

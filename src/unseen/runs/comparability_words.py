@@ -1,4 +1,4 @@
-"""Sentences on whether scores are set beside published ones, and why not (`unseen.papers.comparability`)."""
+"""Sentences that say whether scores are compared with published ones, and why not (`unseen.papers.comparability`)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,13 +14,13 @@ RERUN = "run its command again, which repeats no finished work"
 
 
 def comparison_notices(data: RunData) -> list[str]:
-    """What a reader of a concept study must know of its place among published models; nothing for other studies."""
+    """Sentences on the comparison of a concept study with published models; none for other studies."""
     titles = {domain.name: domain.title for domain in data.domains}
     return verdict_sentences(data.comparisons, titles, COG)
 
 
 def caveats(data: RunData, backbone: str) -> list[Caution]:
-    """What to bear in mind where a backbone stands among published models."""
+    """The cautions that apply when a backbone is compared with published models."""
     reasons = [
         reason for (name, _), verdict in data.comparisons.items() if name == backbone for reason in verdict.reasons
     ]
@@ -28,46 +28,46 @@ def caveats(data: RunData, backbone: str) -> list[Caution]:
 
 
 def searched_with(data: RunData) -> str:
-    """What to add where a caption speaks of a run's own scores: `, searched with cog-v2-pruned`, or nothing."""
+    """An addition to captions of a run's own scores: `, searched with cog-v2-pruned`, or nothing."""
     names = dict.fromkeys(name for backbone, _ in data.comparisons for name in _pruned(data, backbone))
     return f", searched with {listed(list(names))}" if names else ""
 
 
 def with_protocol(data: RunData, backbone: str) -> str:
-    """What sentences call a backbone beside published models: `mine (cog-v2-pruned)`, or its name alone."""
+    """The name of a backbone in comparisons with published models: `mine (cog-v2-pruned)`, or the name alone."""
     names = _pruned(data, backbone)
     return f"{backbone} ({listed(names)})" if names else backbone
 
 
 def _pruned(data: RunData, backbone: str) -> list[str]:
-    """Protocols of a backbone's scores that differ from the paper's in which trials train to their end."""
+    """Protocols of a backbone's scores that, unlike the paper's, stop trials early."""
     verdicts = [verdict for (name, _), verdict in data.comparisons.items() if name == backbone]
     reasons = [reason for verdict in verdicts for reason in verdict.reasons]
     return list(dict.fromkeys(str(reason.found) for reason in reasons if reason.code == "pruned-search"))
 
 
 def verdict_sentences(verdicts: Verdicts, titles: Mapping[str, str], paper: str) -> list[str]:
-    """A sentence on what is not set beside the paper's numbers and why, and one on what differs in the rest.
+    """One sentence on the data that are not comparable with the paper's, and one on differences in the others.
 
     Args:
-        titles: domain or data set → what a page calls it.
+        titles: domain or data set → its title on pages.
     """
     refused, told = refusal_clauses(verdicts, titles), _clauses(verdicts, titles, allowed=True)
-    sentences = [f"Not set beside the numbers of {paper}: {'; '.join(refused)}."] if refused else []
+    sentences = [f"Not compared with the numbers of {paper}: {'; '.join(refused)}."] if refused else []
     if told:
         sentences.append(
-            f"Set beside the numbers of {paper}, but not expected to agree to the decimal: {'; '.join(told)}."
+            f"Compared with the numbers of {paper}, but not expected to agree to the decimal: {'; '.join(told)}."
         )
     return sentences
 
 
 def refusal_clauses(verdicts: Verdicts, titles: Mapping[str, str]) -> list[str]:
-    """Why some data are not what published numbers are of, a clause for each kind of reason."""
+    """Why some data differ from those of the published numbers, one clause per kind of reason."""
     return _clauses(verdicts, titles, allowed=False)
 
 
 def _clauses(verdicts: Verdicts, titles: Mapping[str, str], *, allowed: bool) -> list[str]:
-    """A clause for each kind of reason, with the numbers of the first domain that has it and the names of others."""
+    """One clause per kind of reason, with the numbers of the first affected domain and the names of the others."""
     backbones = len({backbone for backbone, _ in verdicts})
     groups: dict[tuple[Code, str], dict[tuple[str, str], Reason]] = {}
     for pair, verdict in verdicts.items():
@@ -85,23 +85,23 @@ def _clauses(verdicts: Verdicts, titles: Mapping[str, str], *, allowed: bool) ->
 
 def _clause(reason: Reason, titles: Sequence[str]) -> str:
     if reason.code in ("other-protocol", "pruned-search"):
-        how = ": trials that were behind stopped early" if reason.code == "pruned-search" else ""
+        how = ": unpromising trials were stopped early" if reason.code == "pruned-search" else ""
         return f"the protocol is {reason.found}, not {reason.expected}{how}"
     if reason.code == "other-variant":
-        return f"training images were chosen in another way ({reason.found})"
+        return f"training images were chosen differently ({reason.found})"
     if reason.code == "unknown-counts":
-        return f"the run does not record how many images {listed(titles)} had; {RERUN}"
+        return f"the run does not record the number of images of {listed(titles)}; {RERUN}"
     if reason.code == "own-draw":
-        return f"the test images of {listed(titles)} are our own draw under the paper's protocol, not the authors'"
+        return f"the test images of {listed(titles)} are our own draw under the paper's protocol, not the authors' draw"
     if reason.code == "unknown-images":
-        return f"the features of {listed(titles)} do not say which images they are of"
+        return f"the images behind the features of {listed(titles)} are not known"
     what = "classes" if reason.code == "other-classes" else f"{reason.part} images".strip()
-    likewise = f" (other numbers in {listed(titles[1:])} too)" if len(titles) > 1 else ""
+    likewise = f" (numbers differ in {listed(titles[1:])} too)" if len(titles) > 1 else ""
     return f"{titles[0]} has {reason.found:,} {what}, not {reason.expected:,}{likewise}"
 
 
 def refusal(verdict: Comparability, title: str) -> str:
-    """Why the scores of one backbone on one domain are not set beside published ones, as a clause."""
+    """Why the scores of one backbone on one domain are not comparable with published ones, as a clause."""
     return "; ".join(_clause(reason, [title]) for reason in verdict.reasons if reason.refuses)
 
 

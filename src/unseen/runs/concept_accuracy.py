@@ -1,4 +1,4 @@
-"""How well each concept is told from the others of its domain, from the results of a study."""
+"""The accuracy on each concept of a domain, from the results of a study."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
@@ -17,13 +17,13 @@ from unseen.runs.score import shots_name
 
 
 def concept_hits(folder: Path, results: Iterable[Result]) -> list[ConceptHits]:
-    """Test images of each concept that each regression got right.
+    """Numbers of correctly classified test images per concept, for each logistic regression.
 
-    Results from before these were kept, and test sets whose labels are not there, are passed over. Random sets are
-    one domain, as in `pooled_draws`.
+    Results that do not store which images are correct, and test sets without stored labels, are skipped. Random sets
+    are one domain, as in `pooled_draws`.
 
     Args:
-        folder: of the results.
+        folder: folder of the results.
     """
     read = lru_cache(maxsize=8)(read_labels)  # the probes of a domain share a test set
     found = []
@@ -43,7 +43,10 @@ def _hits_of(result: Result, folder: Path, read: Callable[[Path], KeptLabels]) -
         return None
     labels = read(place)
     if len(labels.y) != len(right):
-        raise UserError(f"{place}: labels of {len(labels.y)} images, but {result.key}.json is about {len(right)}")
+        raise UserError(
+            f"{place}: has labels of {len(labels.y)} images, but {result.key}.json has {len(right)}; delete both files "
+            "and run again with the features"
+        )
     draw = DRAW.fullmatch(job["domain"])
     return ConceptHits(
         backbone=job["backbone"],
@@ -57,10 +60,10 @@ def _hits_of(result: Result, folder: Path, read: Callable[[Path], KeptLabels]) -
 
 
 def concept_accuracy(found: Sequence[ConceptHits], levels: Levels) -> list[ConceptAccuracy]:
-    """Test images of each concept that regressions on all samples got right, summed over seeds.
+    """Correctly classified test images per concept of the regressions on all samples, summed over seeds.
 
     Args:
-        levels: where similarities are from.
+        levels: source of the similarities of concepts.
     """
     similarity = {concept.wnid: concept.similarity for concept in levels.concepts}
     sums: dict[tuple[str, str, str], tuple[int, int]] = {}

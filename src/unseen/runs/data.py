@@ -1,4 +1,4 @@
-"""What a report of a run is made from."""
+"""The contents of a run, from which its report is made."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,11 +23,11 @@ OWN_METRIC = "own-metric"
 """Protocol under which a run stores the facts about a metric of the user's own, and the digest of its code."""
 METRIC_FACTS = ("higher_is_better", "lower", "upper", "unit")
 Study = Literal["concepts", "tasks", "shifts", "probe"]
-"""Which study a run is of; it decides what its page looks like, and which runs share a page."""
+"""The study of a run, which determines its page and the runs that it can share a page with."""
 
 
 def known_metrics(own_code: Sequence[ProtocolUsed]) -> dict[str, Metric]:
-    """The metrics of the catalogue, and those of the user's own that a run says the facts of."""
+    """The metrics of the catalogue, and the user's own metrics that a run describes."""
     own = [
         MetricUsed(each.probe, **{name: cast("Any", each.settings[name]) for name in METRIC_FACTS})
         for each in own_code
@@ -38,7 +38,7 @@ def known_metrics(own_code: Sequence[ProtocolUsed]) -> dict[str, Metric]:
 
 @dataclass(frozen=True)
 class Example:
-    """A picture shown as an example: a PNG and what it shows."""
+    """An example image: a PNG and its caption."""
 
     png: bytes
     caption: str
@@ -46,14 +46,14 @@ class Example:
 
 @dataclass(frozen=True)
 class Domain:
-    """A set of concepts that backbones were probed on, in the order of the report.
+    """A set of concepts that backbones were probed on.
 
     Attributes:
-        classes: how many are told apart; 0 for as many as there are concepts.
-        limit: at most so many images of each class in every split, where the rest was left out for a quick look.
-        licence: of the data set; empty where it is not known.
-        shifted: of a column of the shift study, whether its test set is out of distribution; None where not known.
-        origin: where it is from, if several runs were merged.
+        classes: number of classes; 0 for the number of concepts.
+        limit: largest number of images per class and split, if only a part was used for a quick look.
+        licence: licence of the data set; empty if unknown.
+        shifted: for a column of the shift study, whether its test set is out of distribution; None if unknown.
+        origin: the run that it comes from, if several runs were merged.
     """
 
     name: str
@@ -71,12 +71,12 @@ class Domain:
 
 @dataclass(frozen=True)
 class Origin:
-    """The first of several runs that has a domain.
+    """The first of several merged runs that has a domain.
 
     Attributes:
-        name: of the domain in that run.
-        run: its name.
-        levels: of that run; None where that is not known.
+        name: name of the domain in that run.
+        run: name of the run.
+        levels: levels of the run; None if unknown.
     """
 
     name: str
@@ -86,16 +86,17 @@ class Origin:
 
 @dataclass(frozen=True)
 class Backbone:
-    """A backbone of the report: `category` groups and colours it.
+    """A backbone of the report.
 
     Attributes:
-        cautions: why comparisons with others are not fair.
-        imagenet_top1: top-1 accuracy on ImageNet, a share; None where nobody said.
-        training_data: what it saw beside ImageNet-1K: names of data sets, or `unseen.backbones.training_data`'s codes;
-            None where the run does not say.
-        features: what decided its features, and `finetuning` what decided how it was fine-tuned; None where that is
-            not known, or not done.
-        classifier: of a model that classifies itself, hash of what decides its outputs.
+        category: groups backbones and determines their colour.
+        cautions: reasons why comparisons with other backbones are not fair.
+        imagenet_top1: top-1 accuracy on ImageNet as stated by the user, between 0 and 1; None if not stated.
+        training_data: training data beside ImageNet-1K: names of data sets, or codes of
+            `unseen.backbones.training_data`; None if unknown.
+        features: everything that determines its features; None if unknown.
+        finetuning: everything about the backbone that determines its fine-tuning; None if it was not fine-tuned.
+        classifier: for a model that classifies by itself, hash of everything that determines its outputs.
     """
 
     name: str
@@ -111,11 +112,11 @@ class Backbone:
 
 @dataclass(frozen=True)
 class ConceptAccuracy:
-    """How well a backbone tells one concept from the others of its domain.
+    """The accuracy of a backbone on one concept of a domain.
 
     Attributes:
-        similarity: of the concept to the nearest seen one; None where that is not known, or it is seen itself.
-        correct, images: test images of it that are classified correctly, and in all; sums over seeds.
+        similarity: similarity to the nearest seen concept; None if unknown, or if the concept itself is seen.
+        correct, images: number of correctly classified test images and of all test images, summed over seeds.
     """
 
     backbone: str
@@ -128,11 +129,11 @@ class ConceptAccuracy:
 
 @dataclass(frozen=True)
 class ConceptHits:
-    """What one regression got right, concept by concept.
+    """The accuracy of one logistic regression on each concept.
 
     Attributes:
         shots: as in tables, `all` for all samples.
-        correct, images: test images of each concept that are classified correctly, and in all.
+        correct, images: number of correctly classified test images and of all test images, per concept.
     """
 
     backbone: str
@@ -146,7 +147,7 @@ class ConceptHits:
 
 @dataclass(frozen=True)
 class Step:
-    """One rule in the making of the levels: what it did, how many concepts it removed, how many were left."""
+    """One rule of the construction of levels: what it did, how many concepts it removed and how many were left."""
 
     rule: str
     removed: int
@@ -155,12 +156,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Written:
-    """When, with what and where a run was written.
+    """When and with which versions, device and command a run was written.
 
     Attributes:
-        first, last: when its record was first written and last changed: ISO 8601, UTC.
-        versions, device: package → version, and the device, of the last change. Result files have their own versions.
-        command: of the last change; empty where it was not a command.
+        first, last: time of the first and of the last change of its record: ISO 8601, UTC.
+        versions, device: package → version, and the device, at the last change. Result files have their own versions.
+        command: the command of the last change; empty for calls from Python.
     """
 
     first: str
@@ -172,25 +173,25 @@ class Written:
 
 @dataclass(frozen=True)
 class RunData:
-    """Everything on the page.
+    """The contents of a run.
 
     Attributes:
-        study: what was asked.
-        told: what a reader must know before the scores, such as that the run is not the whole protocol.
-        baseline: the backbone that differences are first taken from.
-        steps: how the levels were made; empty where that is not known.
-        protocols: how its probes are trained, one for each probe.
-        levels, splits, images: what the probes are trained and tested on, as far as that is known.
-        seeds: of its jobs; empty where they are not all known.
-        remarks: label → text, further lines of provenance for the page; nothing is decided by them.
-        written: None for a run that was not written yet, and for those of earlier versions.
-        published: whose levels these are: `cog-v2`, or `cog-v1` for the paper's first version; empty for others.
-        scored: what the scores are of, in numbers; from these `comparisons` decides what stands beside published ones.
-        features: which features were probed.
-        concept_accuracy: with all samples; empty where results do not have it.
-        concept_hits: of the logistic probe, one for each of its results that has them.
-        flaws: images that were left out, and rows of features that are not as others.
-        parts: of several runs together, each with its name.
+        study: the study of the run.
+        told: notices for the reader, for instance that the run follows a shortened protocol.
+        baseline: the backbone that differences are taken from by default.
+        steps: how the levels were built; empty if unknown.
+        protocols: how the probes are trained, one per probe.
+        levels, splits, images: the data that probes are trained and tested on, as far as known.
+        seeds: seeds of the jobs; empty if they are not all known.
+        remarks: label → text, additional lines of provenance for the page; nothing depends on them.
+        written: None for a run that was not written yet, and for runs of earlier versions.
+        published: `cog-v2` or `cog-v1` if the levels are the published ones; empty for others.
+        scored: numbers of classes and images behind the scores, from which `comparisons` follows.
+        features: the features that were probed.
+        concept_accuracy: accuracy on each concept with all samples; empty if the results do not have it.
+        concept_hits: accuracy on each concept for every result of the logistic probe that has it.
+        flaws: damaged images that were skipped, and rows of features that are all zeros.
+        parts: the merged runs by name, if there are several.
     """
 
     title: str
@@ -218,7 +219,7 @@ class RunData:
 
     @property
     def setup(self) -> Setup:
-        """What decides the run, as far as it is known."""
+        """Everything that determines the numbers of the run, as far as known."""
         return Setup(
             protocols=self.protocols,
             levels=self.levels,
@@ -232,34 +233,34 @@ class RunData:
 
     @property
     def own_code(self) -> list[ProtocolUsed]:
-        """What the run, or several together, say of probes and metrics of the user's own."""
+        """The protocols of the user's own probes and metrics, of the run or of all merged runs."""
         used = [each for _, part in self.parts for each in part.protocols] or self.protocols
         return [*{each.probe: each for each in used if each.name in {OWN, OWN_METRIC}}.values()]
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
-        """Every metric by its name: those of the catalogue, and the user's own."""
+        """All metrics by name: those of the catalogue and the user's own."""
         return known_metrics(self.own_code)
 
     @property
     def notice(self) -> str:
-        """What `told` says, for a reader; empty where there is nothing to tell."""
+        """The notices of `told` as text; empty if there are none."""
         return notice_text(self.told)
 
     @property
     def flaw_sentences(self) -> list[str]:
-        """What `flaws` says, for a reader."""
+        """The flaws as sentences."""
         titles = {domain.name: domain.title for domain in self.domains}
         return flaw_sentences(self.flaws, titles, [backbone.name for backbone in self.backbones])
 
     @property
     def notices(self) -> list[str]:
-        """Everything that a reader must be told before the scores."""
+        """All notices as sentences, including those about flaws."""
         return [*filter(None, [self.notice]), *self.flaw_sentences]
 
     @cached_property
     def comparisons(self) -> Mapping[tuple[str, str], Comparability]:
-        """(backbone, domain) → whether its scores may be set beside the published ones, where there are such."""
+        """(backbone, domain) → whether its scores are comparable with published ones, where there are such."""
         scored = {(each.backbone, each.domain): each for each in self.scored}
         return {
             (backbone.name, domain.name): compare(scored.get((backbone.name, domain.name)), printed)
@@ -270,9 +271,9 @@ class RunData:
 
     @cached_property
     def concept_intervals(self) -> "Mapping[tuple[str, str, str], Interval]":
-        """Backbone, domain, shots → top-1 accuracy with its interval over seeds and concepts.
+        """(backbone, domain, shots) → top-1 accuracy with its interval over seeds and concepts.
 
-        Results that are not of the same concepts, as those on random sets are not, have none.
+        Results on different concepts, such as those on random sets, have none.
         """
         from unseen.runs.concept_resamples import resample
 

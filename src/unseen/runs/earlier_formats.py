@@ -1,9 +1,9 @@
-"""Runs of formats 1 and 2 of `run.json`, turned into what is written today.
+"""Conversion of runs of formats 1 and 2 of `run.json` to today's format.
 
-They said in words, under the labels of the page, what is in fields now. What these words say for certain goes into the
-fields; the rest is not known, and the words stay on the page (`RunData.remarks`). Format 1 had its notices as one text,
-and the first runs of it neither said which study they are of nor had the accuracy of a backbone on ImageNet elsewhere
-than under a label. This is the only place where words of ours are read.
+These formats stored as text, under the labels of the page, what is stored in fields now. Whatever the text states
+unambiguously becomes a field; the rest is unknown, and the text stays on the page (`RunData.remarks`). Format 1 stored
+its notices as one text, and its first runs stored neither the study nor, except under a label, the ImageNet accuracy of
+a backbone. This is the only module that parses text written by this package.
 """
 
 import re
@@ -38,11 +38,11 @@ BACKBONE = re.compile(
     r"(?:.* (?P<precision>half|bfloat|single) precision)?.*"
 )
 SPLITS = {1: ("all",), 2: ("train", "test"), 3: ("train", "val", "test")}
-"""Splits of features by how many there are, in the order in which their keys were written."""
+"""Splits of features by their number, in the order in which their keys were written."""
 
 
 def upgraded(record: dict[str, Any], format_: int, folder: Path) -> dict[str, Any]:
-    """A record of an earlier format in today's, with what can be said of the run that it did not say."""
+    """Convert a record of an earlier format to today's."""
     try:
         return _upgraded(record, format_, folder)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -72,7 +72,7 @@ def _upgraded(record: dict[str, Any], format_: int, folder: Path) -> dict[str, A
 
 
 def _plain(record: Any) -> dict[str, Any]:
-    """A record as JSON has it."""
+    """A record as plain JSON values."""
     return {name: _listed(value) for name, value in asdict(record).items()}
 
 
@@ -87,7 +87,7 @@ def _notices(text: str) -> list[Notice]:
 
 
 def _notice(sentence: str) -> Notice:
-    """The notice that a sentence is of."""
+    """The notice that gives a sentence."""
     for code, template in SENTENCES.items():
         if code in {"told", "left-out"}:
             continue
@@ -105,7 +105,7 @@ def _argument(text: str) -> Argument:
 
 
 def _study(folder: Path, keys: object) -> str:
-    """The study of its jobs; concepts where none has a result."""
+    """The study of the jobs of a run; concepts if none has a result."""
     known = [key for key in keys if isinstance(key, str)] if isinstance(keys, list) else []
     found = next((result for key in known if (result := read_result(folder / RESULTS, key))), None)
     return str(found.job["study"]) if found else "concepts"
@@ -129,7 +129,7 @@ def _backbone(record: dict[str, Any], labels: dict[str, str], *, tasks: bool) ->
     name = record["name"]
     made = record.get("made") or {}
     text = made.get("features") or labels.get(f"features by {name}")
-    if text is None and not tasks:  # in which that label was of fine-tuning
+    if text is None and not tasks:  # in the task study that label was about fine-tuning
         text = labels.get(f"backbone {name}")
     new = {key: value for key, value in record.items() if key != "made"}
     new["features"] = _plain(_extraction(text)) if text else None
@@ -139,7 +139,7 @@ def _backbone(record: dict[str, Any], labels: dict[str, str], *, tasks: bool) ->
 
 
 def _extraction(text: str) -> Extraction:
-    """What decided features; the transform is not known, as the words did not say all of it."""
+    """The settings of an extraction; the transform is unknown, since the text had only a part of it."""
     found = BACKBONE.fullmatch(text)
     if not found:
         return Extraction(BackboneAbout(weights=text))

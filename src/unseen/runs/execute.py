@@ -1,7 +1,7 @@
-"""Running jobs: only those whose result is missing, here, in processes, on GPUs or on Ray, as an executor does it.
+"""Execution of the jobs without a result, in this process, in several processes, on GPUs or on Ray.
 
-A study says how the values of jobs are computed and which jobs are best computed together; `compute` turns that into
-result files, and an executor (`unseen.runs.executors`) decides where and when it is called.
+A study defines how the values of jobs are computed and which jobs are best computed together. `Computing` writes these
+values as result files, and an executor (`unseen.runs.executors`) decides where and when it is called.
 """
 
 import time
@@ -15,11 +15,11 @@ from unseen.runs.results import missing, write_result
 J = TypeVar("J")
 Values = dict[str, Any]
 Work = Callable[[Sequence[J]], Iterator[tuple[J, Values]]]
-"""The values of some jobs, each passed on as it is done. At module level, or a partial, so that it can be sent."""
+"""Computes the values of jobs and yields each when it is done. It must be picklable: at module level, or a partial."""
 
 
 class Compute(Protocol[J]):
-    """Computes some jobs, writes what they give below `folder`, and passes on each as it is done; it can be sent."""
+    """Computes jobs, writes their results below `folder`, and yields each job when it is done; it is picklable."""
 
     @property
     def folder(self) -> Path: ...
@@ -27,7 +27,7 @@ class Compute(Protocol[J]):
 
 
 def even(_: object) -> float:
-    """The cost of jobs of which nothing is known."""
+    """The same cost for every job."""
     return 1.0
 
 
@@ -35,17 +35,17 @@ class Executor(Protocol):
     """Where jobs run."""
 
     def __call__(self, groups: Sequence[Sequence[J]], compute: Compute[J], cost: Callable[[J], float]) -> Iterator[J]:
-        """Call `compute` until it was given every job once, and pass on each job as it is done.
+        """Pass every job to `compute` once, and yield each job when it is done.
 
         Args:
-            groups: jobs that cost least when they are computed by one call, where that suits the executor.
-            cost: of a job, to spread jobs evenly.
+            groups: jobs that are cheapest when computed by one call; an executor may split them.
+            cost: relative cost of a job, to distribute jobs evenly.
         """
 
 
 @dataclass(frozen=True)
 class OneByOne(Generic[J]):
-    """Work that computes each job on its own."""
+    """Work that computes each job separately."""
 
     values: Callable[[J], Values]
 
@@ -55,7 +55,7 @@ class OneByOne(Generic[J]):
 
 
 def alone(jobs: Sequence[J]) -> list[list[J]]:
-    """Groups of one."""
+    """Each job as its own group."""
     return [[job] for job in jobs]
 
 
@@ -68,11 +68,11 @@ def execute(
     grouped: Callable[[Sequence[J]], Sequence[Sequence[J]]] = alone,
     cost: Callable[[J], float] = even,
 ) -> Iterator[J]:
-    """Run the jobs that have no result in `folder` and pass on each as it is done.
+    """Run the jobs that have no result in `folder`, and yield each when it is done.
 
     Args:
-        grouped: puts jobs together that `work` had better be given at once.
-        cost: of a job, compared with the others.
+        grouped: groups jobs that are best passed to `work` together.
+        cost: relative cost of a job.
     """
     groups = grouped(missing(jobs, folder))
     if groups:
@@ -81,10 +81,10 @@ def execute(
 
 @dataclass(frozen=True)
 class Computing(Generic[J]):
-    """Computes jobs by one call, writes each result as it comes, and passes on its job.
+    """Computes jobs by one call, writes each result when it is available, and yields its job.
 
-    Jobs that have a result by now, from another process that shares the folder, are passed over. A job's time is that
-    since the one before it, so the times of jobs that were computed together add up to the right sum.
+    Jobs that have a result by now, from another process that shares the folder, are skipped. The time of a job is
+    measured from the end of the previous one, so the times of jobs that were computed together have the correct sum.
     """
 
     work: Work[J]
@@ -107,7 +107,7 @@ def execute_whole(
     executor: Executor,
     grouped: Callable[[Sequence[J]], Sequence[Sequence[J]]],
 ) -> Iterator[J]:
-    """As `execute`, but no executor takes a group apart: for jobs that would get in each other's way."""
+    """Like `execute`, but no executor splits a group: for jobs that must not run at the same time."""
     groups = [tuple(group) for group in grouped(missing(jobs, folder))]
     if groups:
         compute = _Whole(Computing(work, folder), folder)

@@ -1,6 +1,7 @@
-"""Extraction on several devices or machines: shards of a store are made by many, and each is the same whoever makes it.
+"""Extraction on several devices or machines: many workers write the shards of one store.
 
-Workers open the images and load the backbones themselves, once each, and write shards into the store on shared storage.
+A shard does not depend on the worker that writes it. Every worker opens the images and loads the backbones once, and
+writes its shards into the store on shared storage.
 """
 
 import time
@@ -29,21 +30,21 @@ from unseen.runs.parts import WHOLE, Part
 from unseen.runs.sent_backbone import SentBackbone
 
 PARTS_PER_WORKER = 4
-"""So that a slow worker can leave some of its share to others."""
+"""Number of pieces per worker, so that fast workers can take over work from slow ones."""
 
 
 def unwatched() -> Callable[[Progress], None]:
-    """What is called where nobody watches."""
+    """A progress callback that does nothing."""
     return lambda progress: None
 
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """A split to go over.
+    """One pass over the images of a split.
 
     Attributes:
-        folder: that its stores are below.
-        watch: gives what is called as it goes on.
+        folder: parent folder of its stores.
+        watch: returns the progress callback.
     """
 
     source: ImageSource
@@ -59,7 +60,7 @@ ShardsJob = tuple[int, Part]
 
 @dataclass(frozen=True, eq=False)
 class Extracting:
-    """Extracts parts of the shards of some splits, with backbones that are loaded once, on the caller's device."""
+    """Extracts parts of the shards of splits on the caller's device; backbones are loaded once."""
 
     passes: Sequence[Pass]
     backbones: Sequence[SentBackbone]
@@ -85,20 +86,20 @@ class Extracting:
 def extract_passes(
     means: Means, passes: Sequence[Pass], backbones: Sequence[Backbone], settings: Settings
 ) -> Iterator[list[Path]]:
-    """Extract features of splits as `unseen.features.extract.extract` does, with whatever there is to do it with.
+    """Extract the features of splits as `unseen.features.extract.extract` does, on the given hardware.
 
-    The stores of each split, in order, as they are done.
+    Yields the stores of each split, in order, when they are done.
     """
     if means.devices or means.executor == "ray":
         _spread(means, passes, backbones, settings)
-    # What is done is not done again: after a spread, this only finishes stores whose shards are all there.
+    # Finished shards are not extracted again: after `_spread`, this only completes stores that have all their shards.
     for each in passes:
         arguments = (each.source, each.manifest, each.split, backbones, each.folder, settings)
         yield extract(*arguments, watch=each.watch())
 
 
 def _spread(means: Means, passes: Sequence[Pass], backbones: Sequence[Backbone], settings: Settings) -> None:
-    """Extract what is missing of all splits, each worker some parts of their shards."""
+    """Extract the missing shards of all splits, a part of them per worker."""
     specs = [backbone.spec for backbone in backbones]
     left = {
         number: rows
@@ -123,7 +124,7 @@ def _spread(means: Means, passes: Sequence[Pass], backbones: Sequence[Backbone],
 
 
 def _pieces(number: int, each: Pass, settings: Settings, means: Means) -> list[ShardsJob]:
-    """The shards of a split in parts: several for each worker, where that is known, or one for each shard."""
+    """The shards of a split in parts: several per worker if the number of workers is known, or else one per shard."""
     shards = len(own_shards(plan(each.source, each.manifest, each.split, settings.shard_rows), settings))
     pieces = min(shards, PARTS_PER_WORKER * means.places) if means.devices else shards
     part, parts = settings.part
@@ -132,9 +133,9 @@ def _pieces(number: int, each: Pass, settings: Settings, means: Means) -> list[S
 
 
 def refuse_unfinished(stores: Sequence[Path], part: Part) -> None:
-    """End what a part of a job array does with features of which other parts have still to make some."""
+    """Refuse to go on if other parts of a job array have not finished their shards of the features."""
     if part != WHOLE and not all((store / MANIFEST).is_file() for store in stores):
         raise OtherPartsError(
-            f"part {part[0]} of {part[1]} has extracted its share of the features, and others have not yet; when they "
-            "have, run the same command again to run the probes"
+            f"part {part[0]} of {part[1]} has extracted its share of the features, but other parts have not finished; "
+            "run the same command again after that to run the probes"
         )

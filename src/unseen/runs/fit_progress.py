@@ -1,16 +1,16 @@
-"""How far a linear probe is, for whoever waits for it."""
+"""The progress of a linear probe."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class FitProgress:
-    """Fits of a path that are done.
+    """The number of finished fits of a regularization path.
 
     Attributes:
-        what: whose features of which data set.
-        stage: `grid`, of all penalties, `chosen`, the best of them to their optima, or `refit`.
-        left: seconds for the rest of the stage, at the rate so far; a search may end before.
+        what: the data set and the backbone.
+        stage: `grid` for all penalties, `chosen` for the best penalties run to their optimum, or `refit`.
+        left: estimated seconds until the end of the stage; a search may end earlier.
     """
 
     what: str

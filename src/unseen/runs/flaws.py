@@ -1,4 +1,4 @@
-"""What is wrong with some of the data of a run: records in the run, and sentences for whoever reads of it."""
+"""Flaws of the data of a run: records in the run, and sentences for its reader."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ MOST_EXAMPLES = 100
 
 @dataclass(frozen=True)
 class Flaw:
-    """Images or rows of features that are not as the others.
+    """Damaged images, or rows of features that are all zeros.
 
     Attributes:
-        kind: images that could not be decoded and were left out; or rows that are all zeros. Such a row has no
-            direction: where rows are scaled to length 1 it stays as it is, as in the code of ImageNet-CoG.
-        place: which part of the domain: `training images` or `test images`, or the file or store of the rows.
-        count: how many, of `total`.
-        examples: the first of them: names of images with what is wrong, or numbers of rows.
+        kind: images that could not be decoded and were skipped; or rows that are all zeros. When rows are scaled to
+            length 1, such a row stays zero, as in the code of ImageNet-CoG.
+        place: the part of the domain: `training images` or `test images`, or the file or store of the rows.
+        count: number of such images or rows, out of `total`.
+        examples: the first of them: names of images with the error, or numbers of rows.
     """
 
     kind: FlawKind
@@ -31,12 +31,12 @@ class Flaw:
 
     @property
     def text(self) -> str:
-        """What is wrong, without the domain and the backbone."""
+        """The flaw as a clause, without the domain and the backbone."""
         between = "; " if self.kind == "damaged-images" else ", "
         examples = between.join([*self.examples[:SHOWN], *(["…"] if self.count > SHOWN else [])])
         if self.kind == "damaged-images":
-            left_out = "is damaged and was" if self.count == 1 else "are damaged and were"
-            return f"{self.count:,} of {self.total:,} {self.place} {left_out} left out ({examples})"
+            skipped = "is damaged and was" if self.count == 1 else "are damaged and were"
+            return f"{self.count:,} of {self.total:,} {self.place} {skipped} left out ({examples})"
         rows = "row" if self.count == 1 else "rows"
         are = "is all zeros and stays" if self.count == 1 else "are all zeros and stay"
         return f"{self.count:,} of {self.total:,} rows of {self.place} ({rows} {examples}) {are} zero when normalised"
@@ -45,11 +45,11 @@ class Flaw:
 def flaw_sentences(
     flaws: Sequence[Flaw], titles: Mapping[str, str] | None = None, among: Iterable[str] = ()
 ) -> list[str]:
-    """A sentence for each flaw, once for all backbones that share it.
+    """One sentence per flaw, once for all backbones that share it.
 
     Args:
-        titles: what to call domains.
-        among: the backbones that a reader may take a flaw to be of; a flaw of some of them says which.
+        titles: titles of domains.
+        among: all backbones of the page; the sentence names the affected ones if not all are.
     """
     backbones: dict[tuple[str, str], list[str]] = {}
     for flaw in flaws:

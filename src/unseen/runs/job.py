@@ -1,4 +1,4 @@
-"""What names a job: the hash of its content."""
+"""The key of a job: a hash of its content."""
 
 import hashlib
 import json
@@ -10,12 +10,12 @@ from unseen.probes.job import UNDESCRIBED
 
 
 def describe(job: Any) -> dict[str, Any]:
-    """A job as JSON: the name of its class and its fields, dataclasses inside it likewise.
+    """A job as JSON: the name of its class and its fields, and the same for dataclasses inside it.
 
-    Fields that say only where something is (`UNDESCRIBED`) are left out.
+    Fields that only contain paths (`UNDESCRIBED`) are omitted.
     """
     if not is_dataclass(job) or isinstance(job, type):
-        raise TypeError(f"a job is a frozen dataclass, not {type(job).__name__}")
+        raise TypeError(f"a job must be a frozen dataclass, not {type(job).__name__}")
     return {"job": type(job).__name__, **_plain(job)}
 
 
@@ -30,11 +30,11 @@ def _plain(value: Any) -> Any:
 
 
 def job_key(job: Any) -> str:
-    """The first 32 hexadecimal digits of SHA-256 over a job's description: equal jobs, and only they, share it."""
+    """The first 32 hexadecimal digits of the SHA-256 of a job's description, which only equal jobs share."""
     return description_key(describe(job))
 
 
 def description_key(description: dict[str, Any]) -> str:
-    """The key of a job from its description, as it is or as read back from JSON."""
+    """The key of a job from its description, before or after a round trip through JSON."""
     text = json.dumps(description, sort_keys=True, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]

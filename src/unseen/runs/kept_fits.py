@@ -1,10 +1,10 @@
-"""What a linear probe has solved so far, on disk: a killed one goes on from there, to the same result.
+"""Checkpoints of a linear probe: a killed probe resumes from them and gives the same result.
 
-    grid-000.npz, grid-012.npz …     stretches of the path of all penalties, by the number of penalties before them
-    chosen-000.npz …                 the best of them at their optima, in the order in which they were solved
+    grid-000.npz, grid-012.npz …     segments of the regularization path, by the number of penalties before them
+    chosen-000.npz …                 the best penalties at their optima, in the order in which they were solved
     refit-000.npz                    the fit to training and validation data
 
-Files are written every so often only: a probe that takes seconds leaves none.
+Files are written at intervals, so a probe that takes seconds writes none.
 """
 
 import time
@@ -25,23 +25,23 @@ from unseen.reading.guard import reading
 from unseen.runs.fit_progress import FitProgress
 
 SECONDS_BETWEEN_FILES = 30.0
-"""How long a probe computes before it writes what it has: the most that a kill loses, beside the fit under way."""
+"""Seconds between checkpoints: the most work that a kill loses, beside the current fit."""
 SECONDS_BETWEEN_LINES = 10.0
 TENSORS = ("coefs", "objective", "gradient_norm", "iterations", "converged")
 
 
 class KeptFits:
-    """The stretches of a probe's paths, those from an earlier run first.
+    """The solved segments of a probe's regularization paths.
 
     Attributes:
-        solved: what the folder had when this was made.
+        solved: the segments that the folder had at the start, from an interrupted run.
     """
 
     def __init__(self, folder: Path | None, what: str, tell: Callable[[FitProgress], None] | None) -> None:
         """Args:
-        folder: where stretches are kept; None to keep nothing.
-        what: whose progress this is.
-        tell: told every few seconds how far the probe is.
+        folder: folder of the checkpoints; None for no checkpoints.
+        what: the data set and the backbone, for progress.
+        tell: called with the progress every few seconds.
         """
         self.solved: dict[Stage, list[Solved]] = {stage: _read(folder, stage) for stage in get_args(Stage)}
         self._folder, self._what, self._tell = folder, what, tell
@@ -51,10 +51,10 @@ class KeptFits:
         self._first = 0
 
     def add(self, stage: Stage, stretch: Solved, total: int) -> None:
-        """Take a stretch that was just solved, of a path with `total` penalties."""
+        """Add a segment that was just solved, of a path with `total` penalties."""
         now = time.monotonic()
         if stage != self._stage:
-            # The time of the first stretch is not known on its own: rates are those of the ones behind it.
+            # The time of the first segment alone is not known, so rates are measured on the later ones.
             self._stage, self._began, self._first = stage, now, stretch.stop
         self._waiting.append((stage, stretch))
         if now - self._written >= SECONDS_BETWEEN_FILES:
@@ -66,7 +66,7 @@ class KeptFits:
             self._told = now
 
     def _write(self) -> None:
-        """Write what has come since the last time."""
+        """Write the segments that were added since the last write."""
         self._written = time.monotonic()
         for stage, each in self._waiting:
             if self._folder is None:
@@ -83,13 +83,13 @@ class KeptFits:
 
 
 def _read(folder: Path | None, stage: Stage) -> list[Solved]:
-    """The stretches of a path from its beginning on, as far as they leave no gap; a damaged file is one."""
+    """The segments of a path from its beginning up to the first gap; a damaged file is a gap."""
     found: list[Solved] = []
     start = 0
     while folder is not None:
         path = _file(folder, stage, start)
         try:
-            with reading(path, "a stretch of a path"):
+            with reading(path, "a segment of a path"):
                 file = read_npz(path)
                 tensors = {name: torch.from_numpy(file[name]) for name in TENSORS}
                 penalties, basis = torch.from_numpy(file["penalties"]), str(file["basis"])

@@ -1,7 +1,7 @@
-"""The labels of test sets, kept beside the results: who asks which concepts a model gets right needs no features.
+"""The labels of test sets, stored beside the results, so that accuracies per concept need no features.
 
-`tests/<content hash of the features>.npz` beside the folder of results, with `y` (n,), `classes`, their names, and
-`ids`, the SHA-256 of the images' names where features have them.
+`tests/<content hash of the features>.npz` beside the folder of results, with `y` (n,), the class names `classes`, and
+`ids`, the SHA-256 of the names of the images if the features have them.
 """
 
 import hashlib
@@ -27,11 +27,11 @@ TESTS = "tests"
 
 @dataclass(frozen=True, eq=False)
 class KeptLabels:
-    """Whose the images of a test set are.
+    """The labels of a test set.
 
     Attributes:
         y: (n,) indices into `classes`.
-        ids: hash of the images' names, in order; empty where it is not known.
+        ids: hash of the names of the images, in order; empty if unknown.
     """
 
     classes: tuple[str, ...]
@@ -39,18 +39,18 @@ class KeptLabels:
     ids: str = ""
 
     def same_images(self, other: "KeptLabels") -> bool:
-        """Whether all that is known of two test sets is the same, image by image."""
+        """Whether everything known about two test sets agrees, image by image."""
         known = not self.ids or not other.ids or self.ids == other.ids
         return known and self.classes == other.classes and np.array_equal(self.y, other.y)
 
 
 def labels_place(results: Path, test: str) -> Path:
-    """Where the labels of the test features of that hash are kept, for results in a folder."""
+    """The path of the labels of test features with a hash, for a folder of results."""
     return results.parent / TESTS / f"{test}.npz"
 
 
 def keep_labels(results: Path, places: Mapping[str, str], load: Load) -> None:
-    """Write the labels of test sets that are not kept yet; features that are no longer there are passed over.
+    """Write the labels of test sets that are not stored yet; test sets without features are skipped.
 
     Args:
         places: content hash of test features → file or folder.
@@ -69,7 +69,7 @@ def _write(path: Path, features: Features) -> None:
 
 
 def _hash(ids: Sequence[str]) -> str:
-    """Of names in order, each ended by a zero byte; empty where there are none."""
+    """SHA-256 of names in order, each followed by a zero byte; empty if there are none."""
     digest = hashlib.sha256()
     for name in ids:
         digest.update(name.encode(errors="surrogatepass") + b"\0")
@@ -77,47 +77,53 @@ def _hash(ids: Sequence[str]) -> str:
 
 
 def labelled(results: Path, result: Result) -> tuple[KeptLabels, NDArray[np.bool_]]:
-    """The labels of the images that a result was tested on, and (n,) which of them it has right.
+    """The labels of the test images of a result, and (n,) whether each was classified correctly.
 
     Args:
-        results: folder that the result is in.
+        results: folder of the result.
     """
     place, correct = labels_place(results, result.job["test"]), correct_of(result)
     labels = read_labels(place)
     if len(labels.y) != len(correct):
-        raise UserError(f"{place}: labels of {len(labels.y)} images, but {result.key}.json is about {len(correct)}")
+        raise UserError(
+            f"{place}: has labels of {len(labels.y)} images, but {result.key}.json has {len(correct)}; delete both "
+            "files and run again with the features"
+        )
     return labels, correct
 
 
 def read_labels(path: Path) -> KeptLabels:
     """The labels of a test set."""
     if not path.exists():
-        raise UserError(f"{path}: the labels of this test set were not kept; run again with its features")
+        raise UserError(f"{path}: the labels of this test set were not stored; run again with its features")
     with reading(path, "labels of a test set", "delete it and run again with the features"):
         file = read_npz(path, ("classes", "y", "ids"))
         classes, y = tuple(map(str, file["classes"].tolist())), file["y"].astype(np.int64)
-        ids = str(file["ids"]) if "ids" in file else ""  # files from before this was kept
+        ids = str(file["ids"]) if "ids" in file else ""  # files of earlier versions have none
         if y.ndim != 1 or len(y) == 0 or not np.isin(np.arange(len(classes)), y).all() or y.max() >= len(classes):
-            raise ValueError("labels and classes do not go together")
+            raise ValueError("labels and classes do not match")
     return KeptLabels(classes, y, ids)
 
 
 def correct_of(result: Result) -> NDArray[np.bool_]:
-    """(n,) which test images a result has right, in the order of the test set.
+    """(n,) whether each test image was classified correctly, in the order of the test set.
 
-    Results of runs before this was kept do not say.
+    Results of earlier versions do not store it and are refused.
     """
     if "correct" not in result.values:
-        raise UserError(f"the result {result.key}.json does not say which images were right; delete it and run again")
+        raise UserError(
+            f"the result {result.key}.json does not store which images are classified correctly; delete it and run "
+            "again"
+        )
     try:
         bits = np.frombuffer(b64decode(result.values["correct"], validate=True), dtype=np.uint8)
         count = result.values["images"]
         if count < 1 or len(bits) != -(-count // 8):
-            raise ValueError("another number of images")
+            raise ValueError("the number of images differs")
         hits = np.unpackbits(bits, count=count).astype(bool)
-        # Scores that are equal but for the order of a sum may be told apart otherwise than the probe did.
+        # Class scores that differ only by rounding may be ranked differently than by the probe.
         if "top1" in result.values and not abs(result.values["top1"] * count - hits.sum()) <= max(1, SLACK * count):
-            raise ValueError("its accuracy is not that of its own images")
+            raise ValueError("its accuracy differs from that of its own images")
         return hits
     except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise UserError(f"the result {result.key}.json is damaged ({error}); delete the file and run again") from None

@@ -1,11 +1,12 @@
-"""A lock on the folder of a run: files that several processes change are read and written by one of them at a time.
+"""A lock on the folder of a run, so that only one process at a time changes shared files.
 
-Who changes such a file (`run.json`, `levels.csv`, `scores.csv`, the tables and predictions of shifts) takes the lock,
-reads what is there now, and writes. Results need none: each is a file of its own, the same whoever writes it.
+To change a shared file (`run.json`, `levels.csv`, `scores.csv`, the tables and predictions of shifts), a process takes
+the lock, reads the current file, and writes. Result files need no lock: every job has its own file, whose content does
+not depend on the process that writes it.
 
-The lock is the operating system's (`flock`) on an empty file that stays in the folder, so it ends with the process that
-holds it, however that ends; no time is compared. On NFS, Linux makes it a lock of the server's, for which a file must
-be open to read where the lock is shared and to write where it is not.
+The lock is the operating system's (`flock`) on an empty file that stays in the folder, so it is released when the
+process that holds it ends in any way; no clocks are compared. On NFS, Linux turns it into a lock of the server, for
+which the file must be open for reading if the lock is shared and for writing if it is exclusive.
 """
 
 import errno
@@ -21,7 +22,7 @@ from unseen.errors import UserError
 
 LOCK = ".lock"
 REFUSED = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
-"""What file systems without locks answer."""
+"""Error codes of file systems without locks."""
 
 
 class UnlockedWarning(UserWarning):
@@ -40,9 +41,9 @@ _held = _Held()
 
 @contextmanager
 def folder_lock(folder: Path) -> Iterator[None]:
-    """Wait until no other process or thread holds the lock of a folder, and hold it; the folder is made if need be.
+    """Wait for the lock of a folder and hold it; the folder is created if it does not exist.
 
-    Who holds it already may take it again. Where there are no locks the work is done without, with a warning.
+    A thread that already holds the lock may take it again. On file systems without locks a warning is given instead.
     """
     place = folder.resolve()
     if place in _held.folders:
@@ -52,11 +53,11 @@ def folder_lock(folder: Path) -> Iterator[None]:
         place.mkdir(parents=True, exist_ok=True)
         file = (place / LOCK).open("a+b")
     except OSError as error:
-        raise UserError(f"{folder}: cannot be written to ({error.strerror or error}); give another folder") from None
+        raise UserError(f"{folder}: cannot be written to ({error.strerror or error}); choose another folder") from None
     with file:
         if not _locked(file):
             warnings.warn(
-                f"{folder}: there are no file locks here, so let one command at a time write into this folder",
+                f"{folder}: this file system has no file locks; let only one command at a time write to this folder",
                 UnlockedWarning,
                 stacklevel=3,
             )
@@ -70,11 +71,11 @@ def folder_lock(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def shared_use(file: Path) -> Iterator[Callable[[], bool]]:
-    """Use what a lock file stands for beside other processes.
+    """Share the resource of a lock file with other processes.
 
     Yields:
-        A function to call at the end of the use: whether nobody else uses it. If so, new users wait until this use is
-        over, so that it can be removed.
+        A function to call at the end, which returns whether no other process uses the resource. If so, new users wait
+        until the end of this use, so that the resource can be removed.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("a+b") as opened:
@@ -90,13 +91,13 @@ def shared_use(file: Path) -> Iterator[Callable[[], bool]]:
 
 
 def _look_again(folder: Path) -> None:
-    """Have NFS ask its server what is in a folder: for seconds it may remember that a file is not there."""
-    if os.name == "posix":  # elsewhere folders cannot be opened
+    """Make NFS refresh the contents of a folder from its server: it may cache for seconds that a file is missing."""
+    if os.name == "posix":  # other systems cannot open folders
         os.close(os.open(folder, os.O_RDONLY))
 
 
 def _locked(file: IO[bytes], kind: Literal["LOCK_EX", "LOCK_SH"] = "LOCK_EX", *, wait: bool = True) -> bool:
-    """Take the lock of an open file, which is given back when it is closed; False where there are no locks."""
+    """Take the lock of an open file, which is released when the file is closed; False if there are no locks."""
     try:
         import fcntl
     except ImportError:  # Windows

@@ -1,4 +1,4 @@
-"""Which devices, or which cluster, jobs run on: from what a user asks for to `Means`."""
+"""The devices or the cluster that jobs run on: from the user's options to `Means`."""
 
 import re
 from collections.abc import Sequence
@@ -19,22 +19,24 @@ def chosen_means(
     ray_address: str | None = None,
     every_gpu: bool = False,
 ) -> Means:
-    """What to run jobs with.
+    """The hardware to run jobs on.
 
     Args:
-        workers: processes, where jobs run on a CPU of this machine; 0, where none but this one decodes, is one.
-        devices: "all" GPUs that are visible, or some of them, as "0,1,3"; "cpu,cpu" for processes that stand in.
-        executor: the name of one.
-        ray_address: of a cluster, for the executor of that name.
-        every_gpu: whether all GPUs are taken where nothing is said of devices.
+        workers: number of processes if jobs run on the CPU of this machine; 0 counts as 1.
+        devices: "all" visible GPUs, or some of them such as "0,1,3"; "cpu,cpu" for two processes without a GPU.
+        executor: name of an executor.
+        ray_address: address of a cluster, for the executor "ray".
+        every_gpu: use all GPUs if `devices` is not given.
     """
     workers = max(workers, 1)
     if executor is not None:
         check_executor(executor)
     if ray_address is not None and executor != RAY:
-        raise UserError("--ray-address is for --executor ray; add that, or leave it out")
+        raise UserError("--ray-address needs --executor ray; add it, or leave out --ray-address")
     if devices is not None and executor not in {None, "devices"}:
-        raise UserError(f"--devices are of this machine, and --executor {executor} has its own; leave one of them out")
+        raise UserError(
+            f"--devices selects GPUs of this machine, but --executor {executor} chooses its own; leave out one of them"
+        )
     if executor == RAY:
         return Means(workers, executor=RAY, ray_address=ray_address or "")
     if devices is None and every_gpu and executor is None:
@@ -47,14 +49,14 @@ def chosen_means(
 
 
 def decoders_each(means: Means) -> int:
-    """Processes that decode images for each job: a worker without a GPU does that itself."""
+    """Number of processes that decode images per job; a worker without a GPU decodes by itself."""
     if not means.spread:
         return means.workers
     return max(means.workers // means.places, 1) if on_gpu() else 0
 
 
 def parse_devices(devices: str | Sequence[str | int]) -> tuple[str, ...]:
-    """Devices as `cuda:0` or `cpu`, if this machine has them."""
+    """Devices as `cuda:0` or `cpu`; devices that this machine does not have are refused."""
     words = [str(word).strip() for word in (devices.split(",") if isinstance(devices, str) else devices)]
     gpus = visible_gpus()
     if words == ["all"]:
@@ -64,16 +66,18 @@ def parse_devices(devices: str | Sequence[str | int]) -> tuple[str, ...]:
     found = tuple(_device(word) for word in words)
     if set(found) == {"cpu"}:
         if gpus:
-            raise UserError("--devices cpu: jobs here are planned for a GPU; hide it first (CUDA_VISIBLE_DEVICES=)")
+            raise UserError(
+                "--devices cpu: jobs on this machine are planned for its GPU; hide it first (CUDA_VISIBLE_DEVICES=)"
+            )
         return found
     lacking = next((name for name in found if name not in gpus), None)
     if lacking == "cpu":
-        raise UserError("--devices: CPUs and GPUs cannot be mixed, as they round differently")
+        raise UserError("--devices: CPUs and GPUs cannot be mixed, since they round differently; give only one kind")
     if lacking is not None:
         has = f"{len(gpus)} GPUs, counted from 0" if gpus else "no GPU"
         raise UserError(f"--devices {lacking.removeprefix('cuda:')}: PyTorch finds {has} on this machine")
     if len(set(found)) < len(found):
-        raise UserError("--devices: a GPU is given twice; one process drives each")
+        raise UserError("--devices: a GPU is given twice; each is used by one process")
     return found
 
 
@@ -87,7 +91,5 @@ def _device(word: str) -> str:
         return word
     number = re.fullmatch(r"(?:cuda:)?([0-9]{1,4})", word)
     if not number:
-        raise UserError(
-            f"--devices is all, numbers of GPUs with commas, as 0,1,3, or cpu for each process, not '{word}'"
-        )
+        raise UserError(f"--devices must be all, numbers of GPUs such as 0,1,3, or cpu once per process, not '{word}'")
     return f"cuda:{int(number[1])}"

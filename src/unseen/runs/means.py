@@ -1,19 +1,19 @@
-"""What there is to run jobs with."""
+"""The hardware that jobs run on."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Means:
-    """What there is to run jobs with.
+    """The hardware that jobs run on.
 
     Attributes:
-        workers: processes.
-        threads: of a job that runs in this process. With more than one, sums are taken in an order that depends on it.
-        gpu: whether jobs run on GPUs, each driven by one process, with groups of jobs computed together.
-        devices: what each of several processes drives: `("cuda:0", "cuda:1")`; empty for one GPU or the CPU.
-        executor: the name of one (`unseen.runs.executors`); empty for the one that suits the rest.
-        ray_address: of the Ray cluster; empty for the one that is running, or else a local one.
+        workers: number of processes.
+        threads: threads of a job that runs in this process. With more than one, the order of sums depends on it.
+        gpu: whether jobs run on GPUs, one process per GPU, with groups of jobs computed together.
+        devices: the device of each process, such as `("cuda:0", "cuda:1")`; empty for one GPU or the CPU.
+        executor: name of an executor (`unseen.runs.executors`); empty to choose it from the other attributes.
+        ray_address: address of the Ray cluster; empty for the running one, or else a local one.
     """
 
     workers: int = 1
@@ -25,14 +25,14 @@ class Means:
 
     @property
     def spread(self) -> bool:
-        """Whether devices or an executor were asked for, so that jobs may run elsewhere than in this process."""
+        """Whether devices or an executor were requested, so that jobs may run outside this process."""
         return bool(self.devices or self.executor)
 
     @property
     def places(self) -> int:
-        """How many GPUs work at a time."""
+        """Number of GPUs that work at the same time."""
         return max(len(self.devices), 1)
 
 
 ALONE = Means()
-"""One process of this machine."""
+"""One process on this machine."""

@@ -1,4 +1,4 @@
-"""Several runs as one: parts of one study from several machines, or studies that are compared on one page."""
+"""Merge several runs: parts of one study from several machines, or studies that are compared on one page."""
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,18 +16,18 @@ from unseen.runs.setup import FeatureKey, backbone_differences, extraction_diffe
 
 
 def merge_runs(runs: Sequence[tuple[str, RunData]]) -> RunData:
-    """Several runs, each with a name, as one to compare.
+    """Merge several named runs into one for comparison.
 
-    Domains of the same name and concepts are the same domain. Backbones of the same name are the same if the scores are
-    that both have, or if the runs say that they have the same weights and made their features alike: then the runs are
-    parts of one, as from several machines, and each adds what the ones before it lack. Where they differ, the later one
-    gets the name of its run behind its own.
+    Domains with the same name and concepts are the same domain. Backbones with the same name are the same if all scores
+    that both runs have are equal, or if both runs state the same weights and the same extraction: then the runs are
+    parts of one study, for instance from several machines, and each adds what the earlier ones lack. If they differ,
+    the name of the run is appended to the name of the later backbone.
     """
     return merge_with_names(runs)[0]
 
 
 def merge_with_names(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list[dict[str, str]]]:
-    """`merge_runs`, and for each run what its backbones are called in the merged one."""
+    """`merge_runs`, and for each run the names of its backbones in the merged run."""
     if len(runs) == 1:
         data = runs[0][1]
         return data, [{backbone.name: backbone.name for backbone in data.backbones}]
@@ -75,7 +75,7 @@ def merge_with_names(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list
 
 @dataclass(frozen=True)
 class _Merged:
-    """What runs say of one backbone: scores and accuracies by what they are of, features by domain."""
+    """The scores, accuracies per concept and features of one backbone, from one or several runs."""
 
     backbone: Backbone
     scores: Mapping[tuple[Any, ...], Score]
@@ -134,7 +134,7 @@ def _agree(first: Mapping[str, str], second: Mapping[str, str]) -> bool:
 
 
 def _part(data: RunData, backbone: Backbone, renamed: Mapping[str, str]) -> _Merged:
-    """What one run says of a backbone, with the names that domains have in the merged run."""
+    """The data of one run on a backbone, with the names of domains in the merged run."""
     own = [replace(s, domain=renamed[s.domain]) for s in data.scores if s.backbone == backbone.name]
     items = [replace(i, domain=renamed[i.domain]) for i in data.concept_accuracy if i.backbone == backbone.name]
     hits = [replace(h, domain=renamed[h.domain]) for h in data.concept_hits if h.backbone == backbone.name]
@@ -143,7 +143,7 @@ def _part(data: RunData, backbone: Backbone, renamed: Mapping[str, str]) -> _Mer
         {(s.protocol, s.domain, s.probe, s.shots, s.seed, s.metric): s for s in own},
         {(item.domain, item.concept): item for item in items},
         {(h.domain, h.shots, h.seed): h for h in hits},
-        # Features of other levels of the same name are of other domains, and do not tell backbones apart.
+        # Features of renamed domains belong to other concepts and do not distinguish backbones.
         {
             domain: replace(each, domain=domain)
             for each in data.features
@@ -160,11 +160,11 @@ def _part(data: RunData, backbone: Backbone, renamed: Mapping[str, str]) -> _Mer
 
 
 def _refuse_other_studies(runs: Sequence[tuple[str, RunData]]) -> None:
-    """Refuse runs of tasks together with others, whose pages have nothing in common."""
+    """Refuse runs of different studies, which have different pages."""
     by_study = {data.study: name for name, data in runs}
     if "tasks" in by_study and len(by_study) > 1:
-        each = " and ".join(f"{name} is of unseen {study}" for study, name in by_study.items())
-        raise UserError(f"{each}: a page is of one study; report them apart, or put them together with unseen report")
+        each = " and ".join(f"{name} is a run of unseen {study}" for study, name in by_study.items())
+        raise UserError(f"{each}: this page shows one study; use unseen report with all of them for a page across axes")
 
 
 def _refuse_other_protocols(scores: Sequence[Score]) -> None:
@@ -172,20 +172,20 @@ def _refuse_other_protocols(scores: Sequence[Score]) -> None:
     for probe in {score.probe for score in scores}:
         protocols = sorted({score.protocol for score in scores if score.probe == probe})
         if len(protocols) > 1:
-            raise UserError(f"these runs follow different protocols ({', '.join(protocols)}); report them apart")
+            raise UserError(f"these runs follow different protocols ({', '.join(protocols)}); report them separately")
 
 
 def _refuse_other_code(runs: Sequence[tuple[str, RunData]]) -> None:
-    """Refuse runs in which a probe or a metric of the user's own is other code under the same name."""
+    """Refuse runs in which a user's own probe or metric has the same name but different code."""
     first = dict[str, tuple[str, Any]]()
     for name, data in runs:
         for each in data.own_code:
             run, code = first.setdefault(each.probe, (name, each.settings.get("code")))
             if code != each.settings.get("code"):
-                raise UserError(f"{each.probe} of {run} and of {name} is not the same code; report them apart")
+                raise UserError(f"{each.probe} has different code in {run} and in {name}; report them separately")
 
 
 def _label(name: str, run: str, taken: Container[str], same: Container[str]) -> str:
-    """The name itself where it is free or means the same, otherwise with the run's name, and a number if need be."""
+    """The name itself if it is free or means the same, otherwise followed by the run's name, and a number if needed."""
     candidates = chain([name, f"{name} ({run})"], (f"{name} ({run} {number})" for number in count(2)))
     return next(label for label in candidates if label not in taken or label in same)

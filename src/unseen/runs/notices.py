@@ -1,7 +1,7 @@
-"""What a reader of a run must be told before its scores: codes with arguments in `run.json`, sentences on pages.
+"""Notices for the reader of a run: codes with arguments in `run.json`, sentences on pages.
 
-A code is a key of `SENTENCES`; its arguments fill the gaps. Notices are told apart by their fields, never by their
-sentences, so that a sentence can be put better without any run having to be made again.
+A code is a key of `SENTENCES`, and its arguments fill the placeholders. Notices are compared by their fields and never
+by their sentences, so a sentence can be rewritten without repeating any run.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,75 +13,71 @@ SENTENCES = {
     "left-out": "Left out: {text}.",
     "unfinished": "This run is not finished: {left} of {jobs} jobs have no result yet.",
     "short-protocol": "A short form of the protocol ({protocol}): {trials} trials of {epochs} epochs.",
-    "few-images": (
-        "A concept of {of} has {images} training images: with {shots} shots it takes part with as many as it can."
-    ),
+    "few-images": ("A concept of {of} has only {images} training images: with {shots} shots, all of them are used."),
     "short-search": (
-        "A short form of the protocol ({protocol}): {trials} trials of {epochs} epochs, the first {starts} spread "
-        "evenly."
+        "A short form of the protocol ({protocol}): {trials} trials of {epochs} epochs, the first {starts} evenly "
+        "spaced."
     ),
     "pruned-search": (
-        "The protocol is {protocol}: of {trials} trials of {epochs} epochs, the best {cuts} (later where an epoch has "
-        "fewer than {many} steps; all where it has fewer than {least}). The final fit is that of the whole protocol."
+        "The protocol is {protocol}: of {trials} trials of {epochs} epochs, the best {cuts} (later if an epoch has "
+        "fewer than {many} steps; all if it has fewer than {least}). The final fit is that of the full protocol."
     ),
-    "short-training": "A short form of the protocol ({protocol}): {steps} steps of training.",
+    "short-training": "A short form of the protocol ({protocol}): {steps} training steps.",
     "simple-pyramid": (
-        "Beyond the paper, which has ResNets only: {backbone} has maps of one resolution, of which a simple feature "
-        "pyramid (Li et al. 2022) makes four. It sees images of at most {size} pixels."
+        "Beyond the paper, which has only ResNets: {backbone} has maps of one resolution, from which a simple feature "
+        "pyramid (Li et al. 2022) makes four. It gets images of at most {size} pixels."
     ),
     "plain-map": (
-        "Beyond the paper, which has ResNets only: {backbone} cannot be dilated, and its last map is read at stride 8. "
-        "It sees images of at most {size} pixels."
+        "Beyond the paper, which has only ResNets: {backbone} cannot be dilated, and its last map is resampled to "
+        "stride 8. It gets images of at most {size} pixels."
     ),
     "other-last-stage": (
-        "Beyond the paper, which has ResNets only: the last stage of {backbone}, which trains in its frozen detector, "
-        "is all that its map of stride 32 depends on and that of stride 16 does not."
+        "Beyond the paper, which has only ResNets: the last stage of {backbone}, which is trained in its frozen "
+        "detector, consists of all layers that its map of stride 32 depends on and that of stride 16 does not."
     ),
     "other-dilation": (
-        "Beyond the paper, which has ResNets only: {backbone} is dilated to stride 8 as the paper's ResNets are."
+        "Beyond the paper, which has only ResNets: {backbone} is dilated to stride 8 like the paper's ResNets."
     ),
     "coarse-grid": (
-        "Saliency with masks of {mask} × {mask} pixels, {stride} apart, not the paper's 10 × 10, 1 apart: diffusion "
-        "differs from that of the whole protocol, more so with coarser grids."
+        "Saliency with masks of {mask} × {mask} pixels and stride {stride}, not the paper's 10 × 10 with stride 1: "
+        "diffusion differs from that of the full protocol, more so with coarser grids."
     ),
     "short-inversion": (
         "Images are reconstructed in {steps} steps instead of the paper's 3000: errors are higher than those of the "
-        "whole protocol."
+        "full protocol."
     ),
     "no-lpips": (
-        "Perceptual distances by {network} are left out: its weights are neither in the folder of --lpips-weights nor "
-        "among PyTorch's downloads. {advice}"
+        "Perceptual distances with {network} are left out: its weights are neither in the folder of --lpips-weights "
+        "nor among PyTorch's downloads. {advice}"
     ),
     "small-for-lpips": (
-        "Perceptual distances by {network} are left out for images of {size} pixels: it takes {least} or more."
+        "Perceptual distances with {network} are left out for images of {size} pixels: it needs at least {least}."
     ),
-    "few-samples": "A class has {samples} training samples: with {shots} shots it takes part with as many as it can.",
+    "few-samples": "A class has only {samples} training samples: with {shots} shots, all of them are used.",
     "blurred-faces": (
-        "ImageNet-1K is the release with blurred faces: its scores are not those of the release that published models "
-        "were scored on (they lost 0.9 points on average in the paper's appendix E)."
+        "ImageNet-1K is the release with blurred faces: its scores differ from those on the release that published "
+        "models were scored on (they lost 0.9 points on average in the paper's appendix E)."
     ),
     "temperature-on-test-data": (
-        "Temperatures are fitted on test data, as in the public code: calibration errors after scaling are better than "
-        "a user would see."
+        "Temperatures are fitted on test data, as in the public code: calibration errors after scaling are too "
+        "optimistic."
     ),
     "no-episodes": "{title}: no {settings} episodes, as it has {reason}.",
-    "test-in-training": (
-        "{title}: {images} of {of} test images are among those that are learned from, so scores on it are too good."
-    ),
-    "other-size": "{backbone} saw images of {size} pixels; the published models saw {published}.",
+    "test-in-training": ("{title}: {images} of {of} test images are also training images, so its scores are too high."),
+    "other-size": "{backbone} was given images of {size} pixels; the published models were given {published}.",
 }
 
 
 @dataclass(frozen=True)
 class Notice:
-    """One thing to tell.
+    """One notice.
 
     Attributes:
-        code: what it is, a key of `SENTENCES`.
-        arguments: the numbers and names in it.
-        domain: the domain or data set that it is about, if one: what a later part of a run has to say of that domain
-            takes the place of what an earlier part said.
-        runs: of several runs together, those that say it, where not all do.
+        code: a key of `SENTENCES`.
+        arguments: the numbers and names in its sentence.
+        domain: the domain or data set that it is about, if any. The notices of a later part of a run about a domain
+            replace those of an earlier part.
+        runs: the runs that have the notice, if several runs are merged and not all have it.
     """
 
     code: str
@@ -95,7 +91,7 @@ class Notice:
 
     @property
     def text(self) -> str:
-        """What somebody else said, where the notice is that."""
+        """The text of a notice that has only text, or of a data set that was left out; otherwise empty."""
         return str(dict(self.arguments).get("text", ""))
 
 
@@ -105,32 +101,32 @@ def notice(code: str, domain: str = "", **arguments: Argument) -> Notice:
 
 
 def cuts_text(epochs: Sequence[object], survivors: Sequence[object]) -> str:
-    """`12 go on after 10 epochs and 4 after 30`."""
+    """`12 continue after 10 epochs and 4 after 30`."""
     first, *others = zip(survivors, epochs, strict=True)
     rest = "".join(f" and {trials} after {epoch}" for trials, epoch in others)
-    return f"{first[0]} go on after {first[1]} epochs{rest}"
+    return f"{first[0]} continue after {first[1]} epochs{rest}"
 
 
 def told(text: str) -> Notice:
-    """A sentence that somebody else made."""
+    """A notice that consists of a given sentence."""
     return notice("told", text=text)
 
 
 def left_out(domain: str, text: str) -> Notice:
-    """Of a domain or data set that was asked for and cannot be used; the text says which and why."""
+    """A notice about a requested domain or data set that cannot be used; the text names it and the reason."""
     return notice("left-out", domain, text=text)
 
 
 def unfinished(left: int, jobs: int) -> list[Notice]:
-    """Of a run some of whose jobs have no result; nothing where all have one."""
+    """A notice about a run with missing results; none if there are none missing."""
     return [notice("unfinished", left=left, jobs=jobs)] if left else []
 
 
 def extended(old: Iterable[Notice], new: Sequence[Notice], domains: Iterable[str]) -> list[Notice]:
-    """What two parts of a run tell, each notice once.
+    """The notices of two parts of a run, each once.
 
     Args:
-        domains: those of the newer part: what the older part tells about them is left out.
+        domains: the domains of the newer part; notices of the older part about them are dropped.
     """
     known = {*domains}
     kept = [each for each in old if not (each.domain and each.domain in known)]
@@ -138,7 +134,7 @@ def extended(old: Iterable[Notice], new: Sequence[Notice], domains: Iterable[str
 
 
 def joint(runs: Sequence[tuple[str, Sequence[Notice]]]) -> list[Notice]:
-    """What several runs tell, each notice once, with the names of those that tell it where not all do."""
+    """The notices of several runs, each once, with the names of the runs that have it if not all do."""
     by: dict[Notice, list[str]] = {}
     for name, notices in runs:
         for each in notices:
@@ -150,7 +146,7 @@ def joint(runs: Sequence[tuple[str, Sequence[Notice]]]) -> list[Notice]:
 
 
 def notice_text(notices: Iterable[Notice]) -> str:
-    """All notices as one text, those of the same runs together behind the names of these."""
+    """All notices as one text, grouped by the runs that have them, whose names come first."""
     by_runs: dict[tuple[str, ...], list[str]] = {}
     for each in notices:
         by_runs.setdefault(each.runs, []).append(each.sentence)

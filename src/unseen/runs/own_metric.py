@@ -1,7 +1,7 @@
-"""Jobs that measure fitted probes by a metric of the user's own.
+"""Jobs that score fitted probes with a metric of the user's own.
 
-Such a job is about another one, whose probe gives scores of the classes. It is run when the other has a result: what
-that kept (a learning rate, a penalty) spares the search, so that a metric costs one fit, whenever it is added.
+Such a job belongs to another job, whose probe returns class scores, and runs after it. The hyper-parameters in the
+result of that job (a learning rate, a penalty) make a new search unnecessary, so adding a metric costs one fit.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,17 +31,17 @@ FITS_OF_A_PATH = 10
 
 @dataclass(frozen=True)
 class OwnMetricJob(FitsJob):
-    """A metric of the user's own of one fitted probe on a pair of features.
+    """A metric of the user's own, applied to one fitted probe on a pair of features.
 
     Attributes:
         of: key of the job that fits the probe.
         code: digest of the file of the metric and of the modules that it imports from its folder.
-        own_metrics: the facts on it.
-        protocol: the name of that of the probe.
+        own_metrics: range, direction and unit of the metric.
+        protocol: name of the protocol of the probe.
         train, test: content hashes of the features.
-        job: the one that `of` is the key of.
-        place: of the metric, `path/to/file.py:NAME`.
-        results: folder of the result of `job`; empty where there is none to look at.
+        job: the job with the key `of`.
+        place: path of the metric, `path/to/file.py:NAME`.
+        results: folder of the result of `job`; empty if there is none to read.
     """
 
     study: str
@@ -66,7 +66,9 @@ class OwnMetricJob(FitsJob):
 
 @dataclass(frozen=True)
 class OwnMetricTaskJob(FitsJob):
-    """A metric of the user's own of one fitted probe on a data set of the task study; fields as of `OwnMetricJob`.
+    """A metric of the user's own, applied to one fitted probe on a data set of the task study.
+
+    The other attributes are those of `OwnMetricJob`.
 
     Attributes:
         train, val, test: content hashes of the features.
@@ -93,7 +95,7 @@ class OwnMetricTaskJob(FitsJob):
         return self.train, self.val, self.test
 
     def run(self, parts: Sequence[Features], device: "torch.device", fits: FitsSoFar) -> dict[str, Any]:
-        """What is measured; arguments as of `ManyShotJob.run`."""
+        """The values of the metric; the arguments are those of `ManyShotJob.run`."""
         job, where = self.job, f"{self.domain} by {self.backbone}"
         own = isinstance(job, OwnProbeTaskJob)
         probe: Probe = job.make() if own else Linear(protocol=job.protocol)  # type: ignore[union-attr]
@@ -101,7 +103,7 @@ class OwnMetricTaskJob(FitsJob):
         return fits_kept(list(measure.fit(task_data(parts, device, where), [self.setting])))
 
     def flops(self, rows: Mapping[str, int], dimension: int, classes: int) -> float:
-        """Of one fit, which a linear probe has many of."""
+        """The operations of one fit, of which a linear probe has many."""
         return self.job.flops(rows, dimension, classes) / (
             1 if isinstance(self.job, OwnProbeTaskJob) else FITS_OF_A_PATH
         )
@@ -109,7 +111,7 @@ class OwnMetricTaskJob(FitsJob):
 
 @dataclass(frozen=True)
 class MeasuredProbe(Probe):
-    """A probe whose fits are measured by a metric of the user's own."""
+    """A probe that is scored with a metric of the user's own."""
 
     name: ClassVar[str] = "measured"
     title: ClassVar[str] = "a metric of your own"
@@ -142,7 +144,7 @@ class MeasuredProbe(Probe):
         return details_of(result.values)
 
     def flops(self, size: Size, setting: Setting) -> float:
-        """Of one fit of those that a search makes."""
+        """The operations of one fit, of which a search has many."""
         protocol = self.inner.regression
         return self.inner.flops(size, setting) / (1 if protocol is None else protocol.trials + 1)
 
@@ -153,25 +155,25 @@ class MeasuredProbe(Probe):
 def measured(
     metric: OwnMetricFile, probe: Probe, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
 ) -> Iterator[tuple[str, float]]:
-    """Variant and value of each fit of a setting; a probe that gives no scores of the classes is refused.
+    """The variant and the value of the metric for each fit of a setting; a probe without class scores is refused.
 
     Args:
         kept: as in `Probe.test_scores`.
     """
     found = probe.test_scores(data, setting, kept)
     if found is None:
-        raise UserError(f"the probe {probe.name} gives no scores of the classes, which {metric.metric.name} is of")
+        raise UserError(f"the probe {probe.name} returns no class scores, which {metric.metric.name} needs")
     for variant, scores in found:
         yield variant, metric.value(data.y_test.cpu().numpy(), scores.cpu().numpy())
 
 
 def details_of(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a result says of how its fit came about."""
+    """The details of a fit in a result: its hyper-parameters and how they were chosen."""
     return values["fits"][0]["details"] if values.get("fits") else values
 
 
 def metric_jobs(metrics: Sequence[OwnMetricFile], jobs: Sequence[FeatureJob]) -> list[OwnMetricJob]:
-    """A job for each metric and each of the jobs whose probe gives scores of the classes."""
+    """One job per metric and job, for the jobs whose probe returns class scores."""
     return [
         OwnMetricJob(
             job.study, job_key(job), each.file.digest, (MetricUsed.of(each.metric),), _protocol_name(job),
@@ -187,7 +189,7 @@ def metric_jobs(metrics: Sequence[OwnMetricFile], jobs: Sequence[FeatureJob]) ->
 def task_metric_jobs(
     metrics: Sequence[OwnMetricFile], jobs: "Sequence[ManyShotJob | OwnProbeTaskJob]"
 ) -> list[OwnMetricTaskJob]:
-    """The same in the task study."""
+    """`metric_jobs` for the task study."""
     return [
         OwnMetricTaskJob(
             job.study, job_key(job), each.file.digest, (MetricUsed.of(each.metric),), _protocol_name(job),

@@ -1,7 +1,7 @@
-"""Parts of a job array: which jobs of a study each of several commands does, on whatever machines they run.
+"""Parts of a job array: the jobs of a study that each of several commands runs, on any machines.
 
-All of them plan the same jobs and divide them in the same way, whether or not some are done, so they need not talk to
-each other.
+All commands plan the same jobs and divide them in the same way, whether or not some are done, so they need not
+communicate.
 """
 
 import re
@@ -16,7 +16,7 @@ from unseen.runs.pool import deal
 
 J = TypeVar("J")
 Part = tuple[int, int]
-"""(k, n): the k-th of n parts, from 1 on."""
+"""(k, n): the k-th of n parts, counted from 1."""
 WHOLE: Part = (1, 1)
 
 
@@ -29,23 +29,23 @@ class _Share(Generic[J]):
 
 
 def parse_part(text: str) -> Part:
-    """The part that `2/4` stands for."""
+    """Parse a part such as `2/4`."""
     found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
     if not found:
-        raise UserError(f"--part is two numbers, for instance 2/4 for the second of four, not '{text}'")
+        raise UserError(f"--part must be two numbers, for instance 2/4 for the second of four, not '{text}'")
     return checked_part((int(found[1]), int(found[2])))
 
 
 def checked_part(part: Part) -> Part:
-    """The same part, if there can be such a one."""
+    """Return the part, or refuse an invalid one."""
     number, parts = part
     if not 1 <= number <= parts:
-        raise UserError(f"part {number} of {parts}: parts are counted from 1 to their number")
+        raise UserError(f"part {number} of {parts}: the first number must be between 1 and the second")
     return part
 
 
 def same_features(job: object) -> tuple[str, str]:
-    """What jobs have in common that work on the same features: a backbone and a domain."""
+    """The backbone and the domain of a job, which jobs on the same features share."""
     return getattr(job, "backbone", ""), getattr(job, "domain", "")
 
 
@@ -57,11 +57,11 @@ def own_jobs(
 ) -> list[J]:
     """The jobs of one part, in order.
 
-    Jobs that share something stay together, unless they are more than a part's fair share.
+    Jobs that share something stay together, unless they are more than the fair share of a part.
 
     Args:
-        cost: of a job, which must not depend on the machine.
-        shared: what a job has in common with others, which takes time to read or to make.
+        cost: relative cost of a job, which must not depend on the machine.
+        shared: what a job shares with others that is expensive to read or to compute.
     """
     number, parts = checked_part(part)
     if parts == 1:

@@ -1,9 +1,9 @@
-"""Handing out jobs to workers: who gets which, and what becomes of the jobs of one that dies.
+"""Distribution of jobs to workers, and recovery of the jobs of workers that die.
 
-Workers (processes on this machine, actors of Ray) take pieces of work from one queue, so a slow one holds up nobody. A
-worker goes on with the group that it has worked on, whose features it has at hand; one that has no such group takes
-from the group that has the most left. What a dead worker had not finished is given out again, a few times at most. An
-error in one job does not stop the others: it is raised when they are done, and the next run does what is missing.
+Workers (processes on this machine, actors of Ray) take pieces of work from one queue, so a slow worker does not hold up
+the others. A worker continues with its last group, whose features it has in memory; otherwise it takes from the group
+with the most work left. The unfinished jobs of a dead worker are handed out again, a few times at most. An error in one
+job does not stop the others: it is raised when they are done, and the next run repeats only the missing jobs.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,17 +16,17 @@ from unseen.errors import ImageError, UserError
 J = TypeVar("J")
 Job_contra = TypeVar("Job_contra", contravariant=True)
 HOPELESS = 3
-"""So many failures without any success, and no more work is given out."""
+"""After this many failures without any success, no more work is handed out."""
 
 
 @dataclass(frozen=True)
 class Piece(Generic[J]):
-    """Jobs that one worker is given at a time.
+    """Jobs that one worker gets at a time.
 
     Attributes:
-        group: number of the group that they are of.
-        cost: of all of them.
-        deaths: of workers that had it before.
+        group: number of the group of the jobs.
+        cost: total cost of the jobs.
+        deaths: number of workers that died with this piece.
     """
 
     jobs: tuple[J, ...]
@@ -52,7 +52,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """Some jobs of a worker's piece ended in an error."""
+    """Some jobs of a worker's piece have failed with an error."""
 
     worker: int
     jobs: Sequence[int]
@@ -68,7 +68,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Lost:
-    """A worker has died, or the machine that it was on."""
+    """A worker, or its machine, has died."""
 
     worker: int
 
@@ -77,39 +77,39 @@ Event = Ready | Done | Failed | Finished | Lost
 
 
 class Team(Protocol[Job_contra]):
-    """Workers, numbered from 0, that have been started or are about to."""
+    """Workers, numbered from 0, that are running or starting."""
 
     @property
     def size(self) -> int: ...
     @property
     def most_deaths(self) -> int:
-        """How often a piece may be given out again."""
+        """How often a piece may be handed out again."""
 
     @property
     def lost(self) -> str:
-        """A sentence on workers that were lost."""
+        """The error message for lost workers."""
 
     def give(self, worker: int, jobs: Sequence[Job_contra], /) -> None:
-        """Have a worker that is ready or finished do some jobs."""
+        """Hand jobs to a worker that is ready or finished."""
 
     def wait(self) -> Iterable[Event]:
-        """What has happened, as soon as something has."""
+        """Wait for the next events."""
 
     def restart(self, worker: int, /) -> None:
-        """Start a worker in place of one that was lost."""
+        """Start a replacement for a lost worker."""
 
     def close(self, *, now: bool) -> None:
-        """End all workers; `now` though they may be at work."""
+        """Stop all workers; with `now`, even if they are working."""
 
 
 def spread(
     groups: Sequence[Sequence[J]], cost: Callable[[J], float], workers: int, *, together: bool
 ) -> list[Piece[J]]:
-    """Cut groups into pieces, each of jobs that one call had better compute.
+    """Cut groups into pieces of jobs that are best computed by one call.
 
     Args:
-        together: whether the jobs of a group are best computed by one call, as on a GPU. A group then is one piece,
-            unless it is more than half of a worker's fair share: then it is cut, so that workers end together.
+        together: whether the jobs of a group are best computed by one call, as on a GPU. A group is then one piece,
+            unless it is more than half of the fair share of a worker: then it is cut, so that workers finish together.
     """
     total = sum(cost(job) for group in groups for job in group)
     share = total / (2 * workers) if workers > 1 else total
@@ -123,9 +123,9 @@ def spread(
 
 
 def deal(items: Sequence[J], cost: Callable[[J], float], parts: int) -> list[list[J]]:
-    """Items in so many parts of about the same cost: the costliest first, each to the part that has the least.
+    """Divide items into parts of about the same cost: the costliest first, each to the cheapest part so far.
 
-    The order of items is kept within a part. Equal costs are dealt out in order, so who deals again gets the same.
+    The order of items is kept within a part. The result is deterministic: items of equal cost are assigned in order.
     """
     loads, where = [0.0] * parts, [0] * len(items)
     for number in sorted(range(len(items)), key=lambda number: -cost(items[number])):
@@ -136,7 +136,7 @@ def deal(items: Sequence[J], cost: Callable[[J], float], parts: int) -> list[lis
 
 
 class Queue(Generic[J]):
-    """Pieces that nobody has."""
+    """The pieces that no worker has."""
 
     def __init__(self, pieces: Iterable[Piece[J]]) -> None:
         self._groups: dict[int, list[Piece[J]]] = {}
@@ -147,7 +147,7 @@ class Queue(Generic[J]):
         return bool(self._groups)
 
     def take(self, last: int | None) -> Piece[J]:
-        """The next piece for a worker whose last piece was of that group."""
+        """The next piece for a worker, given the group of its last piece."""
         if last not in self._groups:
             last = max(self._groups, key=lambda group: sum(piece.cost for piece in self._groups[group]))
         pieces = self._groups[last]
@@ -164,7 +164,7 @@ class Queue(Generic[J]):
 
 
 class _Pool(Generic[J]):
-    """A team at work."""
+    """A team that works on pieces."""
 
     def __init__(self, pieces: Sequence[Piece[J]], team: Team[J]) -> None:
         self.queue, self.team = Queue(pieces), team
@@ -206,7 +206,7 @@ class _Pool(Generic[J]):
         self.team.give(worker, piece.jobs)
 
     def _lose(self, worker: int) -> None:
-        """Give out again what a dead worker had not finished, unless others have died of it."""
+        """Hand out the unfinished jobs of a dead worker again, unless too many workers died with them."""
         self.idle.discard(worker)
         piece, left = self.at_work.pop(worker, (None, set[int]()))
         self.deaths += 1
@@ -224,7 +224,7 @@ class _Pool(Generic[J]):
 
 
 def run_pool(pieces: Sequence[Piece[J]], team: Team[J]) -> Iterator[J]:
-    """Have a team do some pieces, and pass on each job as it is done; errors are raised when all others are done."""
+    """Let a team work on pieces, and yield each finished job; errors are raised after all other jobs are done."""
     pool = _Pool(pieces, team)
     try:
         yield from pool.run()
@@ -236,7 +236,7 @@ def run_pool(pieces: Sequence[Piece[J]], team: Team[J]) -> Iterator[J]:
 
 
 def _raise(failures: Sequence[Exception]) -> None:
-    """The first of some errors, with how many more there were."""
+    """Raise the first of several errors, with the number of others."""
     if not failures:
         return
     first = next((error for error in failures if not isinstance(error, UserError)), failures[0])
@@ -246,5 +246,5 @@ def _raise(failures: Sequence[Exception]) -> None:
     kind = ImageError if all(isinstance(error, ImageError) for error in failures) else UserError
     raise kind(
         f"{first} ({more} more {'failure' if more == 1 else 'failures'}; the other jobs are done, and the same command "
-        "does those that are missing)"
+        "repeats only the missing ones)"
     )

@@ -1,4 +1,4 @@
-"""Workers that are processes of this machine, each with a device of its own or without one."""
+"""Workers that are processes on this machine, each with its own device or without one."""
 
 import os
 import pickle
@@ -18,7 +18,7 @@ from unseen.runs.pool import Done, Event, Failed, Finished, Lost, Ready
 
 J = TypeVar("J")
 Message = tuple[str, Any]
-"""What a worker sends: "ready", "finished", "done" with a job's number, "failed" with numbers and an error."""
+"""A message of a worker: "ready", "finished", "done" with a job's number, or "failed" with numbers and an error."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class _Worker:
 
 
 class ProcessTeam(Generic[J]):
-    """New processes of so many threads, one for each device.
+    """New processes with a fixed number of threads, one per device.
 
     Args:
-        devices: as `environment_of` takes them.
-        together: whether all jobs of a piece are computed by one call, or each by a call of its own.
+        devices: as for `environment_of`.
+        together: whether all jobs of a piece are computed by one call, or each by a separate call.
     """
 
     most_deaths = 1
@@ -51,7 +51,7 @@ class ProcessTeam(Generic[J]):
         return len(self._workers)
 
     def give(self, worker: int, jobs: Sequence[J], /) -> None:
-        with suppress(OSError):  # it is dead, which `wait` will tell
+        with suppress(OSError):  # the worker is dead, which `wait` will report
             self._workers[worker].pipe.send(list(jobs))
 
     def wait(self) -> Iterable[Event]:
@@ -81,7 +81,7 @@ class ProcessTeam(Generic[J]):
 
     def close(self, *, now: bool) -> None:
         for worker in self._workers:
-            worker.pipe.close()  # which a worker that waits for jobs takes as the end
+            worker.pipe.close()  # a worker that waits for jobs ends when its pipe is closed
             if now:
                 worker.process.terminate()
         for worker in self._workers:
@@ -93,15 +93,15 @@ class ProcessTeam(Generic[J]):
             target=_work, args=(theirs, device, self._threads, self._compute, self._together)
         )
         process.start()
-        theirs.close()  # so that its end is seen here when the process ends
+        theirs.close()  # so that this end of the pipe is closed when the process ends
         return _Worker(process, ours)
 
 
 def environment_of(device: str | None) -> dict[str, str]:
-    """Environment variables with which a process sees one device only.
+    """Environment variables with which a process sees only one device.
 
     Args:
-        device: `cuda:1` for the second GPU that is visible here, `cpu` for none; None changes nothing.
+        device: `cuda:1` for the second visible GPU, `cpu` for none; None changes nothing.
     """
     if device is None:
         return {}
@@ -113,14 +113,14 @@ def environment_of(device: str | None) -> dict[str, str]:
 
 
 def set_up(environment: dict[str, str], threads: int) -> None:
-    """Make a new process ready for jobs, before it imports PyTorch where it can be."""
-    os.environ |= environment | {"OMP_NUM_THREADS": str(threads)}  # which PyTorch reads when it is imported
+    """Set up a new process for jobs, if possible before it imports PyTorch."""
+    os.environ |= environment | {"OMP_NUM_THREADS": str(threads)}  # read by PyTorch when it is imported
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)
 
 
 def computed(compute: Compute[J], jobs: Sequence[J], *, together: bool) -> Iterator[Message]:
-    """Compute jobs, by one call or each by its own, and tell what became of them, by their numbers."""
+    """Compute jobs, by one call or each separately, and yield messages about them with their numbers."""
     for batch in [list(range(len(jobs)))] if together else [[number] for number in range(len(jobs))]:
         left = set(batch)
         try:
@@ -133,7 +133,7 @@ def computed(compute: Compute[J], jobs: Sequence[J], *, together: bool) -> Itera
 
 
 def sendable(error: Exception) -> Exception:
-    """An error as another process can read it, with where it came from."""
+    """A picklable form of an error, with its traceback."""
     error.add_note(f"In a worker:\n{traceback.format_exc()}")
     try:
         read: Exception = pickle.loads(pickle.dumps(error))  # noqa: S301  (our own, made just now)
@@ -143,7 +143,7 @@ def sendable(error: Exception) -> Exception:
 
 
 def _work(pipe: "Connection[Any, Any]", device: str | None, threads: int, compute: bytes, together: bool) -> None:
-    """What a process does: jobs that come through the pipe, until it is closed."""
+    """The main loop of a process: compute jobs from the pipe until it is closed."""
     end_with_parent()
     set_up(environment_of(device), threads)
     try:

@@ -1,4 +1,4 @@
-"""What a run says of itself, for a reader: label → text. These texts are neither compared nor read back."""
+"""The provenance of a run as text for its reader, label → text. The texts are never compared or parsed."""
 
 from collections.abc import Iterator
 
@@ -11,11 +11,11 @@ from unseen.runs.setup import SHORT, Extraction, FeatureKey, ImagesUsed, LevelsU
 
 
 def provenance(data: RunData) -> dict[str, str]:
-    """Where the numbers of a run come from, in the order of the page; of several runs, each under its name."""
+    """The provenance of a run, in the order of the page; the labels of merged runs start with their names."""
     if data.parts:
         return {f"{name}: {label}": text for name, part in data.parts for label, text in provenance(part).items()}
     known = dict(_decided(data))
-    # Runs of earlier formats had all of it in words, and not all of that is known in fields.
+    # Runs of earlier formats stored provenance as text, which was only partly converted to fields.
     said = {label: text for label, text in data.remarks.items() if data.written is None or label not in known}
     return {**_written(data.written), **known, **said}
 
@@ -42,7 +42,7 @@ def _decided(data: RunData) -> Iterator[tuple[str, str]]:
         yield f"features by {name}", "; ".join(f"{features.domain}: {_features(features)}" for features in own)
     for domain in data.domains:
         if data.study == "tasks":
-            yield f"images taken of {domain.name}", limit_text(domain.limit)
+            yield f"images used of {domain.name}", limit_text(domain.limit)
         if domain.licence:
             yield f"licence of {domain.name}", domain.licence
 
@@ -54,18 +54,18 @@ def _written(written: Written | None) -> dict[str, str]:
     return {
         **({"command": written.command} if written.command else {}),
         "date": f"{_date(written.first)}{changed}",
-        "device": written.device or "not known",
+        "device": written.device or "unknown",
         "versions": ", ".join(f"{package} {version}" for package, version in written.versions.items()),
     }
 
 
 def _date(moment: str) -> str:
-    """`2026-11-16 02:05 UTC` of ISO 8601."""
+    """An ISO 8601 time as `2026-11-16 02:05 UTC`."""
     return f"{moment[:16].replace('T', ' ')} UTC"
 
 
 def protocol_text(protocol: ProtocolUsed) -> str:
-    """A protocol in a line, with the settings that readers ask for first."""
+    """A protocol in one line, with its most important settings."""
     known = protocol.settings
     if known.keys() >= {"trials", "epochs"}:
         size, epochs, survivors = (known.get(name) for name in ("round_size", "cut_epochs", "survivors"))
@@ -97,8 +97,8 @@ def levels_text(levels: LevelsUsed) -> str:
 
 
 def limit_text(limit: int | None) -> str:
-    """How much of a data set was taken."""
-    return f"at most {limit} images of each class in every split" if limit else "all images"
+    """How much of a data set was used."""
+    return f"at most {limit} images per class in every split" if limit else "all images"
 
 
 def _images(images: ImagesUsed) -> tuple[str, str]:
@@ -107,14 +107,14 @@ def _images(images: ImagesUsed) -> tuple[str, str]:
         return f"images of {images.domain}", f"sha256:{images.hash}{pixels}"
     names = {release.code: release.name for release in RELEASES}
     count = "an unknown number" if images.images is None else f"{images.images:,}"
-    text = names.get(images.release or "", f"{count} images of no release that is known")
+    text = names.get(images.release or "", f"{count} images of an unknown release")
     return ("images of the levels" if images.pool else f"{images.split} images of {images.domain}"), text
 
 
 def _splits(splits: SplitsUsed) -> str:
     if splits.file is not None:
         return f"{splits.file}, {(splits.hash or '')[:SHORT]}"
-    most = f"at most {splits.max_train} training images a concept" if splits.max_train else "all other images to train"
+    most = f"at most {splits.max_train} training images per concept" if splits.max_train else "all others for training"
     if splits.seed is None:
         return f"regrouped, {most}"
     return f"drawn with seed {splits.seed}: {splits.test} test and {most}"
@@ -127,7 +127,7 @@ def _features(features: FeatureKey) -> str:
 
 
 def extraction_text(extraction: Extraction) -> str:
-    """What decided a backbone's features, in a line, as far as it is known."""
+    """The settings of an extraction in one line, as far as known."""
     parts = [
         (True, _backbone_text(extraction.backbone)),
         (extraction.precision, f"{extraction.precision} precision"),
@@ -151,7 +151,7 @@ def _backbone_text(backbone: BackboneAbout) -> str:
 
 
 def transform_text(transform: Transform) -> str:
-    """What is done to images; the normalisation where it is not by ImageNet's mean and deviation, as it mostly is."""
+    """The preprocessing of images; the normalization is given only if it is not that of ImageNet."""
     sides = "both sides" if transform.squash else "shortest side"
     resize = f"{sides} to {transform.resize}, {transform.interpolation}" if transform.resize else "not resized"
     text = f"{resize}, crop {transform.size}"
@@ -159,4 +159,4 @@ def transform_text(transform: Transform) -> str:
     if given == NORMALISATIONS["imagenet"]:
         return text
     name = next((name for name, numbers in NORMALISATIONS.items() if numbers == given), given)
-    return f"{text}, normalisation {name}"
+    return f"{text}, normalization {name}"

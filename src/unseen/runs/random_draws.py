@@ -1,4 +1,4 @@
-"""Random sets of concepts in the place of levels: domains `random1`, `random2` …, reported as one."""
+"""Random sets of concepts instead of levels: the domains `random1`, `random2` …, reported as one."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -12,9 +12,9 @@ SEEDS_A_DRAW = 1000
 
 
 def pooled_draws(scores: Iterable[Score]) -> Iterator[Score]:
-    """Scores with those on random sets as repetitions of one domain, `random`: what is reported is their mean.
+    """Scores in which the random sets are repetitions of one domain, `random`, whose mean is reported.
 
-    A repetition is a draw and a seed, so deviations are over both; its number is 1000 · draw + seed.
+    A repetition is a combination of draw and seed, so deviations are over both; its number is 1000 · draw + seed.
     """
     for score in scores:
         draw = DRAW.fullmatch(score.domain)

@@ -1,7 +1,7 @@
-"""A Ray cluster: connecting to it, and proving before any work that its nodes can do it.
+"""Connection to a Ray cluster, and checks before any work that its nodes can do it.
 
-Jobs read features from shared storage and write results to it themselves: Ray carries descriptions of jobs and what
-became of them, no data. So every node must see the folder of the run, and must have the same version of this package.
+Jobs read features from shared storage and write their results to it: Ray transports descriptions of jobs and their
+outcome, but no data. So every node must see the folder of the run and have the same version of this package.
 """
 
 import hashlib
@@ -19,16 +19,16 @@ from unseen.errors import UserError
 from unseen.runs.results import versions
 
 SECONDS_TO_ANSWER = 120.0
-"""How long a node may take to start a process and look for the folder."""
+"""Seconds that a node may take to start a process and look for the folder."""
 SECONDS_TO_NOTICE = 60.0
-"""How long the head of a cluster may take to notice that a node has died."""
+"""Seconds that the head of a cluster may take to notice that a node has died."""
 STORE = 100 * 2**20
-"""Bytes of the object store of a local cluster, which holds descriptions of jobs only."""
+"""Bytes of the object store of a local cluster, which contains only descriptions of jobs."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node of the cluster that can do work."""
+    """A node of the cluster that can run jobs."""
 
     id: str
     address: str
@@ -38,12 +38,12 @@ class Node:
 
 @dataclass(frozen=True)
 class Examined:
-    """What a node says of itself.
+    """The examination of a node.
 
     Attributes:
-        versions: as `identity`; empty where this package is missing.
-        reads, writes: whether it sees the folder of the run, and what it writes there is seen here.
-        answered: whether it said anything at all.
+        versions: as `identity`; empty if this package is missing.
+        reads, writes: whether the node sees the folder of the run, and whether this machine sees what it writes there.
+        answered: whether the node answered at all.
     """
 
     node: Node
@@ -54,7 +54,7 @@ class Examined:
 
 
 def identity() -> dict[str, str]:
-    """Versions of this package and of those that numbers depend on, and a hash of this package's source."""
+    """Versions of this package and of the packages that numbers depend on, and a hash of this package's source."""
     package = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
@@ -64,11 +64,12 @@ def identity() -> dict[str, str]:
 
 
 def connect(address: str, cpus: int) -> None:
-    """Connect this process to a cluster for the rest of its life, unless it is connected to one already.
+    """Connect this process to a cluster for the rest of its life, unless it is already connected.
 
     Args:
-        address: of the cluster; empty for the one of RAY_ADDRESS or the one that runs on this machine, and for a new
-            local one of so many `cpus` where there is none.
+        address: address of the cluster; empty for that of RAY_ADDRESS, the one running on this machine, or else a new
+            local cluster.
+        cpus: number of CPUs of a new local cluster.
     """
     import ray
 
@@ -76,12 +77,12 @@ def connect(address: str, cpus: int) -> None:
         return
     given = address or os.environ.get("RAY_ADDRESS", "")
     if given.startswith("ray://"):
-        raise UserError(f"{given}: Ray's client is not supported; run the command on a node of the cluster")
+        raise UserError(f"{given}: the Ray client is not supported; run the command on a node of the cluster")
     if given and given != "auto":
         _refuse_unreachable(given)
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Ray's own, on changes to come
+        warnings.simplefilter("ignore")  # Ray warns about its own future changes
         try:
             ray.init(address=given or "auto", **options)
         except ConnectionError as error:
@@ -89,15 +90,15 @@ def connect(address: str, cpus: int) -> None:
                 raise UserError(_unreachable(given, str(error).partition("\n")[0])) from None
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
             ray.init(address="local", num_cpus=cpus, object_store_memory=STORE, include_dashboard=False, **options)
-        except (RuntimeError, ValueError) as error:  # another version of Ray or Python, an address that is none
+        except (RuntimeError, ValueError) as error:  # another version of Ray or Python, an invalid address
             raise UserError(f"Ray cluster {given}: {' '.join(str(error).split())}") from None
 
 
 def _refuse_unreachable(address: str) -> None:
-    """Say at once that nobody is there, which takes Ray a minute."""
+    """Report at once that no cluster answers, which takes Ray a minute."""
     host, _, port = address.rpartition(":")
     if not host or not port.isascii() or not port.isdigit() or int(port) > 65_535:
-        raise UserError(f"--ray-address is host:port, for instance 10.0.0.1:6379, not '{address}'")
+        raise UserError(f"--ray-address must be host:port, for instance 10.0.0.1:6379, not '{address}'")
     try:
         socket.create_connection((host, int(port)), timeout=10).close()
     except OSError as error:
@@ -109,7 +110,7 @@ def _unreachable(address: str, reason: str) -> str:
 
 
 def useful_nodes(*, gpu: bool, threads: int) -> list[Node]:
-    """The nodes that can do jobs of so many threads, or on a GPU; that there are none is an error."""
+    """The nodes that have a GPU, or enough free CPUs for a job; no such node is an error."""
     import ray
 
     alive = [node for node in ray.nodes() if node["Alive"]]
@@ -124,19 +125,19 @@ def useful_nodes(*, gpu: bool, threads: int) -> list[Node]:
     ]
     if gpu and not any(node.gpus for node in nodes):
         raise UserError(
-            "the jobs are planned for a GPU, which this machine has, but no node of the Ray cluster offers one; start "
-            "nodes that do, or hide the GPU (CUDA_VISIBLE_DEVICES=)"
+            "the jobs are planned for a GPU because this machine has one, but no node of the Ray cluster offers one; "
+            "start nodes with GPUs, or hide the GPU here (CUDA_VISIBLE_DEVICES=)"
         )
     useful = [node for node in nodes if (node.gpus if gpu else node.cpus >= threads)]
     if not useful:
-        raise UserError(f"no node of the Ray cluster has {threads} free CPUs for a job; ask for fewer (--workers)")
+        raise UserError(f"no node of the Ray cluster has {threads} free CPUs for a job; request fewer (--workers)")
     return useful
 
 
 def checked_nodes(nodes: Sequence[Node], folder: Path) -> list[Node]:
     """Refuse a cluster with a node that lacks this package, has another version of it, or does not see the folder.
 
-    Nodes that have died meanwhile are left out.
+    Nodes that have died in the meantime are dropped.
     """
     place = folder.resolve()
     place.mkdir(parents=True, exist_ok=True)
@@ -155,7 +156,7 @@ def checked_nodes(nodes: Sequence[Node], folder: Path) -> list[Node]:
 
 
 def _died(silent: Sequence[Node]) -> list[Node]:
-    """Those of some nodes without an answer that the cluster holds for dead, which it may take a while to notice."""
+    """The nodes without an answer that the cluster considers dead, which it may take a while to notice."""
     import ray
 
     died: list[Node] = []
@@ -170,11 +171,11 @@ def _died(silent: Sequence[Node]) -> list[Node]:
 
 
 def refusal(reports: Iterable[Examined], own: dict[str, str], folder: Path) -> str:
-    """What is wrong with the first node that cannot do work for this machine, in a sentence; empty where none is."""
+    """The error message for the first node that cannot run jobs of this machine; empty if all can."""
     for report in reports:
         where = f"node {report.node.address} of the Ray cluster"
         if not report.answered:
-            return f"{where} does not answer; look at it (ray status), or take it out of the cluster"
+            return f"{where} does not answer; check it (ray status), or remove it from the cluster"
         if not report.versions:
             return f"{where} does not have unseen; install the same versions of unseen and Ray on every node"
         for name, version in own.items():
@@ -182,7 +183,7 @@ def refusal(reports: Iterable[Examined], own: dict[str, str], folder: Path) -> s
                 what = "other source files of unseen than" if name == "source" else f"{name} {there}, not {version} as"
                 return f"{where} has {what} this machine; install the same version on every node"
         if not (report.reads and report.writes):
-            return f"{where} does not see the folder {folder} of this machine; give one on storage that all nodes share"
+            return f"{where} does not see the folder {folder} of this machine; use a folder that all nodes share"
     return ""
 
 
@@ -203,7 +204,7 @@ def _examine(nodes: Sequence[Node], folder: Path, nonce: str) -> list[Examined]:
     for node, answer in asked.items():
         try:
             found, reads = ray.get(answer, timeout=0)
-        except RayError:  # a timeout is one
+        except RayError:  # includes timeouts
             reports.append(Examined(node, answered=False))
             continue
         reports.append(Examined(node, found, reads, (folder / f"{nonce}-{node.id}").is_file()))
@@ -211,7 +212,7 @@ def _examine(nodes: Sequence[Node], folder: Path, nonce: str) -> list[Examined]:
 
 
 def _examination() -> Callable[[str, str, str], tuple[dict[str, str], bool]]:
-    """What a node does to be examined. A function within one is sent as code, so it runs where this package is not."""
+    """The function that examines a node. An inner function is sent as code, so it runs without this package."""
 
     def examine(folder: str, nonce: str, name: str) -> tuple[dict[str, str], bool]:
         from importlib import import_module

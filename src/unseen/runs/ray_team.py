@@ -15,30 +15,30 @@ from unseen.runs.process_team import Message, computed, set_up
 
 J = TypeVar("J")
 SECONDS_TO_START = 300.0
-"""How long it may take until any worker starts, where none is at work."""
+"""Seconds until a worker must have started if none is working."""
 SECONDS_TO_LOOK = 5.0
 
 
 class Actor:
-    """What an actor does: jobs on one device, with what they need loaded once."""
+    """An actor that computes jobs on one device and loads what they need once."""
 
     def __init__(self, compute: bytes, folder: str, threads: int, gpu: bool, together: bool) -> None:
         self._sent, self._folder, self._together = compute, folder, together
-        set_up({} if gpu else {"CUDA_VISIBLE_DEVICES": ""}, threads)  # Ray shows it the GPU that it may use
+        set_up({} if gpu else {"CUDA_VISIBLE_DEVICES": ""}, threads)  # Ray makes only its own GPU visible
 
     def ready(self) -> None:
-        """Make ready what jobs are computed with."""
-        os.chdir(self._folder)  # places may be relative to the folder that the command was given in
+        """Unpickle the function that computes jobs."""
+        os.chdir(self._folder)  # paths may be relative to the folder of the command
         self._compute: Compute[Any] = pickle.loads(self._sent)  # noqa: S301  (sent by the driver)
 
     def run(self, jobs: bytes) -> Iterator[Message]:
-        """Compute jobs; results go to the folder of the run, and what is passed on is what became of each."""
+        """Compute jobs: results are written to the folder of the run, and messages on their outcome are yielded."""
         yield from computed(self._compute, pickle.loads(jobs), together=self._together)  # noqa: S301  (by the driver)
 
 
 @dataclass
 class _Worker:
-    """An actor, what is waited for from it, and how many jobs it was given."""
+    """An actor, its pending answer, and the number of jobs it was given."""
 
     actor: Any
     awaited: Any
@@ -48,15 +48,15 @@ class _Worker:
 
 
 class RayTeam(Generic[J]):
-    """So many actors.
+    """A fixed number of actors.
 
     Args:
-        gpu: whether each has a GPU to itself; otherwise so many threads.
+        gpu: whether each has its own GPU; otherwise each has `threads` CPUs.
         together: whether all jobs of a piece are computed by one call.
     """
 
     most_deaths = 3
-    lost = "workers of the Ray cluster were lost repeatedly; look at it (ray status), and run the same command again"
+    lost = "workers of the Ray cluster were lost repeatedly; check it (ray status), and run the same command again"
 
     def __init__(self, compute: Compute[J], size: int, *, gpu: bool, threads: int, together: bool) -> None:
         import ray
@@ -84,7 +84,7 @@ class RayTeam(Generic[J]):
             yield from self._told(awaited[answer])
 
     def _told(self, number: int) -> Iterator[Event]:
-        """What a worker has to tell."""
+        """The events of a worker."""
         from ray.exceptions import RayError, RayTaskError
 
         worker = self._workers[number]
@@ -98,7 +98,7 @@ class RayTeam(Generic[J]):
         except StopIteration:
             worker.awaited = None
             yield Finished(number)
-        except RayTaskError as error:  # not of a job, which `computed` tells of
+        except RayTaskError as error:  # not an error of a job, which `computed` reports
             if not worker.started:
                 raise UserError(f"a worker of the Ray cluster cannot start: {error.cause}") from None
             worker.awaited = None
@@ -112,7 +112,7 @@ class RayTeam(Generic[J]):
             yield Done(number, more) if what == "done" else Failed(number, *more)
 
     def restart(self, worker: int, /) -> None:
-        self._ray.kill(self._workers[worker].actor)  # it may only be out of reach
+        self._ray.kill(self._workers[worker].actor)  # it may be alive but unreachable
         self._workers[worker] = self._start()
 
     def close(self, *, now: bool) -> None:
@@ -127,6 +127,6 @@ class RayTeam(Generic[J]):
         at_work = any(worker.started and worker.awaited is not None for worker in self._workers.values())
         if not at_work and all(time.monotonic() - w.since > SECONDS_TO_START for w in self._workers.values()):
             raise UserError(
-                f"no node of the Ray cluster has started a worker for {SECONDS_TO_START:.0f} seconds; look at it (ray "
-                "status), and run the same command again: what is done is kept"
+                f"no node of the Ray cluster has started a worker for {SECONDS_TO_START:.0f} seconds; check it (ray "
+                "status), and run the same command again: finished jobs are kept"
             )

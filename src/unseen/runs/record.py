@@ -1,17 +1,17 @@
-"""A run on disk: what was asked (`run.json`) and a result file per job (`results/`).
+"""A run on disk: its record (`run.json`) and one result file per job (`results/`).
 
-`run.json` is written when a run is planned, so an unfinished run can be reported too. It lists the keys of its jobs:
-results that an earlier plan left in the folder are not mixed in. A run of levels keeps them beside it (`levels.csv`).
+`run.json` is written when a run is planned, so an unfinished run can be reported too. It lists the keys of its jobs, so
+results of an earlier plan in the same folder are not mixed in. A run on levels stores them beside it (`levels.csv`).
 
-The schema of `run.json` is that of `unseen.runs.data.RunData` and `unseen.runs.setup`, whose types a file must have;
+The schema of `run.json` is given by the types of `unseen.runs.data.RunData` and `unseen.runs.setup`;
 docs/run-folder.md explains it for readers of the file:
 
 | key | meaning |
 | --- | --- |
 | format | the version of this schema, `FORMAT` |
 | study | `concepts`, `tasks`, `shifts` or `probe` |
-| keys | the content keys of its jobs, which name their results |
-| title, baseline | of the page: its heading, and the backbone that differences are first taken from |
+| keys | the content keys of its jobs, which are the names of their results |
+| title, baseline | heading of the page, and the backbone that differences are taken from by default |
 | protocols | per probe: name of its protocol, and all its settings |
 | backbones | name, category, description, cautions, accuracy on ImageNet, training data, features, fine-tuning |
 | domains | name, title, whether it is seen or shifted, similarity, concepts, examples, classes, limit, licence |
@@ -19,17 +19,17 @@ docs/run-folder.md explains it for readers of the file:
 | levels | name and content hash |
 | splits | seed and numbers of images, or file and hash |
 | images | per domain and split: release, whether faces are blurred, number of images, hash of a data set's list |
-| seeds | of the jobs |
+| seeds | seeds of the jobs |
 | scored | per backbone and domain: protocol, classes, images, who drew them, variant of the levels, limit |
 | told | notices: code, arguments, domain, runs (`unseen.runs.notices`) |
-| flaws | images that were left out, and rows that are not as others (`unseen.runs.flaws`) |
-| steps | how the levels were made |
-| published | whose levels these are, where they are published ones |
-| remarks | label → text, further lines for the page |
-| written | when it was first written and last changed; versions, device and command of the last change |
+| flaws | damaged images that were skipped, and rows of zeros (`unseen.runs.flaws`) |
+| steps | how the levels were built |
+| published | name of the levels if they are published ones |
+| remarks | label → text, additional lines for the page |
+| written | times of the first and the last change; versions, device and command of the last change |
 
-Where a part of a run is added (`extend_run`), it is refused if it differs in a field that both parts know
-(`unseen.runs.setup`). Runs of earlier formats are read too: what formats 1 and 2 had in words only is not known.
+A part that is added to a run (`extend_run`) is refused if it differs in a field that both parts know
+(`unseen.runs.setup`). Runs of earlier formats are read too; what formats 1 and 2 stored only as text is unknown.
 """
 
 import sys
@@ -60,9 +60,9 @@ from unseen.runs.scores import result_scores
 from unseen.runs.setup import FeatureKey, ProtocolUsed, Setup, differences
 
 FORMAT = 4
-"""Of `run.json`; a field that is added raises it, as a field may lack in runs of earlier formats only."""
+"""Format of `run.json`. A new field needs a new format, since only runs of earlier formats may lack a field."""
 WORDS = 2
-"""Formats up to this one had in words what is in fields now (`unseen.runs.earlier_formats`)."""
+"""Formats up to this one stored as text what is stored in fields now (`unseen.runs.earlier_formats`)."""
 RUN = "run.json"
 LEVELS = "levels.csv"
 ADVICE = "restore it from a copy, or make the run again"
@@ -71,7 +71,7 @@ MEASURED = ("scores", "concept_accuracy", "concept_hits", "parts")
 
 
 def write_run(folder: Path, data: RunData, keys: Sequence[str]) -> None:
-    """Write what a run is, without its scores; a record that says the same already stays as it is."""
+    """Write the record of a run, without its scores; an unchanged record is not written again."""
     path = folder / RUN
     with folder_lock(folder):
         before = read_json(path, ADVICE) if path.is_file() else {}
@@ -94,24 +94,24 @@ def _stamp(before: Written | None) -> Written:
 
 
 def extend_run(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunData, list[str]]:
-    """Write a run that a folder may have a part of already, and return the whole: all its jobs, domains and backbones.
+    """Add a part to the run in a folder, and return the whole run and the keys of all its jobs.
 
-    What both parts know of their protocol, levels, backbones, images and features must be the same. If it is not, the
-    folder stays as it is. A reader is told what any part had to tell.
+    Everything that both parts know about their protocol, levels, backbones, images and features must agree. Otherwise
+    the part is refused and the folder is not changed. The notices of all parts are kept.
     """
     with folder_lock(folder):
         if (folder / RUN).is_file():
             old, old_keys = read_record(folder)
             _refuse_difference(folder, old, data.setup)
             if old.study != data.study:
-                raise UserError(f"{folder}: the folder of a run of unseen {old.study}; give another folder (--out)")
+                raise UserError(f"{folder}: contains a run of unseen {old.study}; choose another folder (--out)")
             data, keys = _together(old, data), [*dict.fromkeys([*old_keys, *keys])]
         write_run(folder, data, keys)
         return read_record(folder)
 
 
 def _together(old: RunData, new: RunData) -> RunData:
-    """What two parts of a run say, the newer one last."""
+    """Two parts of a run as one; the newer part takes precedence."""
     domains = {domain.name: domain for domain in (*old.domains, *new.domains)}
     backbones = {backbone.name: backbone for backbone in old.backbones}
     for backbone in new.backbones:
@@ -137,12 +137,12 @@ def _together(old: RunData, new: RunData) -> RunData:
 
 
 def with_protocols(old: Sequence[ProtocolUsed], new: Sequence[ProtocolUsed]) -> list[ProtocolUsed]:
-    """The protocols of both, of each probe the newer one."""
+    """The protocols of both parts, the newer one for each probe."""
     return list({protocol.probe: protocol for protocol in (*old, *new)}.values())
 
 
 def joined_features(old: Iterable[FeatureKey], new: Iterable[FeatureKey]) -> list[FeatureKey]:
-    """The features of both, of each split the newer ones."""
+    """The features of both parts, the newer ones for each split."""
     found: dict[tuple[str, str], FeatureKey] = {}
     for each in (*old, *new):
         before = found.get((each.backbone, each.domain), each)
@@ -152,18 +152,18 @@ def joined_features(old: Iterable[FeatureKey], new: Iterable[FeatureKey]) -> lis
 
 
 def with_known(backbone: Backbone, other: Backbone | None) -> Backbone:
-    """A backbone with what the other says of it, where it says nothing itself."""
+    """A backbone whose unknown fields are taken from the other."""
     if other is None:
         return backbone
     unknown = ("imagenet_top1", "training_data", "features", "finetuning", "classifier")
     less = [name for name in unknown if getattr(backbone, name) is None]
     if other.features and backbone.features and backbone.features.backbone.transform is None:
-        less.append("features")  # a part that looks at single images knows the weights alone
+        less.append("features")  # analyses of single images know only the weights
     return replace(backbone, **{name: getattr(other, name) for name in less})
 
 
 def refuse_other_run(folder: Path, planned: Setup) -> None:
-    """Refuse to go on in the folder of a run that differs in what both know; the first such field is named."""
+    """Refuse to continue in the folder of a run that differs in a field known to both; the first is named."""
     if (folder / RUN).is_file():
         _refuse_difference(folder, read_record(folder)[0], planned)
 
@@ -171,53 +171,53 @@ def refuse_other_run(folder: Path, planned: Setup) -> None:
 def _refuse_difference(folder: Path, data: RunData, planned: Setup) -> None:
     for each in differences(data.setup, planned):
         differ = f"the {each.field} ({each.first}, not {each.second})"
-        raise UserError(f"{folder}: a run that differs in {differ}; give another folder (--out)")
+        raise UserError(f"{folder}: contains a run that differs in {differ}; choose another folder (--out)")
 
 
 def read_run(folder: Path) -> RunData:
-    """A run with the scores it has so far."""
+    """Read a run with the scores it has so far."""
     data, keys = read_record(folder)
     return with_scores(folder, data, keys)
 
 
 def read_with_results(folder: Path) -> tuple[RunData, list[Result]]:
-    """A run with its scores, and the results that they are from."""
+    """Read a run with its scores, and its results."""
     data, keys = read_record(folder)
     results = read_all(folder / RESULTS, keys)
     return _scored(folder, data, keys, results), results
 
 
 def read_runs(folders: Sequence[Path]) -> list[RunData]:
-    """Several runs; a job that a part of a job array left to another, whose folder is among them, is not missing."""
+    """Read several runs. A job without a result in one folder is not missing if another of the folders has it."""
     done = {path.stem for folder in folders for path in (folder / RESULTS).glob("*.json")}
     return [with_scores(folder, *read_record(folder), elsewhere=done) for folder in folders]
 
 
 def read_again(folder: Path, data: RunData) -> RunData:
-    """The run as its folder has it now, since other processes may have added to it.
+    """Read a run again, since other processes may have added to it.
 
     Args:
-        data: what is returned where the folder is of another plan by now, without the jobs of these scores.
+        data: returned instead if the folder now has another plan, without the jobs of these scores.
     """
     now, keys = read_record(folder)
     return with_scores(folder, now, keys) if {score.key for score in data.scores} <= set(keys) else data
 
 
 def read_results(folder: Path) -> list[Result]:
-    """The results that the jobs of a run have so far."""
+    """Read the results that a run has so far."""
     _, keys = read_record(folder)
     return read_all(folder / RESULTS, keys)
 
 
 def read_record(folder: Path) -> tuple[RunData, list[str]]:
-    """A run without its scores, and the keys of its jobs."""
+    """Read a run without its scores, and the keys of its jobs."""
     path = folder / RUN
     if not path.is_file():
         raise UserError(f"{folder}: no {RUN} in it, so it is not the folder of a run")
     record = read_json(path, ADVICE)
     found = record.pop("format", None)
     if found not in range(1, FORMAT + 1) or isinstance(found, bool):
-        raise UserError(f"{path}: of format {found}, which this version of unseen does not know; update unseen")
+        raise UserError(f"{path}: has format {found}, which this version of unseen does not know; update unseen")
     earlier = found < FORMAT
     if found <= WORDS:
         record = upgraded(record, found, folder)
@@ -228,7 +228,7 @@ def read_record(folder: Path) -> tuple[RunData, list[str]]:
 
 
 def _check(data: RunData, path: Path) -> None:
-    """Refuse what has the right types and still cannot be."""
+    """Refuse records with correct types but impossible values."""
     if not data.domains or not data.backbones:
         raise UserError(f"{path}: damaged (no domains or no backbones)")
     known = [("notice", each.code, SENTENCES) for each in data.told]
@@ -243,12 +243,12 @@ def _check(data: RunData, path: Path) -> None:
 
 
 def with_scores(folder: Path, data: RunData, keys: Sequence[str], *, elsewhere: Collection[str] = ()) -> RunData:
-    """A run with the scores of its jobs, and its accuracy on each concept where that is known.
+    """A run with the scores of its jobs, and the accuracy on each concept if known.
 
-    Jobs without a result are counted in the notice.
+    A notice gives the number of jobs without a result.
 
     Args:
-        elsewhere: keys of jobs whose results are shown beside these, from other folders.
+        elsewhere: keys of jobs with results in other folders of the same page.
     """
     return _scored(folder, data, keys, read_all(folder / RESULTS, keys), elsewhere)
 
@@ -271,7 +271,7 @@ def _scored(
 
 
 def _levels(path: Path) -> Levels | None:
-    """The levels of a run, where it has them; a file is read once, as a command that ends with a page asks twice."""
+    """The levels of a run, if it has any. They are cached, since a command that ends with a page reads them twice."""
     try:
         about = path.stat()
     except FileNotFoundError:
@@ -285,14 +285,14 @@ def _read_levels(path: Path, changed: int, size: int) -> Levels:
 
 
 def in_order(domains: Iterable[Domain]) -> list[Domain]:
-    """The seen domain, then levels from the most similar on, then the others as they came."""
+    """The seen domain, then levels by decreasing similarity, then the others in their order."""
     return sorted(
         domains, key=lambda domain: (not domain.seen, -domain.similarity if domain.similarity is not None else 1)
     )
 
 
 def sorted_scores(scores: Iterable[Score], backbones: Sequence[Backbone], domains: Sequence[Domain]) -> list[Score]:
-    """Scores in the order that pages and tables show them in, whatever order they were measured in."""
+    """Scores in the order of pages and tables, independent of the order in which they were measured."""
     backbone = {item.name: number for number, item in enumerate(backbones)}
     domain = {item.name: number for number, item in enumerate(domains)}
     return sorted(scores, key=lambda s: (backbone[s.backbone], domain[s.domain], s.shots or inf, s.seed))

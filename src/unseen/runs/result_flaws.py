@@ -1,4 +1,4 @@
-"""What is wrong with the data that jobs met, counted in their results: rows of zeros, and images left out."""
+"""Flaws of the data of jobs, as counted in their results: rows of zeros, and damaged images that were skipped."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
@@ -14,7 +14,7 @@ VALUE = "zero_rows"
 
 
 def zero_row_values(parts: Mapping[str, Stored]) -> dict[str, Any]:
-    """What a result keeps of the rows of zeros that its job met; nothing where there are none.
+    """The entry of a result about the rows of zeros in its features; nothing if there are none.
 
     Args:
         parts: features by the path of their file or store.
@@ -33,7 +33,7 @@ def zero_row_values(parts: Mapping[str, Stored]) -> dict[str, Any]:
 
 
 def zero_rows(results: Iterable[Result]) -> list[Flaw]:
-    """The rows of zeros that jobs met, once for each file or store."""
+    """The rows of zeros in the features of jobs, once per file or store."""
     found = []
     for result in results:
         with reading_result(result):
@@ -44,7 +44,7 @@ def zero_rows(results: Iterable[Result]) -> list[Flaw]:
 
 
 def images_left_out(results: Sequence[Result]) -> list[Flaw]:
-    """The damaged images that were left out of test sets, once for each."""
+    """The damaged images that were skipped, once per test set."""
     found = []
     for result in results:
         with reading_result(result):

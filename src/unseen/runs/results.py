@@ -6,12 +6,12 @@ The schema of a result file:
 | --- | --- |
 | key | the job's content key (`unseen.runs.job`), the name of the file |
 | job | the job: the name of its class as `job`, and its fields |
-| values | what was measured, JSON; each kind of job documents its own |
-| seconds | what the job took |
+| values | the measured values, JSON; each kind of job documents its own |
+| seconds | duration of the job |
 | versions | package → version |
 
-A result is written under another name first, so a kill at any moment loses at most the jobs in flight. Several
-processes may share a folder: a job that two of them start is computed twice and written twice, with the same values.
+A result is written under another name and then renamed, so a kill at any moment loses at most the current jobs. Several
+processes may share a folder: a job that two of them start is computed and written twice, with the same values.
 """
 
 import json
@@ -32,13 +32,13 @@ from unseen.version import __version__
 
 J = TypeVar("J")
 RESULTS = "results"
-"""The folder of results, in that of a run."""
+"""Name of the folder of results in the folder of a run."""
 PACKAGES = ("numpy", "torch", "optuna")
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a job gave; the module's docstring explains each field."""
+    """The result of a job; the docstring of this module explains each field."""
 
     key: str
     job: dict[str, Any]
@@ -47,12 +47,12 @@ class Result:
     versions: dict[str, str]
 
     def is_of(self, kind: type) -> bool:
-        """Whether it is the result of a job of that class."""
+        """Whether this is the result of a job of a class."""
         return bool(self.job.get("job") == kind.__name__)
 
 
 def reading_result(result: Result) -> AbstractContextManager[None]:
-    """Whatever goes wrong while the values of a result are used is an error that names its file."""
+    """A context in which every error about the values of a result names its file."""
     return reading(Path(f"{result.key}.json"), "a result of this version", "delete the file and run again")
 
 
@@ -61,7 +61,7 @@ def result_path(folder: Path, key: str) -> Path:
 
 
 def read_result(folder: Path, key: str) -> Result | None:
-    """The result of a job, or None where there is none. A file that is damaged or is another job's counts as none."""
+    """The result of a job, or None if it has none. A file that is damaged or belongs to another job counts as none."""
     path = result_path(folder, key)
     try:
         with reading(path, "a result"):
@@ -72,18 +72,18 @@ def read_result(folder: Path, key: str) -> Result | None:
 
 
 def read_all(folder: Path, keys: Sequence[str]) -> list[Result]:
-    """The results that are there, in the order of the keys of their jobs."""
+    """The results that exist, in the order of the keys of their jobs."""
     return [result for key in keys if (result := read_result(folder, key))]
 
 
 def missing(jobs: Sequence[J], folder: Path) -> list[J]:
-    """The jobs that have no result yet, each once, in order."""
+    """The jobs without a result, each once, in order."""
     first = {job_key(job): job for job in reversed(jobs)}
     return [first[key] for key in reversed(first) if read_result(folder, key) is None]
 
 
 def write_result(folder: Path, job: Any, values: dict[str, Any], seconds: float) -> None:
-    """Write what a job gave."""
+    """Write the result of a job."""
     key = job_key(job)
     record = {"key": key, "job": describe(job), "values": values, "seconds": seconds, "versions": versions()}
     with atomic_write(result_path(folder, key)) as file:
@@ -92,7 +92,7 @@ def write_result(folder: Path, job: Any, values: dict[str, Any], seconds: float)
 
 @cache
 def versions() -> dict[str, str]:
-    """Versions of this package and of those that numbers depend on."""
+    """Versions of this package and of the packages that numbers depend on."""
     found = {"unseen": __version__}
     for name in PACKAGES:
         try:

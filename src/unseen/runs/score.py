@@ -1,23 +1,23 @@
-"""A score: one number, measured by a job or printed in a paper, with everything needed to read it.
+"""A score: one number, measured by a job or published in a paper, with everything needed to interpret it.
 
 The schema of a score, in JSON and as columns of a table:
 
 | key | meaning |
 | --- | --- |
-| study | what was asked: `concepts`, `tasks`, `shifts`, `probe` |
-| protocol | the protocol and its version, `cog-v2`; a shortened form is a protocol of its own, `cog-v2-pruned` |
-| backbone | whose features, as named in the study |
-| domain | which concepts: `in1k` or `seen`, `l1` … `l5`; or a data set, a test set; empty for a mean over several |
-| probe | as `unseen ls probes` has it, or a variant (`pca-32`); `own-head` for the one a network came with |
+| study | the study: `concepts`, `tasks`, `shifts`, `probe` |
+| protocol | the protocol and its version, `cog-v2`; a shortened form is another protocol, `cog-v2-pruned` |
+| backbone | name of the backbone in the study |
+| domain | the concepts: `in1k` or `seen`, `l1` … `l5`; or a data set, a test set; empty for a mean over several |
+| probe | name listed by `unseen ls probes`, or a variant (`pca-32`); `own-head` for a network's own classifier |
 | shots | training samples per class, null for all |
-| seed | of the split, the draws and the search |
-| metric | `top1`, `purity` …: `unseen.metrics.catalogue` has what each means |
+| seed | seed of the split, the draws and the search |
+| metric | `top1`, `purity` …; `unseen.metrics.catalogue` defines each |
 | value | the number |
-| low, high | the ends of its 95% interval, null where none is known |
-| source | `measured`, or the paper that printed it: `ericsson-2021` … |
-| seconds | what the job that measured it took |
+| low, high | ends of its 95% interval, null if unknown |
+| source | `measured`, or the paper that published it: `ericsson-2021` … |
+| seconds | duration of the job that measured it |
 | versions | package → version |
-| key | the job's content key, the name of its result file |
+| key | content key of the job, the name of its result file |
 """
 
 from collections.abc import Mapping
@@ -25,12 +25,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 MEASURED = "measured"
-"""The source of a score that is a run's own."""
+"""The source of a score that was measured by a run."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """One number; the module's docstring explains each field."""
+    """One number; the docstring of this module explains each field."""
 
     study: str
     protocol: str
@@ -50,12 +50,12 @@ class Score:
 
     @property
     def published(self) -> bool:
-        """Whether a paper printed it."""
+        """Whether it was published in a paper."""
         return self.source != MEASURED
 
     @property
     def half_width(self) -> float | None:
-        """Half of the width of its interval."""
+        """Half the width of its interval."""
         return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
     def as_dict(self) -> dict[str, Any]:
@@ -63,5 +63,5 @@ class Score:
 
 
 def shots_name(shots: int | None) -> str:
-    """How shots are written in tables: the number, or `all`."""
+    """Shots as written in tables: the number, or `all`."""
     return "all" if shots is None else str(shots)

@@ -1,4 +1,4 @@
-"""The scores in a result, whatever kind of job it is of."""
+"""The scores in a result of any kind of job."""
 
 from collections.abc import Iterator
 
@@ -15,12 +15,13 @@ ROUNDING = 1e-9
 
 
 def result_scores(result: Result) -> Iterator[Score]:
-    """One score for each metric that the job measured; a result without a sound value of one is an error."""
+    """One score per metric that the job measured; a missing or invalid value is an error."""
     job = result.job
     kinds: dict[str, type[Job]] = {**job_kinds(), **{each.__name__: each for each in (OwnMetricJob, OwnMetricTaskJob)}}
     if job.get("job") not in kinds:
         raise UserError(
-            f"the result {result.key}.json is of a kind unknown to this version ({job.get('job')}); update unseen"
+            f"the result {result.key}.json is from a kind of job unknown to this version ({job.get('job')}); "
+            "update unseen"
         )
     with reading_result(result):
         protocol = job["protocol"]
@@ -51,5 +52,5 @@ def result_scores(result: Result) -> Iterator[Score]:
 
 def _sound(metric: Metric, value: object, result: Result) -> float:
     if not isinstance(value, float) or not metric.lower - ROUNDING <= value <= metric.upper + ROUNDING:
-        raise UserError(f"the result {result.key}.json has no sound {metric.name}; delete the file and run again")
+        raise UserError(f"the result {result.key}.json has no valid {metric.name}; delete the file and run again")
     return value

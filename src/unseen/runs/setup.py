@@ -1,7 +1,7 @@
-"""What decides the numbers of a run, field by field, and where two runs differ in it.
+"""Everything that determines the numbers of a run, field by field, and the differences between two runs.
 
-A field that is None is not known: runs over a user's own features know little of these, and runs of earlier versions
-less than today's. Two runs differ where both know something and it is not the same.
+None means unknown: runs on a user's own features know few of these fields, and runs of earlier versions fewer than
+today's. Two runs differ in a field if both know it and the values are not equal.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,9 +21,9 @@ WORDS = {
     "pool": "pooling", "size": "crop", "fast": "fast decoding", "decode": "decoder", "exif": "EXIF orientation",
     "hash": "list", "images": "number",
 }  # fmt: skip
-"""What fields are called in sentences, where that is not their name."""
+"""Names of fields in sentences, if they differ from the field's name."""
 SHORT = 16
-"""Hex digits of a hash that are compared, as earlier versions kept no more of them."""
+"""Number of hex digits of a hash that are compared, since earlier versions stored no more."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class ProtocolUsed:
     """How a probe is trained.
 
     Attributes:
-        probe: as scores name it, `logistic` or `many-shot`; `fine-tuned` for fine-tuning.
-        name: of the protocol, `cog-v2`.
-        settings: everything in it that can change a number.
+        probe: name of the probe in scores, such as `logistic` or `many-shot`; `fine-tuned` for fine-tuning.
+        name: name of the protocol, such as `cog-v2`.
+        settings: everything in the protocol that can change a number.
     """
 
     probe: str
@@ -42,14 +42,14 @@ class ProtocolUsed:
 
     @classmethod
     def of(cls, probe: str, protocol: Any, **more: Setting) -> "ProtocolUsed":
-        """From the dataclass of a protocol, which has a `name`."""
+        """From the dataclass of a protocol with a `name`."""
         values = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(protocol).items()}
         return cls(probe, str(values.pop("name")), values | more)
 
 
 @dataclass(frozen=True)
 class LevelsUsed:
-    """The levels of unseen concepts; `hash` is of which concepts are in which level, and of nothing else."""
+    """The levels of unseen concepts; `hash` covers only the assignment of concepts to levels."""
 
     name: str
     hash: str
@@ -57,12 +57,12 @@ class LevelsUsed:
 
 @dataclass(frozen=True)
 class SplitsUsed:
-    """Which images of the levels train and which test.
+    """The split of the levels' images into training and test images.
 
     Attributes:
-        seed: of a draw of ours; None for another's splits, and for features that were regrouped from other levels.
-        test, max_train: images per concept, the latter at most.
-        file, hash: of somebody else's splits: the name of the file, and the hash of what it says.
+        seed: seed of our own draw; None for splits from a file, and for features regrouped from other levels.
+        test, max_train: number of test images, and largest number of training images, per concept.
+        file, hash: for splits from a file, its name and the hash of its contents.
     """
 
     seed: int | None = None
@@ -74,16 +74,16 @@ class SplitsUsed:
 
 @dataclass(frozen=True)
 class ImagesUsed:
-    """Where the images of a split of a domain come from.
+    """The source of the images of a split of a domain.
 
     Attributes:
-        images: how many there are in that place, of all domains together.
-        release: code of the release of ImageNet that they were recognised as (`unseen.images.releases`).
-        blurred: whether faces are blurred in that release; None where none was recognised.
-        hash: of the names of the images and their splits, where these are the data set's own; of a user's own data
-            set, also of what all its images show and of their labels.
-        fingerprint: of what some of the images show.
-        pool: whether several domains share the place, as levels do.
+        images: number of images in the source, all domains together.
+        release: code of the release of ImageNet that they were recognized as (`unseen.images.releases`).
+        blurred: whether faces are blurred in that release; None if no release was recognized.
+        hash: hash of the names of the images and their splits, for data sets with fixed splits; for a user's own data
+            set, also of the pixels and labels of all images.
+        fingerprint: hash of the pixels of some of the images.
+        pool: whether several domains share the source, as levels do.
     """
 
     domain: str
@@ -98,12 +98,12 @@ class ImagesUsed:
 
 @dataclass(frozen=True)
 class Extraction:
-    """What decided the features of a backbone.
+    """Everything that determines the features of a backbone.
 
     Attributes:
-        fast: images were resized by PyTorch.
-        exif: images were turned as their EXIF orientation says.
-        decode: what decoded JPEGs, "cpu" or "gpu"; runs from before there was a choice do not say it.
+        fast: whether images were resized with PyTorch.
+        exif: whether images were rotated by their EXIF orientation.
+        decode: where JPEGs were decoded, "cpu" or "gpu"; None in runs of earlier versions, which had no choice.
     """
 
     backbone: BackboneAbout = field(default_factory=BackboneAbout)
@@ -114,18 +114,18 @@ class Extraction:
 
     @staticmethod
     def by(spec: "Spec", settings: "Settings") -> "Extraction":
-        """What decides features of a backbone that are extracted with some settings."""
+        """The extraction of a backbone with given settings."""
         return Extraction(BackboneAbout.of(spec), settings.precision, settings.fast, settings.exif, settings.decode)
 
 
 @dataclass(frozen=True)
 class FeatureKey:
-    """Which features of a domain by a backbone were probed.
+    """The features of a backbone on a domain that were probed.
 
     Attributes:
-        keys: split → key of what decided them; of own files, their hash. Features that two machines made alike differ
-            in their last bits, so that their hashes would not do.
-        files: split → name of the file, of a user's own features.
+        keys: split → key of everything that determines the features; for a user's own files, their hash. The same
+            extraction on two machines may differ in the last bits, so hashes of features cannot be compared.
+        files: split → name of the file, for a user's own features.
     """
 
     backbone: str
@@ -136,11 +136,11 @@ class FeatureKey:
 
 @dataclass(frozen=True)
 class Setup:
-    """What decides a run, or the part of one that is planned.
+    """Everything that determines the numbers of a run, or of a planned part of a run.
 
     Attributes:
-        extractions, finetunings: by backbone, what decided its features and its fine-tuning.
-        limits: by data set, images of each class that are taken of every split; None for all.
+        extractions, finetunings: by backbone, everything that determines its features and its fine-tuning.
+        limits: by data set, the largest number of images per class and split; None for all.
     """
 
     protocols: Sequence[ProtocolUsed] = ()
@@ -155,7 +155,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class Difference:
-    """A field of which two runs say different things: what it is called, what the first says, what the second."""
+    """A field in which two runs differ: its name, and the value of each."""
 
     field: str
     first: Value
@@ -163,17 +163,17 @@ class Difference:
 
 
 def differences(first: Setup, second: Setup) -> list[Difference]:
-    """Where two runs differ in what both know."""
+    """The fields in which two runs differ, among those known to both."""
     return _differences(dict(_known(first)), dict(_known(second)))
 
 
 def extraction_differences(first: Extraction | None, second: Extraction | None) -> list[Difference]:
-    """Where two backbones differ in what decided their features, as far as both are known."""
+    """The differences between two extractions, in the fields known to both."""
     return _differences(*(dict(_extraction("", each)) if each else {} for each in (first, second)))
 
 
 def backbone_differences(first: BackboneAbout | None, second: BackboneAbout | None) -> list[Difference]:
-    """Where two backbones differ in what decided their fine-tuning, as far as both are known."""
+    """The differences between two backbones, in the fields known to both."""
     return _differences(*(dict(_backbone("", each)) if each else {} for each in (first, second)))
 
 
@@ -183,7 +183,7 @@ def _differences(first: Mapping[str, Value], second: Mapping[str, Value]) -> lis
 
 
 def _known(setup: Setup) -> Iterator[tuple[str, Value]]:
-    """What is known, by the name of the field."""
+    """The known fields of a setup: name and value."""
     for protocol in setup.protocols:
         yield f"protocol of the {protocol.probe} probe", protocol.name
         for name, value in protocol.settings.items():
@@ -223,7 +223,7 @@ def _backbone(of: str, backbone: BackboneAbout) -> Iterator[tuple[str, Value]]:
 
 
 def _fields(record: Any, named: str, names: Collection[str]) -> Iterator[tuple[str, Value]]:
-    """The fields of a record, of those named, that are known."""
+    """The known fields of a record among those named."""
     for each in fields(record):
         value = getattr(record, each.name)
         if value is not None and each.name in names:
@@ -234,5 +234,5 @@ def _fields(record: Any, named: str, names: Collection[str]) -> Iterator[tuple[s
 
 
 def _comparable(value: Any) -> Value:
-    """A list as text, as JSON makes lists of tuples."""
+    """Lists and tuples as text, since JSON turns tuples into lists."""
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value

@@ -20,21 +20,21 @@ LOGISTIC = "logistic"
 
 
 def score_table(scores: Iterable[Score]) -> pd.DataFrame:
-    """One row per score; `shots` as text (`all` for all), versions left out."""
+    """One row per score, without versions; `shots` is text, a number or `all`."""
     rows = [score.as_dict() | {"shots": shots_name(score.shots)} for score in scores]
     if not rows:
-        raise UserError("no scores to make a table of")
+        raise UserError("there are no scores; finish the run")
     return pd.DataFrame(rows).drop(columns="versions")
 
 
 def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
     """95% percentile bootstrap interval of the mean over repetitions.
 
-    With 3 or 5 seeds the interval is coarse, as it cannot leave the range of the values: a spread, not a test.
+    With 3 or 5 seeds the interval is coarse, since it cannot leave the range of the values: a spread, not a test.
     """
     array = np.asarray(values, dtype=np.float64)
     drawn = np.random.default_rng(0).integers(0, len(array), (RESAMPLES, len(array)))
-    tail = (1 - 0.95) / 2  # to the last bit as levels are elsewhere
+    tail = (1 - 0.95) / 2  # not 0.025, so that it is bit-identical to other intervals
     low, high = np.quantile(array[drawn].mean(axis=1), [tail, 1 - tail])
     return float(low), float(high)
 
@@ -42,7 +42,7 @@ def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
 def with_concept_intervals(summary: pd.DataFrame, intervals: Mapping[tuple[str, str, str], Interval]) -> pd.DataFrame:
     """The summary with `concept_low` and `concept_high`, the interval over seeds and concepts.
 
-    Only top-1 accuracy of the logistic probe has one; other rows are empty.
+    Only the top-1 accuracy of the logistic probe has one; other rows are empty.
 
     Args:
         intervals: by backbone, domain and shots.
@@ -58,8 +58,8 @@ def with_concept_intervals(summary: pd.DataFrame, intervals: Mapping[tuple[str, 
 def summarise(table: pd.DataFrame) -> pd.DataFrame:
     """Mean, sample standard deviation, 95% bootstrap interval and number of seeds, per backbone, domain, shots, metric.
 
-    The same (…, seed) twice, as when runs are merged that share a job, counts once. A single seed has neither deviation
-    nor interval: they are NaN.
+    Duplicate scores of a seed, which merged runs may share, count once. With a single seed, deviation and interval are
+    NaN.
     """
     seeds: dict[tuple[Any, ...], dict[int, float]] = {}
     once = table.drop_duplicates([*GROUP, "seed"], keep="last")
@@ -80,10 +80,10 @@ def with_comparisons(
     baseline: str | None = None,
     metrics: Mapping[str, Metric] = METRICS,
 ) -> pd.DataFrame:
-    """The summary with `gap` (mean minus that on the seen domain), `relative` (minus the baseline backbone's), `rank`.
+    """The summary with `gap` to the seen domain, difference from the baseline backbone (`relative`), and `rank`.
 
-    Rank is 1 for the best backbone on a domain under the same shots and metric; equal means share the better rank.
-    Columns are empty where there is nothing to compare with.
+    Rank 1 is the best backbone on a domain with the same shots and metric; equal means share the better rank. Cells
+    without anything to compare with are empty.
     """
     keys = ["study", "protocol", "backbone", "probe", "shots", "metric"]
     on_seen = summary[summary["domain"] == seen][[*keys, "mean"]].rename(columns={"mean": "_seen"})
@@ -92,7 +92,7 @@ def with_comparisons(
     keys = ["study", "protocol", "domain", "probe", "shots", "metric"]
     if baseline is not None:
         if baseline not in set(summary["backbone"]):
-            raise UserError(f"no backbone '{baseline}' among {', '.join(sorted(set(summary['backbone'])))}")
+            raise UserError(f"no backbone '{baseline}'; choose from {', '.join(sorted(set(summary['backbone'])))}")
         base = summary[summary["backbone"] == baseline][[*keys, "mean"]].rename(columns={"mean": "_base"})
         result = result.merge(base, on=keys, how="left")
         result["relative"] = result["mean"] - result.pop("_base")
@@ -104,15 +104,15 @@ def with_comparisons(
 
 
 def percent_text(share: float, deviation: float | None) -> str:
-    """A share in percent, with its deviation where it has one: a single seed has none."""
+    """A share in percent, followed by its deviation if it has one."""
     spread = "" if deviation is None or np.isnan(deviation) else f" ± {100 * deviation:.1f}"
     return f"{100 * share:.1f}{spread}"
 
 
 def wide(summary: pd.DataFrame, metric: str = "top1") -> pd.DataFrame:
-    """Percent `mean ± deviation`, one row per backbone and shots, one column per domain, in order of appearance.
+    """`mean ± deviation` in percent, one row per backbone and shots, one column per domain, in order of appearance.
 
-    A single seed has its mean alone. Of the logistic probe, or of the first one where that is not there.
+    A single seed has only a mean. The probe is the logistic probe, or the first one if there is no logistic probe.
     """
     part = summary[summary["metric"] == metric]
     probes = list(dict.fromkeys(part["probe"]))
@@ -127,9 +127,9 @@ def wide(summary: pd.DataFrame, metric: str = "top1") -> pd.DataFrame:
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
-    """Write a table in the form its file name asks for: .csv, .parquet, .md or .tex."""
+    """Write a table in the format of the file's suffix: .csv, .parquet, .md or .tex."""
     if path.suffix not in WRITERS:
-        raise UserError(f"{path}: a table is written as {', '.join(WRITERS)}")
+        raise UserError(f"{path}: tables are written as {', '.join(WRITERS)}; choose one of these suffixes")
     with atomic_write(path) as file:
         file.write(WRITERS[path.suffix](table))
 
@@ -162,7 +162,7 @@ def _latex(table: pd.DataFrame) -> bytes:
 
 
 WRITERS = {".csv": _csv, ".parquet": _parquet, ".md": _markdown, ".tex": _latex}
-"""What writes a table, by the end of its file's name."""
+"""Functions that write a table, by the suffix of the file."""
 
 
 def _text(cell: object) -> str:
@@ -171,5 +171,5 @@ def _text(cell: object) -> str:
     if isinstance(cell, float):
         if np.isnan(cell):
             return ""
-        return f"{cell:.4g}" if 0 < abs(cell) < 1e-3 else f"{cell:.4f}"  # penalties are as small as 1e-6
+        return f"{cell:.4g}" if 0 < abs(cell) < 1e-3 else f"{cell:.4f}"  # penalties may be as small as 1e-6
     return str(cell)

@@ -1,4 +1,4 @@
-"""Computing jobs on the splits of a data set, whatever their probe."""
+"""Computation of jobs on the splits of a data set, for any probe."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TaskJob(Protocol):
-    """A job of the task study: its domain is the data set, its features are content hashes of those of splits."""
+    """A job of the task study: its domain is the data set, and `features` are the content hashes of its splits."""
 
     @property
     def study(self) -> str: ...
@@ -29,10 +29,10 @@ class TaskJob(Protocol):
     @property
     def features(self) -> tuple[str, ...]: ...
     def run(self, parts: Sequence[Any], device: "torch.device", fits: "FitsSoFar", /) -> dict[str, Any]:
-        """What is measured on the features of the splits."""
+        """The values measured on the features of the splits."""
 
     def flops(self, rows: Mapping[str, int], dimension: int, classes: int) -> float:
-        """Multiplications and additions on so many rows of each split."""
+        """The number of multiplications and additions for a number of rows per split."""
 
 
 def run_task_job(
@@ -47,8 +47,8 @@ def run_task_job(
 
     Args:
         places, load: as in `load_parts`.
-        kept: folder below which a long job keeps what it has so far, in a folder of its own (`kept_folder`).
-        tell: told every few seconds how far a long job is; a function at module level, so that it can be sent.
+        kept: parent of the folder in which a long job stores its checkpoints (`kept_folder`).
+        tell: called with the progress of a long job every few seconds; a function at module level, to be picklable.
     """
     from unseen.runs.kept_fits import KeptFits
 
@@ -62,10 +62,10 @@ def run_task_job(
 
 @lru_cache(maxsize=1)
 def _parts(hashes: tuple[str, ...], places: tuple[str, ...], load: Callable[[Path], S]) -> list[S]:
-    """Features, kept for the next job."""
+    """Features, cached for the next job."""
     return load_parts(hashes, dict(zip(hashes, places, strict=True)), load)
 
 
 def kept_folder(job: TaskJob, kept: Path) -> Path:
-    """Where a job keeps what it has so far."""
+    """The folder of the checkpoints of a job."""
     return kept / job_key(job)

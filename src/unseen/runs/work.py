@@ -1,4 +1,4 @@
-"""Computing jobs on pairs of features, whatever their probe."""
+"""Computation of jobs on pairs of features, for any probe."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -24,12 +24,12 @@ def run_alike(
     load: Callable[[Path], S],
     order: Sequence[tuple[str, str]] = (),
 ) -> Iterator[tuple[J, dict[str, Any]]]:
-    """The values of jobs that differ in shots and seed only, each passed on as it is done.
+    """The values of jobs that differ only in shots and seed; yields each job when it is done.
 
     Args:
         places, load: as in `load_parts`.
-        order: hashes of training and test features in the order of all jobs: while a GPU works on some, the next are
-            read.
+        order: hashes of training and test features in the order of all jobs, so that the next features can be read
+            while a GPU works.
     """
     if not jobs:
         return
@@ -56,13 +56,13 @@ def _data(
     load: Callable[[Path], S],
     device: str,
 ) -> tuple[ProbeData, dict[str, Any]]:
-    """Features as a probe takes them, kept for the next jobs, and what results keep of their rows of zeros."""
+    """The prepared data of a probe, cached for the next jobs, and the entry of results about rows of zeros."""
     sides = load_parts(hashes, dict(zip(hashes, places, strict=True)), load)
     return prepare(sides, " and ".join(places), device), zero_row_values(dict(zip(places, sides, strict=True)))
 
 
 def alike(jobs: Sequence[J]) -> list[list[J]]:
-    """The jobs in groups that differ in shots and seed only, in order of the first of each."""
+    """The jobs in groups that differ only in shots and seed, in the order of the first job of each."""
     groups: dict[str, list[J]] = {}
     for job in jobs:
         shared = {name: value for name, value in describe(job).items() if name not in {"shots", "seed"}}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from unseen.cli.datasets import dataset_rows, state_rows
+from unseen.cli.ls.datasets import dataset_rows, state_rows
 from unseen.errors import UserError
 from unseen.images.datasets.dataset import Layout
 from unseen.images.datasets.idx import idx_file, idx_shape, read_idx
@@ -277,7 +277,7 @@ def test_what_commands_list(tmp_path: Path) -> None:
     assert {row[0] for row in rows} == set(DATASETS)
     aircraft = dict(zip(columns, rows[0], strict=True))
     assert (aircraft["train"], aircraft["metric"], aircraft["validation"]) == ("3334", "mean-per-class", "author")
-    with pytest.raises(UserError, match="nothing: no such folder; give the one that all data sets are below"):
+    with pytest.raises(UserError, match="nothing: no such folder; give the folder that contains"):
         state_rows(tmp_path / "nothing")
     trees.pets(tmp_path)
     columns, rows = state_rows(tmp_path)

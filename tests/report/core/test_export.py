@@ -20,6 +20,7 @@ def a_page() -> Page:
         Figure("First", "x", "y", [bars], caption="A sentence."),
         Figure("Round", "", "", [line], ((0, "one"), (1, "two"), (2, "three")), polar=True),
         Figure("Turned", "x", "y", [solid], z_label="z"),
+        Figure("Powers", "x", "y", [Series("line", [1, 10, 100], [1, 2, 3])], log_x=True),
         Figure("Chosen by the reader", "", "", drawing="own"),
     ]
     columns = [Column("Name", number=False), Column("Ends", names=("low", "high"))]
@@ -39,7 +40,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 def test_every_table_and_figure_is_written(written: list[Path]) -> None:
     folder = written[0].parent
-    names = ["part-first", "part-first-2", "part-round", "part-turned"]
+    names = ["part-first", "part-first-2", "part-round", "part-turned", "part-powers"]
     assert {path.name for path in written} == {
         "part-ends.csv",
         "part-ends.tex",
@@ -57,6 +58,9 @@ def test_every_table_and_figure_is_written(written: list[Path]) -> None:
     assert "$L_3$" in svg  # names are text, not formulas
     assert "a &lt;b&gt;" in svg
     assert "#0072b2" in svg  # the look of the first backbone
+    powers = (folder / "part-powers.svg").read_text()
+    assert ">100<" in powers
+    assert "mathdefault" not in powers
 
 
 def test_the_same_page_gives_the_same_files(written: list[Path], tmp_path: Path) -> None:

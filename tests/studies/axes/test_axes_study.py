@@ -217,7 +217,7 @@ def test_a_run_of_other_images_has_no_expectation_and_no_published_beside_it(tmp
     (folder / "run.json").write_text(json.dumps(record))
     page = study_axes([folder])
     assert "effective" not in page.axes.measures
-    assert any("Not set beside the numbers of ImageNet-CoG" in sentence for sentence in page.notices)
+    assert any("Not compared with the numbers of ImageNet-CoG" in sentence for sentence in page.notices)
     with pytest.raises(UserError, match=r"12,000 training images, not 1,281,167.*leave out --published"):
         study_axes([folder], published=True)
 
@@ -391,7 +391,7 @@ def test_scores_are_those_of_the_results(tmp_path: Path) -> None:
     record = json.loads(path.read_text())
     record["values"].pop("top1")
     path.write_text(json.dumps(record))
-    with pytest.raises(UserError, match=f"{path.name} has no sound top1; delete the file and run again"):
+    with pytest.raises(UserError, match=f"{path.name} has no valid top1; delete the file and run again"):
         study_axes([folder])
 
 

@@ -193,7 +193,7 @@ def test_the_normalisation_tells_features_apart() -> None:
     assert extraction_differences(usual, early) == []
     assert [each.field for each in extraction_differences(usual, other)] == ["mean", "std"]
     assert other
-    assert "normalisation none" in extraction_text(other)
+    assert "normalization none" in extraction_text(other)
 
 
 @pytest.mark.parametrize(
@@ -204,14 +204,14 @@ def test_the_normalisation_tells_features_apart() -> None:
             {"id": f"timm:{IN_21K}", "weights": IN_21K, "parameters": 85_798_656},
             "yours",
             [
-                "trained with ImageNet-21K, which has the concepts of the levels",
+                "trained with ImageNet-21K, which contains the concepts of the levels",
                 "a network of another size than ResNet50",
             ],
         ),
         (
             {"weights": f"sha256:{'0' * 64}"},
             "yours",
-            ["trained with unknown data: check that it saw IN-1K alone"],
+            ["trained with unknown data: check that it saw only IN-1K"],
         ),
         ({"parameters": 29_000_000}, "yours", []),
         ({"parameters": 30_000_000}, "yours", ["a network of another size than ResNet50"]),
@@ -242,7 +242,7 @@ def test_the_normalisation_tells_features_apart() -> None:
         (
             {"id": "torchvision:resnet50.IMAGENET1K_V1", "weights": f"sha256:{'0' * 64}"},
             "yours",
-            ["trained with unknown data: check that it saw IN-1K alone"],
+            ["trained with unknown data: check that it saw only IN-1K"],
         ),
     ],
 )
@@ -352,7 +352,7 @@ def test_a_run_grows_by_parts_but_not_by_another_backbone(tmp_path: Path) -> Non
     data, keys = extend_run(tmp_path, run_of("in1k", 0.7), ["k2", "k1"])
     assert keys == ["k1", "k2"]
     assert [domain.name for domain in data.domains] == ["in1k", "l1"]
-    with pytest.raises(UserError, match=r"a run that differs in the weights of b \(w, not v\); give another folder"):
+    with pytest.raises(UserError, match=r"a run that differs in the weights of b \(w, not v\); choose another folder"):
         extend_run(tmp_path, run_of("l2", 0.5, weights="v"), ["k3"])
     read = read_run(tmp_path)
     assert [domain.name for domain in read.domains] == ["in1k", "l1"]

@@ -152,7 +152,7 @@ def test_the_page_without_images_and_the_table(tmp_path: Path) -> None:
     write_inspection(inspection(), tmp_path / "noise.csv")
     rows: list[dict[str, Any]] = list(csv.DictReader((tmp_path / "noise.csv").read_text().splitlines()))
     assert [(row["image"], row["predicted"]) for row in rows] == [("a/<b>.jpg", EVIL), ("a/2.jpg", "cat")]
-    with pytest.raises(UserError, match="a table is written as"):
+    with pytest.raises(UserError, match="tables are written as"):
         write_inspection(inspection(), tmp_path / "noise.xls")
 
 

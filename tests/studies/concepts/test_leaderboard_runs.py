@@ -97,7 +97,7 @@ def test_a_run_that_does_not_say_what_it_is_of_is_refused(tmp_path: Path) -> Non
     record = json.loads((folder / "run.json").read_text())
     record["scored"] = []  # as before runs had it
     (folder / "run.json").write_text(json.dumps(record))
-    with pytest.raises(UserError, match="does not record how many images IN1K had; run its command again"):
+    with pytest.raises(UserError, match="does not record the number of images of IN1K; run its command again"):
         leaderboard_with_runs([folder])
 
 

@@ -245,7 +245,7 @@ def test_scores_are_those_of_the_task_study() -> None:
     ]
     assert {s.protocol for s in scores} == {"ericsson-2021-short"}
     assert [task_setting(s) for s in scores] == [FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE]
-    with pytest.raises(UserError, match="no sound ece"):
+    with pytest.raises(UserError, match="no valid ece"):
         [*result_scores(replace(result, values=values | {"ece": 1.5}))]
 
 

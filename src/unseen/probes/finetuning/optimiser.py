@@ -45,4 +45,5 @@ def _adamw(parameters: list[nn.Parameter], protocol: AdamWProtocol, rate: Tensor
         eps=protocol.epsilon,
         foreach=False if not fused else None,  # otherwise a rate that is a tensor is refused
         fused=fused,
+        capturable=fused,  # so that a step can be recorded
     )

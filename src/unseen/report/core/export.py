@@ -28,13 +28,18 @@ def export_page(page: Page, folder: Path) -> list[Path]:
             with atomic_write(path.with_suffix(".tex")) as file:
                 file.write(latex_table(table).encode())
             written.append(path.with_suffix(".tex"))
-        for name, figure in _figures(section):
-            for kind in KINDS:
-                path = folder / f"{name}.{kind}"
-                with atomic_write(path) as file:
-                    file.write(static_bytes(figure, kind))
-                written.append(path)
+    for name, figure in page_figures(page).items():
+        for kind in KINDS:
+            path = folder / f"{name}.{kind}"
+            with atomic_write(path) as file:
+                file.write(static_bytes(figure, kind))
+            written.append(path)
     return written
+
+
+def page_figures(page: Page) -> dict[str, Figure]:
+    """The figures of a page by the names of their files, in the colours and symbols of the page."""
+    return {name: figure for section in dressed(page).sections for name, figure in _figures(section)}
 
 
 def save_figure(figure: Figure, path: Path) -> None:

@@ -114,6 +114,8 @@ def _draw(axes: Any, series: Series, figure: Figure, deep: bool) -> None:
 def _shape(axes: Any, figure: Figure, deep: bool) -> None:
     if figure.log_x:
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")  # powers are set as formulas, which names in data must not be
+        axes.xaxis.set_minor_formatter("")
     for ticks, axis in ((figure.x_ticks, axes.xaxis), (figure.y_ticks, axes.yaxis)):
         if ticks:
             step = 2 * np.pi / len(ticks) if figure.polar and axis is axes.xaxis else 1

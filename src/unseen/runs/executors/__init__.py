@@ -1,6 +1,6 @@
-"""Where jobs run, one file each: a module here with a function `executor(means)` is an executor, known by its name.
+"""Executors of jobs, one per file: a module in this package with a function `executor(means)`, known by its name.
 
-The environment variable UNSEEN_EXECUTOR asks for one by name.
+The environment variable UNSEEN_EXECUTOR selects one by name.
 """
 
 import os
@@ -15,29 +15,29 @@ VARIABLE = "UNSEEN_EXECUTOR"
 
 
 def executor_names() -> list[str]:
-    """The executors that there are."""
+    """The names of all executors."""
     return [module.name for module in iter_modules(__path__)]
 
 
 def choose_executor(means: Means) -> Executor:
-    """The executor that was asked for or that UNSEEN_EXECUTOR names, or else the one that suits what there is."""
+    """The requested executor, or the one named by UNSEEN_EXECUTOR, or else the one that fits the hardware."""
     found: Executor = import_module(f"{__name__}.{_name(means)}").executor(means)
     return found
 
 
 def spread_or(means: Means, otherwise: Executor) -> Executor:
-    """The executor of the devices or the cluster that were asked for; `otherwise` where none was.
+    """The executor of the requested devices or cluster, or `otherwise` if none was requested.
 
-    For work that drives a device alone, such as a training, and so takes no notice of processes and UNSEEN_EXECUTOR.
+    For work that needs a whole device, such as training, and therefore ignores `workers` and UNSEEN_EXECUTOR.
     """
     return choose_executor(means) if means.spread else otherwise
 
 
 def check_executor(name: str, source: str = "--executor") -> None:
-    """Refuse a name that no executor has."""
+    """Refuse an unknown executor."""
     known = executor_names()
     if name not in known:
-        hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
+        hint = did_you_mean(name, known) or f"; choose from {', '.join(known)}"
         raise UserError(f"{source}: no executor '{name}'{hint}")
 
 

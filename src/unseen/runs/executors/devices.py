@@ -1,4 +1,4 @@
-"""Groups of jobs on several devices of this machine, each driven by a process of its own."""
+"""Groups of jobs on several devices of this machine, one process per device."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from unseen.runs.process_team import ProcessTeam
 
 @dataclass(frozen=True)
 class Devices:
-    """Spreads jobs over devices; on GPUs, those of a group are computed together."""
+    """Distributes jobs over devices; on GPUs, the jobs of a group are computed together."""
 
     devices: tuple[str, ...]
     threads: int = 1

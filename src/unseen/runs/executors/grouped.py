@@ -1,4 +1,4 @@
-"""Groups of jobs in this process, for a device that is at its best with many jobs at once."""
+"""Groups of jobs in this process, for a GPU, which is most efficient with many jobs at once."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -7,7 +7,7 @@ from unseen.runs.means import Means
 
 
 def run_groups(groups: Sequence[Sequence[J]], compute: Compute[J], cost: Callable[[J], float]) -> Iterator[J]:
-    """One group after the other; one process drives the GPU."""
+    """Compute one group after another in this process."""
     for group in groups:
         yield from compute(group)
 

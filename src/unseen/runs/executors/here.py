@@ -1,4 +1,4 @@
-"""Jobs one after the other in this process."""
+"""Jobs one after another in this process."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from unseen.runs.means import Means
 
 @dataclass(frozen=True)
 class Here:
-    """Runs each job with so many threads."""
+    """Runs each job with a fixed number of threads."""
 
     threads: int = 1
 
@@ -24,7 +24,7 @@ class Here:
 
 @contextmanager
 def limited_threads(count: int) -> Iterator[None]:
-    """So many threads. With one, as in processes, sums are in the same order and scores the same to the bit."""
+    """Limit the number of threads. With one, as in worker processes, scores are bit-identical to theirs."""
     import torch
 
     usual = torch.get_num_threads()
@@ -40,5 +40,5 @@ def executor(means: Means) -> Here:
 
 
 def run_here(jobs: Sequence[J], folder: Path, values: Callable[[J], Values]) -> Iterator[J]:
-    """Run jobs one by one in this process, whatever UNSEEN_EXECUTOR says: for work that cannot be sent elsewhere."""
+    """Run jobs one by one in this process regardless of UNSEEN_EXECUTOR, for work that cannot be pickled."""
     yield from execute(jobs, folder, OneByOne(values), Here())

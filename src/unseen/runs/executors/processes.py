@@ -1,4 +1,4 @@
-"""Jobs in several new processes of one thread each."""
+"""Jobs in several new processes with one thread each."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from unseen.runs.process_team import ProcessTeam
 
 @dataclass(frozen=True)
 class Processes:
-    """Runs as many jobs at a time as there are workers, each on its own.
+    """Runs as many jobs at a time as there are workers, each separately.
 
-    Processes of one thread share a busy machine better than threads that wait for each other.
+    Processes with one thread share a busy machine better than threads that wait for each other.
     """
 
     workers: int
@@ -44,7 +44,7 @@ class _Calls(Generic[J]):
 
 
 def each(function: Callable[[J], None], items: Sequence[J], *, workers: int) -> Iterator[J]:
-    """Call a function on every item, here or in several new processes of one thread each, and pass on each one done."""
+    """Call a function on every item, here or in new processes with one thread each, and yield each when done."""
     if workers > 1 and len(items) > 1:
         yield from Processes(workers)([[item] for item in items], _Calls(function), even)
         return

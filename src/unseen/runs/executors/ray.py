@@ -1,4 +1,4 @@
-"""Jobs on the nodes of a Ray cluster, which share the folder of the run."""
+"""Jobs on the nodes of a Ray cluster that share the folder of the run."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from unseen.runs.ray_team import RayTeam
 
 @dataclass(frozen=True)
 class OnRay:
-    """Runs jobs in as many actors as the cluster has room for: one for each GPU, or for so many threads of a CPU.
+    """Runs jobs in as many actors as the cluster has room for, one per GPU or per group of CPU threads.
 
-    Jobs are for GPUs where this machine has one: what a job computes with is part of what it is.
+    Jobs run on GPUs if this machine has one: the kind of device is a part of a job.
     """
 
     means: Means

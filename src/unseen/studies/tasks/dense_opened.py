@@ -40,7 +40,7 @@ def open_dense(asked: Sequence[AskedDense], root: Path | None, kinds: Sequence[s
         kinds: of labels, for those that are not named.
     """
     if root is not None and not root.is_dir():
-        raise UserError(f"{root}: no such folder; give the one that all data sets are below")
+        raise UserError(f"{root}: no such folder; give the folder that contains the data sets")
     if asked:
         return [
             each if isinstance(each, OpenDenseDataset) else open_dense_dataset(get_dense_dataset(each), root)

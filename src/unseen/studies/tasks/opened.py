@@ -69,7 +69,7 @@ def open_datasets(asked: Sequence[Asked], root: Path | None, *, limit: int | Non
         limit: at most so many images of each class in every split.
     """
     if root is not None and not root.is_dir():
-        raise UserError(f"{root}: no such folder; give the one that all data sets are below")
+        raise UserError(f"{root}: no such folder; give the folder that contains the data sets")
     opened, absent, reasons = list[OpenDataset](), list[Notice](), list[str]()
     for name in [word for word in asked if isinstance(word, str)] if asked else DATASETS:
         try:

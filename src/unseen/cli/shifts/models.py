@@ -24,7 +24,7 @@ from unseen.cli.options import (
     WeightsOption,
 )
 from unseen.cli.output import Json, console, note, print_json, print_table
-from unseen.cli.shift_results import print_accuracies
+from unseen.cli.shifts.results import print_accuracies
 from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
 from unseen.own_code import told_before

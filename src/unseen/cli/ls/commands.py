@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.backbones import catalogue_rows, show, source_rows
 from unseen.cli.loading import load_backbones
+from unseen.cli.ls.backbones import catalogue_rows, show, source_rows
+from unseen.cli.ls.own_facts import own_metric_facts, own_probe_facts
 from unseen.cli.modes import refuse_options
 from unseen.cli.moved import Tree
 from unseen.cli.options import CheckpointOption, LayerOption, NormalizeOption, PoolOption, SizeOption, WeightsOption
 from unseen.cli.output import Json, note, print_json, print_rows, print_table
-from unseen.cli.own_facts import own_metric_facts, own_probe_facts
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ def datasets(
     images per split can be decoded. If it cannot be used, an error explains why. To see which known data sets you
     have, run `unseen doctor --images FOLDER`.
     """
-    from unseen.cli.datasets import dataset_rows, dense_rows
-    from unseen.cli.own_dataset import show_own_dataset
+    from unseen.cli.ls.datasets import dataset_rows, dense_rows
+    from unseen.cli.ls.own_dataset import show_own_dataset
 
     if place is None:
         print_rows(*(dense_rows() if dense else dataset_rows()), as_json=as_json)
@@ -110,7 +110,7 @@ def domains(
     as_json: Json = False,
 ) -> None:
     """Check the domains of your own concept study: classes, images, and problems."""
-    from unseen.cli.own_domains import show_domains
+    from unseen.cli.ls.own_domains import show_domains
 
     show_domains(file, images, as_json=as_json)
 

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli import captions as caption_sets
-from unseen.cli import shift_models, shift_training
 from unseen.cli.moved import Tree
 from unseen.cli.output import console, note, print_table
-from unseen.cli.shift_options import (
+from unseen.cli.shifts import models, training
+from unseen.cli.shifts.captions import captions
+from unseen.cli.shifts.options import (
     FitOnOption,
     IdForOption,
     LossOption,
@@ -25,10 +25,10 @@ from unseen.cli.shift_options import (
     other_classes,
     read_shift_table,
 )
-from unseen.cli.shift_results import print_study
+from unseen.cli.shifts.results import print_study
 
 app = typer.Typer(help="Measure effective robustness to distribution shifts.", no_args_is_help=True, cls=Tree)
-app.command("run")(shift_models.evaluate)
+app.command("run")(models.evaluate)
 
 
 @app.callback()
@@ -154,8 +154,8 @@ def agreement(
     print_table("Accuracies in percent", columns, rows, right=columns[1:])
 
 
-app.command("captions")(caption_sets.captions)
-app.command("pool")(shift_training.pool)
-app.command("finetune")(shift_training.finetune)
-app.command("interpolate")(shift_models.interpolate)
-app.command("mapping")(shift_models.show_mapping)
+app.command("captions")(captions)
+app.command("pool")(training.pool)
+app.command("finetune")(training.finetune)
+app.command("interpolate")(models.interpolate)
+app.command("mapping")(models.show_mapping)

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli import lookup, splits
 from unseen.cli.choices import one_of
+from unseen.cli.levels import lookup, splits
 from unseen.cli.output import Json, console, note, print_json, print_table
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def build(
     With --recipe, builds the published levels. Without it, builds your own: --seen is required, and the other options
     default to ImageNet-21K, Lin similarity, five levels of 1000 concepts and no minimum number of images.
     """
-    from unseen.cli.build_levels import Inputs, build_from_inputs, changed_recipe
+    from unseen.cli.levels.build import Inputs, build_from_inputs, changed_recipe
 
     chosen = changed_recipe(
         recipe,

@@ -1,0 +1,1 @@
+"""`unseen levels`."""
