@@ -139,7 +139,7 @@ def axes(studio: Studio) -> bytes:
 
 def contributed(studio: Studio) -> bytes:
     """The page of a model on a leaderboard site, from its results file."""
-    words = ("--datasets", "digits", "--max-images", "20", "--backbone", "demo:supervised", "--preprocessing", "own")
+    words = ("--datasets", "digits", "--limit", "20", "--backbone", "demo:supervised")
     studio.unseen("tasks", *words, "--out", "digits-run", made="digits-run/report.html")
     studio.unseen("export", "digits-run", "--out", "results.json")
     studio.unseen("leaderboard", "results.json", "--site", "leaderboard-site")
