@@ -1,5 +1,7 @@
 """Seconds, rates, counts and differences as they are written for a reader; and numbers as a reader writes them."""
 
+from collections.abc import Sequence
+
 MOST_DIGITS = 18
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
@@ -24,6 +26,11 @@ def counted(number: int, noun: str) -> str:
     """A number and its noun, such as `1 core`, `2 data sets` and `2 settings of shots`."""
     name, of, rest = noun.partition(" of ")
     return f"{number:,} {name}{'' if number == 1 else 's'}{of}{rest}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """Names in a sentence: `a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else ""
 
 
 def signed(value: float, digits: int = 1) -> str:

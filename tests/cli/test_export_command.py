@@ -98,7 +98,7 @@ def test_a_site_has_pages_and_files_and_loads_nothing(unseen: Unseen, run: Path,
         assert not re.search(r'(?:src|href)="(?:https?:)?//', body)
     assert 'href="models/i-mine-i.html"' in pages["index.html"]
     assert "31 models: 45.8% to 57.6%" in pages["models/i-mine-i.html"]
-    assert "Ranks 10 of 32" in pages["models/i-mine-i.html"]
+    assert "Rank 10 of 32" in pages["models/i-mine-i.html"]
     with (site / "leaderboard.csv").open() as file:
         assert len(list(csv.DictReader(file))) == 32
     assert unseen("check", site / "results.json", *(site / "results").iterdir()).code == 0

@@ -58,7 +58,7 @@ def test_levels_without_similarities_or_counts_are_refused() -> None:
     bare = Levels("bare", (Concept(1, 0, "n1", "x", None, "", None),))
     with pytest.raises(UserError, match="no similarities"):
         ranking_chart(bare)
-    with pytest.raises(UserError, match="no numbers of images"):
+    with pytest.raises(UserError, match="no image counts"):
         images_chart(bare)
 
 

@@ -51,4 +51,4 @@ def test_other_data_are_not_set_beside_them_and_that_is_said() -> None:
     section = transfer_section([part, contribution("whole", {"dtd": 0.5})], {"part": "p", "whole": "w"})
     assert section is not None
     assert "part" not in [row.cells[0].text for row in section.tables[0].rows]
-    assert "Not set beside them: part, dtd: a part of its images." in section.note
+    assert "Not comparable: part, dtd: a part of its images." in section.note

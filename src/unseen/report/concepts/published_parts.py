@@ -159,7 +159,8 @@ def few_shot_figures(
         relative.append(
             Figure(
                 f"{domain_title(domain)}, relative to {REFERENCE}", "Samples per concept",
-                f"Minus {REFERENCE} (points)",
+                # Differences on seen concepts are larger by far, so they have a y-axis of their own.
+                f"Minus {REFERENCE} (points)" if domain != "in1k" else f"Minus {REFERENCE}, seen concepts (points)",
                 _lines(backbones, _relative(others, base), _relative(own, base), places, "shots"), ticks, zero=True,
             )
         )  # fmt: skip

@@ -10,6 +10,7 @@ from unseen.report.core.csv_tables import csv_header, csv_rows
 from unseen.report.core.latex_tables import latex_table
 from unseen.report.core.looks import dressed
 from unseen.report.core.model import Figure, Page, Section
+from unseen.report.core.panels import with_shared_ranges
 
 KINDS = ("svg", "png")
 
@@ -19,7 +20,7 @@ def export_page(page: Page, folder: Path) -> list[Path]:
     from unseen.report.core.static import static_bytes
 
     written = []
-    for section in dressed(page).sections:
+    for section in map(with_shared_ranges, dressed(page).sections):
         for table in section.tables:
             path = folder / f"{file_name(section, table.name)}.csv"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +63,9 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 def figure_page(figure: Figure) -> Page:
     """A page of one figure."""
-    return Page(figure.title, [Section("figure", figure.title, figures=[figure])], facts=[figure.caption])
+    return Page(
+        figure.title, [Section("figure", "Figure", figures=[figure])], findings=[*filter(None, [figure.caption])]
+    )
 
 
 def file_name(section: Section, name: str) -> str:

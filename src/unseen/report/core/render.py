@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from unseen.files import atomic_write
-from unseen.report.core.csv_tables import csv_header
+from unseen.report.core.alt_text import alt_text
 from unseen.report.core.looks import dressed, page_looks
 from unseen.report.core.model import Page, Picture
+from unseen.report.core.panels import with_shared_ranges
 from unseen.report.core.single_points import without_single_points
 from unseen.version import __version__
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import jinja2
 
 TEMPLATES = Path(__file__).parent / "templates"
-BEFORE, AFTER = ("look.js", "figures.js", "tables.js"), ("start.js",)
+BEFORE, AFTER = ("look.js", "figures.js", "labels.js", "tables.js"), ("points.js", "start.js")
 SMALL_IMAGE = 64
 
 
@@ -32,14 +33,15 @@ def write_page(page: Page, path: Path) -> None:
 
 def page_html(page: Page) -> str:
     """The page. Whatever is in it is escaped."""
-    page = dressed(replace(page, sections=[without_single_points(section) for section in page.sections]))
+    sections = [with_shared_ranges(without_single_points(section)) for section in page.sections]
+    page = dressed(replace(page, sections=sections))
     script = "(() => {\n" + "\n".join(_source(name) for name in (*BEFORE, *page.scripts, *AFTER)) + "})();\n"
     scripts = [_plotly(), script] if any(section.figures for section in page.sections) else [script]
     # The scripts and the sheet are the package's own; the policy lets the browser run and load nothing else.
     return _environment().get_template("page.html.j2").render(
         page=page, looks=page_looks(page), payload=_payload(page), css=Markup(_source("page.css")),  # noqa: S704
         scripts=[Markup(text) for text in scripts], hashes=[_hash(text) for text in scripts],  # noqa: S704
-        version=__version__, picture=_picture, csv_header=csv_header,
+        version=__version__, picture=_picture, alt_text=alt_text,
         published_names={backbone.name for backbone in page.backbones if backbone.published},
     )  # fmt: skip
 

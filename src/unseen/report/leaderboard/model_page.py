@@ -1,4 +1,4 @@
-"""The page of one contributed model: its scores, how its features were made, and what to bear in mind."""
+"""The page of one contributed model: its scores, its cautions, and how its features were made."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,12 +7,15 @@ from unseen.exchange.plausible import comparison, metric_text, published_range, 
 from unseen.exchange.record import BackboneFacts, Made, ResultRecord, ScoreFacts
 from unseen.images.transform import Transform
 from unseen.papers.leaderboard import Entry
+from unseen.report.core.metric_words import metric_words, probe_words
 from unseen.report.core.model import Backbone, Cell, Column, Page, Row, Section, Table
 from unseen.report.core.provenance import provenance_section
 from unseen.runs.provenance import transform_text
 from unseen.runs.score import shots_name
 from unseen.words import counted
 
+MOST_NAMED = 3
+"""Sets of data that the findings name."""
 TITLES = {"concepts": "Concepts", "tasks": "Tasks", "shifts": "Shifts", "probe": "Own features"}
 
 
@@ -20,7 +23,8 @@ def model_page(model: Contribution, entry: Entry | None, models: int, links: Seq
     """The page of a model.
 
     Args:
-        entry: its place on the leaderboard, of so many `models`; None where it has none.
+        entry: its entry on the leaderboard; None if it is not ranked.
+        models: number of models on the leaderboard.
         links: to other pages and files of the site.
     """
     cautions = dict.fromkeys(each.text for record in model.records for each in record.backbone.cautions)
@@ -36,29 +40,46 @@ def model_page(model: Contribution, entry: Entry | None, models: int, links: Seq
         ],
         facts=["contributed", counted(len(data), "set of data"), *studies],
         notices=[*notices, *([f"Not a fair comparison with ResNet50: {'; '.join(cautions)}."] if cautions else [])],
-        findings=[_rank(entry, models)] if entry else [],
+        findings=[_rank(entry, models), *_best_known(model)],
         backbones=[Backbone(model.name, "contributed")],
         links=links,
     )
 
 
-def _rank(entry: Entry, models: int) -> str:
-    spread = f" ({entry.low} to {entry.high})" if entry.low != entry.high else ""
-    return f"Ranks {entry.rank} of {models}{spread} on the leaderboard of ImageNet-CoG."
+def _rank(entry: Entry | None, models: int) -> str:
+    if entry is None:
+        return "Not ranked on the leaderboard of ImageNet-CoG: it has no comparable results on all of its concepts."
+    spread = f" (95% range: {entry.low} to {entry.high})" if entry.low != entry.high else ""
+    return f"Rank {entry.rank} of {models}{spread} on the leaderboard of ImageNet-CoG."
+
+
+def _best_known(model: Contribution) -> Iterator[str]:
+    """The main score on each set of data, with the most training images, for a few of them."""
+    for record in model.records[:MOST_NAMED]:
+        if not record.scores:
+            continue
+        score = max(record.scores, key=lambda score: (score.shots is None, score.shots or 0))
+        metric = metric_words(score.metric)
+        shots = "all training images" if score.shots is None else f"{counted(score.shots, 'training image')} per class"
+        yield (
+            f"{record.data.title}: {metric} {metric_text(score.metric, score.value)}, {probe_words(score.probe)} with "
+            f"{shots}."
+        )
+    if len(model.records) > MOST_NAMED:
+        yield f"The tables have {len(model.records) - MOST_NAMED} more sets of data."
 
 
 def _scores(study: str, records: Sequence[ResultRecord]) -> Section:
     columns = [
-        Column("Data", number=False, names=("data",)), Column("Protocol", number=False, names=("protocol",)),
-        Column("Probe", number=False, names=("probe",)), Column("Images per class", "to train on", names=("shots",)),
-        Column("Metric", number=False, names=("metric",)),
-        Column("Score", "and its interval of 95%", names=("value", "low", "high")), Column("Seeds", names=("seeds",)),
-        Column("Published models", number=False, names=("published",)),
+        Column("Data", number=False, names=("data",)),
+        Column("Score", "with its 95% interval", names=("value", "low", "high")),
+        Column("Metric", number=False, names=("metric",)), Column("Probe", number=False, names=("probe",)),
+        Column("Images per class", "for training", names=("shots",)),
+        Column("Published models", number=False, names=("published",)), Column("Seeds", names=("seeds",)),
+        Column("Protocol", number=False, names=("protocol",)),
     ]  # fmt: skip
     rows = [_row(record, score) for record in records for score in record.scores]
-    note = (
-        "Intervals of 95%: over seeds and concepts where that is known, otherwise over seeds, episodes or test images."
-    )
+    note = "The 95% intervals are over seeds and concepts if known, otherwise over seeds, episodes or test images."
     return Section(
         study, TITLES[study], note=note,
         tables=[Table(f"{study}-scores", columns, rows, sortable=True, filter="part of a name")],
@@ -72,16 +93,18 @@ def _row(record: ResultRecord, score: ScoreFacts) -> Row:
     beside = _beside(record, score)
     return Row(
         [
-            Cell(record.data.title, (record.data.name,)), Cell(record.protocol), Cell(score.probe),
-            Cell(shots_name(score.shots), (shots_name(score.shots),), order=score.shots or 1e9), Cell(score.metric),
+            Cell(record.data.title, (record.data.name,)),
             Cell(metric_text(score.metric, score.value), (score.value, low, high), small=spread, style="strong"),
-            Cell(str(len(score.seeds)), (len(score.seeds),)), Cell(beside, (beside,), style="text"),
+            Cell(metric_words(score.metric), (score.metric,)), Cell(probe_words(score.probe), (score.probe,)),
+            Cell(shots_name(score.shots), (shots_name(score.shots),), order=score.shots or 1e9),
+            Cell(beside, (beside,), style="text"), Cell(str(len(score.seeds)), (len(score.seeds),)),
+            Cell(record.protocol),
         ]
     )  # fmt: skip
 
 
 def _beside(record: ResultRecord, score: ScoreFacts) -> str:
-    """What published models have on the same data, or why none stand beside."""
+    """The range of the published models on the same data, or why there is no comparison."""
     if verdict(record) is None:
         return "–"
     if refused := comparison(record).refused:

@@ -1,4 +1,4 @@
-"""The user's accuracies as the figures beside the published models take them."""
+"""The user's accuracies in the form of the figures with published models."""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ def own_backbones(board: Leaderboard) -> list[Backbone]:
 
 
 def own_scores(board: Leaderboard) -> pd.DataFrame:
-    """The user's accuracies as the plots take them; with the leaderboard's number of shots alone."""
+    """The user's accuracies, only for the leaderboard's number of shots."""
     rows = [
         {
             "backbone": entry.model, "domain": name, "shots": board.shots, "mean": entry.accuracy[name],

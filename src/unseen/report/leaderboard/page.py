@@ -7,7 +7,7 @@ from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Backbone, Page
 from unseen.report.core.render import write_page
 from unseen.report.leaderboard.parts import percent, points, shown_domain
-from unseen.words import counted
+from unseen.words import counted, joined
 
 RANKED_BY = {
     "l5": "accuracy on L5",
@@ -15,7 +15,7 @@ RANKED_BY = {
     "effective": "mean effective concept generalization",
 }
 MOST_NAMED = 5
-"""Of the user's backbones, those that the findings tell of."""
+"""Backbones of the user that have a sentence in the findings."""
 
 
 def write_leaderboard_page(board: Leaderboard, path: Path) -> None:
@@ -40,9 +40,8 @@ def leaderboard_page(board: Leaderboard) -> Page:
 
 
 def _findings(board: Leaderboard, domain: str) -> list[str]:
-    """Who is first, where the user's backbones are, and how much accuracy on IN-1K says."""
-    first, unit = board.entries[0], RANKED_BY[board.by]
-    sentences = [f"First by {unit} is {first.model}, with {_score(first, board)}."]
+    """The first model, the ranks of the user's backbones, and how much of the variance accuracy on IN-1K explains."""
+    sentences = [_leader(board)]
     own = [entry for entry in board.entries if entry.yours]
     for entry in own[:MOST_NAMED]:
         effective = entry.effective[domain]
@@ -53,13 +52,28 @@ def _findings(board: Leaderboard, domain: str) -> list[str]:
             f"accuracy on IN-1K predicts."
         )
     if len(own) > MOST_NAMED:
-        sentences.append(f"The ranking has {len(own) - MOST_NAMED} more that are not from the paper.")
+        sentences.append(f"The ranking has {len(own) - MOST_NAMED} more models that are not from the paper.")
     near, far = board.fits["l1"], board.fits["l5"]
     sentences.append(
         f"Over the {near.n} published models trained on IN-1K alone, accuracy on IN-1K explains {100 * near.r2:.0f}% "
-        f"of how L1 varies and {100 * far.r2:.0f}% of how L5 does."
+        f"of the variance on L1 and {100 * far.r2:.0f}% on L5."
     )
     return sentences
+
+
+def _leader(board: Leaderboard) -> str:
+    """The model or models on the first rank, and the models whose range of ranks also includes the first."""
+    first = [entry for entry in board.entries if entry.rank == 1]
+    score, unit = _score(first[0], board), RANKED_BY[board.by]
+    if len(first) > 1:
+        return f"{joined([entry.model for entry in first])} share the first rank by {unit}, with {score}."
+    rivals = [entry.model for entry in board.entries if entry.low == 1 and entry.rank > 1]
+    close = (
+        f" Its lead over {joined(rivals)} is within the uncertainty over seeds."
+        if 0 < len(rivals) <= MOST_NAMED
+        else ""
+    )
+    return f"{first[0].model} has the highest {unit}, {score}.{close}"
 
 
 def _score(entry: Entry, board: Leaderboard) -> str:

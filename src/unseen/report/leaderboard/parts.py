@@ -12,14 +12,14 @@ TITLES = {"in1k": "IN-1K", **{level: level.upper() for level in LEVELS}, "mean":
 
 
 def entry_look(entry: Entry) -> dict[str, Any]:
-    """How the series of an entry is drawn: the user's as backbones of the page, published ones by category."""
+    """How the series of an entry is drawn: backbones of the user with their own look, published models by category."""
     if entry.yours:
         return {"strong": True, "backbone": entry.model}
     return {"colour": CATEGORY_COLOURS[entry.category], "group": entry.category}
 
 
 def shown_domain(board: Leaderboard) -> str:
-    """What the table's differences are of."""
+    """The domain of the differences in the table: L5, or the mean over levels."""
     return "l5" if board.by == "l5" else "mean"
 
 
@@ -28,7 +28,7 @@ def of_domain(domain: str) -> str:
 
 
 def members(entries: Sequence[Entry]) -> list[list[Entry]]:
-    """Entries by category, in the order of the legend, and each of the user's by itself at the end."""
+    """Entries by category, in the order of the legend; then one group for each backbone of the user."""
     groups = [[e for e in entries if e.category == name and not e.yours] for name in CATEGORY_COLOURS]
     return [*(group for group in groups if group), *([entry] for entry in entries if entry.yours)]
 

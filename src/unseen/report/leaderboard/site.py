@@ -1,4 +1,4 @@
-"""The leaderboard as a folder of files that any web server can host: no server code, nothing loaded from elsewhere."""
+"""The leaderboard as a folder of static files for any web server; nothing is loaded from elsewhere."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,12 +23,12 @@ from unseen.version import __version__
 
 SCHEMA_FILE = Path(exchange_record.__file__).with_name("results.schema.json")
 MANY = 12
-"""Contributed models that a reader finds without a filter."""
+"""With more contributed models than this, their table has a filter."""
 COLUMNS = ("model", "study", "protocol", "data", "probe", "shots", "metric", "value", "deviation", "seeds")
 
 
 def write_site(board: Leaderboard, models: Sequence[Contribution], folder: Path) -> None:
-    """Write the page of the leaderboard, a page and a results file for each contributed model, and all as tables."""
+    """Write the leaderboard page, one page and one results file per contributed model, and tables of all results."""
     addresses = dict(zip([model.name for model in models], _addresses(models), strict=True))
     entries = {entry.source: entry for entry in board.entries if entry.source}
     everything = [record for model in models for record in model.records]
@@ -60,7 +60,7 @@ def _rows(records: Sequence[ResultRecord]) -> Iterator[list[object]]:
 
 
 def _addresses(models: Sequence[Contribution]) -> list[str]:
-    """A name of a file for each model, of small letters, digits and hyphens; each once."""
+    """One unique file name per model, of small letters, digits and hyphens."""
     used: list[str] = []
     for model in models:
         first = re.sub(r"[^a-z0-9]+", "-", model.name.lower()).strip("-")[:60] or "model"
@@ -82,7 +82,7 @@ def _index(board: Leaderboard, models: Sequence[Contribution], addresses: Mappin
 
 
 def _linked(section: Section, pages: Mapping[str, str]) -> Section:
-    """A section in whose tables the names of contributed models lead to their pages."""
+    """The section, with links from the names of contributed models in its tables to their pages."""
     tables = [
         replace(table, rows=[_linked_row(row, pages) for row in table.rows]) for table in section.tables
     ]  # fmt: skip
@@ -110,6 +110,6 @@ def _contributed(models: Sequence[Contribution], pages: Mapping[str, str]) -> Se
             Cell(str(len(data)), (len(data),)), Cell(dates[-1] or "–"),
         ]  # fmt: skip
         rows.append(Row(cells))
-    note = "Contributed results are checked for what cannot be, not measured again."
+    note = "Contributed results are checked for impossible values; they are not measured again."
     table = Table("contributed", columns, rows, sortable=True, filter="part of a name" if len(rows) > MANY else "")
     return Section("contributed", "Contributed models", note=note, tables=[table])

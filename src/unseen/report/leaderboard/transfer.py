@@ -1,4 +1,4 @@
-"""Contributed models among those of Ericsson et al. 2021: linear probes on the data sets that both have."""
+"""Contributed models among those of Ericsson et al. 2021: linear probes on their common data sets."""
 
 from collections.abc import Mapping, Sequence
 from math import fsum
@@ -17,7 +17,7 @@ Values = Mapping[str, float]
 
 
 def transfer_section(models: Sequence[Contribution], pages: Mapping[str, str]) -> Section | None:
-    """The ranking by the mean over data sets that all have; None where no contributed score may stand beside others.
+    """The ranking by the mean over the common data sets; None without a comparable contributed score.
 
     Args:
         pages: model → the address of its page.
@@ -39,17 +39,18 @@ def transfer_section(models: Sequence[Contribution], pages: Mapping[str, str]) -
         Column("Mean", "over these data sets", names=("mean",)),
     ]  # fmt: skip
     note = (
-        f"Linear probes, percent; data sets on which a contributed model may stand beside the {len(published)} models "
-        "of Ericsson et al. 2021: complete copies, under the same protocol. The mean is of models that have them all."
+        "Scores of linear probes in percent, on the data sets on which a contributed model can be compared with the "
+        f"{len(published)} models of Ericsson et al. 2021: complete data sets, same protocol. Only models with scores "
+        "on all of these data sets have a mean."
     )
     refused = [f"{model}, {name}: {why}" for model, (_, reasons) in own.items() for name, why in reasons.items()]
-    left_out = f"\nNot set beside them: {'; '.join(refused)}." if refused else ""
+    left_out = f"\nNot comparable: {'; '.join(refused)}." if refused else ""
     table = Table("transfer", columns, [_row(model, *found, names) for model, found in ranked], sortable=True)
     return Section("transfer", "Transfer to other tasks", note=note + left_out, tables=[table], menu="Transfer")
 
 
 def _linear(records: Sequence[ResultRecord]) -> tuple[dict[str, float], dict[str, str]]:
-    """Scores of linear probes that may stand beside published ones; and of the others why not."""
+    """Scores of linear probes that can be compared with published ones, and why the others cannot."""
     values, reasons = dict[str, float](), dict[str, str]()
     for record in records:
         judged = verdict(record) if record.study == "tasks" else None

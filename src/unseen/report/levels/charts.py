@@ -10,6 +10,7 @@ from unseen.ontology.measures import get_measure
 from unseen.ontology.space import Space
 from unseen.report.core.looks import GREY, level_colour
 from unseen.report.core.model import Band, Figure, Series
+from unseen.report.core.ticks import log_ticks
 
 MAX_IMAGES = 1350
 
@@ -17,12 +18,12 @@ MAX_IMAGES = 1350
 def ranking_chart(levels: Levels, ranking: Sequence[Concept] = ()) -> Figure:
     """Similarity to the seen concepts by rank, with the levels marked (like Fig. 2 of Sariyildiz et al. 2021).
 
-    `ranking` has all eligible concepts where they are known; otherwise the curve has holes between levels.
+    `ranking` holds all eligible concepts; without it the curve has gaps between levels.
     """
     if any(concept.similarity is None for concept in levels.concepts):
         raise UserError(f"{levels.name} has no similarities to draw; build the levels instead of importing them")
     if len({concept.rank for concept in levels.concepts}) < len(levels.concepts):
-        raise UserError(f"{levels.name} has concepts in several levels, so they are not parts of one ranking to draw")
+        raise UserError(f"{levels.name} has concepts in several levels, so there is no single ranking to draw")
     bands, lines = list[Band](), list[Series]()
     if ranking:
         ranks, values = [c.rank for c in ranking], [c.similarity or 0.0 for c in ranking]
@@ -60,7 +61,7 @@ def images_chart(levels: Levels, cap: int = MAX_IMAGES) -> Figure:
     for number in levels.numbers:
         known = [concept for concept in levels[number] if concept.images is not None]
         if not known:
-            raise UserError(f"{levels.name} has no numbers of images to draw; build it with --counts or --images")
+            raise UserError(f"{levels.name} has no image counts to draw; build it with --counts or --images")
         known.sort(key=lambda concept: -(concept.images or 0))
         counts = [min(concept.images or 0, cap) for concept in known]
         hover = [f"{c.name} ({c.wnid}), L{number}: {c.images} images" for c in known]
@@ -69,7 +70,7 @@ def images_chart(levels: Levels, cap: int = MAX_IMAGES) -> Figure:
         totals.append(_short(sum(counts)))
     return Figure(
         title=f"Images per concept in {levels.name}",
-        caption=f"At most {cap} each are used; in total {', '.join(totals)} in L1 to L{len(levels)}",
+        caption=f"At most {cap} images of each concept are used, in total {', '.join(totals)} in L1 to L{len(levels)}",
         x_label="concepts of a level, most images first",
         y_label="images",
         series=tuple(lines),
@@ -110,4 +111,5 @@ def examples_chart(space: Space, concept: str, among: Sequence[str], measure: st
         y_label=f"{get_measure(measure).title} similarity",
         series=(line, marks),
         log_x=True,
+        x_ticks=log_ticks([1, len(rows)]),
     )

@@ -1,4 +1,4 @@
-"""What `unseen shifts fit` writes: fit.json, models.csv, groups.csv and report.html."""
+"""The files of `unseen shifts fit`: fit.json, models.csv, groups.csv and report.html."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -22,14 +22,14 @@ from unseen.studies.shifts.study import PROTOCOL, ShiftFit, ShiftStudy
 from unseen.version import __version__
 
 GRID = 41
-"""Points of a line's band."""
+"""Points at which the interval of a line is computed."""
 FEWEST_FOR_A_LINE = 4
 MOST_SHOWN = 4000
-"""Models on a page, over all OOD sets: about 3 MB of it."""
+"""Models on a page, over all OOD sets together: about 3 MB."""
 
 
 def write_study(study: ShiftStudy, folder: Path, *, source: str, fit_on: str = "") -> None:
-    """Write the files; `source` and `fit_on` are told in them."""
+    """Write the files; `source` and `fit_on` are recorded in them."""
     groups = group_scores(study)
     record = study_record(study, groups) | {"table": source, "fit_on": fit_on or None}
     page = study_page(study, source=source, fit_on=fit_on)
@@ -109,7 +109,7 @@ def _comparison(found: Comparison) -> dict[str, Any]:
 
 
 def _model_rows(study: ShiftStudy) -> Iterator[list[object]]:
-    """A row for each OOD set and model, accuracies and ρ as fractions, whatever the table's unit."""
+    """One row per OOD set and model; accuracies and ρ as fractions, whatever the unit of the table."""
     for fit in study.fits:
         for score in fit.scores:
             numbers = (*score.id_accuracy, score.accuracy, score.expected, score.rho, score.low, score.high)
@@ -118,14 +118,14 @@ def _model_rows(study: ShiftStudy) -> Iterator[list[object]]:
 
 
 def _group_row(score: GroupScore) -> list[object]:
-    """A group under a fit to one, some or all ID sets, in points."""
+    """One row per group and choice of ID sets, in points."""
     numbers = ("" if number is None else f"{number:.6f}" for number in (score.mean, score.deviation, score.mae))
     in_fit = "yes" if score.in_fit else "no"
     return [" + ".join(score.id_sets), score.ood, score.group, in_fit, score.models, *numbers]
 
 
 def study_page(study: ShiftStudy, *, source: str, fit_on: str = "") -> ShiftPage:
-    """What the page of a fit shows; `source` and `fit_on` are told on it."""
+    """The data of the page of a fit; `source` and `fit_on` appear in its provenance."""
     settings, table = study.settings, study.table
     most = MOST_SHOWN // len(study.fits)
     provenance = {
@@ -159,7 +159,7 @@ def _panel(study: ShiftStudy, fit: ShiftFit, most: int) -> OodPanel:
 
 
 def _line(study: ShiftStudy, fit: ShiftFit, place: int) -> Line:
-    """The single-ID fit to one ID set with its band, on the scale of the fit."""
+    """The fit to a single ID set with its interval, on the scale of the fit."""
     settings, name = study.settings, fit.fit.names[place]
     single = next(found.fit for found in fit.comparisons if found.fit.names == (name,))
     inside = [score for score in fit.scores if score.in_fit]
@@ -176,7 +176,7 @@ def _line(study: ShiftStudy, fit: ShiftFit, place: int) -> Line:
 
 
 def _group_lines(study: ShiftStudy, fit: ShiftFit, place: int) -> Iterator[GroupLine]:
-    """Each group's own line, where there are several and a group has enough different models for one."""
+    """One line per group, if there are several groups and a group has enough different models."""
     method = study.settings.method
     groups = dict[str, list[FittedModel]]()
     for score in fit.scores:
@@ -187,7 +187,7 @@ def _group_lines(study: ShiftStudy, fit: ShiftFit, place: int) -> Iterator[Group
             continue
         try:
             own = fit_accuracies(x, np.array([score.accuracy for score in members]), method=method)
-        except UserError:  # all of the group are equal on one of the two
+        except UserError:  # all models of the group have the same ID or OOD accuracy
             continue
         ends = method.scale.forward([x.min(), x.max()])
         low, high = own.weights[0] * ends + own.intercept

@@ -1,4 +1,4 @@
-"""The page of runs of shifts: accuracies of every model on every test set, and the fits that they allow."""
+"""The page of runs of shifts: accuracies of every model on every test set, and the possible fits."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,10 +12,10 @@ from unseen.studies.shifts.of_runs import RunFits, fit_chosen, fit_runs, table_o
 
 
 def page_of_runs(folders: Sequence[Path], id_sets: Sequence[str] = (), ood_sets: Sequence[str] = ()) -> ShiftPage:
-    """What the page of some runs shows.
+    """The data of the page of some runs.
 
     Args:
-        id_sets, ood_sets: columns to fit; where none are given, those that the test sets and their classes tell.
+        id_sets, ood_sets: columns to fit; by default derived from the test sets and their classes.
     """
     runs = table_of_runs([(folder.resolve().name, read_run(folder), read_results(folder)) for folder in folders])
     fits = fit_chosen(runs, id_sets, ood_sets) if id_sets or ood_sets else fit_runs(runs)

@@ -7,6 +7,7 @@ from typing import Any
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Page
 from unseen.report.core.render import write_page
+from unseen.report.shifts.findings import findings
 from unseen.report.shifts.page_data import ShiftPage
 from unseen.report.shifts.parts import group_looks
 from unseen.words import counted
@@ -24,6 +25,7 @@ def shift_page(page: ShiftPage) -> Page:
         sections=build_sections("shifts", page),
         facts=_facts(page),
         notices=page.notes,
+        findings=findings(page),
         scripts=["shifts.js"] if page.panels else [],
         data=_drawn(page),
     )
@@ -46,7 +48,7 @@ def _facts(page: ShiftPage) -> list[str]:
 
 
 def _drawn(page: ShiftPage) -> dict[str, Any]:
-    """What `shifts.js` draws."""
+    """The data that `shifts.js` draws."""
     panels = [
         {
             "name": panel.name,

@@ -1,4 +1,4 @@
-"""What the page of a fit of effective robustness is made from."""
+"""The data of the page of a fit of effective robustness."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GroupLine:
-    """The fit to one group's models alone, from end to end, on the fit's scale."""
+    """The fit to the models of one group, by its end points, on the scale of the fit."""
 
     group: str
     x: tuple[float, float]
@@ -21,7 +21,7 @@ class GroupLine:
 
 @dataclass(frozen=True)
 class Line:
-    """The fit to a single ID set, with the band of its bootstrap at the places of `grid`, all on the fit's scale."""
+    """The fit to a single ID set, with its bootstrap interval at the points of `grid`, all on the scale of the fit."""
 
     id_set: str
     weight: float
@@ -36,7 +36,7 @@ class Line:
 
 @dataclass(frozen=True)
 class OodPanel:
-    """What the page shows of an OOD set; `id_columns` are those of its ID sets, `record` its part of fit.json."""
+    """One OOD set on the page; `id_columns` are the columns of its ID sets, `record` is its part of fit.json."""
 
     name: str
     id_columns: tuple[str, ...]
@@ -47,13 +47,13 @@ class OodPanel:
 
 @dataclass(frozen=True)
 class ShiftPage:
-    """What a page shows.
+    """The contents of a page.
 
     Attributes:
-        scale: logit or probit, of axes.
-        group_scores: means of groups, as in fit.json, with `average` true for those over OOD sets.
-        notes: sentences above everything else.
-        accuracies: of runs, where the page is of such; there may be no panels then.
+        scale: logit or probit, the scale of the axes.
+        group_scores: means of groups, as in fit.json, with `average` true for means over OOD sets.
+        notes: sentences at the top of the page.
+        accuracies: the accuracies of runs, for a page of runs, which may have no panels.
     """
 
     title: str

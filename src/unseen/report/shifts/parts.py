@@ -1,4 +1,4 @@
-"""What the sections of the page of a fit share."""
+"""Parts shared by the sections of the page of a fit."""
 
 from collections.abc import Sequence
 
@@ -8,13 +8,13 @@ from unseen.report.core.model import Choice, Ticks
 from unseen.report.shifts.page_data import ShiftPage
 
 SYMBOLS = ("circle", "square", "diamond", "cross", "x")
-"""Those that Plotly has in two and in three dimensions; with the colours, 40 groups before a pair comes again."""
+"""Symbols that Plotly has in 2-D and 3-D; with eight colours, 40 groups differ."""
 SHARES = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999)
 APART = 0.08
 
 
 def group_looks(page: ShiftPage) -> list[tuple[str, int, str]]:
-    """Group, colour and symbol: colours first, then other symbols with the same colours."""
+    """Group, colour and symbol; the colours repeat with another symbol."""
     return [
         (name, number % len(COLOURS), SYMBOLS[number // len(COLOURS) % len(SYMBOLS)])
         for number, name in enumerate(page.groups)
@@ -22,7 +22,7 @@ def group_looks(page: ShiftPage) -> list[tuple[str, int, str]]:
 
 
 def ood_choice(page: ShiftPage) -> Choice:
-    """Which OOD test set figures are of."""
+    """The choice of the OOD test set that the figures show."""
     return Choice("OOD test set", "ood", [(str(place), panel.name) for place, panel in enumerate(page.panels)], "0")
 
 
@@ -32,7 +32,7 @@ def page_scale(page: ShiftPage) -> Scale:
 
 
 def share_ticks(shares: Sequence[float], scale: Scale) -> Ticks:
-    """Round percents within what is shown, none too near to another; its ends where there are no two."""
+    """Round percentages within the range, not too close to each other; the ends of the range if fewer than two."""
     low, high = (float(end) for end in scale.forward([min(shares), max(shares)]))
     kept: list[tuple[float, str]] = []
     for share in SHARES:

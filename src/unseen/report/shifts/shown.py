@@ -1,4 +1,4 @@
-"""Which models the page of a large fit shows: the most and the least robust, and an even choice of those between."""
+"""The models on the page of a large fit: the most and the least robust, and an even selection of the others."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from unseen.studies.shifts.study import ShiftStudy
 
 
 def shown_models(models: Sequence[FittedModel], most: int) -> tuple[FittedModel, ...]:
-    """At most so many models, in their order: a quarter of them each from the greatest and from the least ρ."""
+    """At most `most` models, in their order: a quarter each with the highest and the lowest ρ, the rest between."""
     if len(models) <= most:
         return tuple(models)
     by_rho = np.argsort([model.rho for model in models], kind="stable")
@@ -20,12 +20,12 @@ def shown_models(models: Sequence[FittedModel], most: int) -> tuple[FittedModel,
 
 
 def shown_note(study: ShiftStudy, most: int) -> list[str]:
-    """A sentence where some models are not shown; `most` for each OOD set."""
+    """A sentence if some models are not shown; `most` counts models per OOD set."""
     many = max(len(fit.scores) for fit in study.fits)
     if many <= most:
         return []
     return [
-        f"This page shows {most:,} of {many:,} models for each OOD test set: the {most // 4:,} of greatest and of "
-        "least effective robustness and an even choice of the others. Fits and group means are of all models, and "
+        f"This page shows {most:,} of {many:,} models for each OOD test set: the {most // 4:,} with the highest and "
+        "the lowest effective robustness, and an even selection of the others. Fits and group means use all models; "
         "models.csv lists them all."
     ]

@@ -13,7 +13,8 @@ from unseen.metrics.correlation import Correlation
 from unseen.papers.image_settings import PRINTED, TITLES
 from unseen.papers.transfer import IMAGENET
 from unseen.report.core.model import Cell, Column, Figure, Gallery, Picture, Series, Table
-from unseen.report.tasks.section_parts import PUBLISHED, SELF_SUPERVISED, percent_ticks
+from unseen.report.core.ticks import percent_ticks
+from unseen.report.tasks.section_parts import PUBLISHED, SELF_SUPERVISED
 from unseen.report.tasks.tables import backbone_row, minus
 from unseen.studies.tasks.analysis import scaled
 from unseen.studies.tasks.by_image.page import ImageResult

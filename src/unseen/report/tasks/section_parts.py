@@ -1,32 +1,13 @@
-"""What the sections of the task page share: the paper's groups of models, and ticks of logit axes."""
+"""Parts shared by the sections of the task page: the paper's groups of models, and reliability diagrams."""
 
 from collections.abc import Sequence
 
-from unseen.metrics.accuracy_scales import expit, logit
-from unseen.report.core.model import Series, Ticks
+from unseen.report.core.model import Series
 from unseen.studies.tasks.page_data import Bins, TaskPage, Tuned
 
 PUBLISHED = {"Supervised": ("supervised (paper)", 4)}
 SELF_SUPERVISED = ("self-supervised (paper)", 1)
-PERCENTS = (
-    1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95, 98, 99,
-)  # fmt: skip
-MOST_TICKS = 7
-MARGIN = 0.1
-"""Logits that a figure shows beyond its points."""
 BEST = "Bold is the best of a column, underlined the second best; grey rows are published."
-
-
-def percent_ticks(logits: Sequence[float]) -> Ticks:
-    """Round percents within what is shown, at their logits and not too close; its ends where there are no two."""
-    low, high = min(logits), max(logits)
-    shown: list[tuple[float, str]] = []
-    for percent in PERCENTS:
-        at = float(logit(percent / 100))
-        apart = not shown or at - shown[-1][0] >= (high - low) / MOST_TICKS
-        if apart and low - MARGIN <= at <= high + MARGIN:
-            shown.append((at, f"{percent:g}"))
-    return tuple(shown) if len(shown) > 1 else tuple((at, f"{100 * expit(at):.1f}") for at in sorted({low, high}))
 
 
 def reliability_lines(before: Bins, after: Bins, first: str) -> list[Series]:

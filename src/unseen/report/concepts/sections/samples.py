@@ -1,8 +1,7 @@
 """How many samples make up for a level."""
 
-from math import inf, isfinite
+from math import inf, isfinite, log2
 
-import numpy as np
 import pandas as pd
 
 from unseen.metrics.sample_exchange import samples_for
@@ -10,6 +9,7 @@ from unseen.report.concepts.context import ConceptContext
 from unseen.report.concepts.section_parts import domain_ticks
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
+from unseen.report.core.ticks import log_ticks
 from unseen.runs.data import Domain
 
 
@@ -27,7 +27,7 @@ def build(context: ConceptContext) -> Section | None:
         needed = _needed(levels, table, backbone.name, budget)
         if not needed:
             continue
-        values = [None if not isfinite(value) else float(np.log2(value)) for value in needed.values()]
+        values = [None if not isfinite(value) else log2(value) for value in needed.values()]
         titles = {domain.name: domain.title for domain in levels}
         hover = [f"{backbone.name}, {titles[name]}: {_count(value, numbers)}" for name, value in needed.items()]
         places = [float(list(titles).index(name)) for name in needed]
@@ -39,8 +39,11 @@ def build(context: ConceptContext) -> Section | None:
         )
     if not series:
         return None
-    ticks = tuple((float(power), str(2**power)) for power in range(int(np.log2(numbers[-1])) + 1))
-    figure = Figure("", "Level", "Samples per concept", series, domain_ticks(levels), ticks)
+    shown = [value for each in series for value in each.y if value is not None]
+    ticks = tuple((log2(number), text) for number, text in log_ticks([2**value for value in shown] or [budget]))
+    figure = Figure(
+        "", "Level", "Samples per concept", series, domain_ticks(levels), ticks, y_range=(ticks[0][0], ticks[-1][0])
+    )
     note = (
         f"Samples per concept at which the few-shot curve of a level reaches the accuracy that {_samples(budget)} per "
         f"concept give on {levels[0].title}, interpolated in the logarithm of samples. A missing point was not reached "

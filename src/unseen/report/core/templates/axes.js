@@ -20,7 +20,7 @@ function endLabels(look) {
     if (spot === null) return [];
     return [{
       x: at, y: spot, xanchor: anchor, xshift: shift, text: endName(backbone.name), showarrow: false,
-      font: { size: 12, color: look.colours[backbone.colour] }, opacity: emphasised(place) ? 1 : 0.25,
+      font: { size: 12, color: look.ink }, opacity: emphasised(place) ? 1 : 0.25,
     }];
   }));
 }
@@ -50,7 +50,7 @@ function rankTrace(backbone, place, look) {
     type: "scatter", mode: "lines+markers+text", x: data.measures.map((_, at) => at),
     y: data.measures.map(({ spots }) => spots[place]), connectgaps: false,
     text: data.measures.map(({ ranks }) => String(ranks[place] ?? "")), textposition: "middle center",
-    textfont: { size: 11, color: look.raised }, line: { color: colour, width: 3, shape: "spline", smoothing: 0.6 },
+    textfont: { size: 11, color: textOn(colour) }, line: { color: colour, width: 3, shape: "spline", smoothing: 0.6 },
     marker: { color: colour, size: 21, symbol: backbone.symbol }, opacity: emphasised(place) ? 1 : 0.15,
     hovertext: data.measures.map(
       (measure) => `<b>${plotText(backbone.name)}</b><br>${plotText(measure.title)}: ${measure.texts[place]}<br>${measure.rankTexts[place]}`,
@@ -83,7 +83,6 @@ drawings.bump = (figure, look, place) => {
       ...layout(look, xaxis, yaxis), shapes, annotations: [...titles, ...endLabels(look)], dragmode: false,
       margin: { l: room, r: room, t: 30, b: 66 }, hoverdistance: 30,
     },
-    bar: false,
   };
 };
 
@@ -125,53 +124,12 @@ drawings.pair = (figure, look) => {
   return { traces, layout: shape };
 };
 
-// Where a name may stand beside its point, in pixels: the nearest places first.
-const PLACES = [18, 32, 48, 66, 86, 110, 140].flatMap((radius) =>
-  [-90, 90, -50, 50, -130, 130, 0, 180, -20, 20, -160, 160].map((angle) => [
-    radius * Math.cos((angle * Math.PI) / 180), radius * Math.sin((angle * Math.PI) / 180),
-  ]));
-const pen = document.createElement("canvas").getContext("2d");
-pen.font = "12px system-ui, sans-serif";
-
-function overlap(a, b) {
-  const width = Math.min(a.right, b.right) - Math.max(a.left, b.left);
-  const height = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-  return width > 0 && height > 0 ? width * height : 0;
-}
-
-function box(x, y, width, height) {
-  return { left: x - width / 2, right: x + width / 2, top: y - height / 2, bottom: y + height / 2 };
-}
-
-// What lies outside of the plot counts as much as what lies on other things.
-function outside(a, width, height) {
-  const inside = overlap(a, { left: 0, right: width, top: 0, bottom: height });
-  return (a.right - a.left) * (a.bottom - a.top) - inside;
-}
-
-// A name for each point, none on another name or point where there is room; a thin line leads to those further away.
+// Names of all points, or of the followed ones if there are too many for a name each.
 function nameLabels(points, width, height, look) {
-  const taken = points.map(({ x, y }) => box(x, y, 14, 14));
-  return points.filter(({ place }) => data.backbones.length <= 24 || followed.has(data.backbones[place].name)).map(({ x, y, place, at }) => {
-    const text = endName(data.backbones[place].name);
-    const size = [pen.measureText(data.backbones[place].name.length > 22 ? text : data.backbones[place].name).width + 8, 17];
-    let best = null;
-    for (const [dx, gap] of PLACES) {
-      // Beside a point, a name begins where the point ends.
-      const shift = dx + Math.sign(Math.round(dx)) * (size[0] / 2 - 8);
-      const here = box(x + shift, y + gap, ...size);
-      const cost = outside(here, width, height) + taken.reduce((sum, other) => sum + overlap(here, other), 0);
-      if (best === null || cost < best.cost) best = { cost, here, shift, gap };
-      if (cost === 0) break;
-    }
-    taken.push(best.here);
-    const near = Math.abs(best.gap) < 20 && Math.abs(best.shift) < size[0] / 2 + 14;
-    return {
-      x: at[0], y: at[1], ax: best.shift, ay: best.gap, text, showarrow: true, arrowhead: 0, arrowwidth: 0.8, standoff: 6,
-      arrowcolor: near ? "rgba(0,0,0,0)" : look.soft, xanchor: "center", yanchor: "middle", borderpad: 1,
-      font: { size: 12, color: look.ink }, opacity: emphasised(place) ? 1 : 0.2,
-    };
-  });
+  const named = points.filter(({ place }) => data.backbones.length <= 24 || followed.has(data.backbones[place].name));
+  return placedLabels(named.map(({ place, ...point }) => (
+    { ...point, text: endName(data.backbones[place].name), opacity: emphasised(place) ? 1 : 0.2 }
+  )), points, [width, height], look);
 }
 
 // Names are placed for the ranges that are shown, so that a zoom, another size and another pair place them anew.

@@ -23,7 +23,6 @@ function layout(look, xaxis, yaxis) {
     xaxis, yaxis, showlegend: false, hovermode: "closest", dragmode: look.small || look.touch ? false : "zoom",
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: look.font, size: look.small ? 11 : 13, color: look.ink },
-    modebar: { bgcolor: "rgba(0,0,0,0)", color: look.soft, activecolor: look.ink },
     hoverlabel: { bgcolor: look.raised, bordercolor: look.line, font: { color: look.ink }, align: "left" },
     margin: look.small ? { l: 44, r: 12, t: 12, b: 40 } : { l: 58, r: 20, t: 36, b: 50 },
   };
@@ -45,12 +44,11 @@ function colourOf(series, look) {
 
 function seriesTrace(series, look) {
   const colour = colourOf(series, look);
-  const { mode = "lines+markers", strong = false, hover = [], labels } = series;
+  const { mode = "lines+markers", strong = false, hover = [] } = series;
   const shared = {
     name: plotText(series.name), x: series.x, y: series.y, error_y: errorBars(series, colour),
     opacity: strong || mode !== "lines+markers" ? 1 : 0.5, showlegend: strong,
-    [labels ? "hovertext" : "text"]: hover.map(plotText),
-    hovertemplate: hover.length ? `%{${labels ? "hovertext" : "text"}}<extra></extra>` : undefined,
+    text: hover.map(plotText), hovertemplate: hover.length ? "%{text}<extra></extra>" : undefined,
   };
   if (mode === "bars") return { ...shared, type: "bar", marker: { color: colour }, textposition: "none" };
   if (mode === "box") {
@@ -61,8 +59,7 @@ function seriesTrace(series, look) {
   }
   const size = series.x.length > 60 ? 4 : strong ? (mode === "markers" ? 11 : 8) : 5;
   return {
-    ...shared, type: "scatter", mode: labels ? `${mode}+text` : mode,
-    ...(labels ? { text: labels.map(plotText), textposition: "top right" } : {}),
+    ...shared, type: "scatter", mode,
     line: { color: colour, width: strong ? 3 : typeof series.colour === "string" ? 2.2 : 1.2, dash: series.dash ?? "solid" },
     marker: { color: colour, symbol: series.symbol ?? "circle", size },
   };
@@ -93,8 +90,8 @@ function bandShapes(bands) {
   const shapes = bands.map(({ start, end, colour }) => (
     { type: "rect", yref: "paper", x0: start, x1: end, y0: 0, y1: 1, fillcolor: colour, opacity: 0.12, line: { width: 0 } }
   ));
-  const annotations = bands.map(({ start, end, label, colour }) => (
-    { x: (start + end) / 2, y: 1, yref: "paper", yanchor: "bottom", text: `<b>${plotText(label)}</b>`, showarrow: false, font: { color: colour } }
+  const annotations = bands.map(({ start, end, label }) => (
+    { x: (start + end) / 2, y: 1, yref: "paper", yanchor: "bottom", text: `<b>${plotText(label)}</b>`, showarrow: false }
   ));
   return { shapes, annotations };
 }
@@ -151,9 +148,11 @@ function drawFigure(place, look) {
   // Where the section has a legend of its own, figures need none.
   const named = place.closest("section").querySelector(".names, [data-backbone]") !== null;
   const own = { ...look, small, named, width: place.clientWidth };
-  const { traces, layout: shape, bar } = (drawings[figure.drawing] ?? seriesPlot)(figure, own, place);
-  const options = small || bar === false ? { ...plotOptions, displayModeBar: false } : plotOptions;
-  return Plotly.react(place, traces, shape, options).then((plot) => afterDrawing[figure.drawing]?.(plot));
+  const { traces, layout: shape } = (drawings[figure.drawing] ?? seriesPlot)(figure, own, place);
+  return Plotly.react(place, traces, shape, plotOptions).then((plot) => {
+    if (figure.series?.some(({ labels }) => labels)) return labelSeries(plot, figure);
+    return afterDrawing[figure.drawing]?.(plot);
+  });
 }
 
 function draw() {

@@ -1,11 +1,9 @@
 "use strict";
 // How plots look: the colours of the style sheet as they are now, in light or in dark.
 
-// Plotly's own "share" button would send the data away: it has no place here.
-const plotOptions = {
-  responsive: true, displaylogo: false, showSendToCloud: false, plotlyServerURL: "",
-  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
-};
+// No buttons of Plotly: a plot is one image to screen readers, the page has buttons of its own to save it, and nothing
+// may be sent to Plotly's servers.
+const plotOptions = { responsive: true, displayModeBar: false, showSendToCloud: false, plotlyServerURL: "" };
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const root = document.documentElement;
 
@@ -16,6 +14,15 @@ function cssColour(name) {
   const colour = getComputedStyle(probe).color;
   probe.remove();
   return colour;
+}
+
+// Black or white, whichever is easier to read on a colour: the better of the two always has a contrast of 4.5 or more.
+function textOn(colour) {
+  const light = colour.match(/[\d.]+/g).slice(0, 3).map((value) => {
+    const share = value / 255;
+    return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2] > 0.179 ? "#000000" : "#ffffff";
 }
 
 function currentLook() {

@@ -1,13 +1,13 @@
-// Plots of a study of shifts: projections on each ID test set, the plane, and every model's ρ.
+// Plots of a study of shifts: projections on each ID test set, the fitted plane, and the ρ of every model.
 
-// Groups that share a colour differ in their symbol, and with it in the dashes of their line and the pattern of their bars.
+// Groups that share a colour differ in symbol, and therefore in the dashes of their line and the pattern of their bars.
 const looks = {
   circle: { dash: "dot", pattern: "" }, square: { dash: "dashdot", pattern: "/" }, diamond: { dash: "longdash", pattern: "x" },
   cross: { dash: "longdashdot", pattern: "-" }, x: { dash: "dash", pattern: "|" },
 };
 // Symbols that Plotly also draws open in three dimensions.
 const withOpen = ["circle", "square", "diamond"];
-// Shares an axis may be labelled with, those it should rather have first.
+// Fractions that may label an axis, in order of preference.
 const tickShares = [
   0.5, 0.1, 0.9, 0.01, 0.99, 0.7, 0.3, 0.001, 0.999, 0.05, 0.95, 0.02, 0.98, 0.2, 0.8, 0.0001, 0.9999, 0.4, 0.6, 0.75,
   0.85, 0.25, 0.15, 0.005, 0.002, 0.65, 0.55, 0.45, 0.35, 0.92, 0.94, 0.96, 0.97, 0.03, 0.08, 0.72, 0.74, 0.76, 0.78,
@@ -15,7 +15,7 @@ const tickShares = [
 
 const logit = (share) => Math.log(share / (1 - share));
 
-// The normal quantile by bisection on its series: a plot needs few digits.
+// The normal quantile, by bisection on the series of the distribution function; a plot needs few digits.
 function probit(share) {
   let [low, high] = [-9, 9];
   for (let step = 0; step < 40; step += 1) {
@@ -37,7 +37,7 @@ function normalShare(z) {
 
 const scaled = data.scale === "probit" ? probit : logit;
 
-// Labels in percent, none nearer to another than a tenth of the axis.
+// Labels in percent, at least a tenth of the axis apart.
 function ticksWithin([low, high], distance = 0.1) {
   const kept = [];
   for (const share of tickShares) {
@@ -160,7 +160,7 @@ function cut(corners, value) {
   });
 }
 
-// In three dimensions: models only scored are open, or pale where the symbol has no open form.
+// In 3-D, models that were only scored are open, or pale if the symbol has no open form.
 function solidMarkers(rows, colour, symbol) {
   const open = withOpen.includes(symbol);
   return {
@@ -197,8 +197,8 @@ drawings.plane = (figure, look) => {
   );
   const scene = {
     xaxis: side(data.id_sets[0], xs), yaxis: side(data.id_sets[1], ys), zaxis: side(name, zs), aspectmode: "cube",
-    camera: { eye: { x: -1.65, y: -1.5, z: 0.6 } },
-    // The page's plots are zoomed by dragging, or on touch screens not at all: this one turns, and stays as it was turned.
+    camera: { eye: look.width < 560 ? { x: -2.3, y: -2.1, z: 0.8 } : { x: -1.65, y: -1.5, z: 0.6 } },
+    // Dragging zooms other plots, except on touch screens; it rotates this one, and redrawing keeps the rotation.
     dragmode: "turntable", uirevision: "turned",
   };
   return { traces: [surface, ...traces], layout: { ...layout(look, {}, {}), scene, margin: { l: 0, r: 0, t: 10, b: 0 } } };
@@ -207,7 +207,7 @@ drawings.plane = (figure, look) => {
 drawings.bars = (figure, look) => {
   const styles = new Map(data.groups.map((group) => [group.name, group]));
   const rows = shownGroups().flatMap((group) => pointsOf(group.name)).sort((a, b) => a.rho - b.rho);
-  const few = rows.length <= 40;
+  const few = rows.length <= 40 && look.width / rows.length > 15;
   const trace = {
     type: "bar", x: rows.map((_, i) => i), y: rows.map((row) => 100 * row.rho), textposition: "none",
     marker: {
@@ -228,5 +228,5 @@ drawings.bars = (figure, look) => {
   return { traces: [trace], layout: layout(look, xaxis, yaxis) };
 };
 
-// Plotly keeps how the plane was turned when the mouse is let go, and forgets it when a finger is.
+// Plotly keeps the rotation when a mouse button is released, but loses it when a finger is lifted.
 onAll(".plot.plane", "touchend", (plane) => plane.querySelector("canvas").dispatchEvent(new MouseEvent("mouseup")));

@@ -1,4 +1,4 @@
-"""Effective concept generalization of every model, greatest first."""
+"""Effective concept generalization of every model, highest first."""
 
 from unseen.papers.leaderboard import Leaderboard
 from unseen.report.core.discover import PageSection
@@ -9,7 +9,7 @@ SURE = 0.05
 
 
 def build(board: Leaderboard) -> Section:
-    """What each model has beyond expectation, greatest first, with intervals."""
+    """Accuracy beyond expectation of each model, highest first, with intervals."""
     domain = shown_domain(board)
     ordered = sorted(board.entries, key=lambda entry: -entry.effective[domain].value)
     places = {entry.model: float(number) for number, entry in enumerate(ordered)}
@@ -32,16 +32,16 @@ def build(board: Leaderboard) -> Section:
     title = "L5" if domain == "l5" else "Mean over L1 to L5"
     figure = Figure(title, "", "Beyond expectation (points)", series, ticks, zero=True)
     note = (
-        "A model's accuracy minus what its accuracy on IN-1K predicts, with the model itself left out of the line. "
-        "Intervals of 95%: the models of the line are drawn anew, and accuracies from their spread over seeds. "
-        "An interval that leaves out 0 says that a model is off the line, not that it is further off than models "
-        "usually are."
+        "A model's accuracy minus the accuracy that its accuracy on IN-1K predicts; the model itself is left out of "
+        "the fit. The 95% intervals are over resamples of the fitted models and of accuracies from their spread over "
+        "seeds. An interval that excludes 0 means that a model is off the line, not that it is further off than other "
+        "models usually are."
     )
     return Section("effective", "Effective concept generalization", _standing_out(board), [figure], note)
 
 
 def _standing_out(board: Leaderboard) -> list[str]:
-    """How many models are off the line of L5, and whether any is further off than others, after correction."""
+    """How many models are off the line on L5, and whether any is unusually far off, after correction."""
     table = board.generalization.table()
     far = table[table["level"] == "l5"]
     sure = far[far["off_line_holm"] < SURE]
@@ -51,9 +51,9 @@ def _standing_out(board: Leaderboard) -> list[str]:
     return [
         f"On L5, {above} of {len(far)} models are above the line and {len(sure) - above} below, after correction "
         f"(Holm) for {len(table)} comparisons.",
-        f"Further off than models usually are: {names}."
+        f"Unusually far from the line: {names}."
         if names
-        else "None is further off than models usually are: their spread about the line is that wide.",
+        else "No model is unusually far from the line, compared with the spread of the others around it.",
     ]
 
 

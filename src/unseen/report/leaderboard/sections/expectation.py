@@ -1,22 +1,21 @@
-"""Seen against unseen: accuracy on each level over that on IN-1K, on logit axes."""
-
-from collections.abc import Sequence
+"""Seen against unseen: accuracy on each level against accuracy on IN-1K, on logit axes."""
 
 from unseen.metrics.accuracy_scales import logit
 from unseen.papers.concept_generalization import LEVELS
-from unseen.papers.leaderboard import Leaderboard
+from unseen.papers.leaderboard import REFERENCE, Leaderboard
 from unseen.report.core.discover import PageSection
-from unseen.report.core.model import Figure, Section, Series, Ticks
+from unseen.report.core.model import Figure, Section, Series
+from unseen.report.core.ticks import percent_ticks
 from unseen.report.leaderboard.parts import entry_look, members, percent, points
 
-PERCENTS = (2, 5, 10, 20, 30, 40, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95)
-MARGIN = 0.15
-"""Logits that a scatter shows beyond its points."""
+LABELLED = 3
+"""Models on each side of the line that have a label."""
 
 
 def build(board: Leaderboard) -> Section:
-    """Accuracy on each level over that on IN-1K, on logit axes, with the line of the models trained on IN-1K alone."""
-    x_ticks = _ticks([entry.accuracy["in1k"] for entry in board.entries])
+    """One scatter plot per level, with the line fitted to the published models trained on IN-1K alone."""
+    x_ticks = percent_ticks(logit([entry.accuracy["in1k"] for entry in board.entries]).tolist())
+    y_ticks = percent_ticks(logit([entry.accuracy[level] for entry in board.entries for level in LEVELS]).tolist())
     figures = []
     for level in LEVELS:
         band = board.bands[level]
@@ -26,20 +25,29 @@ def build(board: Leaderboard) -> Section:
             Series("95% of draws of models", x, logit(band.low).tolist(), mode="lines", dash="dot"),
             Series("95% of draws of models", x, logit(band.high).tolist(), mode="lines", dash="dot"),
         ]
-        y_ticks = _ticks([entry.accuracy[level] for entry in board.entries])
         title = f"{level.upper()} (R² {board.fits[level].r2:.2f})"
         figures.append(
-            Figure(title, "IN-1K (%)", f"{level.upper()} (%)", [*lines, *_points_of(board, level)], x_ticks, y_ticks)
+            Figure(
+                title, "IN-1K (%)", "Accuracy on the level (%)", [*lines, *_points_of(board, level)], x_ticks, y_ticks
+            )
         )
-    note = (
-        "Axes are logits of accuracies. The line is fitted to the published models trained on IN-1K alone; dotted: "
-        "its 95% interval over draws of these models. Hover over a point for its numbers."
+    first, last = (
+        f"{100 * board.fits[level].r2:.0f}% of the variance on {level.upper()}" for level in (LEVELS[0], LEVELS[-1])
     )
-    return Section("expectation", "Seen against unseen", [], figures, note)
+    sentences = [f"Accuracy on IN-1K explains {first} and {last}."]
+    note = (
+        "Both axes are logits of accuracies, and all panels have the same y-axis. The line is fitted to the published "
+        "models trained on IN-1K alone; the dotted lines are its 95% interval over resamples of these models. "
+        f"Labels name {REFERENCE}, the {LABELLED} models furthest above and below the line, and yours, if there is "
+        "room. Hover over any other point, or select the plot and press the arrow keys, for its name and numbers."
+    )
+    return Section("expectation", "Seen against unseen", sentences, figures, note)
 
 
 def _points_of(board: Leaderboard, level: str) -> list[Series]:
-    """The models as points, a series for each category and for each of the user's backbones."""
+    """The models as points: one series per category and one per backbone of the user."""
+    by_distance = sorted(board.entries, key=lambda entry: entry.effective[level].value)
+    labelled = {entry.model for entry in (*by_distance[:LABELLED], *by_distance[-LABELLED:])} | {REFERENCE}
     found = []
     for group in members(board.entries):
         first = group[0]
@@ -54,16 +62,10 @@ def _points_of(board: Leaderboard, level: str) -> list[Series]:
                     f"{percent(entry.accuracy[level])}%, {points(entry.effective[level].value)} beyond expectation"
                     for entry in group
                 ],
+                labels=[entry.model if entry.yours or entry.model in labelled else "" for entry in group],
             )
         )  # fmt: skip
     return found
-
-
-def _ticks(shares: Sequence[float]) -> Ticks:
-    """Round percents within what is shown, at their logits."""
-    low, high = (float(end) for end in logit([min(shares), max(shares)]))
-    places = [(float(logit(percent / 100)), str(percent)) for percent in PERCENTS]
-    return tuple((at, text) for at, text in places if low - MARGIN <= at <= high + MARGIN)
 
 
 SECTION = PageSection("leaderboard", 40, build)

@@ -18,7 +18,7 @@ def build(board: Leaderboard) -> Section:
     sentences = [f"The best published model on L5 is {', '.join(leaders[:-1])}, and {leaders[-1]}."]
     note = "Published numbers with 1 to 128 and with all images."
     if backbones:
-        note += " Yours are shown with the number of images that the ranking is of; the report of a run has its curves."
+        note += " Your backbones are shown at the number of images of this ranking; the report of a run has its curves."
     return Section("few-shots", "Few images per concept", sentences, figures, note)
 
 

@@ -17,9 +17,9 @@ def build(board: Leaderboard) -> Section:
     lost = {entry.model: entry.accuracy["in1k"] - entry.accuracy["l5"] for entry in board.entries}
     least, most = (choose(lost, key=lost.__getitem__) for choose in (min, max))
     sentences = [
-        f"From IN-1K to L5 accuracy falls by {100 * lost[least]:.1f} points ({least}) to {100 * lost[most]:.1f} "
-        f"({most}).",
-        f"Ahead of {REFERENCE}, of {len(others)} other models: "
+        f"From IN-1K to L5, accuracy falls by {100 * lost[least]:.1f} points ({least}) to {100 * lost[most]:.1f} "
+        f"points ({most}).",
+        f"Models more accurate than {REFERENCE}, of {len(others)}: "
         + ", ".join(f"{number} on {TITLES[name]}" for name, number in ahead.items())
         + ".",
     ]

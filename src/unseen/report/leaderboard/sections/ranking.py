@@ -11,7 +11,7 @@ DOMAINS = ("in1k", *LEVELS, "mean")
 
 
 def build(board: Leaderboard) -> Section:
-    """One row per model; categories hide and show."""
+    """One row per model, the score that it is ranked by first; readers hide and show categories."""
     domain = shown_domain(board)
     of = of_domain(domain)
     cautions = list(dict.fromkeys(text for entry in board.entries for text in entry.cautions))
@@ -19,19 +19,20 @@ def build(board: Leaderboard) -> Section:
     reach = max(abs(end) for end in ends)
     columns = [
         Column("Rank", "1 is best; in brackets the 95% range over seeds", names=("rank", "rank_low", "rank_high")),
-        Column("Model", number=False, names=("model",)), Column("Category", number=False, names=("category",)),
-        *(Column(TITLES[name], "over L1 to L5" if name == "mean" else "", names=(name,)) for name in DOMAINS),
-        Column("vs ResNet50", f"points, {of}", names=("relative",)),
+        Column("Model", number=False, names=("model",)), _accuracy_column(domain),
         Column("Effective", f"points beyond what accuracy on IN-1K predicts, {of}",
                names=("effective", "effective_low", "effective_high")),
+        Column("vs ResNet50", f"points, {of}", names=("relative",)),
+        *(_accuracy_column(name) for name in DOMAINS if name != domain),
+        Column("Category", number=False, names=("category",)),
     ]  # fmt: skip
     rows = [_row(entry, domain, cautions, reach) for entry in board.entries]
     present = {entry.category for entry in board.entries if not entry.yours}
     note = (
-        "Accuracies in percent, differences in points. Ranks in brackets are the 95% range when accuracies are drawn "
-        "anew from their spread over seeds, and published ones within the rounding of print; other concepts or images "
-        f"would move them further. vs ResNet50 and effective are {of}; the bar is the 95% interval. Press a heading to "
-        "sort."
+        "Accuracies are in percent, differences in points. The numbers in brackets are the 95% range of ranks over "
+        "resamples of the accuracies: from their spread over seeds and, for published ones, within the rounding of the "
+        "paper’s tables. Other concepts or images would change the ranks further. “Effective” and “vs ResNet50” are "
+        f"{of}; the bar is the 95% interval. Press a heading to sort."
     )
     unfair = "".join(
         f"\n{number} Not a fair comparison with ResNet50: {text}." for number, text in enumerate(cautions, 1)
@@ -41,6 +42,14 @@ def build(board: Leaderboard) -> Section:
         tables=[Table("ranking", columns, rows, sortable=True, filter="part of a name or category")],
         row_groups=[(name, colour, "circle") for name, colour in CATEGORY_COLOURS.items() if name in present],
     )  # fmt: skip
+
+
+def _accuracy_column(name: str) -> Column:
+    return Column(TITLES[name], "over L1 to L5" if name == "mean" else "", names=(name,))
+
+
+def _accuracy(entry: Entry, name: str, style: str = "") -> Cell:
+    return Cell(percent(entry.accuracy[name]), (entry.accuracy[name],), style=style)
 
 
 def _row(entry: Entry, domain: str, cautions: list[str], reach: float) -> Row:
@@ -53,16 +62,14 @@ def _row(entry: Entry, domain: str, cautions: list[str], reach: float) -> Row:
             entry.model, (entry.model,), style="model", small=", ".join(marks), about="; ".join(entry.cautions),
             look=entry.yours, dot=None if entry.yours else CATEGORY_COLOURS[entry.category],
         ),
-        Cell(entry.category),
-        *(
-            Cell(percent(entry.accuracy[name]), (entry.accuracy[name],), style="strong" if name == domain else "")
-            for name in DOMAINS
-        ),
-        Cell(points(entry.relative[domain]), (entry.relative[domain],)),
+        _accuracy(entry, domain, "strong"),
         Cell(
             points(effective.value), (effective.value, effective.low, effective.high),
             about=f"{points(effective.low)} to {points(effective.high)}", span=(span[0], span[1], span[2]),
         ),
+        Cell(points(entry.relative[domain]), (entry.relative[domain],)),
+        *(_accuracy(entry, name) for name in DOMAINS if name != domain),
+        Cell(entry.category),
     ]  # fmt: skip
     style, group = ("yours", "") if entry.yours else ("", entry.category)
     return Row(cells, style, entry.model if entry.yours else "", group)

@@ -1,4 +1,4 @@
-"""Where the published numbers are from."""
+"""The source of the published numbers."""
 
 from unseen.papers import TABLES
 from unseen.papers.leaderboard import Leaderboard

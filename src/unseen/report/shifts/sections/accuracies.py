@@ -28,8 +28,8 @@ def build(page: ShiftPage) -> Section | None:
         rows.append(Row([*about, *(_cell(cells.get((each.name, name)), best[name]) for name in runs.columns)]))
     table = Table("accuracies", columns, rows, sortable=True, filter="words in any column", head=True)
     note = (
-        "Top-1 accuracy in percent, by the best of the classes that a column has; the best of each column is strong. "
-        "A column named after another test set is on the classes of that one."
+        "Top-1 accuracy in percent among the classes of each column; the highest of each column is bold. A column "
+        "named after another test set is restricted to the classes of that test set."
     )
     return Section("accuracies", "Accuracies", tables=[table], note=note)
 

@@ -1,4 +1,4 @@
-"""The fits: weights, errors, which ID test sets, and other ways to fit."""
+"""The fits: errors, weights, other choices of ID test sets, and other methods."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ OOD = Column("OOD test set", number=False, names=("ood",))
 ERRORS = (Column("R²", names=("r2",)), Column("MAE", names=("mae",)))
 HELD_OUT = Column("Leave-one-out MAE", names=("leave_one_out_mae", "standard_error"))
 MOST = 12
-"""Sets of ID test sets that are shown, the best first."""
+"""Choices of ID test sets that are shown, the best first."""
 
 
 def build(page: ShiftPage) -> Section | None:
@@ -21,34 +21,31 @@ def build(page: ShiftPage) -> Section | None:
     tables = [_fits(page), *_left_out(page)]
     tables += [_id_sets(page)] if len(page.id_sets) > 1 else []
     note = (
-        f"R² is on the scale of the fit ({page.scale}s), errors are in points of accuracy; in brackets, the interval "
-        "over resamples of the models. Leave-one-out errors are of models the fit has not seen."
+        f"R² is on the scale of the fit ({page.scale}s); MAE is the mean absolute error in points of accuracy. "
+        "Intervals in brackets are over resamples of the models. In leave-one-out errors, each model is left out of "
+        "the fit that predicts it."
     )
     return Section("fits", "Fits", tables=[*tables, _alternatives(page)], note=note)
 
 
 def _fits(page: ShiftPage) -> Table:
-    columns = [OOD, Column("Models")]
+    columns = [OOD, Column("R²", names=("r2", "adjusted_r2")), Column("MAE", names=("mae",)), HELD_OUT]
     columns += [Column(f"Weight of {name}", names=(name, f"{name} low", f"{name} high")) for name in page.id_sets]
-    columns += [
-        Column("Intercept", names=("intercept", "intercept low", "intercept high")),
-        Column("R²", names=("r2", "adjusted_r2")), Column("MAE", names=("mae",)), HELD_OUT,
-    ]  # fmt: skip
+    columns += [Column("Intercept", names=("intercept", "intercept low", "intercept high")), Column("Models")]
     rows = []
     for panel in page.panels:
         r = panel.record
         own = "" if panel.id_columns == page.id_sets else f"on {' and '.join(panel.id_columns)}"
-        cells = [Cell(panel.name, small=own), Cell(str(r["n"]))]
-        cells += [_weight(r["coefficients"][name], r["intervals"]["coefficients"][name]) for name in page.id_sets]
         adjusted = r["adjusted_r2"]
         more = "" if adjusted is None else f"(adjusted {adjusted:.4f})"
-        cells += [
-            _weight(r["intercept"], r["intervals"]["intercept"]),
-            Cell(f"{r['r2']:.4f}", (r["r2"], adjusted), style="strong", small=more),
+        cells = [
+            Cell(panel.name, small=own), Cell(f"{r['r2']:.4f}", (r["r2"], adjusted), style="strong", small=more),
             _error(r["mae"], "strong"), _error(r["leave_one_out"]["mae"]),
         ]  # fmt: skip
+        cells += [_weight(r["coefficients"][name], r["intervals"]["coefficients"][name]) for name in page.id_sets]
+        cells += [_weight(r["intercept"], r["intervals"]["intercept"]), Cell(str(r["n"]))]
         rows.append(Row(cells))
-    return Table("fits", columns, rows, sortable=len(rows) > 1)
+    return Table("fits", columns, rows, sortable=len(rows) > 1, head=True)
 
 
 def _weight(value: float, ends: Sequence[float]) -> Cell:
@@ -61,7 +58,7 @@ def _error(value: float, style: str = "") -> Cell:
 
 
 def _left_out(page: ShiftPage) -> list[Table]:
-    columns = [Column("Model", number=False), Column("Why it is left out", number=False)]
+    columns = [Column("Model", number=False), Column("Reason", number=False)]
     tables = []
     for number, panel in enumerate(page.panels, 1):
         left = panel.record["left_out"]
@@ -82,7 +79,7 @@ def _id_sets(page: ShiftPage) -> Table:
         for panel in page.panels for number, found in enumerate(panel.record["leave_one_out_of_id_sets"][:MOST])
     ]  # fmt: skip
     columns = [OOD, Column("ID test sets", number=False), *ERRORS, HELD_OUT]
-    return Table("id-sets", columns, rows, "Which ID test sets: leave-one-out MAE, on the same models")
+    return Table("id-sets", columns, rows, "Other choices of ID test sets, on the same models")
 
 
 def _held_out(found: Mapping[str, Any], first: bool) -> Cell:
@@ -101,8 +98,8 @@ def _alternatives(page: ShiftPage) -> Table:
         )
         for panel in page.panels for number, other in enumerate(panel.record["alternatives"])
     ]  # fmt: skip
-    columns = [OOD, Column("Method", number=False), *ERRORS, HELD_OUT, Column("Greatest change of ρ")]
-    return Table("alternatives", columns, rows, "Other ways to fit")
+    columns = [OOD, Column("Method", number=False), *ERRORS, HELD_OUT, Column("Largest change of ρ")]
+    return Table("alternatives", columns, rows, "Other scales and losses")
 
 
 SECTION = PageSection("shifts", 10, build)

@@ -6,13 +6,13 @@ from unseen.report.shifts.page_data import ShiftPage
 from unseen.words import signed
 
 COLUMNS = (
-    Column("ID test sets", number=False),
-    Column("OOD test set", number=False),
     Column("Group", number=False),
-    Column("Role", number=False),
+    Column("OOD test set", number=False),
+    Column("ID test sets", number=False),
+    Column("ρ, mean ± deviation", "points", names=("mean", "deviation")),
+    Column("MAE", "mean absolute error, points"),
     Column("Models"),
-    Column("ρ, mean ± deviation", names=("mean", "deviation")),
-    Column("MAE"),
+    Column("Role", number=False),
 )
 
 
@@ -24,17 +24,17 @@ def build(page: ShiftPage) -> Section | None:
     for score in page.group_scores:
         spread = "" if score["deviation"] is None else f" ± {score['deviation']:.2f}"
         cells = [
-            Cell(" + ".join(score["id_sets"])), Cell(score["ood"]), Cell(score["group"]),
-            Cell("in the fit" if score["in_fit"] else "only scored"), Cell(str(score["models"])),
+            Cell(score["group"]), Cell(score["ood"]), Cell(" + ".join(score["id_sets"])),
             Cell(f"{signed(score['mean'], 2)}{spread}", (score["mean"], score["deviation"])),
-            Cell(f"{score['mae']:.2f}", (score["mae"],)),
+            Cell(f"{score['mae']:.2f}", (score["mae"],)), Cell(str(score["models"])),
+            Cell("in the fit" if score["in_fit"] else "only scored"),
         ]  # fmt: skip
         rows.append(Row(cells, "strong" if score["average"] else ""))
     note = (
-        "Points; sample standard deviation over models. Averages are over OOD test sets for each model that has them "
-        "all, then over models."
+        "ρ and MAE are in points; the deviation is the sample standard deviation over models. Averages are taken first "
+        "over OOD test sets, for models with scores on all of them, and then over models."
     )
-    return Section("groups", "Groups", tables=[Table("groups", COLUMNS, rows, sortable=True)], note=note)
+    return Section("groups", "Groups", tables=[Table("groups", COLUMNS, rows, sortable=True, head=True)], note=note)
 
 
 SECTION = PageSection("shifts", 50, build)

@@ -11,26 +11,27 @@ def build(page: ShiftPage) -> Section | None:
     if not page.panels:
         return None
     columns = [
-        Column("OOD test set", number=False, names=("ood",)), Column("Model", number=False, names=("model",)),
+        Column("Model", number=False, names=("model",)), Column("OOD test set", number=False, names=("ood",)),
+        Column("ρ", "effective robustness, points", names=("rho",)), Column("Interval", names=("low", "high")),
+        Column("OOD accuracy", names=("accuracy",)), Column("Expected", names=("expected",)),
+        *(Column(name, names=(f"id:{name}",)) for name in page.id_sets),
         Column("Group", number=False, names=("group",)), Column("Role", number=False, names=("in_fit",)),
-        *(Column(name, names=(f"id:{name}",)) for name in page.id_sets), Column("OOD", names=("accuracy",)),
-        Column("Expected", names=("expected",)), Column("ρ", names=("rho",)), Column("Interval", names=("low", "high")),
     ]  # fmt: skip
     rows = [
         Row(
             [
-                Cell(panel.name), Cell(point.model), Cell(point.group),
-                Cell("in the fit" if point.in_fit else "only scored", ("yes" if point.in_fit else "no",)),
-                *(_percent(value) for value in (*point.id_accuracy, point.accuracy, point.expected)),
-                Cell(_points(point.rho), (point.rho,), style="strong"),
+                Cell(point.model), Cell(panel.name), Cell(_points(point.rho), (point.rho,), style="strong"),
                 Cell(f"{_points(point.low)} to {_points(point.high)}", (point.low, point.high)),
+                *(_percent(value) for value in (point.accuracy, point.expected, *point.id_accuracy)),
+                Cell(point.group),
+                Cell("in the fit" if point.in_fit else "only scored", ("yes" if point.in_fit else "no",)),
             ],
             group=point.group,
         )
         for panel in page.panels for point in panel.points
     ]  # fmt: skip
-    table = Table("models", columns, rows, sortable=True, filter="words in any column")
-    note = "Accuracies in percent, ρ in points. Press a heading to sort."
+    table = Table("models", columns, rows, sortable=True, filter="words in any column", head=True)
+    note = "Accuracies are in percent, ρ and its interval in points. Press a heading to sort."
     return Section("models", "All models", menu="Models", tables=[table], note=note)
 
 

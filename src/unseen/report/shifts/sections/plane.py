@@ -1,22 +1,24 @@
-"""OOD accuracy over two ID accuracies, and the plane that is the fit."""
+"""OOD accuracy against two ID accuracies, in 3-D, with the fitted plane."""
 
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
 from unseen.report.shifts.page_data import OodPanel, ShiftPage
 from unseen.report.shifts.parts import group_looks, ood_choice, page_scale, share_ticks
+from unseen.words import joined
 
 
 def build(page: ShiftPage) -> Section | None:
-    """Where there are two ID test sets."""
+    """The section for fits with two ID test sets."""
     if len(page.id_sets) != 2:
         return None
     note = (
-        "OOD accuracy over both ID accuracies; the plane is the fit. Drag to turn it: the figures above are its "
-        "projections. Open or pale: models only scored."
+        "OOD accuracy against both ID accuracies, with the fitted plane. Drag to rotate; the figures above are "
+        "projections of this one. Open or pale points are models that were scored but not part of the fit."
     )
     return Section(
         "plane", "The plane", menu="Plane", choices=[ood_choice(page)], row_groups=group_looks(page), note=note,
-        figures=[Figure("", "", "", drawing="plane")], exported=[_figure(page, panel) for panel in page.panels],
+        figures=[Figure("", joined(page.id_sets), "OOD accuracy", drawing="plane")],
+        exported=[_figure(page, panel) for panel in page.panels],
     )  # fmt: skip
 
 

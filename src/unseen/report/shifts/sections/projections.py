@@ -7,22 +7,24 @@ from unseen.report.core.model import Figure, Section, Series
 from unseen.report.shifts.page_data import Line, OodPanel, ShiftPage
 from unseen.report.shifts.parts import group_looks, ood_choice, page_scale, share_ticks
 
-EXPECTED = "Against what all ID sets lead to expect"
+EXPECTED = "Against the accuracy expected from all ID test sets"
 
 
 def build(page: ShiftPage) -> Section | None:
-    """A figure for each ID test set, and with several one against what they all lead to expect."""
+    """One figure per ID test set, and with several also one against the expected accuracy."""
     if not page.panels:
         return None
     figures = [
-        Figure(f"Against {name}", "", "", drawing="projection", data={"id": place})
+        Figure(f"Against {name}", name, "OOD accuracy", drawing="projection", data={"id": place})
         for place, name in enumerate(page.id_sets)
     ]
-    figures += [Figure(EXPECTED, "", "", drawing="projection")] if len(page.id_sets) > 1 else []
+    figures += (
+        [Figure(EXPECTED, "Expected accuracy", "OOD accuracy", drawing="projection")] if len(page.id_sets) > 1 else []
+    )
     note = (
-        f"Axes are {page.scale}s, labelled in percent. Line: the fit to this ID test set alone, with the band of its "
-        "resamples; thin broken lines in a group's colour: the fit to that group alone; dashed: equal accuracy. "
-        "Filled: models of the fit; open: models only scored."
+        f"Axes are {page.scale}s, labelled in percent. The solid line is the fit to this ID test set alone, with its "
+        "interval over resamples of the models. Thin broken lines in the colour of a group are fits to that group "
+        "alone; the dashed line marks equal accuracy. Filled points are models of the fit; open ones were only scored."
     )
     return Section(
         "shifts", "OOD against ID accuracy", menu="Against ID", choices=[ood_choice(page)], figures=figures, note=note,

@@ -1,4 +1,4 @@
-"""What the fit is of."""
+"""The table, the settings and the version of the fit."""
 
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Section

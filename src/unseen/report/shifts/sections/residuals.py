@@ -8,17 +8,18 @@ from unseen.report.shifts.parts import group_looks, ood_choice
 
 
 def build(page: ShiftPage) -> Section | None:
-    """Bars from least to greatest."""
+    """One bar per model, from the lowest to the highest."""
     if not page.panels:
         return None
-    striped = " Bars of groups whose mark is not a circle are striped, differently for each mark."
+    striped = " Bars of groups with a mark other than a circle have stripes, one pattern per mark."
     note = (
-        "ρ in points, from least to greatest, with its interval: accuracy beyond what the ID accuracies lead to expect."
+        "Effective robustness ρ in points, from the lowest to the highest, with its interval: OOD accuracy minus the "
+        "accuracy expected from the ID accuracies."
         f"{striped if len(page.groups) > len(COLOURS) else ''}"
     )
     return Section(
         "residuals", "Effective robustness of every model", menu="Robustness", choices=[ood_choice(page)], note=note,
-        row_groups=group_looks(page), figures=[Figure("", "", "", drawing="bars")],
+        row_groups=group_looks(page), figures=[Figure("", "Models", "ρ (points)", drawing="bars")],
         exported=[_figure(page, panel) for panel in page.panels],
     )  # fmt: skip
 

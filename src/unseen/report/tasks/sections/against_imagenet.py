@@ -7,7 +7,8 @@ from unseen.papers.dense_settings import DENSE_SETTINGS, dense_title
 from unseen.papers.transfer import FINETUNED, LINEAR
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series, Table
-from unseen.report.tasks.section_parts import PUBLISHED, SELF_SUPERVISED, percent_ticks
+from unseen.report.core.ticks import percent_ticks
+from unseen.report.tasks.section_parts import PUBLISHED, SELF_SUPERVISED
 from unseen.report.tasks.tables import coefficient_table, minus
 from unseen.studies.tasks.page_data import AgainstImagenet, ImagenetPoint, TaskPage
 
