@@ -14,9 +14,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import chdir
+from contextlib import chdir, redirect_stdout
 from importlib.resources import files
-from io import BytesIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
@@ -55,12 +55,11 @@ class Studio:
         path = {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])}
         subprocess.run(command, cwd=self.work, check=True, env=os.environ | path, stdout=subprocess.DEVNULL)
 
-    def python(self, page: str, containing: str) -> None:
-        """Run the Python examples of a page in the work folder, up to the one that contains a text."""
+    def python(self, page: str, *texts: str) -> None:
+        """Run the Python examples of a page that contain these texts, in the work folder."""
         blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / page).read_text(), re.DOTALL | re.MULTILINE)
-        last = next(number for number, block in enumerate(blocks) if containing in block)
-        with chdir(self.work):
-            exec("\n".join(blocks[: last + 1]), {})
+        with chdir(self.work), redirect_stdout(StringIO()):
+            exec("\n".join(block for block in blocks if any(text in block for text in texts)), {})
 
     def page(
         self, path: str, first: str = "body", last: str = "", *, width: int = WIDTH, height: int = 10_000
@@ -117,7 +116,7 @@ def examples(studio: Studio) -> bytes:
 
 
 def python_knn(studio: Studio) -> bytes:
-    studio.python("python.md", '.save("shots.png")')
+    studio.python("python.md", 'unseen.example("l5")', '.save("shots.png")')
     return studio.file("shots.png")
 
 
@@ -150,7 +149,7 @@ def contributed(studio: Studio) -> bytes:
 def own_code(studio: Studio) -> bytes:
     """A probe and a metric of one's own on the demo's features."""
     report(studio)
-    studio.python("own-code.md", "worst_class.py")
+    studio.python("own-code.md", 'Path("nearest_mean.py")', 'Path("worst_class.py")')
     words = ("--levels", "demo-run/levels.csv", "--seen", "seen", "--domains", "seen,l1,l2,l3,l4,l5", "--shots", "all")
     code = ("--probe", "nearest_mean.py", "--metric", "worst_class.py", "--protocol", "cog-v2-short", "--seeds", "1")
     features = ("--features", "demo-run/features/supervised", "--backbone", "supervised")
