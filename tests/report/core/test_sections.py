@@ -155,7 +155,7 @@ def test_how_far_models_usually_are_off_is_as_said() -> None:
     models = published_accuracies()
     table = effective_generalization(models, models).table()
     off = table[(table["level"] == "l5") & (table["off_line_holm"] < 0.05)]
-    assert f"of the {len(models.models)} published ones, {len(off)} on L5" in USUALLY_OFF
+    assert f"{len(off)} of the {len(models.models)} published ones on L5" in USUALLY_OFF
     assert (table["unusual_fdr"] > 0.05).all()
 
 
