@@ -59,7 +59,7 @@ def test_a_run_without_the_shots_is_refused(tmp_path: Path) -> None:
 
 def test_runs_over_other_concepts_are_refused(tmp_path: Path) -> None:
     folder = write_concept_run(tmp_path / "drawings", [MINE], flat, published="")
-    with pytest.raises(UserError, match="drawings: not a run over the concepts of ImageNet-CoG"):
+    with pytest.raises(UserError, match="drawings: not a run on the concepts of ImageNet-CoG"):
         leaderboard_with_runs([folder])
 
 
@@ -81,7 +81,7 @@ def test_runs_of_other_images_are_refused_with_the_reason(
     data, keys = extend_run(folder, read_run(folder), [])
     other = [replace(each, **changes) if each.domain == domain else each for each in data.scored]
     write_run(folder, replace(data, scored=other), keys)
-    with pytest.raises(UserError, match=f"scores of mine are not to be set beside the published ones: .*{message}"):
+    with pytest.raises(UserError, match=f"scores of mine are not comparable with the published ones: .*{message}"):
         leaderboard_with_runs([folder])
 
 
