@@ -136,6 +136,24 @@ def axes(studio: Studio) -> bytes:
     return studio.page("axes.html", "#ranks", "#ranks .plot", width=1440)
 
 
+def leaderboard(studio: Studio) -> bytes:
+    studio.unseen("leaderboard", "--out", "leaderboard.html")
+    return studio.page("leaderboard.html", "#ranking", height=560)
+
+
+def tasks(studio: Studio) -> bytes:
+    words = ("--backbone", "demo:supervised", "--backbone", "demo:simclr", "--datasets", "digits")
+    studio.unseen("tasks", *words, "--out", "tasks-run", made="tasks-run/report.html")
+    return studio.page("tasks-run/report.html", "#few-shot", "#few-shot .plot")
+
+
+def dense(studio: Studio) -> bytes:
+    """Scenes of drawings: the best and the worst predictions on seen concepts."""
+    words = ("--dense", "--datasets", "scenes-seen,scenes-unseen", "--backbone", "demo:supervised", "--size", "112")
+    studio.unseen("tasks", *words, "--out", "dense-run", made="dense-run/report.html")
+    return studio.page("dense-run/report.html", ".images")
+
+
 def contributed(studio: Studio) -> bytes:
     """The page of a model on a leaderboard site, from its results file."""
     words = ("--datasets", "digits", "--limit", "20", "--backbone", "demo:supervised")
@@ -186,6 +204,9 @@ PICTURES: dict[str, Callable[[Studio], bytes]] = {
     "python-knn.png": python_knn,
     "shifts.png": shifts,
     "axes.png": axes,
+    "leaderboard.png": leaderboard,
+    "tasks.png": tasks,
+    "dense.png": dense,
     "contributed.png": contributed,
     "own-code.png": own_code,
     "own-concepts.png": own_concepts,
