@@ -164,7 +164,7 @@ def test_other_images_weights_and_epochs_are_refused(tiny: TinyImageNet, run: Pa
 
 def test_mistakes_are_named(tiny: TinyImageNet, run: Path, tmp_path: Path, unseen: Unseen) -> None:
     command = (*FINETUNE, run, *QUICK)
-    assert "domains are some of in1k, l1, l2" in unseen(*command, "--domains", "l3").err
+    assert "domains must be among in1k, l1, l2" in unseen(*command, "--domains", "l3").err
     assert "did you mean" in unseen(*command, "--backbone", tiny.backbone[:-1]).err.lower()
     known = ("--backbone", tiny.backbone)
     assert "is code that would run here" in unseen(*command, "--domains", "l1").err
