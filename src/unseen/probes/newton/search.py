@@ -5,10 +5,10 @@ from the last fits, and on real features the predictions of validation samples s
 optimum takes tens to thousands; beyond the best, weaker penalties only get worse. Therefore
 
 1. fits along the path end when validation predictions hardly change any more, and the path ends after `HOPELESS`
-penalties in a row that are worse than the best so far;
+   penalties in a row that are worse than the best so far;
 2. those within `CLOSE` of the best are fitted further, since rough scores may be off by as much;
 3. the best is solved to its optimum; if its score then falls below that of another, that one too, until the best of all
-is at its optimum;
+   is at its optimum;
 4. from there, the fit to training and validation samples together is solved to its optimum.
 
 All share one eigenbasis, that of training and validation samples; it is only a choice of coordinates, which no optimum
@@ -202,9 +202,11 @@ class _Settled:
     """Detects when predictions of validation samples hardly change any more, for problems that are solved together."""
 
     def __init__(self, rows: Tensor, problems: int, changed: float = CHANGED) -> None:
-        """Args:
-        rows: (m, r + 1) validation samples.
-        changed: the share of predictions that may change.
+        """Start before any check.
+
+        Args:
+            rows: (m, r + 1) validation samples.
+            changed: the share of predictions that may change.
         """
         self._rows, self._changed = rows, changed
         self._before = rows.new_zeros(len(rows), problems)
