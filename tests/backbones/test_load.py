@@ -34,7 +34,7 @@ def test_wrong_ids(name: str, message: str) -> None:
 def test_settings_that_cannot_be() -> None:
     with pytest.raises(UserError, match="cannot be combined"):
         load_backbone("timm:test_vit", weights="random", checkpoint=Path("x.pth"))
-    with pytest.raises(UserError, match="images of 0 pixels"):
+    with pytest.raises(UserError, match="image size must be at least 1"):
         load_backbone("timm:test_vit", weights="random", size=0)
 
 

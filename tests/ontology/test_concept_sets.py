@@ -104,7 +104,7 @@ def test_edges_with_names(tmp_path: Path) -> None:
         ("child,parent\na,b\nb,a\n", "tree.csv: the taxonomy has a cycle"),
         ("child,parent\n,b\n", "line 2: no child"),
         ("child,parent\n", "no edges"),
-        ("child,parent,name\na,b,x\na,c,y\n", "line 3: a is called y here and x before"),
+        ("child,parent,name\na,b,x\na,c,y\n", "line 3: a is named y here and x before"),
         ("child|parent\na|b\n", "no column 'child'"),
     ],
 )
