@@ -124,9 +124,9 @@ def _tensors(contents: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[st
             yield from _tensors(value, f"{prefix}{key}.")
 
 
-def _choose_prefix(found: Mapping[str, Tensor], wanted: Mapping[str, Tensor], path: Path) -> str:
+def _choose_prefix(tensors: Mapping[str, Tensor], wanted: Mapping[str, Tensor], path: Path) -> str:
     matches: Counter[str] = Counter()
-    for key in found:
+    for key in tensors:
         start = 0
         while True:
             if key[start:] in wanted:
@@ -138,7 +138,7 @@ def _choose_prefix(found: Mapping[str, Tensor], wanted: Mapping[str, Tensor], pa
     if not matches:
         raise UserError(
             f"{path}: none of the network's {len(wanted)} keys is in it; the network has {_few(list(wanted))}, "
-            f"the file {_few(list(found)) or 'no tensors'}"
+            f"the file {_few(list(tensors)) or 'no tensors'}"
         )
     most = max(matches.values())
     best = [prefix for prefix, count in matches.items() if count == most]
@@ -152,11 +152,11 @@ def _choose_prefix(found: Mapping[str, Tensor], wanted: Mapping[str, Tensor], pa
 
 
 def _refuse_larger_network(
-    found: Mapping[str, Tensor], wanted: Mapping[str, Tensor], prefix: str, heads: tuple[str, ...], path: Path
+    tensors: Mapping[str, Tensor], wanted: Mapping[str, Tensor], prefix: str, heads: tuple[str, ...], path: Path
 ) -> None:
     """Refuse a deeper network, which has all keys of a shallower one and further keys in the same modules."""
     parts = {key.split(".")[0] for key in wanted if "." in key}
-    below = [key[len(prefix) :] for key in found if key.startswith(prefix)]
+    below = [key[len(prefix) :] for key in tensors if key.startswith(prefix)]
     extra = [
         key
         for key in below

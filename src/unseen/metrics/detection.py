@@ -46,14 +46,14 @@ def voc_scores(truth: Sequence[Objects], found: Sequence[Detections], classes: i
     return _scores(tables)
 
 
-def _voc_class(truth: Sequence[Objects], found: Sequence[Detections], number: int) -> Floats | None:
+def _voc_class(truth: Sequence[Objects], detections: Sequence[Detections], number: int) -> Floats | None:
     """(thresholds,) average precision of a class; None if it has no objects."""
     objects = sum(int(((each.classes == number) & ~each.ignored).sum()) for each in truth)
     if not objects:
         return None
     scores, best, place, ignored = list[Floats](), list[Floats](), list[NDArray[np.int64]](), list[Bools]()
     before = 0
-    for true, detected in zip(truth, found, strict=True):
+    for true, detected in zip(truth, detections, strict=True):
         mine, own = true.classes == number, detected.classes == number
         shared = overlaps(detected.boxes[own], true.boxes[mine])
         scores.append(np.round(detected.scores[own], 3))
@@ -90,9 +90,9 @@ def coco_scores(truth: Sequence[Objects], found: Sequence[Detections], classes: 
     return _scores([_coco_class(truth, found, number) for number in range(classes)])
 
 
-def _coco_class(truth: Sequence[Objects], found: Sequence[Detections], number: int) -> Floats | None:
+def _coco_class(truth: Sequence[Objects], detections: Sequence[Detections], number: int) -> Floats | None:
     objects, scores, hits, skips = 0, list[Floats](), list[Bools](), list[Bools]()
-    for true, detected in zip(truth, found, strict=True):
+    for true, detected in zip(truth, detections, strict=True):
         mine, own = np.flatnonzero(true.classes == number), np.flatnonzero(detected.classes == number)
         objects += int((~(true.ignored | true.crowd)[mine]).sum())
         if not len(own):
@@ -145,9 +145,9 @@ def _coco_precision(hit: Bools, counted: Bools, objects: int) -> float:
     return float(np.mean(np.append(envelope, 0.0)[np.minimum(places, len(envelope))]))
 
 
-def _check(truth: Sequence[Objects], found: Sequence[Detections]) -> None:
-    if len(truth) != len(found):
-        raise UserError(f"detections of {len(found):,} images for the objects of {len(truth):,}")
+def _check(truth: Sequence[Objects], detections: Sequence[Detections]) -> None:
+    if len(truth) != len(detections):
+        raise UserError(f"detections of {len(detections):,} images for the objects of {len(truth):,}")
 
 
 def _scores(tables: Sequence[Floats | None]) -> DetectionScores:

@@ -68,6 +68,6 @@ def _count(file: BinaryIO, expected: int) -> int:
     return count
 
 
-def _check_count(path: Path, shape: tuple[int, ...], found: int) -> None:
-    if found != prod(shape):
-        raise UserError(f"{path}: {found:,} values, but its header says {' × '.join(map(str, shape))}")
+def _check_count(path: Path, shape: tuple[int, ...], count: int) -> None:
+    if count != prod(shape):
+        raise UserError(f"{path}: {count:,} values, but its header says {' × '.join(map(str, shape))}")

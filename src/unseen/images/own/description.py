@@ -208,45 +208,49 @@ def _of_folder(folder: Path) -> OwnTable:
     return OwnTable(name, train=tables.get("train"), val=tables.get("val"), test=tables.get("test"))
 
 
-def _check_name(found: Description) -> None:
-    name = found.table.name
+def _check_name(description: Description) -> None:
+    name = description.table.name
     if not is_plain_name(name) or not name.isprintable() or name.startswith(".") or name != name.strip():
-        raise UserError(f"{found.place}: {name!a} cannot be the name of a data set, since it is used for folder names")
+        raise UserError(
+            f"{description.place}: {name!a} cannot be the name of a data set, since it is used for folder names"
+        )
     if name in DATASETS or name in dense_datasets() or name == RESERVED:
-        how = "rename the folder, or give a .toml file" if found.place.is_dir() else "choose another"
-        raise UserError(f"{found.place}: '{name}' is the name of another data set; {how}")
+        how = "rename the folder, or give a .toml file" if description.place.is_dir() else "choose another"
+        raise UserError(f"{description.place}: '{name}' is the name of another data set; {how}")
 
 
-def _check_splits(found: Description) -> None:
-    splits, table = found.splits, found.table
+def _check_splits(description: Description) -> None:
+    splits, table = description.splits, description.table
     if table.task != "classification":
         extra = next((split for split in ("val", "all") if split in splits), None)
         if extra:
             raise UserError(
-                f"{found.place}: [{extra}] is for classification only; {table.task} uses [train] and [test]"
+                f"{description.place}: [{extra}] is for classification only; {table.task} uses [train] and [test]"
             )
         if table.metric != "top1":
-            raise UserError(f"{found.place}: metric is for classification only; {table.task} has its own scores")
+            raise UserError(f"{description.place}: metric is for classification only; {table.task} has its own scores")
     if "all" in splits and len(splits) > 1:
-        raise UserError(f"{found.place}: [all] is for unsplit images; remove it, or the other splits")
+        raise UserError(f"{description.place}: [all] is for unsplit images; remove it, or the other splits")
     if table.draw_splits and "all" not in splits:
-        raise UserError(f"{found.place}: draw_splits is only for unsplit images ([all])")
-    if found.several and "val" not in splits:
-        raise UserError(f"{found.place}: images with several classes need given splits: [train], [val] and [test]")
+        raise UserError(f"{description.place}: draw_splits is only for unsplit images ([all])")
+    if description.several and "val" not in splits:
+        raise UserError(
+            f"{description.place}: images with several classes need given splits: [train], [val] and [test]"
+        )
     lacking = [] if "all" in splits else [split for split in ("train", "test") if split not in splits]
     if lacking:
-        if found.place.is_dir():
+        if description.place.is_dir():
             tested = f"; to test on {table.val.images}, use a .toml file" if table.val and table.train else ""
-            raise UserError(f"{found.place}: contains no folder {' or '.join(lacking)}{tested}; {EXPECTED}")
+            raise UserError(f"{description.place}: contains no folder {' or '.join(lacking)}{tested}; {EXPECTED}")
         words = " and ".join(f"[{split}]" for split in lacking)
         others = ", or [all] for unsplit images" if table.task == "classification" else ""
-        raise UserError(f"{found.place}: {words} is missing; a data set has [train] and [test]{others}")
+        raise UserError(f"{description.place}: {words} is missing; a data set has [train] and [test]{others}")
     for split, each in splits.items():
         dense = table.task != "classification"
         if dense and each.annotations is None:
             what = "the file in COCO's form" if table.task == "detection" else "the folder of maps"
-            raise UserError(f"{found.place}, [{split}]: the key 'annotations' is missing; give {what}")
+            raise UserError(f"{description.place}, [{split}]: the key 'annotations' is missing; give {what}")
         wrong = ("root", "split", "image", "label") if dense else ("annotations",)
         given = next((name for name in wrong if getattr(each, name) is not None), None)
         if given:
-            raise UserError(f"{found.place}, [{split}]: the key '{given}' is not used by the task {table.task}")
+            raise UserError(f"{description.place}, [{split}]: the key '{given}' is not used by the task {table.task}")

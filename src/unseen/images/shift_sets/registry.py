@@ -47,11 +47,11 @@ def sets_below(root: Path) -> tuple[ShiftSet, ...]:
     )
 
 
-def _is_below(found: ShiftSet, root: Path) -> bool:
+def _is_below(shift_set: ShiftSet, root: Path) -> bool:
     """Whether a layout's files are below the folder itself; data sets that come with packages must be requested by
     name.
     """
-    return any(_holds(root / layout.folder, layout.files) for layout in found.layouts)
+    return any(_holds(root / layout.folder, layout.files) for layout in shift_set.layouts)
 
 
 def _holds(place: Path, files: Sequence[str]) -> bool:

@@ -205,18 +205,18 @@ def _flops(rows: int, dimension: int, classes: int, protocol: "ManyShotProtocol"
     return fits + basis / BASIS_RATE
 
 
-def _kept(found: "ManyShot", metric: "Metric") -> dict[str, Any]:
+def _kept(result: "ManyShot", metric: "Metric") -> dict[str, Any]:
     """The stored values of a probe, as JSON; means of empty bins are null."""
     values: dict[str, Any] = {
-        metric: found.score,
-        "penalty": found.penalty,
-        "edge": found.edge,
-        "validation": list(found.validation),
-        "iterations": list(found.iterations),
-        "converged": list(found.converged),
-        "refit_converged": found.refit_converged,
+        metric: result.score,
+        "penalty": result.penalty,
+        "edge": result.edge,
+        "validation": list(result.validation),
+        "iterations": list(result.iterations),
+        "converged": list(result.converged),
+        "refit_converged": result.refit_converged,
     }
-    return values | calibration_values(found.calibration)
+    return values | calibration_values(result.calibration)
 
 
 def _several_labels(parts: Sequence[Features]) -> "list[Labels]":

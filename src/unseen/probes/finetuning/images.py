@@ -136,8 +136,8 @@ def task_labels(opened: OpenDataset) -> Labels:
     return Labels(torch.from_numpy(np.searchsorted(classes, words).astype(np.int64)))
 
 
-def _refuse_missing_class(labels: Sequence[str], classes: Sequence[str], said: str, multi_label: bool) -> None:
+def _refuse_missing_class(labels: Sequence[str], classes: Sequence[str], sentence: str, multi_label: bool) -> None:
     shown = {name for label in set(labels) for name in (shown_classes(label) if multi_label else [label])}
     absent = next((name for name in classes if name not in shown), None)
     if absent is not None:
-        raise UserError(f"{said} {absent}; every class needs one")
+        raise UserError(f"{sentence} {absent}; every class needs one")

@@ -163,12 +163,12 @@ class _Neighbour:
     scores: Tensor
 
 
-def _neighbours(task: Task, found: Minimum, penalties: Tensor) -> list[_Neighbour]:
+def _neighbours(task: Task, solution: Minimum, penalties: Tensor) -> list[_Neighbour]:
     """Points of the path; scores are recomputed from coefficients, so that they do not depend on how these were
     reached.
     """
-    coefs = found.coefs.chunk(len(penalties))
-    scores = task.problems(task.features[-1], penalties).scores(found.coefs).chunk(len(penalties), dim=1)
+    coefs = solution.coefs.chunk(len(penalties))
+    scores = task.problems(task.features[-1], penalties).scores(solution.coefs).chunk(len(penalties), dim=1)
     return [_Neighbour(*each) for each in zip(penalties.log().tolist(), coefs, scores, strict=True)]
 
 

@@ -70,11 +70,11 @@ def _validation(stack: LinearStack, X: Tensor, Y: Tensor, codes: Codes) -> list[
     return [-float(each) for each in (mean if codes.kind == "normals" else mean.sqrt())]
 
 
-def _errors(found: Tensor, truth: Tensor, kind: Kind) -> Tensor:
+def _errors(predictions: Tensor, truth: Tensor, kind: Kind) -> Tensor:
     """(K, n) angles in degrees, or squared differences."""
     if kind == "depth":
-        return (found - truth)[..., 0].square()
-    cosine = torch.nn.functional.cosine_similarity(found, truth[None], dim=2)
+        return (predictions - truth)[..., 0].square()
+    cosine = torch.nn.functional.cosine_similarity(predictions, truth[None], dim=2)
     return torch.rad2deg(torch.arccos(cosine.clamp(-1, 1)))
 
 

@@ -58,15 +58,15 @@ def _listing(place: Path, kind: Kind) -> DenseListing:
     return paired_listing(place, images, label_of, lambda names: PictureMaps(place, names, kind))
 
 
-def _boxes(place: Path, images: list[tuple[str, str]], found: CocoBoxes) -> DenseListing:
+def _boxes(place: Path, images: list[tuple[str, str]], annotations: CocoBoxes) -> DenseListing:
     listing = files_listing(place, [Row(name, IMAGE, split) for name, split in images])
     there = {row.id for row in listing.rows}
     kept = [number for number, (name, _) in enumerate(images) if name in there]
     whole = CocoBoxes(
-        found.classes,
-        tuple(found.images[number] for number in kept),
-        tuple(found.files[number] for number in kept),
-        tuple(found.objects[number] for number in kept),
+        annotations.classes,
+        tuple(annotations.images[number] for number in kept),
+        tuple(annotations.files[number] for number in kept),
+        tuple(annotations.objects[number] for number in kept),
     )
     return DenseListing([row.part for row in listing.rows], listing.open, whole, listing.missing)
 
