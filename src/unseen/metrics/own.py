@@ -125,6 +125,6 @@ def check_facts(metric: Metric, where: str) -> None:
     if not (isinstance(metric.lower, int | float) and isinstance(metric.upper, int | float)) or not (
         metric.lower < metric.upper
     ):
-        raise UserError(f"{where}: the range of {metric.name} is invalid:  {metric.lower!r} to {metric.upper!r}")
+        raise UserError(f"{where}: the range of {metric.name} is invalid: {metric.lower!r} to {metric.upper!r}")
     if metric.unit not in UNITS:
         raise UserError(f"{where}: the unit of {metric.name} is one of {', '.join(UNITS)}, not {metric.unit!r}")
