@@ -60,7 +60,7 @@ def write_parquet(path: Path, count: int, names: Sequence[str]) -> None:
 
 
 def rate(match: Callable[[str], object], captions: Sequence[str]) -> float:
-    """Captions a second of one process."""
+    """Captions per second of one process."""
     start = time.perf_counter()
     for caption in captions:
         match(caption)

@@ -52,7 +52,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Struck:
-    """What became of a command that was killed before some operations, each time run again."""
+    """The outcome of a command that was killed before some operations and run again each time."""
 
     command: str
     operations: Sequence[str]
@@ -138,7 +138,7 @@ def strike(command: Command, whole: Path, out: Path, *numbers: int) -> Struck:
 
 
 def contents(folder: Path) -> dict[str, Any]:
-    """What files and folders are in a folder, and what is in the files, but for times."""
+    """The files and folders in a folder, and the content of the files, without times."""
     return {str(path.relative_to(folder)): _content(path, folder) for path in sorted(folder.rglob("*"))}
 
 
@@ -159,7 +159,7 @@ def _finished(folder: Path) -> dict[str, int]:
 
 
 def _run(command: Command, out: Path, stop: int | None = None) -> tuple[int, list[str]]:
-    """Run a command in a copy of this process; its exit code, or minus the signal, and the operations it came to.
+    """Run a command in a copy of this process; its exit code, or minus the signal, and the operations it reached.
 
     Args:
         stop: the number of the operation before which it is killed.

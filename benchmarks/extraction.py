@@ -95,7 +95,7 @@ def plain_loop(source: Source, backbone: Backbone, workers: int, device: torch.d
 
 
 def synthetic_rate(backbone: Backbone, settings: Settings, device: torch.device) -> float:
-    """Images a second of the backbone alone, on a batch that is already on the device."""
+    """Images per second of the backbone alone, on a batch that is already on the device."""
     size = backbone.spec.transform.size
     pixels = torch.randint(0, 256, (settings.batch, size, size, 3), dtype=torch.uint8, device=device)
     backbone.module.eval().to(device).to(memory_format=torch.channels_last)
@@ -153,7 +153,7 @@ def chosen_backbone(name: str | None, device: str) -> Backbone:
 
 
 def measured(function: Callable[[], Any]) -> tuple[Any, float, float]:
-    """What a function gives, its seconds, and those of all cores that it used, in worker processes too."""
+    """The result of a function, its wall-clock seconds, and CPU seconds including worker processes."""
     start, cores = time.perf_counter(), _core_seconds()
     result = function()
     return result, time.perf_counter() - start, _core_seconds() - cores
@@ -192,7 +192,7 @@ class Watch:
 
     @property
     def steady(self) -> float:
-        """Images a second from a quarter of the way on."""
+        """Images per second after the first quarter."""
         return (self.last.done - self.since[0]) / max(self.last.seconds - self.since[1], 1e-9)
 
 

@@ -93,7 +93,7 @@ class Plain(torch.utils.data.Dataset[tuple[Tensor, int]]):
 def plain_rate(
     opened: OpenDataset, backbone: Backbone, steps: int, workers: int, device: torch.device, *, mixed: bool
 ) -> float:
-    """Steps a second of a plain loop, after a first epoch's start.
+    """Steps per second of a plain loop, after the start of its first epoch.
 
     Args:
         mixed: products in float16, the loss scaled, and channels last in memory.

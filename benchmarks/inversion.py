@@ -84,7 +84,7 @@ def plain_loop(backbone: Backbone, images: Tensor, protocol: InversionProtocol, 
 
 
 class Flat(nn.Module):
-    """A network of convolutions for where there is no other: its map, flat."""
+    """A small convolutional network, used if no backbone is given; returns its map, flattened."""
 
     def __init__(self) -> None:
         super().__init__()

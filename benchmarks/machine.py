@@ -28,7 +28,7 @@ def describe(device: torch.device) -> str:
 
 
 def product_rate(device: torch.device, shape: tuple[int, int, int], dtype: torch.dtype, seconds: float = 2.0) -> float:
-    """Flops a second of products of random (m, k) and (k, n) matrices, sustained for some time."""
+    """Flops per second of products of random (m, k) and (k, n) matrices, sustained for some time."""
     m, k, n = shape
     a, b = torch.randn(m, k, device=device).to(dtype), torch.randn(k, n, device=device).to(dtype)
     out = torch.empty(m, n, device=device, dtype=dtype)

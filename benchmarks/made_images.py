@@ -18,7 +18,7 @@ DISTINCT = 64
 
 
 def photograph(seed: int, width: int = 500, height: int = 375) -> bytes:
-    """A JPEG whose amplitudes fall with frequency as photographs' do, about 45 KB."""
+    """A JPEG of about 45 KB with the spectrum of photographs."""
     rng = np.random.default_rng(seed)
     layers = []
     for scale in (2, 4, 8, 16, 32, 64, 128):
@@ -40,7 +40,7 @@ def photographs(count: int, mixed: bool) -> list[bytes]:
 
 
 def write_images(root: Path, count: int, *, tar: bool = False, mixed: bool = False) -> Source:
-    """Images in folders, or in a tar file of tar files; `DISTINCT` of them differ."""
+    """Write images to folders, or to a tar file of tar files; `DISTINCT` images are different, the rest are copies."""
     pictures = photographs(min(count, DISTINCT), mixed)
     names = [f"n{number:08d}" for number in range(1, 11)]
     classes = {name: range(number, count, 10) for number, name in enumerate(names)}

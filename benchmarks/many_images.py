@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Index(Sequence[Entry]):
-    """Entries of images that are not there."""
+    """Entries of images that do not exist."""
 
     images: int
 
@@ -56,7 +56,7 @@ class Index(Sequence[Entry]):
 
 @dataclass(frozen=True)
 class Simulated:
-    """A source of as many images as one likes, all of them one photograph."""
+    """A source of any number of images, all of which are the same photograph."""
 
     entries: Index
     file: bytes
@@ -73,7 +73,7 @@ def memory(which: str) -> float:
 
 
 def added(work: Callable[[], T]) -> tuple[T, float]:
-    """What a function gives, and how many MB it held at the most besides what was there."""
+    """The result of a function, and the peak memory in MB that it added."""
     (PROCESS / "clear_refs").write_text("5")  # forget the most memory so far
     before = memory("VmRSS")
     result = work()

@@ -31,7 +31,7 @@ PENALTIES = np.logspace(-6, 5, 45).tolist()
 
 @dataclass(frozen=True)
 class Case:
-    """Something to time, and what to set beside it; each run returns a remark to print."""
+    """Something to time, and its alternative; each run returns a remark to print."""
 
     name: str
     ours: Callable[[], str]
@@ -39,7 +39,7 @@ class Case:
 
 
 def features(n: int, d: int, groups: int, device: str = "cpu") -> tuple[Tensor, Tensor]:
-    """(n, d) samples and their groups, made in pieces so that memory holds little besides."""
+    """(n, d) samples and their groups, made in pieces to save memory."""
     generator = Generator(device).manual_seed(n + d)
     scales = torch.arange(1, d + 1, device=device) ** -0.5
     centres = 0.7 * scales * torch.randn(groups, d, generator=generator, device=device)

@@ -65,7 +65,7 @@ def accuracies(data: Data, protocol: LogisticProtocol, settings: list[Setting], 
 
 
 def cut(pairs: list[str]) -> LogisticProtocol:
-    """The protocol with other cuts, however few steps an epoch has; as it is where none are given."""
+    """The protocol with other cuts, also for short epochs; unchanged if no cuts are given."""
     if not pairs:
         return COG_V2_PRUNED
     epochs, survivors = zip(*(map(int, pair.split(":")) for pair in pairs), strict=True)

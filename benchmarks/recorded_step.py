@@ -39,7 +39,7 @@ def as_it_is(module: nn.Module, *arguments: Any, **options: Any) -> nn.Module:
 
 
 def milliseconds(name: str, size: int, steps: int, device: torch.device, *, recorded: bool, last: bool) -> float:
-    """Time of a step of a training of so many."""
+    """Mean time of a step in a training of `steps`."""
     network = timm.create_model(name, pretrained=False, num_classes=0)
     dimension: Any = network.num_features
     model = finetune.with_head(network, dimension, CLASSES, seed=0)

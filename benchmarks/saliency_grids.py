@@ -130,7 +130,7 @@ def show(found: Found, backbones: list[str], images: int, places: list[int]) -> 
 
 
 def write(found: Found, out: Path, machine: str, ids: list[str], places: list[int]) -> None:
-    """All numbers as JSON, and the maps of a few photographs beside it."""
+    """All numbers as JSON, and the maps of a few photographs next to it."""
     facts = {
         "machine": machine,
         "images": ids,

@@ -22,9 +22,9 @@ IMAGENET = 1_281_167 + 50_000
 LEVELS = ("l1", "l2", "l3", "l4", "l5")
 DIMENSION, ITEM = 2048, 2
 IMAGE_BYTES = 110_000
-"""Of a file of ImageNet, on average: 138 GB for the 1.28 million of its training set."""
+"""Mean size of an ImageNet file: 138 GB for the 1.28 million of the training set."""
 CORES = 16
-"""That decode for one GPU."""
+"""Cores that decode for one GPU."""
 SHARED = 8
 """Backbones that share one pass over the images: each is decoded once for all of them."""
 SHARD, JOBS, DOMAINS = 10_000, 6 * 9 * 5, 6
@@ -33,12 +33,12 @@ BACKBONES, GPUS = (1, 31, 1000), (1, 8, 64)
 
 @dataclass(frozen=True)
 class Rates:
-    """What was measured: on one H200, and decoding on a core of another machine.
+    """Measured rates: on one H200, and decoding on a core of another machine.
 
     Attributes:
         model: minutes for the 270 regressions of a backbone.
-        decode: processor seconds for an image.
-        forward: GPU seconds for an image by a ResNet-50, a third of a training step, which is forward and backward.
+        decode: CPU seconds per image.
+        forward: GPU seconds per image of a ResNet-50, taken as a third of a training step (forward and backward).
     """
 
     model: float
@@ -47,13 +47,13 @@ class Rates:
 
 
 def rates() -> Rates:
-    """From README.md; of two runs the slower."""
+    """Rates from README.md; of two runs, the slower."""
     text = README.read_text(encoding="utf-8")
 
     def numbers(pattern: str) -> list[float]:
         found = re.search(pattern, text)
         if not found:
-            raise SystemExit(f"{README}: nothing like {pattern}")
+            raise SystemExit(f"{README}: no text matches {pattern}")
         return [float(each) for each in found.groups()]
 
     return Rates(
@@ -64,7 +64,7 @@ def rates() -> Rates:
 
 
 def images() -> int:
-    """Of the six domains, to train and to test on."""
+    """Number of training and test images of the six domains."""
     published = [published_domain("cog-v2", level) for level in LEVELS]
     return IMAGENET + sum(part.images for data in published if data for part in data.parts)
 
@@ -126,7 +126,7 @@ def tables() -> str:
 
 
 def facts() -> dict[str, str]:
-    """Further numbers that the page states, by what they are."""
+    """Further numbers in the text of the page."""
     rate, count = rates(), images()
     return {
         "images": f"{count:,}",

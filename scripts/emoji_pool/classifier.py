@@ -99,5 +99,5 @@ def augment(images: Tensor, recipe: Recipe) -> Tensor:
 
 
 def _floats(pictures: Images) -> Tensor:
-    """(n, 3, side, side) in [−1, 0]: white is 0, so that what lies outside a picture is as white as its background."""
+    """(n, 3, side, side) in [−1, 0]: white is 0, so that pixels outside a picture are white, as its background is."""
     return torch.from_numpy(np.ascontiguousarray(pictures)).permute(0, 3, 1, 2).float() / 255 - 1

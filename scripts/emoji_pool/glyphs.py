@@ -42,7 +42,7 @@ def read_icons(name: str) -> dict[str, Any]:
 
 
 def svg(icons: Mapping[str, Any], name: str) -> str:
-    """A drawing as a document of its own: its body in the middle of the square around the box that is stated for it."""
+    """A drawing as an SVG document: its body, centred in the smallest square around its view box."""
     icon = icons["icons"][name]
     left, top, width, height = (
         icon.get(key, icons.get(key, default))

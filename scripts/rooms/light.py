@@ -72,7 +72,7 @@ def open_share(points: Floats, normals: Floats, cast: Cast, rng: Generator) -> F
 
 
 def smoothed(values: Floats, normals: Floats, depth: Floats) -> Floats:
-    """(s, s) means over the neighbours that lie on much the same surface."""
+    """(s, s) means over neighbouring pixels on nearly the same surface."""
     size = len(values)
     total, weight = np.zeros_like(values), np.zeros_like(values)
     pad = ((BLUR, BLUR), (BLUR, BLUR))

@@ -161,7 +161,7 @@ def _wall(rng: Generator, theme: str) -> Material:
 
 
 def _barycentric(corners: Floats, points: Floats) -> Floats:
-    """(n, 3) weights of the corners (n, 3, 3) whose sum the points (n, 3) on the triangles are."""
+    """(n, 3) barycentric weights of the points (n, 3) on triangles with corners (n, 3, 3)."""
     first, second, to = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0], points - corners[:, 0]
     a, b, c = (np.einsum("nd,nd->n", *pair) for pair in ((first, first), (first, second), (second, second)))
     p, q = (np.einsum("nd,nd->n", to, side) for side in (first, second))

@@ -22,7 +22,7 @@ LEAST_SHARE = 1e-3
 
 @dataclass(frozen=True)
 class Box:
-    """What is visible of a piece: left, top, width and height in pixels, and how many pixels it is."""
+    """The visible part of a piece: left, top, width and height in pixels, and its number of pixels."""
 
     piece: Piece
     edges: tuple[int, int, int, int]

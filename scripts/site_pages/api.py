@@ -139,7 +139,7 @@ def _target(node: ast.Assign) -> str:
 
 
 def _signature(node: ast.FunctionDef, name: str) -> str:
-    """The signature as it is written, one parameter per line if it is long; annotations lose their quotes."""
+    """The signature as in the source, with one parameter per line if it is long; annotations lose their quotes."""
     if node.returns and [ast.unparse(each) for each in node.decorator_list] in (["property"], ["cached_property"]):
         return f"{name}: {_annotation(node.returns)}"
     arguments = node.args

@@ -161,7 +161,7 @@ def test_the_command_gives_what_the_function_gives(blobs: Arrays, unseen: Callab
     expected = package.probe(*blobs, probe="ridge", shots=[2, "all"], seeds=2)
     assert [score["value"] for score in json.loads(said.out)] == [score.value for score in expected.scores]
     assert len((out / "ridge-scores.csv").read_text().splitlines()) == 1 + len(expected.scores)
-    assert unseen("probe", *files, "--probe", "knn", "--backbone", "mine", "--out", out).out.startswith("mine on yours")
+    assert unseen("probe", *files, "--probe", "knn", "--backbone", "mine", "--out", out).out.startswith("mine: ")
     for options in (["--probe", "forest"], ["--probe", "knn", "--workers", "1"], ["--probe", "knn", "--sequential"]):
         assert unseen("probe", *files, *options).code == 2
     short = unseen("probe", *files, "--probe", "knn", "--shots", "50", "--seeds", 1, "--out", out)

@@ -80,7 +80,7 @@ def test_it_joins_the_run_and_its_page(tiny: TinyImageNet, run: Path, unseen: Un
     assert [replace(each, finetuning=None) for each in after.backbones] == before.backbones
     assert [score for score in after.scores if score.probe == "logistic"] == list(before.scores)
     features = {s.domain: s.value for s in before.scores if s.metric == "top1"}
-    lines = [line.split()[1:] for line in first.out.partition("features relative to it")[2].splitlines()[1:]]
+    lines = [line.split()[1:] for line in first.out.partition("features − fine-tuned")[2].splitlines()[1:]]
     assert [line for line in lines if line] == [
         [d, f"{100 * features[d]:.1f}", f"{100 * found[d]:.1f}", f"{100 * (features[d] - found[d]):+.1f}"]
         for d in found
@@ -164,7 +164,7 @@ def test_other_images_weights_and_epochs_are_refused(tiny: TinyImageNet, run: Pa
 
 def test_mistakes_are_named(tiny: TinyImageNet, run: Path, tmp_path: Path, unseen: Unseen) -> None:
     command = (*FINETUNE, run, *QUICK)
-    assert "domains are some of in1k, l1, l2" in unseen(*command, "--domains", "l3").err
+    assert "domains must be among in1k, l1, l2" in unseen(*command, "--domains", "l3").err
     assert "did you mean" in unseen(*command, "--backbone", tiny.backbone[:-1]).err.lower()
     known = ("--backbone", tiny.backbone)
     assert "is code that would run here" in unseen(*command, "--domains", "l1").err

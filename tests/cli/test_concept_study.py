@@ -207,13 +207,13 @@ def test_two_backbones_are_compared(tiny: TinyImageNet, features: Path, tmp_path
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "name a backbone"),
-        (("--backbone", "x.py:y", "--domains", "l9"), "domains are some of in1k, l1, l2"),
+        ((), "no backbone was given"),
+        (("--backbone", "x.py:y", "--domains", "l9"), "domains must be among in1k, l1, l2"),
         (("--features", "nowhere", "--images", "x"), "give images or features .*, not both: --images"),
         (("--features", "nowhere", "--imagenet-1k", "x"), "not both: --imagenet-1k"),
         (("--features", "nowhere", "--on-missing", "fail"), "not both: --on-missing"),
         (("--features", "nowhere", "--variant", "balanced"), "--variant must be one of plain, class-balanced"),
-        (("--features", "nowhere", "--variant", "class-balanced"), "group them anew \\(--regroup\\)"),
+        (("--features", "nowhere", "--variant", "class-balanced"), "regroup them \\(--regroup\\)"),
         (("--features", "nowhere"), "nowhere: no such folder"),
         (("--features", "nowhere", "--seeds", "0"), "seeds must be from 1"),
     ],
@@ -427,10 +427,10 @@ def test_levels_by_another_measure_and_at_random(tmp_path: Path, unseen: Unseen)
     # No features are there: the error lists the domains that were looked for.
     assert "no features of the domain in1k" in unseen(*words, "lin").err
     assert "no features of the domain random7" in unseen(*words, "random", "--domains", "random7").err
-    assert "domains are some of in1k, random1" in unseen(*words, "random", "--domains", "l1").err
-    assert "--vectors is for --levels cosine" in unseen(*words, "random", "--vectors", "x").err
+    assert "domains must be among in1k, random1" in unseen(*words, "random", "--domains", "l1").err
+    assert "--vectors needs --levels cosine" in unseen(*words, "random", "--vectors", "x").err
     assert "--levels cosine compares text" in unseen(*words, "cosine").err
-    assert "--vectors is for --levels cosine" in unseen(*words, "lin", "--vectors", "x").err
+    assert "--vectors needs --levels cosine" in unseen(*words, "lin", "--vectors", "x").err
 
 
 def scored_level(folder: Path, run: Path, level: int, accuracies: Mapping[int | None, float]) -> None:
@@ -457,7 +457,10 @@ def small_levels(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small_levels")
 @pytest.mark.parametrize(
     ("measured", "code", "sentence"),
-    [(52.4, 0, "All 2 accuracies agree"), (45.0, 1, "1 of 2 accuracies are off, most of all l5 with all samples")],
+    [
+        (52.4, 0, "All 2 accuracies agree"),
+        (45.0, 1, "1 of 2 accuracies differ too much, most of all l5 with all samples"),
+    ],
 )
 def test_check_compares_and_says_so(measured: float, code: int, sentence: str, tmp_path: Path, unseen: Unseen) -> None:
     scored_level(tmp_path / "features", tmp_path / "run", 5, {1: 12.5, None: measured})
@@ -467,7 +470,7 @@ def test_check_compares_and_says_so(measured: float, code: int, sentence: str, t
     one, every = [line.split() for line in answer.out.splitlines() if line.startswith("l5 ")]
     assert (one[1], one[2], one[-1]) == ("1", "12.5", "agrees")
     assert every[:5] == ["l5", "all", f"{measured:.1f}", "52.0", f"{measured - 52.0:+.1f}"]
-    assert every[-1] == ("agrees" if code == 0 else "off")
+    assert every[-1] == ("agrees" if code == 0 else "differs")
     assert sentence in answer.out
     assert "the images behind the features of L5 are not known" in " ".join(answer.out.split())
     assert "not both: --truth" in unseen(*words, "--out", tmp_path / "run", "--truth", "x").err

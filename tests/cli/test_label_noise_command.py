@@ -95,5 +95,5 @@ def test_mistakes_are_named(study: Path, tmp_path: Path, unseen: Unseen) -> None
     words = (*NOISE, study / "run", "--features", study / "features", "--page", tmp_path / "noise.html")
     assert "takes one backbone, not 2" in unseen(*words, "--backbone", "a", "--backbone", "b").err
     answer = unseen(*words, "--threshold", 1)
-    assert (answer.code, "threshold is a probability" in answer.err) == (2, True)
+    assert (answer.code, "threshold must be a probability" in answer.err) == (2, True)
     assert not (tmp_path / "noise.html").exists()

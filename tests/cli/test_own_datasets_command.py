@@ -45,10 +45,14 @@ def test_looking_through_a_data_set(unseen: Unseen, tmp_path: Path) -> None:
     assert code == 0
     assert "15 train, 3 val, 6 test" in said
     assert all(word in said for word in ("CC0", "Me 2026", *CLASSES))
-    for image in (tmp_path / "birds/test").rglob("*.jpg"):
-        image.write_bytes(b"no image")
+    images = sorted((tmp_path / "birds/test").rglob("*.jpg"))
+    images[0].write_bytes(b"no image")
     code, said, _ = unseen("ls", "datasets", place, "--json")
     assert (code, len(json.loads(said)["damaged"])) == (0, 1)
+    for image in images:
+        image.write_bytes(b"no image")
+    code, _, error = unseen("ls", "datasets", place)
+    assert (code, "3 of 3 decoded test images" in error) == (2, True)
     write_birds(tmp_path / "birds")
     (tmp_path / "birds/test/wren/test0.jpg").write_bytes((tmp_path / "birds/train/wren/train0.jpg").read_bytes())
     (tmp_path / "birds/train/wren/train1.jpg").write_bytes(b"")

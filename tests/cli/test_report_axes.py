@@ -21,7 +21,7 @@ def test_it_needs_no_data(unseen: Unseen, monkeypatch: pytest.MonkeyPatch, tmp_p
     rows = {line.split()[0]: line.split()[1:] for line in answer.out.splitlines()[2:8]}
     # Table 5: 74.3% of SwAV on IN-1K is second to ResNet50's 75.8; its 63.4% is first on the levels.
     assert rows["s-SwAV"][:5] == ["2", "(74.3)", "1", "(63.4,", "−10.9"]
-    assert "Nothing on shifts" in answer.out
+    assert "No data on shifts" in answer.out
     assert "With 6 backbones, intervals are wide" in answer.out
     assert answer.out.endswith("Report: axes.html\n")
     assert (tmp_path / "axes.html").stat().st_size > 1_000_000

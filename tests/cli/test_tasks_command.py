@@ -348,6 +348,8 @@ def test_a_damaged_image_leaves_out_its_data_set_alone(
     assert "--on-error report" in line
     assert set(pd.read_csv(tmp_path / "run/scores.csv")["dataset"]) == {"pets"}
     assert "zigzagged/val.jpg" in (tmp_path / "run/report.html").read_text()
+    code, _, notes = unseen(*options[:-1], "dtd", "--out", tmp_path / "alone")
+    assert (code, notes.count("zigzagged/val.jpg")) == (2, 1)  # an error is not a notice too
     # With --on-error report, what was left out of a data set that is used is on the page and in the run.
     (tmp_path / "data/oxford-iiit-pet/images/Abyssinian_3.jpg").write_bytes(b"damaged")
     code, said, _ = unseen(*options, "--out", tmp_path / "other", "--on-error", "report")

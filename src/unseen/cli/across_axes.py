@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from unseen.studies.axes.together import Axes
 
 VALUED, NAMED = 16, 10
-"""Characters per column from which values stand beside ranks, and from which columns have names, not numbers."""
+"""Minimum characters per column for values beside ranks, and for names of columns instead of numbers."""
 
 
 def print_axes(page: "AxesPage") -> None:
-    """Print the ranks of the same backbones on several axes, and what the page says in words."""
+    """Print the ranks of the same backbones on several axes, and the findings of the page."""
     from unseen.report.axes.words import findings, strong_and_weak
 
     _print(page.axes)
@@ -27,7 +27,7 @@ def print_axes(page: "AxesPage") -> None:
 
 
 def _print(axes: "Axes") -> None:
-    """Ranks by each measure, as much more as the terminal is wide enough for."""
+    """The rank by each measure, with values and column names if the terminal is wide enough."""
     from unseen.report.axes.words import from_seen, short_value
 
     titles = [measure.title for measure in axes.measures.values()]
@@ -43,7 +43,7 @@ def _print(axes: "Axes") -> None:
             value = f" ({', '.join(filter(None, parts))})" if room >= VALUED and standing else ""
             cells.append(f"{standing.rank}{value}" if standing else "–")
         rows.append([name, *cells])
-    what = "ranks, 1 the best" + (", and values in percent or points" if room >= VALUED else "")
+    what = "ranks (1 is best)" + (", with values in percent or percentage points" if room >= VALUED else "")
     count = len(axes.backbones)
     print_table(f"{count} backbone{'s' if count > 1 else ''} across axes: {what}", columns, rows, right=columns[1:])
     if room < NAMED:

@@ -1,4 +1,4 @@
-"""The tree of commands with the parameters of those alone that are asked for.
+"""The tree of commands, with parameters only for the commands that the arguments name.
 
 Typer builds all parameters of all commands before it reads the first argument, which takes longer than `--help` should.
 """
@@ -11,7 +11,7 @@ from typer.models import CommandInfo
 
 
 def asked_for(app: typer.Typer, words: Collection[str]) -> typer.Typer:
-    """A tree like `app`, in which commands that no word names have their help and no parameters."""
+    """A copy of `app` in which commands that no word names keep their help and lose their parameters."""
     pruned = copy(app)
     pruned.registered_commands = [
         info if _name(info) in words else _without_parameters(info) for info in app.registered_commands
@@ -36,4 +36,4 @@ def _without_parameters(info: CommandInfo) -> CommandInfo:
 
 
 def _never_called() -> None:
-    """Stands for a command that no argument names."""
+    """The callback of commands that no argument names."""

@@ -36,7 +36,7 @@ def choose(what: str, value: str, words: Sequence[Word]) -> Word:
 
 
 def split_names(option: str, text: str) -> list[str]:
-    """The names that were given for an option, with commas between; one that holds a comma is in double quotes."""
+    """The names given for an option, separated by commas; a name with a comma is in double quotes."""
     names = split_commas(option, text)
     if not all(names):
         raise UserError(f"{option} takes names separated by commas, not '{text}'")

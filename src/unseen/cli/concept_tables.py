@@ -1,4 +1,4 @@
-"""What `unseen concepts` prints beside plan and page: accuracies beside published or fine-tuned ones, label noise."""
+"""Tables of `unseen concepts`: comparison with published and fine-tuned accuracies, and label noise."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def show_compared(rows: "Sequence[Compared]") -> None:
-    """Print measured beside published accuracies."""
+    """Print measured and published accuracies."""
     from unseen.studies.concepts.verify import verdict
 
     columns = ("domain", "shots", "measured", "published", "difference", "tolerance", "")
@@ -24,7 +24,7 @@ def show_compared(rows: "Sequence[Compared]") -> None:
             f"{row.published:.1f}",
             f"{row.difference:+.1f}",
             f"± {row.tolerance:.1f}",
-            "agrees" if row.agrees else "off",
+            "agrees" if row.agrees else "differs",
         )
         for row in rows
     ]
@@ -33,27 +33,27 @@ def show_compared(rows: "Sequence[Compared]") -> None:
 
 
 def show_relative(data: "RunData") -> None:
-    """Print accuracies on features beside those of fine-tuning."""
+    """Print the accuracies of probes and of fine-tuning."""
     from unseen.studies.concepts.finetune import relative_to_finetuned
 
     tuned = [score for score in data.scores if score.probe == "fine-tuned"]
     table = relative_to_finetuned([score for score in data.scores if score.probe == "logistic"], tuned)
-    columns = ("backbone", "domain", "features", "fine-tuned", "features relative to it")
+    columns = ("backbone", "domain", "features", "fine-tuned", "features − fine-tuned")
     rows = [
         (row.backbone, row.domain, f"{100 * row.mean:.1f}", f"{100 * row.finetuned:.1f}", f"{100 * row.relative:+.1f}")
         for row in table[table["shots"] == "all"].itertuples()
     ]
     console().print()
-    print_table("Top-1 on all samples, percent", columns, rows, columns[2:])
+    print_table("Top-1 accuracy with all training images, percent", columns, rows, columns[2:])
 
 
 def show_noise(found: "Inspection", threshold: float) -> None:
-    """Print how many predictions of each classifier on each other domain are above a threshold."""
+    """Print the share of predictions above a threshold, for each classifier on each other domain."""
     rows = [
         (classifier, domain, f"{images:,}", f"{found.share(classifier, domain):.1%}")
         for (classifier, domain), images in found.applied.items()
     ]
-    columns = ("classifier of", "on test images of", "images", f"above {threshold:g}")
+    columns = ("classifier", "test images", "number", f"above {threshold:g}")
     print_table("Predictions of classifiers on other domains", columns, rows, columns[2:])
     share = len(found.table) / max(sum(found.applied.values()), 1)
     console().print(f"\n{len(found.table):,} predictions above {threshold:g}: {share:.1%} of all.")

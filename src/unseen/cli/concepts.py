@@ -247,7 +247,7 @@ def concepts(
     if features is not None:
         request = request_of_features(asked, features, ids, watch, regroup=regroup, published=check)
     elif not ids:
-        raise UserError("name a backbone (--backbone) or give its features (--features)")
+        raise UserError("no backbone was given; name one (--backbone), or give its features (--features)")
     else:
         settings = extraction.settings(means.workers, share)
         loaded = loading.load(ids, preprocessing, settings.device)

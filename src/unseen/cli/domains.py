@@ -37,10 +37,10 @@ class DomainOptions:
     on_missing: MissingOption = "fail"
 
     def levels(self, name: str, images: str | None = None) -> "ChosenLevels":
-        """The levels of that name, with the names of their domains.
+        """The levels with this name, with the names of their domains.
 
         Args:
-            images: of the user's own data, where its file does not say.
+            images: of the user's own data, if its file does not name them.
         """
         from unseen.studies.concepts.chosen import choose_levels
 
@@ -48,10 +48,10 @@ class DomainOptions:
         return choose_levels(name, vectors=self.vectors, seen=self.seen, images=place, tell=note)
 
     def places(self, images: str | None, *, may_report: bool = True) -> "ImagePlaces":
-        """Where the images are.
+        """The places of the images.
 
         Args:
-            may_report: whether what is done can go on without concepts that lack images.
+            may_report: whether the study can continue without concepts that lack images.
         """
         from unseen.studies.concepts.images import ImagePlaces
 

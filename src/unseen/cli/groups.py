@@ -1,4 +1,4 @@
-"""Groups of options that several commands share: a dataclass whose fields are options."""
+"""Groups of options that several commands share: dataclasses whose fields are options."""
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
@@ -8,9 +8,9 @@ from typing import Any, get_type_hints
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """A command as Typer takes it, each of its parameters that is a dataclass replaced by the fields of that.
+    """A command for Typer, in which each dataclass parameter is replaced by its fields.
 
-    A field is annotated as a parameter of a command would be, and has a default.
+    A field is annotated like a parameter of a command, and has a default.
     """
     groups: dict[str, type] = {}
     flat: list[Parameter] = []

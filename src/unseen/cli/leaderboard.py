@@ -95,7 +95,7 @@ def _refuse_other_folder(site: Path) -> None:
 
 
 def _write(board: "Leaderboard", shown: "Leaderboard", out: Path) -> None:
-    """The page has all models, with a filter of its own; a table has what was asked for."""
+    """The page has all models and its own filter; a table has only the models shown."""
     if out.suffix == ".html":
         from unseen.report.leaderboard.page import write_leaderboard_page
 
@@ -135,7 +135,7 @@ def _print(board: "Leaderboard", models: int) -> None:
 
 
 def _levels(width: int, domain: str) -> list[str]:
-    """The levels that fit beside the rest, and the mean where it is what counts."""
+    """The levels that fit in the terminal, and the mean if models are ranked by it."""
     if width < NARROW:
         return [domain]
     levels = ["l1", "l2", "l3", "l4", "l5"] if width >= MIDDLE else ["l1", "l5"]

@@ -1,4 +1,4 @@
-"""From options to backbones, several of them with names of their own."""
+"""From options to backbones."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,12 +29,12 @@ def load_backbones(
     normalise: Sequence[str] | None = None,
     patches: bool | int = False,
 ) -> "list[Backbone]":
-    """Backbones by their ids, and what is to be said of them.
+    """Load backbones by their ids, and print their notices.
 
     Args:
-        labels: what to call them, one for each; two that would be called the same are refused.
-        normalise: one for all, or one for each. All other options are the same for all.
-        patches: features of all positions, or of so many; images are then squashed whole.
+        labels: one name per backbone; equal names are refused.
+        normalise: one for all, or one per backbone. All other options apply to all.
+        patches: whether to extract all patches, or their number; images are then resized to squares.
     """
     from dataclasses import replace
 

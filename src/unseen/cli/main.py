@@ -35,14 +35,14 @@ from unseen.extras import naming_extras
 from unseen.version import __version__
 from unseen.words import printable
 
-# Typer's class of errors about arguments, which it does not export under a name of its own.
+# Typer's class of usage errors, which it does not export.
 UsageError: Any = typer.BadParameter.__bases__[0]
 
 INTERRUPTED = 130
 COMPLETION = "_UNSEEN_COMPLETE"
-"""The variable that shells set to have a line completed."""
+"""The variable that shells set to ask for completions."""
 
-START, MEASURE, RESULTS, TOOLS = "Start here", "Measure", "Results", "Concepts and this installation"
+START, MEASURE, RESULTS, TOOLS = "Start here", "Measure", "Results", "Levels, lists and installation"
 
 app = typer.Typer(
     name="unseen",
@@ -68,7 +68,7 @@ app.command("doctor", rich_help_panel=TOOLS)(doctor.doctor)
 
 
 def _join_lines(group: typer.Typer) -> None:
-    """Let help break the lines of docstrings where the terminal ends, not where the source does."""
+    """Join the lines of docstrings, so that help fills the width of the terminal."""
     for command in group.registered_commands:
         paragraphs = cleandoc(getattr(command.callback, "__doc__", None) or "").split("\n\n")
         command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
@@ -96,13 +96,13 @@ def _root(
 
 
 def _tree() -> typer.Typer:
-    """The commands; all of each where a shell completes a line, whose words are not in the arguments."""
+    """The commands, complete if a shell asks for completions, in which case the arguments do not name the command."""
     return app if COMPLETION in os.environ else asked_for(app, sys.argv[1:])
 
 
 def run() -> None:
     """Run the command line; a user's mistake is one sentence on standard error and exit code 2."""
-    for stream in (sys.stdout, sys.stderr):  # a terminal without a character gets a question mark, not a traceback
+    for stream in (sys.stdout, sys.stderr):  # characters that a terminal lacks become question marks, not tracebacks
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
@@ -120,7 +120,7 @@ def run() -> None:
         command = context.command_path if context else "unseen"
         end = " See" if message.endswith("?") else "; see"
         _fail(f"{message.rstrip('.')}{end} {command} --help")
-    except BrokenPipeError:  # the reader of our output has gone, as in `unseen levels show cog-v2 | head`
+    except BrokenPipeError:  # the reader of our output has closed, as in `unseen levels show cog-v2 | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except MemoryError:
@@ -141,7 +141,7 @@ def run() -> None:
 
 @contextmanager
 def _naming_empty_files() -> Iterator[None]:
-    """Tell an empty file from an interruption: readers raise EOFError of it, which Typer takes for Ctrl-D."""
+    """Distinguish empty files from interruptions: readers raise EOFError for them, which Typer treats as Ctrl-D."""
     try:
         yield
     except typer.Abort as error:
@@ -151,10 +151,10 @@ def _naming_empty_files() -> Iterator[None]:
 
 
 def _want_of_memory(error: RuntimeError) -> str | None:
-    """What PyTorch says by an error about memory, in a sentence for the user; None of any other error."""
+    """A sentence for PyTorch's errors about memory; None for any other error."""
     from unseen.features.batches import DIED, is_dead_worker
 
-    if is_dead_worker(error):  # which may be noticed after the work on its batches has ended
+    if is_dead_worker(error):  # may be noticed only after the work on its batches
         return DIED
     if type(error).__name__ == "OutOfMemoryError":  # PyTorch's, which is slow to import
         return (

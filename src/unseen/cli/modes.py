@@ -1,4 +1,4 @@
-"""Commands that do one of several things: which options go with which."""
+"""Commands with several modes: which options belong to which mode."""
 
 from collections.abc import Collection, Mapping
 
@@ -8,13 +8,13 @@ from unseen.errors import UserError
 
 
 def given_options(context: typer.Context) -> list[str]:
-    """The parameters of a command that the user gave, by their names in Python."""
+    """The parameters that the user gave, by their names in Python."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
 
 
 def chosen_mode(asked: Mapping[str, bool]) -> str:
-    """Which of several options was given, of which only one can be; `""` where none was."""
+    """The one of several exclusive options that was given; `""` if none was."""
     given = [mode for mode, wanted in asked.items() if wanted]
     if len(given) > 1:
         raise UserError(f"{given[0]} and {given[1]} cannot be combined; give one of them")
@@ -22,7 +22,7 @@ def chosen_mode(asked: Mapping[str, bool]) -> str:
 
 
 def option_name(context: typer.Context, name: str) -> str:
-    """What the user calls a parameter, `--imagenet-1k` for instance."""
+    """The name of a parameter on the command line, such as `--imagenet-1k`."""
     for parameter in context.command.params:
         if parameter.name == name:
             return str(parameter.opts[0]) if parameter.param_type_name == "option" else name.upper()
@@ -30,12 +30,11 @@ def option_name(context: typer.Context, name: str) -> str:
 
 
 def refuse_options(context: typer.Context, modes: Mapping[str, Collection[str]], mode: str) -> None:
-    """Refuse what was given and does not go with what is to be done.
+    """Refuse options that do not belong to the chosen mode.
 
     Args:
-        modes: the parameters that each mode takes, by the option that asks for it; `""` is what the command does
-            without any of these options.
-        mode: the one that was asked for.
+        modes: option of a mode → the parameters of that mode; `""` is the mode without any of these options.
+        mode: the chosen one.
     """
     for name in given_options(context):
         if name in modes[mode]:

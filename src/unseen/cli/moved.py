@@ -1,4 +1,4 @@
-"""Commands that have moved: a name of version 0.1 gives one sentence with the new one."""
+"""Commands that were renamed after version 0.1: the old name gives an error with the new one."""
 
 from typing import Any
 
@@ -28,10 +28,10 @@ MOVED = {
 
 
 class Tree(TyperGroup):
-    """A group of commands that knows where those that are gone went."""
+    """A group of commands that knows the new names of renamed commands."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that the first argument names; one that has moved is a user's error."""
+        """The command that the first argument names; an old name is a user's error."""
         words, place = [args[0]], ctx
         while place.parent is not None:
             words.insert(0, str(place.info_name))

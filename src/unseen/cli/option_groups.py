@@ -1,4 +1,4 @@
-"""Options that go together, for the commands that extract features; a command takes a group as one parameter."""
+"""Groups of options for commands that extract features; a command takes a group as one parameter."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ BATCH = 128
 
 @dataclass(frozen=True)
 class BackboneOptions:
-    """What is taken of a backbone, beside its id."""
+    """How a backbone is loaded, beside its id."""
 
     checkpoint: CheckpointOption = None
     pool: PoolOption = None
@@ -54,7 +54,7 @@ class BackboneOptions:
     def load(
         self, ids: Sequence[str], preprocessing: str, device: str, *, patches: bool | int = False
     ) -> "list[Backbone]":
-        """The backbones of these ids; with patches, of all or so many positions."""
+        """Load backbones by their ids; with `patches`, for all patches or so many."""
         return load_backbones(
             ids, preprocessing, device, self.checkpoint, self.pool, self.layer, self.size, self.weights, self.name,
             self.normalize, patches,
@@ -78,7 +78,7 @@ class ExtractionOptions:
     ignore_disk: IgnoreDiskOption = False
 
     def settings(self, workers: int, part: "Part" = (1, 1)) -> "Settings":
-        """The settings of an extraction with so many processes that decode."""
+        """The settings of an extraction with this number of decoding processes."""
         batch = BATCH if self.batch is None else self.batch
         return settings_of_options(
             self.device, self.precision, batch, workers, self.on_error, self.fast, self.exif, self.decode, part
@@ -94,7 +94,7 @@ class MachineOptions:
     ray_address: RayAddressOption = None
 
     def means(self, workers: int | None, *, every_gpu: bool) -> Means:
-        """What to run jobs with; where nothing is said of devices, `every_gpu` or one."""
+        """The hardware to run jobs on; without --devices, every GPU or one."""
         from unseen.runs.machine import chosen_means
 
         return chosen_means(
@@ -117,7 +117,7 @@ def settings_of_options(
     decode: str | None = None,
     part: "Part" = (1, 1),
 ) -> "Settings":
-    """How to extract, from options."""
+    """Extraction settings from options."""
     from unseen.features.settings import Decode, Precision, extraction_settings
 
     return extraction_settings(

@@ -1,4 +1,4 @@
-"""What commands print: tables on a terminal, JSON for scripts, progress on standard error."""
+"""Output of commands: tables, JSON for scripts, progress on standard error."""
 
 import json
 import math
@@ -25,7 +25,7 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 def console() -> "Console":
-    """A console on standard output; names and file paths are never read as markup, nor obeyed by the terminal."""
+    """A console on standard output; names and paths are never interpreted as markup or control characters."""
     started()
     from rich.console import Console
 
@@ -33,7 +33,7 @@ def console() -> "Console":
         def print(self, *objects: Any, **options: Any) -> None:
             super().print(*(printable(each) if isinstance(each, str) else each for each in objects), **options)
 
-    # In a pipe or a file lines are as long as they need to be: folded ids could not be searched for.
+    # In pipes and files lines are not folded, so that ids can be searched for.
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 1000
     return Printer(highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
 
@@ -41,7 +41,7 @@ def console() -> "Console":
 def print_table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = ()
 ) -> None:
-    """Print a table; columns named in `right` are aligned there. On a narrow terminal long cells fold."""
+    """Print a table; columns named in `right` are right-aligned. On a narrow terminal long cells fold."""
     from rich.table import Table
     from rich.text import Text
 
@@ -53,7 +53,7 @@ def print_table(
     out = console()
     out.soft_wrap = False
     if title:
-        out.print(Text(printable(title), style="bold"))  # not the table's own, which folds at the table's width
+        out.print(Text(printable(title), style="bold"))  # a title of the table itself would fold at its width
     out.print(table)
 
 
@@ -72,7 +72,7 @@ def _plain(value: Any) -> Any:
 
 
 def print_rows(columns: Sequence[str], rows: Sequence[Sequence[str]], *, as_json: bool) -> None:
-    """Print a list of what there is, as a table or as one JSON object per row."""
+    """Print a list as a table, or as one JSON object per row."""
     if as_json:
         print_json([dict(zip(columns, row, strict=True)) for row in rows])
     else:
@@ -80,13 +80,13 @@ def print_rows(columns: Sequence[str], rows: Sequence[Sequence[str]], *, as_json
 
 
 def note(text: str) -> None:
-    """A remark on standard error, out of the way of what a script reads."""
+    """Print a notice on standard error, so that standard output stays readable for scripts."""
     started()
     typer.echo(printable(text), err=True)
 
 
 def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """Pass items on, showing how many have gone by, at what rate and, with a total, how long the rest will take."""
+    """Yield items, printing their number, the rate and, with a total, the time left."""
     if sys.stderr.isatty():
         started()
         yield from _track_on_terminal(items, what, total)

@@ -16,12 +16,12 @@ def one_number_of_shots(shots: str) -> int | None:
 
     numbers = parse_shots(shots)
     if len(numbers) > 1:
-        raise UserError(f"--shots is one number here, or all, not {shots}; compare each alone")
+        raise UserError(f"--shots takes one number or all with --compare, not {shots}; compare one at a time")
     return numbers[0]
 
 
 def print_comparison(pair: "PairComparison", table: Path | None) -> None:
-    """Print how far apart two backbones are on each domain, image by image, and whether that could be chance."""
+    """Print the difference of two backbones on the same test images of each domain, with intervals and p-values."""
     from unseen.report.concepts.sections.comparison import method_text, pair_texts
     from unseen.runs.tables import write_table
     from unseen.studies.concepts.comparison import comparison_table
@@ -30,7 +30,7 @@ def print_comparison(pair: "PairComparison", table: Path | None) -> None:
         write_table(comparison_table(pair.domains), table)
     columns = ["domain", "difference", "95% interval", "p (Holm)", "effect size", "concepts won"]
     rows = [[item.domain, *pair_texts(item)] for item in pair.domains]
-    print_table(f"{pair.first} minus {pair.second}, top-1, points", columns, rows, right=columns[1:])
+    print_table(f"{pair.first} minus {pair.second}, top-1, percentage points", columns, rows, right=columns[1:])
     console().print(f"\n{method_text(pair)}")
     if table is not None:
         console().print(f"\nTable: {table}")

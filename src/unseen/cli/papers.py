@@ -79,7 +79,7 @@ def _only(table: "pd.DataFrame", condition: str) -> "pd.DataFrame":
 
 
 def published_rows() -> tuple[tuple[str, ...], Rows]:
-    """The papers whose numbers come with the package, a row for each kind of table."""
+    """The papers whose numbers are included in the package, one row per kind of table."""
     from unseen.papers import TABLES
 
     rows: Rows = []

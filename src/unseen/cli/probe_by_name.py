@@ -1,4 +1,4 @@
-"""`unseen probe --probe NAME`: any probe but the logistic regression, which runs as jobs."""
+"""`unseen probe --probe NAME`: every probe except logistic regression, which runs as jobs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -81,4 +81,4 @@ def refuse_logistic_options(name: str, **options: bool) -> None:
     """Refuse options that only the logistic probe has."""
     for option, given in options.items():
         if given:
-            raise UserError(f"--{option} is for --probe logistic, not {name}")
+            raise UserError(f"--{option} needs --probe logistic, not {name}")

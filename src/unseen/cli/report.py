@@ -117,7 +117,7 @@ def report(
 
 
 def _print(found: "Reported", table: Path | None) -> None:
-    """What a page says, in short, and the table that was asked for."""
+    """Print a summary of the page, and write the table."""
     from unseen.report.shifts.page_data import ShiftPage
     from unseen.runs.data import RunData
     from unseen.studies.axes.page_data import AxesPage

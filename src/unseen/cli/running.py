@@ -1,4 +1,4 @@
-"""What the commands that run studies share: running the jobs that are missing, and the page at the end."""
+"""What commands that run studies share: processes, and the page at the end."""
 
 import os
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ REPORT = "report.html"
 
 
 def processes(workers: int | None) -> int:
-    """How many processes an option asks for; one a core where it was not given."""
+    """The number of processes; one per core by default."""
     if workers is not None and workers < 1:
         raise UserError(f"--workers must be at least 1, not {workers}")
     if workers is not None:
@@ -28,7 +28,7 @@ def processes(workers: int | None) -> int:
 
 
 def finish(folder: Path, data: "RunData", open_: bool) -> None:
-    """Write a run's page and table into its folder, with what other processes have added to it meanwhile."""
+    """Write the page and the table of a run into its folder, including results of other processes."""
     from unseen.runs.lock import folder_lock
     from unseen.runs.record import read_again
     from unseen.studies.concepts.comparison import compare_with_baseline
@@ -50,7 +50,7 @@ def write_page(data: "RunData", page: Path, table: Path | None, pairs: "Sequence
 
 
 def print_scores(data: "RunData", table: Path | None) -> None:
-    """Print a summary of a run's scores, and write the table that was asked for."""
+    """Print a summary of the scores of a run, and write the table."""
     from unseen.runs.comparability_words import comparison_notices
     from unseen.runs.tables import (
         score_table,
@@ -67,7 +67,7 @@ def print_scores(data: "RunData", table: Path | None) -> None:
     if table:
         write_table(with_comparisons(summary, seen=seen, baseline=data.baseline, metrics=data.metrics), table)
     shown = wide(summary)
-    over = "mean ± deviation over seeds" if (summary["seeds"] > 1).any() else "one seed"
+    over = "mean ± standard deviation over seeds" if (summary["seeds"] > 1).any() else "one seed"
     print_table(f"{data.title}: top-1, percent, {over}", list(shown.columns), shown.itertuples(index=False))
     for sentence in [*data.notices, *comparison_notices(data)]:
         console().print(f"\n{sentence}")

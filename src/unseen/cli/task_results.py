@@ -1,4 +1,4 @@
-"""What commands that end with a page of the task study share: writing it, and printing every score of it."""
+"""The end of commands of the task study: run the jobs, write the page, print the scores."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def carry_out(
     request: "Request[Any]", out: Path, means: Means, part: "Part" = (1, 1), *, ignore_disk: bool = False
 ) -> None:
-    """Do what is missing of a study, and write its page, with the trainings on it that failed."""
+    """Run the missing jobs of a study and write its page, which lists failed trainings."""
     from unseen.studies.study import run_study
     from unseen.studies.tasks.finetune_request import TrainingError
 
@@ -40,7 +40,7 @@ def _write(out: Path, failures: Sequence[str] = ()) -> None:
 
 
 def write_task_results(page: "TaskPage", report: Path, table: Path) -> None:
-    """Write the page and a table, and print them in short."""
+    """Write the page and the table, and print the scores."""
     from unseen.report.tasks.page import write_task_page
 
     write_task_page(page, report)
@@ -49,7 +49,7 @@ def write_task_results(page: "TaskPage", report: Path, table: Path) -> None:
 
 
 def print_task_results(page: "TaskPage", table: Path | None) -> None:
-    """Print every score of a page, and write the table that was asked for."""
+    """Print every score of a page, and write the table."""
     import pandas as pd
 
     from unseen.report.tasks.dense_tables import dense_tables

@@ -316,7 +316,7 @@ def _dense(
     names = asked_dense(split_names("--datasets", datasets), track) if datasets is not None else []
     settings = None if finetune else make_settings()
     if not ids:
-        raise UserError("name a backbone: --backbone")
+        raise UserError("no backbone was given; name one (--backbone)")
     if settings is None:
         loaded = loading.load(ids, "own", "cpu")
         return dense_training(names, images, loaded, extraction.device, steps=steps, scale=scale, seed=seed)
@@ -346,7 +346,7 @@ def _probing(
             raise UserError("--limit applies to images, not to features (--features)")
         return TaskRequest(find_task_features(features, names, ids), protocol, top1)
     if not ids:
-        raise UserError("name a backbone (--backbone) or give its features (--features)")
+        raise UserError("no backbone was given; name one (--backbone), or give its features (--features)")
     settings = make_settings()
     load = partial(loading.load, ids, "published", settings.device)
     return request_of_images(names, images, load, settings, protocol, limit=limit, percents=percents)

@@ -17,8 +17,8 @@ COLUMNS = (
     Column("SHA-256", number=False, names=("code",)),
 )
 NOTE = (
-    "This is your own code, so there are no published numbers for it. The hash covers the file and the modules that it "
-    "imports from its folder; results of different code are never reused."
+    "There are no published numbers for your own code. The hash covers the file and the modules that it imports from "
+    "its own folder; results of other code are never reused."
 )
 
 

@@ -1,1 +1,1 @@
-"""Studies: what to run, and how to read it."""
+"""The studies of concepts, tasks and shifts, and the comparison across them."""

@@ -1,4 +1,4 @@
-"""Stores of features, as all studies look at them: what they say of themselves."""
+"""The descriptions of feature stores, for all studies."""
 
 from pathlib import Path
 from typing import Any
@@ -8,11 +8,11 @@ from unseen.features.about import StoreAbout
 from unseen.features.store import MANIFEST, read_manifest
 
 FEATURES = "features"
-"""The folder of a run that its features are in."""
+"""Name of the folder of features in the folder of a run."""
 
 
 def read_about(store: Path) -> dict[str, Any]:
-    """What a store says of itself; one that is not finished is an error."""
+    """The description of a store; an unfinished store is an error."""
     about = about_finished(store)
     if about is None:
         raise UserError(f"{store}: its extraction is not finished; run it again to continue")
@@ -20,15 +20,15 @@ def read_about(store: Path) -> dict[str, Any]:
 
 
 def about_finished(store: Path) -> dict[str, Any] | None:
-    """What a finished store says of itself; None for one that is not finished."""
+    """The description of a store; None if it is not finished."""
     return read_manifest(store).provenance if (store / MANIFEST).is_file() else None
 
 
 def damaged_images(what: str, store: Path) -> str:
-    """A sentence on the images that a finished store had to leave out; empty where there are none.
+    """A sentence about the damaged images that a store skipped; empty if there are none.
 
     Args:
-        what: the features, in a word or two.
+        what: name of the features.
     """
     damaged = StoreAbout.of(read_about(store)).damaged
     if not damaged:

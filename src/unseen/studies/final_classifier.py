@@ -1,4 +1,4 @@
-"""The final classifier of a logistic job: results keep its scores and hyper-parameters, and one fit gives it back."""
+"""The final classifier of a logistic job, fitted again with the hyper-parameters that its result stores."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ class DomainClassifier:
     """The logistic regression of a domain.
 
     Attributes:
-        classes: names, by index; `weights` (c, d) and `bias` (c,) in that order.
-        products: type of the numbers that are multiplied.
+        classes: names by class index; `weights` (c, d) and `bias` (c,) are in that order.
+        products: number type of the matrix products.
     """
 
     domain: str
@@ -37,7 +37,7 @@ class DomainClassifier:
 
 
 def fit_again(result: Result, train: Features) -> DomainClassifier:
-    """The final classifier of a logistic job, which its result does not keep: the pair it chose, fitted once.
+    """Fit the final classifier of a logistic job again, with the chosen learning rate and weight decay.
 
     Args:
         train: the training features of that job.
@@ -50,7 +50,10 @@ def fit_again(result: Result, train: Features) -> DomainClassifier:
     if not result.is_of(LogisticJob):
         raise UserError(f"{result.key}.json is not the result of a logistic regression, so it has no classifier")
     if train.provenance.get("content_hash") != job["train"]:
-        raise UserError(f"{result.key}.json is about other training features of {job['backbone']} on {job['domain']}")
+        raise UserError(
+            f"{result.key}.json is a result on other training features of {job['backbone']} on {job['domain']}; give "
+            "the features of the run"
+        )
     there, labels = np.unique(train.y, return_inverse=True)
     y = torch.from_numpy(labels.astype(np.int64))
     products = getattr(torch, job["products"])
@@ -64,11 +67,11 @@ def fit_again(result: Result, train: Features) -> DomainClassifier:
 
 
 def keep_probe(jobs: Sequence[LogisticJob], train: Features, results: Path, file: Path) -> None:
-    """Write the classifier of the first job on all samples to a file, as `unseen shifts run` takes one.
+    """Write the classifier of the first job on all samples to a file for `unseen shifts run`.
 
     Args:
-        jobs: finished ones, of which one at least is on all samples.
-        train: the features that they trained on.
+        jobs: finished jobs, at least one of them on all samples.
+        train: their training features.
         results: folder of results.
     """
     from unseen.backbones.classifier import write_probe
@@ -76,13 +79,13 @@ def keep_probe(jobs: Sequence[LogisticJob], train: Features, results: Path, file
     job = next(job for job in jobs if job.shots is None)
     result = read_result(results, job_key(job))
     if result is None:
-        raise UserError(f"{results}: the result of the probe on all samples is gone; run the same command again")
+        raise UserError(f"{results}: the result of the probe on all samples is missing; run the same command again")
     found = fit_again(result, train)
     write_probe(file, found.weights, found.bias, found.classes)
 
 
 def _protocol(record: Mapping[str, object]) -> LogisticProtocol:
-    """A protocol as it was read from JSON, which has lists for tuples."""
+    """A protocol from JSON, with lists turned into tuples."""
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in record.items()}
     kind = PrunedProtocol if "survivors" in values else LogisticProtocol
     return kind(**values)  # type: ignore[arg-type]

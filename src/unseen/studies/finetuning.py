@@ -1,4 +1,4 @@
-"""What fine-tuning a backbone takes, for every study that does it."""
+"""Time estimates of fine-tuning, for all studies."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from unseen.probes.finetuning.train import Objective
 
 SAMPLE = 8
-"""Images that a step is measured with on a CPU."""
+"""Number of images with which a step is timed on a CPU."""
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """So many steps of a backbone's training that are still to be done, of so many images each."""
+    """The number of missing training steps of a backbone, and the number of images per step."""
 
     backbone: Backbone
     batch: int
@@ -30,7 +30,7 @@ class Steps:
 
 
 def training_seconds(trainings: Iterable[Steps], device: "torch.device") -> float:
-    """Seconds that trainings should take, beside decoding; a step of each backbone is measured once."""
+    """Estimated seconds of trainings, without decoding; one step per backbone is timed."""
     measured: dict[tuple[str, int], float] = {}
     seconds = 0.0
     for each in trainings:
@@ -43,7 +43,7 @@ def training_seconds(trainings: Iterable[Steps], device: "torch.device") -> floa
 
 
 def step_seconds(backbone: Backbone, batch: int, device: "torch.device") -> float:
-    """Seconds that a step of so many images takes, measured on a few; on a CPU of one thread, as trainings are."""
+    """Seconds of a training step, timed on a few images; on a CPU with one thread, as in training."""
     import torch
 
     from unseen.probes.finetuning.train import classification, with_head
@@ -64,10 +64,11 @@ def measured_step(
     batch: int,
     device: "torch.device",
 ) -> float:
-    """Seconds that a step of a network on so many images takes; the network is changed.
+    """Time a training step of a network; the network is changed.
 
     Args:
-        targets: of so many images, as the objective takes them.
+        targets: targets of the objective, by number of images.
+        batch: images per step.
     """
     import torch
 
@@ -76,7 +77,7 @@ def measured_step(
 
     on_gpu = device.type == "cuda"
     images = batch if on_gpu else min(batch, SAMPLE)
-    inputs = torch.zeros(images, size, size, 3, device=device).permute(0, 3, 1, 2)  # as training images are in memory
+    inputs = torch.zeros(images, size, size, 3, device=device).permute(0, 3, 1, 2)  # channels last, as in training
     steps, every = (60, 20) if on_gpu else (3, 1)
     times: list[float] = []
     threads = torch.get_num_threads()
@@ -95,6 +96,6 @@ def measured_step(
     finally:
         torch.set_num_threads(threads)
     if len(times) == 1:
-        raise UserError("its loss is not finite on an empty image; look at its preprocessing")
-    seconds = (times[-1] - times[0]) / (every * (len(times) - 1))  # in the first stretch a device sets itself up
+        raise UserError("its loss is not finite on an empty image; check its preprocessing")
+    seconds = (times[-1] - times[0]) / (every * (len(times) - 1))  # the first interval includes the device's setup
     return seconds * batch / images

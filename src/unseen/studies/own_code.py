@@ -1,4 +1,4 @@
-"""Probes and metrics of the user's own in a study: what was asked for, and what runs say of it."""
+"""The user's own probes and metrics in a study, and their entries in the record of a run."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ from unseen.runs.data import OWN_METRIC
 from unseen.runs.setup import ProtocolUsed, Setting
 
 AskedProbe = str | PathLike[str] | Probe
-"""A name, a Python file, or a probe that Python has."""
+"""The name of a probe, a Python file, or a probe object."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class OwnCode:
-    """What runs beside this package's own probes and metrics."""
+    """The user's own probes and metrics."""
 
     probes: tuple[OwnProbe, ...] = ()
     metrics: tuple[OwnMetricFile, ...] = ()
 
     def protocols(self) -> list[ProtocolUsed]:
-        """What a run says of it: its files by their digests, so that a folder keeps to one version of each."""
+        """Their entries in the record of a run, with digests of their files: a folder has one version of each."""
         found = [ProtocolUsed(each.probe.name, OWN, dict(_probe_settings(each))) for each in self.probes]
         declared = [
             (used, f"a metric of {each.probe.name}", each.file) for each in self.probes for used in each.declared
@@ -69,7 +69,7 @@ def chosen_code(
     metrics: "str | PathLike[str] | Sequence[str | PathLike[str]]",
     tell: Callable[[str], None],
 ) -> tuple[list[str], OwnCode]:
-    """The names among some probes, and the code among them; files run, which is told before.
+    """Separate names of probes from the user's own code. Files are executed, which `tell` announces before.
 
     Args:
         metrics: Python files.

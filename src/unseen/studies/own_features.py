@@ -1,4 +1,4 @@
-"""Probing a user's own features: from files on the command line, or from arrays in Python."""
+"""Probes of a user's own features, from files on the command line or arrays in Python."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,10 +25,10 @@ def plan_own(
     seeds: int,
     own: OwnCode = NO_CODE,
 ) -> Prepared[FeatureJob]:
-    """A run over one pair of features, which takes the place of one that its folder has.
+    """A run on one pair of features, which replaces the run in its folder.
 
     Args:
-        own: with metrics of the user's own.
+        own: metrics of the user's own.
     """
     if pair.classes < 2:
         raise UserError("the features are of a single class: a classifier needs at least two")

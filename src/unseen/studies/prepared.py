@@ -21,12 +21,12 @@ def prepared_probes(
     write_beside: Callable[[Path], None] = lambda folder: None,
     replaces: bool = False,
 ) -> Prepared[J]:
-    """Jobs on features that are there, with what runs them and tells how long they take.
+    """The jobs on existing features, with the functions that run them and estimate their time.
 
     Args:
-        data: what is written of the run, without its scores.
+        data: the record of the run, without its scores.
         pairs: the features.
-        write_beside, replaces: as of `Prepared`.
+        write_beside, replaces: as in `Prepared`.
     """
 
     def work(jobs: Sequence[J], results: Path, means: Means) -> Iterator[J]:

@@ -1,4 +1,4 @@
-"""Probing features: planning the jobs, running them, estimating their time."""
+"""Jobs that probe features: planning, running and time estimates."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -30,17 +30,17 @@ J = TypeVar("J", bound=FeatureJob)
 SHOTS = (1, 2, 4, 8, 16, 32, 64, 128, None)
 """The settings of ImageNet-CoG: samples per concept, None for all."""
 OTHER_WORK_ON_GPU = 5.0
-"""What probes without SGD take on a GPU for each second of their products: comparing, sorting, 64 bits (H200)."""
+"""Seconds of probes without SGD on a GPU per second of their products: comparing, sorting, 64 bits (H200)."""
 OVERHEAD = 0.1
-"""Seconds that a job takes besides: the search's own work, drawing samples, scoring, writing its result."""
+"""Overhead of a job in seconds: the search itself, drawing samples, scoring, writing the result."""
 
 
 @dataclass(frozen=True)
 class FeaturePair:
-    """Training and test features of a domain under a backbone, by their hashes and where they are.
+    """Training and test features of a backbone on a domain, by their hashes and paths.
 
-    `classes`, `samples` (of the class that has the fewest), `rows` (to train on) and `dimension` are for planning;
-    `flaws` are images that were left out of them.
+    `classes`, `samples` (of the smallest class), `rows` (for training) and `dimension` are used for planning; `flaws`
+    are damaged images that were skipped.
     """
 
     backbone: str
@@ -61,7 +61,7 @@ class FeaturePair:
         return Size(self.rows, self.test_rows, self.classes, (self.dimension,))
 
     def part(self, study: str, protocol: LogisticProtocol) -> StudyPart:
-        """As probes plan their jobs on it."""
+        """The form in which probes plan their jobs."""
         features = (self.backbone, self.domain, self.train, self.test)
         return StudyPart(study, protocol, *features, self.size, on_gpu())
 
@@ -73,7 +73,7 @@ def plan(
     shots: Sequence[int | None],
     seeds: Sequence[int],
 ) -> list[LogisticJob]:
-    """A job for every pair of features, seed and number of shots, those that share features together."""
+    """One job per pair of features, seed and number of shots, grouped by features."""
     return [job for pair in pairs for job in Logistic.jobs(pair.part(study, protocol), seeds, shots)]
 
 
@@ -85,10 +85,10 @@ def plan_extended(
     protocol: LogisticProtocol = COG_V2,
     kinds: Collection[str] | None = None,
 ) -> list[FeatureJob]:
-    """The jobs of further probes for every pair of features, as each probe plans them.
+    """The jobs of additional probes on every pair of features, as planned by each probe.
 
     Args:
-        kinds: names of probes; by default those of ImageNet-CoG's first version.
+        kinds: names of probes; by default those of the first version of ImageNet-CoG.
     """
     chosen = [probe for name, probe in feature_probes().items() if (probe.extended if kinds is None else name in kinds)]
     return [job for pair in pairs for probe in chosen for job in probe.jobs(pair.part(study, protocol), seeds)]
@@ -109,15 +109,15 @@ def search_notices(protocol: LogisticProtocol, short: str) -> list[Notice]:
 
 
 def possible_shots(shots: Sequence[int | None], samples: int, validation: float) -> tuple[int | None, ...]:
-    """The settings that a class of `samples` training samples can fill while hyper-parameters are chosen."""
+    """The numbers of shots for which a class with `samples` training samples has enough during the search."""
     left = samples - min(max(int(samples * validation), 1), samples - 1)
     return tuple(number for number in shots if number is None or number <= left)
 
 
 def run(jobs: Sequence[J], pairs: Sequence[FeaturePair], folder: Path, means: Means) -> Iterator[J]:
-    """Run the jobs that have no result in `folder` yet and pass on each as it is done.
+    """Run the jobs that have no result in `folder`, and yield each when it is done.
 
-    The labels of their test sets are kept beside the folder (`unseen.runs.kept_labels`).
+    The labels of their test sets are stored beside the folder (`unseen.runs.kept_labels`).
     """
     tests = {pair.test: pair.test_place for pair in pairs}
     places = {pair.train: pair.train_place for pair in pairs} | tests
@@ -126,7 +126,7 @@ def run(jobs: Sequence[J], pairs: Sequence[FeaturePair], folder: Path, means: Me
     work = partial(run_alike, places=places, load=read_features, order=order)
     measuring = [replace(job, results=str(folder)) for job in jobs if isinstance(job, OwnMetricJob)]
     fitting = [job for job in jobs if not isinstance(job, OwnMetricJob)]
-    for part in (fitting, measuring):  # in this order: what is measured has a result by then
+    for part in (fitting, measuring):  # own metrics need the results of the fits
         yield from execute(
             part, folder, work, choose_executor(replace(means, gpu=on_gpu())), grouped=alike, cost=job_cost(pairs)
         )
@@ -139,10 +139,10 @@ def job_cost(pairs: Sequence[FeaturePair]) -> Callable[[FeatureJob], float]:
 
 
 def estimate(jobs: Sequence[FeatureJob], pairs: Sequence[FeaturePair], folder: Path, means: Means) -> float:
-    """Seconds that the missing jobs should take on this machine.
+    """Estimated seconds of the missing jobs on this machine.
 
-    Regressions go by the speed of a short one on the largest features. The others are products of large matrices, and
-    go by the speed of such a product: small regressions are far from it.
+    For logistic regressions, a short one is timed on the largest features. The other probes consist of large matrix
+    products, so such a product is timed; small regressions are much slower than that.
     """
     table = {(pair.backbone, pair.domain): pair for pair in pairs}
     todo, gpu = missing(jobs, folder), on_gpu()
@@ -155,10 +155,10 @@ def estimate(jobs: Sequence[FeatureJob], pairs: Sequence[FeaturePair], folder: P
     largest = max(regressions, key=flops.__getitem__, default=None)
     protocol = todo[largest].probe.regression if largest is not None else None
     speed = regression_speed(protocol, sizes[largest]) if protocol and largest is not None else None
-    side = 8192 if gpu else 1024  # a product of less does not keep a GPU busy
+    side = 8192 if gpu else 1024  # smaller products do not keep a GPU busy
     kinds = {job.probe.multiplies(gpu=gpu) for job in todo if not job.probe.regression}
     rates = {numbers: product_rate((side, side, side), numbers) for numbers in kinds}
-    # Perceptrons, whose products are in TF32, are trained by SGD and do little else.
+    # MLPs are trained by SGD with products in TF32 and do little else.
     rates |= {numbers: rate / OTHER_WORK_ON_GPU for numbers, rate in rates.items() if gpu and numbers != "tf32"}
     seconds = [
         work / speed.rate + speed.setup * setups[job]
@@ -171,7 +171,7 @@ def estimate(jobs: Sequence[FeatureJob], pairs: Sequence[FeaturePair], folder: P
 
 
 def _setups(regressions: Sequence[tuple[FeatureJob, Size]]) -> dict[FeatureJob, float]:
-    """How many fits are set up for each job; those that are trained together share them."""
+    """The number of fits that are set up per job; jobs that are trained together share them."""
     from unseen.probes.sgd.schedule import steps_of_epoch
     from unseen.probes.sgd.search import rounds
     from unseen.probes.sgd.trainer import BUSY
@@ -195,7 +195,7 @@ def _setups(regressions: Sequence[tuple[FeatureJob, Size]]) -> dict[FeatureJob, 
 def pair_from_features(
     backbone: str, domain: str, train: Features, test: Features, places: tuple[Path, Path]
 ) -> FeaturePair:
-    """What planning needs to know of two sets of features that were read from `places`."""
+    """The data for planning of two sets of features that were read from `places`."""
     import numpy as np
 
     fewest = int(np.bincount(train.y, minlength=len(train.classes)).min())
@@ -217,7 +217,7 @@ def pair_from_features(
 
 
 def _left_out(backbone: str, domain: str, side: str, features: Features) -> Iterator[Flaw]:
-    """Damaged images that the extraction of some features left out."""
+    """The damaged images that the extraction of features skipped."""
     damaged = StoreAbout.of(features.provenance).damaged
     if damaged:
         examples = tuple(f"{image.id}: {image.reason}" for image in damaged[:MOST_EXAMPLES])

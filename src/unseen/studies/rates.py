@@ -1,4 +1,4 @@
-"""How fast this machine is at what studies do, measured in a second or two, for estimates of their time."""
+"""The speed of this machine, measured in a second or two, for time estimates."""
 
 import time
 from collections.abc import Sequence
@@ -10,20 +10,20 @@ from unseen.probes.probe import Size
 from unseen.probes.protocol import LogisticProtocol
 
 EPOCHS = (2, 22)
-"""Of the two short fits whose difference is a GPU's speed: setting up takes as long as the first of them."""
+"""Epochs of two short fits, whose difference gives the speed of a GPU; the first is mostly setup."""
 MEASURED = 0.1
-"""Seconds that fits on a CPU are measured for: in less than that, others on the machine are not noticed."""
+"""Seconds for which fits on a CPU are timed; shorter measurements miss the load of other processes."""
 STARTING = 2.5
-"""Seconds until processes have imported PyTorch and begin with their first job."""
+"""Seconds until new processes have imported PyTorch and start their first job."""
 
 
 @dataclass(frozen=True)
 class RegressionSpeed:
-    """How fast regressions by SGD are, of one thread or of the GPU.
+    """The speed of logistic regression by SGD, on one thread or on the GPU.
 
     Attributes:
-        rate: flops a second of a fit that is under way.
-        setup: seconds that a fit takes besides: memory, CUDA graphs, the first launches.
+        rate: flops per second of a running fit.
+        setup: seconds of overhead per fit: memory, CUDA graphs, the first launches.
     """
 
     rate: float
@@ -31,10 +31,10 @@ class RegressionSpeed:
 
 
 def regression_speed(protocol: LogisticProtocol, size: Size) -> RegressionSpeed:
-    """Measured by short fits on features of that size.
+    """Measure the speed with short fits on features of a given size.
 
-    On a CPU setting up takes next to nothing. On a GPU a fit of two epochs is mostly that, and to divide its flops by
-    its seconds made estimates six times too long: the rate is that of the epochs by which a second fit is longer.
+    On a CPU, setup takes almost no time. On a GPU, a fit of two epochs is mostly setup, so dividing its flops by its
+    seconds would make estimates six times too long: the rate is taken from the additional epochs of a longer fit.
     """
     import torch
 
@@ -47,7 +47,7 @@ def regression_speed(protocol: LogisticProtocol, size: Size) -> RegressionSpeed:
     try:
         k = min(protocol.round_size, protocol.trials)
         rows = min(size.rows, 4096 if device.type == "cpu" else 65_536)
-        # Drawn where it is used: a core takes longer to draw it than a GPU to train on it.
+        # Drawn on the device: a CPU core takes longer to draw the data than a GPU to train on them.
         X = torch.randn(rows, size.dimension, generator=torch.Generator(device).manual_seed(0), device=device)
         y = torch.arange(rows) % size.classes
         dtype = getattr(torch, usual_products(on_gpu()))
@@ -74,11 +74,11 @@ def regression_speed(protocol: LogisticProtocol, size: Size) -> RegressionSpeed:
 
 
 def product_rate(shape: tuple[int, int, int], numbers: str = "float32") -> float:
-    """Flops a second of a product of (m, k) and (k, n) matrices, the better of two: of one thread, or of the GPU.
+    """Flops per second of a product of (m, k) and (k, n) matrices on one thread or on the GPU; the better of two runs.
 
     Args:
         shape: m, k and n.
-        numbers: what is multiplied: "float32", "float16", or "tf32", the short form of float32 on a GPU.
+        numbers: number type: "float32", "float16", or "tf32", the reduced precision of float32 on a GPU.
     """
     import torch
 
@@ -91,7 +91,7 @@ def product_rate(shape: tuple[int, int, int], numbers: str = "float32") -> float
     try:
         a, b = (torch.ones(sides, device=device, dtype=dtype) for sides in ((m, k), (k, n)))
         rates = []
-        for _ in range(2):  # the first time a device sets itself up
+        for _ in range(2):  # the first run includes the device's setup
             start = time.perf_counter()
             float((a @ b)[0, 0])
             rates.append(2 * m * k * n / (time.perf_counter() - start))
@@ -102,7 +102,7 @@ def product_rate(shape: tuple[int, int, int], numbers: str = "float32") -> float
 
 
 def elapsed(seconds: Sequence[float], workers: int) -> float:
-    """Until the last of some jobs is done, where each worker takes the next in order when it has done one."""
+    """Seconds until the last job is done if each worker takes the next job in order when it is free."""
     busy = [0.0] * workers
     for each in seconds:
         heapreplace(busy, busy[0] + each)
@@ -110,5 +110,5 @@ def elapsed(seconds: Sequence[float], workers: int) -> float:
 
 
 def starting(jobs: int, workers: int, *, gpu: bool) -> float:
-    """Seconds until new processes begin; 0 where jobs run in this one."""
+    """Seconds until new processes start; 0 if jobs run in this one."""
     return STARTING if min(jobs, workers) > 1 and not gpu else 0.0

@@ -1,8 +1,8 @@
-"""The one shape of a study: request → plan → features → jobs → scores.
+"""The common structure of all studies: request → plan → features → jobs → scores.
 
-A request says what is asked. It can tell what is to be done and what that takes (`Plan`), and make ready what jobs work
-on (`Prepared`). Everything else is here, once for all studies: the run on disk, the jobs that are missing, resuming.
-The command line and the Python API call the same functions and differ in how they `Watch`.
+A request describes a study. It can estimate the work (`Plan`) and prepare the data of its jobs (`Prepared`). Everything
+else is here, once for all studies: the run on disk, the missing jobs, resuming. The command line and the Python API
+call the same functions with a different `Watch`.
 """
 
 from collections import Counter
@@ -40,18 +40,18 @@ Unit = Literal["bytes", "share"]
 
 @dataclass(frozen=True)
 class Plan:
-    """What a study will do, and what that takes.
+    """The work of a study, with estimates of time, disk space and memory.
 
     Attributes:
-        title: of the study.
-        parts: one for each domain, data set or training: column → name or number. All have the same columns.
-        units: of columns whose numbers are bytes, or shares of 1.
-        counting: how the jobs come about, such as "2 backbones × 3 domains = 6 regressions".
-        jobs: all of the study, and `jobs_left` those without a result.
-        extraction: seconds that the features that are missing should take, and `probing` the jobs that are missing.
-        disk: bytes that are still to be written, and `free` those that the disk has; 0 where nothing is extracted.
-        memory: bytes while the largest part is worked on; 0 where that was not estimated.
-        notices: what cannot be done as asked.
+        title: title of the study.
+        parts: one per domain, data set or training: column → name or number. All have the same columns.
+        units: units of the columns with bytes, or with shares between 0 and 1.
+        counting: how the number of jobs is composed, such as "2 backbones × 3 domains = 6 regressions".
+        jobs, jobs_left: number of all jobs, and of those without a result.
+        extraction, probing: estimated seconds for the missing features and for the missing jobs.
+        disk, free: bytes still to be written, and bytes free on the disk; 0 if nothing is extracted.
+        memory: bytes needed for the largest part; 0 if not estimated.
+        notices: requested work that cannot be done.
     """
 
     title: str
@@ -81,38 +81,38 @@ class Plan:
 
 
 class Stepping(Protocol):
-    """Told the number of every step of a long piece of work, and how it stands, such as its loss."""
+    """Called with the number of every step of a long computation, and a detail such as its loss."""
 
     def __call__(self, step: int, detail: str = "") -> None: ...
 
 
 class Watch(Protocol):
-    """Told how a study goes on: commands print it, notebooks show bars.
+    """Receives the progress of a study, which commands print and notebooks show as bars.
 
-    It may be sent to processes that run jobs, where it is only asked to `tell`.
+    It may be pickled for processes that run jobs, which only call `tell`.
     """
 
     def planned(self, plan: Plan) -> None:
-        """What will be done, before it starts."""
+        """Called with the plan before the work starts."""
 
     def tell(self, sentence: str) -> None:
-        """Something that the user should know now."""
+        """Called with a message for the user."""
 
     def extracting(self, domain: str, split: str) -> "Callable[[Progress], None]":
-        """Called as the features of a split are extracted."""
+        """A function to call with the progress of the extraction of a split."""
 
     def stepping(self, what: str, total: int) -> Stepping:
-        """Called with the number of every step of a long piece of work, such as a training."""
+        """A function to call with the number of every step of a long computation, such as a training."""
 
     def started(self, left: int, jobs: int, seconds: float) -> None:
-        """So many of all jobs are to do, and should take so long."""
+        """Called with the number of missing jobs, of all jobs, and the estimated seconds."""
 
     def track(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-        """Passes items on as they are done; `total` is how many there are, where that is known."""
+        """Yields items when they are done; `total` is their number, if known."""
 
 
 class Silent:
-    """A watch that says nothing."""
+    """A watch that shows nothing."""
 
     def planned(self, plan: Plan) -> None:
         pass
@@ -135,23 +135,21 @@ class Silent:
 
 @dataclass(frozen=True)
 class Prepared(Generic[J]):
-    """A study whose features are there.
+    """A study with its features.
 
     Attributes:
-        run: what is written of it, without its scores.
-        jobs: all of them, those that have a result already among them.
-        work: given the jobs, the folder of results and what to run them with, runs those that are missing and passes
-            on each as it is done.
-        seconds: given the same, what the missing ones should take.
-        write_beside: writes further files of the run into its folder, which is locked meanwhile.
-        recorded: when the run is written: "planned", before its jobs start; "begun", when the first of them has a
-            result, where that may fail for the way it was asked for, as a training that diverges, so that the run is
-            not bound to that way; "work", by `work` itself, job by job, where one may fail without the others or takes
-            the place of an earlier one.
-        replaces: whether the run takes the place of one that its folder has of other features or another protocol,
-            instead of being refused; to one of the same it is added.
-        cost: of a job compared with others, to divide them fairly into parts of a job array.
-        shared: what a job has in common with others that had better be in the same part.
+        run: the record of the run, without its scores.
+        jobs: all jobs, including those with a result.
+        work: takes jobs, the folder of results and the hardware, runs the missing jobs and yields each when it is done.
+        seconds: takes the same, and estimates the seconds of the missing jobs.
+        write_beside: writes additional files into the folder of the run, which is locked meanwhile.
+        recorded: when the run is written: "planned", before its jobs start; "begun", after the first result, for jobs
+            that may fail because of their settings (a training that diverges), so that the folder is not bound to these
+            settings; "work", by `work` itself, job by job, if a job may fail alone or replaces an earlier one.
+        replaces: whether the run replaces a run in its folder with other features or another protocol, instead of being
+            refused; it is added to a run with the same ones.
+        cost: relative cost of a job, to divide jobs fairly into parts of a job array.
+        shared: what a job shares with others that should be in the same part.
     """
 
     run: RunData
@@ -166,23 +164,23 @@ class Prepared(Generic[J]):
 
 
 class Request(Protocol[J]):
-    """What is asked of a study; a frozen dataclass for each study."""
+    """A request for a study; every study has its own frozen dataclass."""
 
     def plan(self, out: Path, means: Means) -> Plan:
-        """What is to be done in a folder; the folder of another run is refused."""
+        """Plan the work in a folder; a folder with another run is refused."""
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[J]:
-        """Extract the features that are missing, or open those that are there."""
+        """Extract the missing features, or open existing ones."""
 
 
 def plan_study(request: Request[J], out: Path, *, means: Means = ALONE) -> Plan:
-    """What a study would do, without doing any of it."""
+    """Plan a study without running anything."""
     check_writable(out)
     return request.plan(out, means)
 
 
 def plan_of_run(folder: Path) -> Plan:
-    """What a run has and what is left to do: one part per backbone, domain and probe, with its jobs that are done."""
+    """The finished and missing jobs of a run: one part per backbone, domain and probe, with its finished jobs."""
     data, keys = read_record(folder)
     results = read_all(folder / RESULTS, keys)
     firsts = (next(result_scores(result), None) for result in results)
@@ -203,13 +201,13 @@ def run_study(
     ignore_disk: bool = False,
     part: Part = WHOLE,
 ) -> RunData:
-    """Do what is missing of a study in a folder, and return the whole run with its scores.
+    """Run the missing work of a study in a folder, and return the whole run with its scores.
 
-    A call that was stopped continues when it is repeated; one that asks for another part of the same study adds it.
+    An interrupted call resumes when it is repeated; a request for another part of the same study is added to the run.
 
     Args:
-        ignore_disk: start although the disk seems too small.
-        part: which jobs to do, where others do the rest; the run is recorded as a whole.
+        ignore_disk: start even if the disk seems too small.
+        part: the part of the jobs to run if other calls run the rest; the run is recorded as a whole.
     """
     told = watch or Silent()
     check_writable(out)
@@ -228,11 +226,11 @@ def run_prepared(
     plan: Plan | None = None,
     part: Part = WHOLE,
 ) -> RunData:
-    """Write down what a run is, do its missing jobs, and return the run with its scores.
+    """Write the record of a run, run its missing jobs, and return the run with its scores.
 
     Args:
-        plan: its plan, where there is one: its estimate holds where it is of as many jobs as are left.
-        part: as of `run_study`.
+        plan: the plan of the run, if there is one; its estimate is used if the number of missing jobs is the same.
+        part: as in `run_study`.
     """
     told, results = watch or Silent(), out / RESULTS
     remove_unfinished(out)
@@ -250,7 +248,7 @@ def run_prepared(
             _record(found, out)
             waiting = False
     if part != WHOLE and not (out / RUN).is_file():
-        raise OtherPartsError(f"part {part[0]} of {part[1]} has done its share, and the others have nothing yet")
+        raise OtherPartsError(f"part {part[0]} of {part[1]} has done its share, but the others have no results yet")
     if found.replaces:  # by its own jobs' keys: another may have taken its place meanwhile
         return with_scores(out, found.run, [job_key(job) for job in found.jobs])
     return read_run(out)
@@ -265,7 +263,7 @@ def _record(found: Prepared[J], out: Path) -> None:
 
 
 def _is_same(run: RunData, other: RunData) -> bool:
-    """Whether two runs are of the same features and protocols, so that they can differ in seeds and shots alone."""
+    """Whether two runs have the same features and protocols, so that they may differ only in seeds and shots."""
     first, second = (plain(each, MEASURED) for each in (run, other))
     return all(
         first[name] == second[name] for name in ("study", "title", "backbones", "features", "protocols", "levels")

@@ -166,7 +166,7 @@ def test_p_values_are_corrected_over_pairs_across_axes_alone() -> None:
 
 
 def test_nothing_and_what_is_not_a_number_are_refused() -> None:
-    with pytest.raises(UserError, match="no numbers of any axis"):
+    with pytest.raises(UserError, match="no numbers on any axis"):
         put_together([])
     with pytest.raises(UserError, match="One of b1 is not a number"):
         put_together([measure("concepts", "one", named(1, float("nan")))])

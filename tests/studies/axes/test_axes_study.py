@@ -96,7 +96,7 @@ def test_all_three_axes_are_there(page: AxesPage) -> None:
     assert "e" not in page.axes.standings["linear"]
     assert "d" not in page.axes.standings["rho"]
     assert page.notices == [
-        "Left out, on shifts alone: other0, other1, other2 and 3 more. Backbones go together by their names."
+        "Left out, only on shifts: other0, other1, other2 and 3 more. Backbones are matched by name."
     ]
 
 
@@ -198,14 +198,14 @@ def test_own_backbones_stand_beside_the_published(tmp_path: Path) -> None:
     assert "mine" not in axes.standings["ece"]
     [said] = [sentence for sentence in page.notices if sentence.startswith("Calibration ")]
     assert said.startswith("Calibration and Scaled calibration: published errors are means over ten data sets")
-    assert said.endswith("has no place beside them: ResNet50 (yours), mine.")
+    assert said.endswith("so backbones without all ten are left out: ResNet50 (yours), mine.")
     assert axes.standings["linear"].keys() == {*SHARED, "mine", "ResNet50 (yours)"}
 
 
 def test_a_run_over_other_concepts_has_no_expectation_and_no_published_beside_it(tmp_path: Path) -> None:
     folder = concept_run(tmp_path / "c", kind="")
     assert "effective" not in study_axes([folder]).axes.measures
-    with pytest.raises(UserError, match="not a run over the concepts of ImageNet-CoG.*leave out --published"):
+    with pytest.raises(UserError, match="not a run on the concepts of ImageNet-CoG.*leave out --published"):
         study_axes([folder], published=True)
 
 
@@ -263,7 +263,7 @@ def test_one_axis_alone_is_shown_with_what_is_missing(tmp_path: Path) -> None:
     page = study_axes([concept_run(tmp_path)])
     assert page.axes.backbones == NAMES
     assert page.axes.missing() == ["tasks", "shifts"]
-    assert page.notices[0] == "Nothing on tasks: give a run of unseen tasks to have them here."
+    assert page.notices[0] == "No data on tasks: give a run of unseen tasks to include them."
     assert not any(pair.across for pair in page.axes.pairs)
 
 
@@ -283,7 +283,7 @@ def test_runs_that_cannot_be_used_are_named(tmp_path: Path, everything: tuple[Pa
     with pytest.raises(UserError, match="different protocols"):
         study_axes([everything[1], exact])
     for place in (everything[2], everything[2] / "models.csv"):
-        with pytest.raises(UserError, match="a fit of shifts goes behind --shifts"):
+        with pytest.raises(UserError, match="give it with --shifts"):
             study_axes([everything[0], place])
 
 
@@ -313,22 +313,22 @@ def test_runs_of_different_levels_are_not_called_unfinished(tmp_path: Path) -> N
     (other / "run.json").write_text(json.dumps(record))
     page = study_axes([run, other])
     [said] = [sentence for sentence in page.notices if "b has no score" in sentence]
-    assert "other concepts in in1k" in said
+    assert "different concepts in in1k" in said
     assert "finish the run" not in said
 
 
 def test_what_a_run_was_not_asked_for_is_named(tmp_path: Path) -> None:
     mine = [Backbone("a", "yours")]
     short = write_concept_run(tmp_path / "short", mine, concept_accuracy, domains=DOMAINS[:4])
-    with pytest.raises(UserError, match=r"short: .*the run was not asked for l4, l5: run it on"):
+    with pytest.raises(UserError, match=r"short: .*the run does not include l4, l5: run it on"):
         study_axes([short])
     few = write_concept_run(tmp_path / "few", mine, concept_accuracy, shots=8)
-    with pytest.raises(UserError, match="the run has it with 8 shots alone: run it with all images too"):
+    with pytest.raises(UserError, match="the run has it only with 8 shots: run it with all images too"):
         study_axes([few])
     # Where there is something else to show, the page goes on.
     page = study_axes([short, write_task_run(tmp_path / "t", ("a",), task_score)])
     assert page.axes.missing() == ["concepts", "shifts"]
-    assert any("the run was not asked for l4, l5" in sentence for sentence in page.notices)
+    assert any("the run does not include l4, l5" in sentence for sentence in page.notices)
 
 
 def test_a_single_seed_on_other_concepts_has_no_known_uncertainty(tmp_path: Path) -> None:
@@ -351,7 +351,7 @@ def test_runs_that_measured_the_same_otherwise_are_refused(tmp_path: Path) -> No
     same = write_task_run(tmp_path / "same", ("a",), task_score, datasets=("cifar10",))
     other = write_task_run(tmp_path / "other", ("a",), lambda *of: task_score(*of) + 0.01)
     assert study_axes([one, same]).axes.measures.keys() == study_axes([one]).axes.measures.keys()
-    with pytest.raises(UserError, match=r"one and \S*other: a has 0\.9000 in the one and 0\.9100 in the other"):
+    with pytest.raises(UserError, match=r"one and \S*other: a has 0\.9000 in the first and 0\.9100 in the second"):
         study_axes([one, other])
 
 
@@ -369,7 +369,7 @@ def test_calibration_is_over_the_data_sets_and_not_their_mean_too(tmp_path: Path
 
     axes = study_axes([write_task_run(tmp_path, ("a",), score, datasets=TEN)]).axes
     assert axes.measures["ece"].values["a"] == pytest.approx(scipy.special.logit(list(errors.values())).mean())
-    named = axes.measures["ece"].about.partition("less is better: ")[2].split(", ")
+    named = axes.measures["ece"].about.partition("lower is better: ")[2].split(", ")
     assert named == [*(DATASETS[name].title for name in TEN[:-1]), f"{DATASETS[TEN[-1]].title}."]
 
 
@@ -464,7 +464,7 @@ def test_a_name_that_is_taken_changes_no_number(tmp_path: Path) -> None:
         ("ood,model,accuracy,low,high\n", "line 1: no column 'rho'"),
         ("ood,model,accuracy,rho,low,high\ns,a,0.5,x,0,0\n", "line 2: 'x' in column 'rho' is not a number"),
         ("ood,model,accuracy,rho,low,high\ns,a,0.5,nan,0,0\n", "'nan' in column 'rho' is not a number"),
-        ("ood,model,accuracy,rho,low,high\ns,a,50,0.1,0,0.2\n", "line 2: accuracies and ρ are shares"),
+        ("ood,model,accuracy,rho,low,high\ns,a,50,0.1,0,0.2\n", "line 2: accuracies and ρ must be fractions"),
         ("", "the file is empty"),
     ],
 )
@@ -487,12 +487,14 @@ def test_what_backbones_do_not_share_is_said(tmp_path: Path) -> None:
     two = write_task_run(tmp_path / "two", ("b",), task_score, datasets=("cifar10",), shots=(50,))
     page = study_axes([concept_run(tmp_path / "c"), one, two])
     assert "tasks" in page.axes.missing()
-    assert "Few-shot Kornblith is not here: no data set and number of shots is one that all have." in page.notices
-    assert sum("is not here" in sentence for sentence in page.notices) == 4
+    assert (
+        "Few-shot Kornblith is not shown: the backbones have no data set and number of shots in common." in page.notices
+    )
+    assert sum("is not shown" in sentence for sentence in page.notices) == 4
     head = "ood,model,accuracy,rho,low,high\n"
     (tmp_path / "models.csv").write_text(f"{head}s,a,0.5,0.1,0,0.2\nr,b,0.9,0.3,0.2,0.4\n")
     page = study_axes([concept_run(tmp_path / "d")], tmp_path / "models.csv")
-    assert "Shifts are not here: no test set is one that all models have." in page.notices
+    assert "Shifts are not shown: the models have no test set in common." in page.notices
 
 
 def test_calibration_over_the_papers_ten_data_sets_stands_beside_the_papers(tmp_path: Path) -> None:
@@ -522,7 +524,7 @@ def test_a_stranger_on_one_axis_changes_nothing_for_the_others(
         assert more.axes.measures[name].about == measure.about
         for backbone, drawn in measure.draws.items():
             np.testing.assert_array_equal(more.axes.measures[name].draws[backbone], drawn)
-    assert any("on tasks alone: stranger." in sentence for sentence in more.notices)
+    assert any("only on tasks: stranger." in sentence for sentence in more.notices)
 
 
 def test_fine_tuned_scores_are_on_the_axis_of_tasks(tmp_path: Path) -> None:
@@ -582,5 +584,5 @@ def test_who_is_left_on_one_axis_is_named_once(tmp_path: Path) -> None:
     page = study_axes([concept_run(tmp_path / "c"), tasks], tmp_path / "models.csv")
     assert page.axes.backbones == ("a", "b")
     assert [sentence for sentence in page.notices if "Left out" in sentence] == [
-        "Left out, on concepts alone: c, d, e. Backbones go together by their names."
+        "Left out, only on concepts: c, d, e. Backbones are matched by name."
     ]

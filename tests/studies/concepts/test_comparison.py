@@ -228,7 +228,7 @@ def test_the_command(runs: dict[str, Path], unseen: Callable[..., Any], tmp_path
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["clear", "blurred", "--shots", "8,all"], "--shots is one number here, or all, not 8,all"),
+        (["clear", "blurred", "--shots", "8,all"], "--shots takes one number or all with --compare, not 8,all"),
         (["clear", "blured"], "did you mean blurred?"),
         (["clear", "blurred", "--shots", "8"], "no results of 'clear' with 8 shots"),
     ],

@@ -148,7 +148,7 @@ def test_python_and_the_command_give_the_same(
     assert len(repr(run)) < 1000
     with pytest.raises(UserError, match="not both"):
         api.concepts(net, out=tmp_path / "x", features=made / "features", images=tiny.imagenet_21k)
-    with pytest.raises(UserError, match="which backbone"):
+    with pytest.raises(UserError, match="no backbone was given"):
         api.concepts(out=tmp_path / "x", images=tiny.imagenet_21k)
     with pytest.raises(UserError, match="twice"):
         api.concepts([net, net], out=tmp_path / "x", **options)  # type: ignore[arg-type]

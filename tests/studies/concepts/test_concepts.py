@@ -300,9 +300,9 @@ def test_features_made_in_another_way_are_refused(tmp_path: Path) -> None:
     write_features(tmp_path, "l1", ("a", "b"))
     write_features(tmp_path, "l2", ("c", "d"), precision="single")
     places = find_features(tmp_path, ["l1", "l2"], ["b"])
-    with pytest.raises(UserError, match="made with another precision than"):
+    with pytest.raises(UserError, match="extracted with another precision than"):
         feature_pairs("b", places["b"], {})
-    with pytest.raises(UserError, match="no train features of c; there are those of b"):
+    with pytest.raises(UserError, match="no train features of c; it has those of b"):
         find_features(tmp_path, ["l1"], ["c"])
 
 

@@ -97,7 +97,7 @@ def test_a_training_that_diverges_is_no_reference(images: tuple[ArrayImages, Man
     source, manifest = images
     for rate in (1e30, 1e10):
         job = plan_reference("concepts", backbone(), "l1", known(source, manifest), replace(PROTOCOL, rate=rate))
-        with pytest.raises(UserError, match=r"tiny on l1: fine-tuning diverged at rate 1e\+\d0; give a smaller --rate"):
+        with pytest.raises(UserError, match=r"tiny on l1: fine-tuning diverged at rate 1e\+\d0; use a smaller --rate"):
             run_reference(job, backbone(), source, manifest, tmp_path / "results", every=1)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
@@ -106,15 +106,15 @@ def test_other_images_or_weights_are_refused(images: tuple[ArrayImages, Manifest
     source, manifest = images
     job = plan_reference("concepts", backbone(), "l1", known(source, manifest), PROTOCOL)
     fewer = Manifest(manifest.entries[:50], manifest.splits[:50])
-    with pytest.raises(UserError, match="not what this fine-tuning was planned with"):
+    with pytest.raises(UserError, match="changed since this fine-tuning was planned"):
         run_reference(job, backbone(), source, fewer, tmp_path / "results")
     repainted = array_images(np.zeros((60, 18, 22, 3), np.uint8), [entry.label for entry in source.entries])
     assert Manifest(repainted.entries, manifest.splits).content_hash == manifest.content_hash
-    with pytest.raises(UserError, match="not what this fine-tuning was planned with"):
+    with pytest.raises(UserError, match="changed since this fine-tuning was planned"):
         run_reference(job, backbone(), repainted, manifest, tmp_path / "results")
     whole = backbone()
     other = replace(whole, spec=replace(whole.spec, transform=replace(whole.spec.transform, interpolation="bilinear")))
-    with pytest.raises(UserError, match="not what this fine-tuning was planned with"):
+    with pytest.raises(UserError, match="changed since this fine-tuning was planned"):
         run_reference(job, other, source, manifest, tmp_path / "results")
     one_sided = Manifest(source.entries, ["train"] * 59 + ["test"])
     job = plan_reference("concepts", backbone(), "l1", known(source, one_sided), PROTOCOL)

@@ -91,7 +91,7 @@ def test_a_rate_that_diverges_can_be_followed_by_another(tiny: TinyImageNet, run
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"domains": "l3"}, "domains are some of l1"),
+        ({"domains": "l3"}, "domains must be among l1"),
         ({"backbones": ["timm:resnet"]}, "no backbone"),
         ({"seeds": 0}, "seeds"),
         ({"epochs": 0}, "at least one epoch"),

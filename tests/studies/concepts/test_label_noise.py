@@ -110,7 +110,7 @@ def test_bad_input_is_refused(study: Path) -> None:
         fit_again(replace(result, job=result.job | {"job": "KMeansJob"}), train)
     with pytest.raises(UserError, match="of the same backbone"):
         inspect_labels([classifier], {"l2": replace(test, X=np.ones((18, 5), np.float32))})
-    with pytest.raises(UserError, match="a threshold is a probability"):
+    with pytest.raises(UserError, match="the threshold must be a probability"):
         inspect_labels([classifier], {"l2": test}, threshold=1.0)
     nothing = inspect_labels([classifier], {"seen": test})  # its own domain is not another
     assert nothing.table.empty

@@ -11,7 +11,7 @@ from result_records import concept_records
 from run_folders import write_concept_run
 
 from unseen.errors import UserError
-from unseen.exchange.contributions import Contribution
+from unseen.exchange.contributions import Contribution, read_contributions
 from unseen.papers.concept_generalization import DOMAINS, published_accuracies, seen_only_models
 from unseen.runs.cautions import caution
 from unseen.runs.data import Backbone
@@ -59,7 +59,7 @@ def test_a_run_without_the_shots_is_refused(tmp_path: Path) -> None:
 
 def test_runs_over_other_concepts_are_refused(tmp_path: Path) -> None:
     folder = write_concept_run(tmp_path / "drawings", [MINE], flat, published="")
-    with pytest.raises(UserError, match="drawings: not a run over the concepts of ImageNet-CoG"):
+    with pytest.raises(UserError, match="drawings: not a run on the concepts of ImageNet-CoG"):
         leaderboard_with_runs([folder])
 
 
@@ -81,7 +81,7 @@ def test_runs_of_other_images_are_refused_with_the_reason(
     data, keys = extend_run(folder, read_run(folder), [])
     other = [replace(each, **changes) if each.domain == domain else each for each in data.scored]
     write_run(folder, replace(data, scored=other), keys)
-    with pytest.raises(UserError, match=f"scores of mine are not to be set beside the published ones: .*{message}"):
+    with pytest.raises(UserError, match=f"scores of mine are not comparable with the published ones: .*{message}"):
         leaderboard_with_runs([folder])
 
 
@@ -90,6 +90,12 @@ def test_entries_name_the_contributed_model_that_they_are() -> None:
     pruned = tuple(replace(each, protocol="cog-v2-pruned") for each in concept_records())
     board = leaderboard_with_runs([], [Contribution("mine", ("mine.json",), pruned)])
     assert [(each.model, each.source) for each in board.entries if each.yours] == [("mine (cog-v2-pruned)", "mine")]
+
+
+def test_own_runs_on_a_site_are_not_called_contributed(tmp_path: Path) -> None:
+    folder = write_concept_run(tmp_path / "run", [MINE], flat)
+    board = leaderboard_with_runs([], read_contributions([folder]))
+    assert [each.category for each in board.entries if each.yours] == ["own run"]
 
 
 def test_a_run_that_does_not_say_what_it_is_of_is_refused(tmp_path: Path) -> None:

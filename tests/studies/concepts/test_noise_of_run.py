@@ -53,11 +53,11 @@ def test_a_higher_threshold_lists_fewer(study: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"threshold": 1.0}, "threshold is a probability"),
-        ({"domains": ["l1"]}, "two with regressions"),
+        ({"threshold": 1.0}, "threshold must be a probability"),
+        ({"domains": ["l1"]}, "two domains with regressions"),
         ({"seed": 3}, r"\(seed 3\); there are none"),
         ({"backbone": "resnet"}, "it has yours"),
-        ({"features": None}, "say where the features"),
+        ({"features": None}, "give the folder of the features"),
     ],
 )
 def test_mistakes_are_named(options: dict[str, object], message: str, study: Path) -> None:

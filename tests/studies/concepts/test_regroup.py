@@ -126,7 +126,7 @@ def test_files_are_regrouped_too(most: int | None, ids: bool, tmp_path: Path) ->
 
 def test_numbered_classes_cannot_be_regrouped(tmp_path: Path) -> None:
     base = own_files(tmp_path / "mine", named=False, ids=True)
-    with pytest.raises(UserError, match=r"l1/train.npz are numbered"):
+    with pytest.raises(UserError, match=r"l1/train.npz are only numbered"):
         regroup(base, "mine", OTHER, tmp_path / "out")
 
 
@@ -165,7 +165,7 @@ def test_regrouped_features_are_no_sources(tiny: TinyImageNet, extract: Callable
     with pytest.raises(UserError, match="no features of"):
         regroup(tmp_path / "out", tiny.backbone, wanted, tmp_path / "again")
     before = sorted(base.rglob("*"))
-    with pytest.raises(UserError, match="into another folder than they are in"):
+    with pytest.raises(UserError, match="must be regrouped into another folder"):
         regroup(base, tiny.backbone, wanted, tmp_path / "out" / ".." / "base")
     assert sorted(base.rglob("*")) == before
 
@@ -174,6 +174,6 @@ def test_an_unfinished_split_is_named(tiny: TinyImageNet, extract: Callable[...,
     base = extract(tmp_path / "base", {"l1": tuple(LEVELS[1])})
     [store] = (base / "l1").glob("*-test-*")
     (store / "manifest.json").unlink()
-    with pytest.raises(UserError, match="no finished test features to group anew; finish the extraction"):
+    with pytest.raises(UserError, match="no finished test features to regroup; finish the extraction"):
         regroup(base, tiny.backbone, {"a": tuple(LEVELS[1])[:2]}, tmp_path / "out")
     assert not (tmp_path / "out").exists()

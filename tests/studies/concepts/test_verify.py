@@ -43,7 +43,7 @@ def test_a_third_of_a_point_is_chance(points: float) -> None:
 def test_a_point_and_a_half_is_not(points: float) -> None:
     rows = compare(summary(points), published("cog-v2"), IMAGES)
     assert not any(row.agrees for row in rows)
-    assert verdict(rows).startswith("6 of 6 accuracies are off, most of all in1k with all samples")
+    assert verdict(rows).startswith("6 of 6 accuracies differ too much, most of all in1k with all samples")
 
 
 def test_few_shots_are_compared_with_their_own_column() -> None:

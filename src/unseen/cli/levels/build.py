@@ -26,7 +26,7 @@ from unseen.ontology.wordnet import wordnet
 
 @dataclass(frozen=True)
 class Inputs:
-    """The files that levels are built from; what is None is not needed or ships with the package."""
+    """The files that levels are built from; None if not needed or included in the package."""
 
     taxonomy: Path | None = None
     counts: Path | None = None

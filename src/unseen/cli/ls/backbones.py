@@ -43,7 +43,7 @@ def catalogue_rows(*, training: bool = True) -> tuple[tuple[str, ...], Rows]:
     """The models of the papers, and how to get each today.
 
     Args:
-        training: with a last column on how they were trained, which is long.
+        training: whether to add a last, long column on how they were trained.
     """
     from unseen.backbones.catalogue import catalogue
 
@@ -59,7 +59,7 @@ def catalogue_rows(*, training: bool = True) -> tuple[tuple[str, ...], Rows]:
 
 
 def _how(model: "Published") -> str:
-    """What to give to `--backbone`, and for a checkpoint whose file it is and which of its keys are the backbone's."""
+    """The value of `--backbone`; for a checkpoint also its repository and the prefix of the backbone's keys."""
     if model.id is not None:
         return model.id
     keys = f"keys under {model.prefix}" if model.prefix else ""
@@ -71,7 +71,7 @@ def _how(model: "Published") -> str:
 
 
 def _training(training: "Training") -> str:
-    """How a model was trained, in words."""
+    """The training of a model in words."""
     facts = asdict(training)
     words = [f"{facts.pop('epochs')} epochs", f"batch {facts.pop('batch_size')}"]
     for name, value in facts.items():

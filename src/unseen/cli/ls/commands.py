@@ -149,7 +149,7 @@ def shift_sets(
 
 
 def _own_sets(places: Sequence[str], *, as_json: bool) -> None:
-    """What test sets of the user's own have, and what is missing of them."""
+    """Print the contents of the user's own test sets, and notices on missing files."""
     from collections import Counter
 
     from unseen.images.shift_sets.own import open_own, refuse_same_names

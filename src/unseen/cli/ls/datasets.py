@@ -14,7 +14,7 @@ MARKS = {"complete": "✓", "partial": "!", "missing": "–"}
 
 
 def dataset_rows() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """What is known of every data set."""
+    """The facts on every data set."""
     from unseen.images.datasets.registry import DATASETS
 
     parts = ("train", "val", "test")
@@ -28,7 +28,7 @@ def dataset_rows() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
 
 
 def dense_rows() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """What is known of every data set with boxes or maps."""
+    """The facts on every data set with boxes or dense labels."""
     from unseen.images.dense.sets import dense_datasets
 
     columns = ("dataset", "title", "labels", "classes", "train", "test", "licence")
@@ -47,7 +47,7 @@ def dense_rows() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
 
 
 def state_rows(root: Path) -> tuple[tuple[str, ...], list[tuple[str | int, ...]]]:
-    """What is there of every data set, below a folder or in packages, and how to get what is not."""
+    """For every data set: whether it is complete, in a folder or in a package, and how to get it if not."""
     from unseen.images.datasets.open_dataset import examine
     from unseen.images.datasets.registry import DATASETS
 
@@ -57,7 +57,7 @@ def state_rows(root: Path) -> tuple[tuple[str, ...], list[tuple[str | int, ...]]
     rows: list[tuple[str | int, ...]] = []
     for dataset in DATASETS.values():
         found = examine(dataset, root)
-        # What is wrong with a copy sometimes says already where to get the rest.
+        # The reason sometimes already says how to get the data set.
         get = "" if found.state == "complete" or dataset.get in found.reason else dataset.get
         advice = "; ".join(part for part in (found.reason, get) if part)
         where = str(found.place) if found.place else ""
@@ -66,7 +66,7 @@ def state_rows(root: Path) -> tuple[tuple[str, ...], list[tuple[str | int, ...]]
 
 
 def dataset_names(text: str | None) -> "list[Asked]":
-    """`cifar10,dtd,birds.toml` as data sets, own ones opened; none where nothing was said."""
+    """The data sets of `cifar10,dtd,birds.toml`, own ones opened; none without a text."""
     from unseen.images.datasets.registry import DATASETS
     from unseen.studies.tasks.opened import asked_datasets
 

@@ -41,15 +41,12 @@ def show_own_dataset(place: Path, *, as_json: bool) -> None:
             console().print(f"{sentence}.")
     found.checked()
     if not as_json:
-        in_order = (
-            "Files, labels and splits are valid. A few images were decoded; the rest are when features are extracted."
-        )
         without = "The data set can be used without these images (--on-error report)."
-        console().print(without if damaged else in_order)
+        console().print(without if damaged else "Files, labels and splits are valid, and a few decoded images as well.")
 
 
 def _damaged(opened: "OpenDataset") -> list[str]:
-    """Sentences on images that cannot be decoded, of a few of each split."""
+    """Sentences on images that cannot be decoded, of a few of each split; a split without any other is an error."""
     from unseen.errors import UserError, names_of
     from unseen.images.decode import whole_pixels
 
@@ -65,6 +62,8 @@ def _damaged(opened: "OpenDataset") -> list[str]:
                 reasons.append(str(error))
         if reasons:
             found.append(f"{len(reasons)} of {len(tried)} decoded {split} images are damaged: {names_of(reasons)}")
+        if len(reasons) == len(tried):
+            raise UserError(f"{found[-1]}; check the files of this split")
     return found
 
 

@@ -1,4 +1,4 @@
-"""`unseen shifts`, from models and test sets: run, mapping, interpolate."""
+"""`unseen shifts run`, `mapping` and `interpolate`."""
 
 from pathlib import Path
 from typing import Annotated

@@ -80,7 +80,7 @@ def read_shift_table(
 
 
 def _own_id_sets(texts: Sequence[str], columns: Collection[str]) -> dict[str, list[str]]:
-    """OOD set → ID sets of its own, from `imagenet-r=val-on-imagenet-r-classes,…`; names may hold a `=` too."""
+    """OOD set → its own ID sets, from `imagenet-r=val-on-imagenet-r-classes,…`; names may contain a `=`."""
     found = dict[str, list[str]]()
     for text in texts:
         places = [place for place, sign in enumerate(text) if sign == "="]
@@ -97,7 +97,7 @@ def _own_id_sets(texts: Sequence[str], columns: Collection[str]) -> dict[str, li
 
 
 def _columns(option: str, text: str, columns: Collection[str]) -> list[str]:
-    """The columns that an option names; a name with a comma in it that is not quoted gets a hint."""
+    """The columns that an option names; an unquoted name with a comma gives a hint."""
     names = split_names(option, text)
     whole = next((name for name in columns if "," in name and name in text), None)
     if whole is not None and whole not in names and any(name not in columns for name in names):
@@ -122,7 +122,7 @@ def choose_sizes(text: str, names: Sequence[str]) -> dict[str, int]:
     """Images of test sets, from `val=50000,…` or from a CSV file with the columns column and images.
 
     Args:
-        names: of the test sets that are looked at; others in a file are passed over.
+        names: the test sets of the study; others in a file are ignored.
     """
     if not text.endswith(".csv"):
         return {name: _whole(name, size) for name, size in _pairs("--sizes", text)}
@@ -130,7 +130,7 @@ def choose_sizes(text: str, names: Sequence[str]) -> dict[str, int]:
 
     path = Path(text)
     known = {row["column"]: row["images"] for _, row in read_table(path, ("column", "images"))}
-    # Version 0.1 wrote 0 images for a column that no model was scored on: there is nothing to size.
+    # Version 0.1 wrote 0 images for columns without scores.
     found = {name: _whole(name, known[name]) for name in names if known.get(name, "0") != "0"}
     if not found:
         raise UserError(f"--sizes: {path} has no number of images for {', '.join(names)}")
@@ -138,7 +138,7 @@ def choose_sizes(text: str, names: Sequence[str]) -> dict[str, int]:
 
 
 def other_classes(sizes: str, table: "ShiftTable") -> list[str]:
-    """Sentences on ID columns that are on other classes than their OOD column, where a columns.csv tells."""
+    """Sentences on ID columns that were scored on other classes than their OOD column, if a columns.csv is given."""
     if not sizes.endswith(".csv"):
         return []
     from unseen.files import read_table
@@ -154,7 +154,7 @@ def other_classes(sizes: str, table: "ShiftTable") -> list[str]:
 
 
 def choose_minimum(text: str, id_sets: Sequence[str]) -> dict[str, float]:
-    """`5` is for every ID set, `val=5` for one."""
+    """Minimum accuracies: `5` applies to every ID set, `val=5` to one."""
     pairs = _pairs("--min-id", text) if "=" in text else [(name, text) for name in id_sets if text]
     try:
         found = {name: float(value) for name, value in pairs}

@@ -1,4 +1,4 @@
-"""What the commands of the shift study print: fits, and the page of runs in short."""
+"""Output of the commands of the shift study: accuracies, fits and groups."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def print_shift_results(page: "ShiftPage", table: Path | None) -> None:
-    """Print the page of runs of shifts in short, and write the table that was asked for."""
+    """Print a summary of the page of shift runs, and write the table."""
     if page.accuracies:
         print_accuracies(page.accuracies.data)
         if table:
@@ -40,7 +40,7 @@ def print_shift_results(page: "ShiftPage", table: Path | None) -> None:
 
 
 def print_study(study: "ShiftStudy") -> None:
-    """The fits of a table, and the effective robustness of groups of models where there are several."""
+    """Print the fits of a table, and the effective robustness of groups of models if there are several."""
     from unseen.studies.shifts.groups import group_scores
 
     names = study.table.id_sets
@@ -63,7 +63,7 @@ def print_study(study: "ShiftStudy") -> None:
 
 
 def _print_groups(scores: "Sequence[GroupScore]") -> None:
-    """A row for each group and OOD test set, and a column for each fit: to single ID test sets, and to all."""
+    """One row per group and OOD test set, one column per fit: on single ID test sets, and on all."""
     fits = sorted(dict.fromkeys(score.id_sets for score in scores), key=len)
     cells = {(score.group, score.in_fit, score.ood, score.id_sets): score for score in scores}
     rows = []
@@ -86,7 +86,7 @@ def _mean_and_deviation(mean: float, deviation: float | None) -> str:
 
 
 def print_accuracies(data: "RunData", models: Sequence[str] = (), columns: Sequence[str] = ()) -> None:
-    """The accuracies of a run, of all models and columns or of some."""
+    """Print the accuracies of a run, for all models and columns or for some."""
     cells = {(score.backbone, score.domain): f"{100 * score.value:.2f}" for score in data.scores}
     names = models or [backbone.name for backbone in data.backbones]
     asked = columns or [domain.name for domain in data.domains]

@@ -1,4 +1,4 @@
-"""The measures of each axis, from what its study wrote: accuracies on levels, scores of tasks, effective robustness."""
+"""The measures of each axis from the results of its study: accuracy on levels, task scores, effective robustness."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -47,24 +47,24 @@ TITLES |= {f"{name} {OTHER}": f"{TITLES[name]}, {FAMILIES[OTHER]}" for name in (
 ABOUT = {
     LINEAR: "Score of a linear probe on all training images, mean of logits over data sets",
     FINETUNED: "Score of the whole network trained on all training images, mean of logits over data sets",
-    ECE: "Expected calibration error of the linear probe, 15 bins; less is better",
-    SCALED_ECE: "The same after temperature scaling; less is better",
-    FINETUNED_ECE: "Expected calibration error of the fine-tuned network, 15 bins; less is better",
-    FINETUNED_SCALED_ECE: "The same after temperature scaling; less is better",
+    ECE: "Expected calibration error of the linear probe, 15 bins; lower is better",
+    SCALED_ECE: "The same after temperature scaling; lower is better",
+    FINETUNED_ECE: "Expected calibration error of the fine-tuned network, 15 bins; lower is better",
+    FINETUNED_SCALED_ECE: "The same after temperature scaling; lower is better",
     **{setting: f"{title}, mean of logits over data sets" for setting, title in DENSE.items()},
     "upernet-miou": f"{DENSE['upernet-miou']}; the paper's numbers need caution, as its public code did not give them",
 }
 
 
 def concept_measures(accuracies: Accuracies, *, published: bool) -> list[Measure]:
-    """Accuracy on seen concepts, on the levels, and what levels have beyond expectation.
+    """Accuracy on seen concepts, accuracy on the levels, and effective concept generalization.
 
-    The difference between levels and seen concepts is no measure of its own: a classifier at chance loses nothing. It
-    goes with the accuracy on levels.
+    The drop from seen concepts to levels is not a separate measure, since a classifier at chance has none. It is shown
+    with the accuracy on levels.
 
     Args:
-        accuracies: those whose errors are not known are in no draws.
-        published: whether accuracies are on ImageNet-CoG's concepts, so that its models say what to expect.
+        accuracies: accuracies without known errors get no draws.
+        published: whether accuracies are on the concepts of ImageNet-CoG, whose models then define the expectation.
     """
     names = accuracies.models
     sure = accuracies.at(np.flatnonzero(np.isfinite(accuracies.error).all(axis=1)).tolist())
@@ -76,7 +76,7 @@ def concept_measures(accuracies: Accuracies, *, published: bool) -> list[Measure
                  names, _logit(seen), _by_name(sure.models, _logit(drawn_seen))),
         _measure(CONCEPTS, "levels", "Unseen concepts",
                  "Top-1 accuracy of the linear probe, mean over levels L1 to L5. Below it is the difference from seen "
-                 "concepts, in points, which says nothing without the accuracy: at chance there is nothing to lose",
+                 "concepts in points, which must be read together with the accuracy: at chance there is no drop",
                  names, _logit(levels), _by_name(sure.models, _logit(drawn_levels)),
                  from_seen=dict(zip(names, (100 * (levels - seen)).tolist(), strict=True))),
     ]  # fmt: skip
@@ -92,11 +92,11 @@ def concept_measures(accuracies: Accuracies, *, published: bool) -> list[Measure
 def task_measures(scores: Iterable[Score]) -> tuple[list[Measure], list[str]]:
     """Linear probes, fine-tuning, few-shot episodes by family of data sets, calibration, dense tasks: means of logits.
 
-    A mean is over the data sets (and numbers of shots) that every backbone has, of those that have any. How sure it is
-    comes from the intervals of the scores, over episodes, where all have one.
+    A mean is over the data sets (and numbers of shots) that every backbone with any of them has. Its uncertainty comes
+    from the intervals of the scores over episodes, if all have one.
 
     Returns:
-        The measures, and a sentence on each that backbones share no data set of, or that some are not in.
+        The measures, and a sentence about each measure without a common data set, or without some backbones.
     """
     groups: dict[str, dict[str, dict[tuple[str, str], Score]]] = {}
     for score in scores:
@@ -106,26 +106,28 @@ def task_measures(scores: Iterable[Score]) -> tuple[list[Measure], list[str]]:
             )
     found = {name: _task_measure(name, groups[name]) for name in TITLES if name in groups}
     apart = [name for name, measure in found.items() if measure is None]
-    notes = [f"{TITLES[name]} is not here: no data set and number of shots is one that all have." for name in apart]
+    notes = [
+        f"{TITLES[name]} is not shown: the backbones have no data set and number of shots in common." for name in apart
+    ]
     return [measure for measure in found.values() if measure], [*notes, *_without_means(found, groups)]
 
 
 def _without_means(found: Mapping[str, Measure | None], groups: Mapping[str, Collection[str]]) -> list[str]:
-    """A sentence on who has no place among means over the paper's data sets, for all measures that lack the same."""
+    """Sentences about the backbones without all of the paper's data sets, one for measures that lack the same ones."""
     lacking: dict[str, list[str]] = {}
     for name, measure in found.items():
         absent = [backbone for backbone in groups[name] if measure and backbone not in measure.values]
         if absent:
             lacking.setdefault(", ".join(absent), []).append(TITLES[name])
     return [
-        f"{' and '.join(titles)}: published errors are means over ten data sets, and who lacks some of the ten has no "
-        f"place beside them: {who}."
+        f"{' and '.join(titles)}: published errors are means over ten data sets, so backbones without all ten are left "
+        f"out: {who}."
         for who, titles in lacking.items()
     ]
 
 
 def has_measure(score: Score) -> bool:
-    """Whether a score goes into a measure of tasks; accuracy on ImageNet does not."""
+    """Whether a score is part of a measure of tasks; accuracy on ImageNet is not."""
     return _group(score) in TITLES
 
 
@@ -141,10 +143,10 @@ def _group(score: Score) -> str:
 
 def _task_measure(name: str, cells: Mapping[str, Mapping[tuple[str, str], Score]]) -> Measure | None:
     shared = [key for key in next(iter(cells.values())) if all(key in of for of in cells.values())]
-    # A mean over data sets is not one more of them: it counts where there is nothing else.
+    # A mean over data sets is not another data set: it is used only if there is nothing else.
     shared = [key for key in shared if key[1]] or shared
     if not shared:
-        # Published calibration errors are means over ten data sets: they stand beside those of the same ten.
+        # Published calibration errors are means over ten data sets and are compared with means over the same ten.
         means = averages(score for of in cells.values() for score in of.values()) if name in CALIBRATION else []
         if not means:
             return None
@@ -177,10 +179,10 @@ def _about(name: str, shared: Sequence[tuple[str, str]]) -> str:
 
 
 def _error_of_mean(scores: Sequence[Score]) -> float | None:
-    """Standard error of the mean of scores' logits; None where one has no interval.
+    """Standard error of the mean of the logits of scores; None if a score has no interval.
 
-    Episodes of one data set with different shots are of the same classes, so that their errors go together: they add
-    up, which is the upper end. Those of different data sets are independent.
+    Episodes of one data set with different shots have the same classes, so their errors are correlated: they are added,
+    which is an upper bound. Errors on different data sets are independent.
     """
     by_dataset: dict[str, float] = {}
     for score in scores:
@@ -192,7 +194,7 @@ def _error_of_mean(scores: Sequence[Score]) -> float | None:
 
 
 def _error(score: Score) -> float | None:
-    """Standard error of a score's logit from its 95% interval, to first order."""
+    """Standard error of the logit of a score, from its 95% interval, to first order."""
     if score.half_width is None:
         return None
     share = min(max(score.value, LEAST_SHARE), 1 - LEAST_SHARE)
@@ -202,18 +204,18 @@ def _error(score: Score) -> float | None:
 def shift_measures(scores: Iterable[Score]) -> tuple[list[Measure], list[str]]:
     """Effective robustness and accuracy, means over the shifted test sets that every model has.
 
-    Errors of ρ on several test sets go together, as the models of the fit are the same: the error of the mean is taken
-    as the mean of the errors, which is its upper end. Without a fit there are accuracies alone.
+    Errors of ρ on several test sets are correlated, since the models of the fit are the same: the error of the mean is
+    taken as the mean of the errors, which is an upper bound. Without a fit there are only accuracies.
 
     Returns:
-        The measures, and a sentence where models share no test set.
+        The measures, and a sentence if the models have no test set in common.
     """
     accuracies, robustness = dict[str, dict[str, Score]](), dict[str, dict[str, Score]]()
     for score in scores:
         (robustness if score.metric == RHO else accuracies).setdefault(score.backbone, {})[score.domain] = score
     shared = [ood for ood in next(iter(accuracies.values()), {}) if all(ood in of for of in accuracies.values())]
     if not shared:
-        return [], ["Shifts are not here: no test set is one that all models have."] if accuracies else []
+        return [], ["Shifts are not shown: the models have no test set in common."] if accuracies else []
     names, of = list(accuracies), ", ".join(shared)
     accuracy = _logit([[accuracies[name][ood].value for ood in shared] for name in names]).mean(axis=1)
     found = [
@@ -241,7 +243,7 @@ def _measure(
 
 
 def _by_name(names: Sequence[str], draws: Floats) -> dict[str, Floats]:
-    """Backbone → (b,) its own of (b, m) draws."""
+    """Backbone → (b,) its column of (b, m) draws."""
     return dict(zip(names, draws.T, strict=True))
 
 

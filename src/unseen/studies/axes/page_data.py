@@ -1,4 +1,4 @@
-"""What a page across axes is made from."""
+"""The contents of a page across axes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,9 +11,9 @@ class SharedModel:
     """A model that two papers measured.
 
     Attributes:
-        name, other: what ImageNet-CoG and what Ericsson et al. call it.
-        weights: the file, or its name in the source, that both name.
-        differs: what is not the same in how they used it; empty where nothing is known to be.
+        name, other: its name in ImageNet-CoG and in Ericsson et al.
+        weights: the file of weights that both name, or its name in the source.
+        differs: known differences in how they used it; empty if there are none.
     """
 
     name: str
@@ -24,11 +24,11 @@ class SharedModel:
 
 @dataclass(frozen=True)
 class AxesPage:
-    """Everything on the page.
+    """The contents of the page.
 
     Attributes:
-        models: the published ones among the backbones.
-        notices: sentences at the top: axes that are missing, backbones left out.
+        models: the published models among the backbones.
+        notices: sentences at the top about missing axes and skipped backbones.
         provenance: label → text.
     """
 

@@ -1,4 +1,4 @@
-"""What the page across axes is read from: folders of runs of concepts and of tasks, the table of a fit of shifts."""
+"""The sources of the page across axes: runs of the three studies, and the table of a fit of shifts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 COG = "cog-v2"
 MODELS = "models.csv"
 ALIKE = 1e-6
-"""Scores that differ by less are the same: two machines make features alike but for their last bits."""
+"""Scores that differ by less are equal: features of two machines may differ in their last bits."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run on disk: what was asked and found, and its results."""
+    """A run on disk: its record, scores and results."""
 
     folder: Path
     data: RunData
@@ -42,23 +42,23 @@ class Run:
 
     @property
     def name(self) -> str:
-        """What it is called on the page."""
+        """Its name on the page."""
         return self.folder.resolve().name
 
 
 def refuse_fit(folder: Path) -> None:
-    """Refuse what a fit of shifts wrote where a run is expected."""
+    """Refuse the output of a fit of shifts if a run is expected."""
     from unseen.runs.record import RUN
 
     if folder.name == MODELS or ((folder / MODELS).is_file() and not (folder / RUN).is_file()):
-        raise UserError(f"{folder}: a fit of shifts goes behind --shifts")
+        raise UserError(f"{folder}: the output of unseen shifts fit; give it with --shifts")
 
 
 def read_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Run], list[Run]]:
     """Runs of concepts, runs of tasks, and runs of shifts."""
     if not folders:
         return [], [], []
-    # Reading runs imports the probes, which the published models alone can do without.
+    # Reading runs imports the probes, which the published models alone do not need.
     from unseen.runs.record import read_with_results
 
     concepts, tasks, shifts = list[Run](), list[Run](), list[Run]()
@@ -74,15 +74,15 @@ def read_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Run], list[Run]]
 
 @dataclass(frozen=True)
 class OwnConcepts:
-    """What runs of concepts have.
+    """The accuracies of runs of concepts.
 
     Attributes:
-        places: their folders, with commas.
-        accuracies: of the backbones that have the seen concepts and all five levels.
-        on_imagenet: whether the data are ImageNet-CoG's.
-        other_data: why they are not, where the concepts are ImageNet-CoG's; empty otherwise.
-        classes: a sentence where domains differ in their number of classes; empty otherwise.
-        lacking: a clause on each of the other backbones: what it lacks, and why.
+        places: their folders, separated by commas.
+        accuracies: accuracies of the backbones that have the seen concepts and all five levels.
+        on_imagenet: whether the data are those of ImageNet-CoG.
+        other_data: why the data differ although the concepts are those of ImageNet-CoG; otherwise empty.
+        classes: a sentence if domains differ in their number of classes; otherwise empty.
+        lacking: a clause about each of the other backbones: what is missing, and why.
     """
 
     places: str
@@ -110,8 +110,8 @@ def own_concepts(runs: Sequence[Run]) -> OwnConcepts:
         absent = [seen if name == SEEN else name for name in domains]
         own = summary[(summary["backbone"] == backbone) & (summary["probe"] == "logistic")]
         told.append(
-            f"{backbone} has no score of the logistic probe on {', '.join(absent)} with all images, which its place "
-            f"among others needs; {different or _what_to_do(data, own, absent)}"
+            f"{backbone} has no score of the logistic probe on {', '.join(absent)} with all images, which the "
+            f"comparison needs; {different or _what_to_do(data, own, absent)}"
         )
     titles = {domain.name: domain.title for domain in data.domains}
     why = [f"{backbone}: {refusal(verdict, titles[domain])}" for (backbone, domain), verdict in refused.items()]
@@ -121,22 +121,22 @@ def own_concepts(runs: Sequence[Run]) -> OwnConcepts:
 
 
 def _class_counts(data: RunData) -> str:
-    """A sentence on domains that differ in how many classes are told apart."""
+    """A sentence if domains differ in their number of classes."""
     counts = {domain.title: domain.classes or len(domain.concepts) for domain in data.domains}
     if 0 in counts.values() or len(set(counts.values())) == 1:
         return ""
     numbers = ", ".join(f"{title} {count:,}" for title, count in counts.items())
-    return f"Numbers of classes differ ({numbers}): a drop from seen concepts does not measure generalization alone."
+    return f"Numbers of classes differ ({numbers}): the drop from seen concepts does not measure only generalization."
 
 
 def _different_levels(runs: Sequence[Run]) -> str:
-    """A clause on runs that have other concepts in a domain of the same name; empty where there are none."""
+    """A clause if runs have different concepts in a domain of the same name; otherwise empty."""
     known: dict[str, tuple[Run, tuple[object, ...]]] = {}
     for run in runs:
         for domain in run.data.domains:
             first, concepts = known.setdefault(domain.name, (run, tuple(domain.concepts)))
             if concepts != tuple(domain.concepts):
-                return f"{first.name} and {run.name} have other concepts in {domain.name}: give runs of the same levels"
+                return f"{first.name} and {run.name} have different concepts in {domain.name}; give runs of one set"
     return ""
 
 
@@ -144,14 +144,14 @@ def _what_to_do(data: RunData, scores: "pd.DataFrame", absent: Sequence[str]) ->
     never = [name for name in absent if name not in {domain.name for domain in data.domains}]
     shots = list(dict.fromkeys(scores["shots"]))
     if never:
-        return f"the run was not asked for {', '.join(never)}: run it on the seen concepts and on all five levels"
+        return f"the run does not include {', '.join(never)}: run it on the seen concepts and on all five levels"
     if shots and "all" not in shots:
-        return f"the run has it with {', '.join(shots)} shots alone: run it with all images too"
+        return f"the run has it only with {', '.join(shots)} shots: run it with all images too"
     return "finish the run"
 
 
 def own_task_scores(runs: Sequence[Run]) -> list[Score]:
-    """The scores of runs that go into measures, with the means of calibration errors over the paper's ten data sets."""
+    """The scores of runs for the measures, with the means of calibration errors over the paper's ten data sets."""
     if not runs:
         return []
     from unseen.studies.tasks.comparisons import data_names, refuse_changed_data, task_verdicts
@@ -169,8 +169,8 @@ def own_task_scores(runs: Sequence[Run]) -> list[Score]:
             if not isclose(before.value, score.value, rel_tol=0, abs_tol=ALIKE):
                 of = f"{task_setting(score)} on {score.domain}"
                 raise UserError(
-                    f"{other.folder} and {run.folder}: {score.backbone} has {before.value:.4f} in the one and "
-                    f"{score.value:.4f} in the other ({of}); give the one that you mean"
+                    f"{other.folder} and {run.folder}: {score.backbone} has {before.value:.4f} in the first and "
+                    f"{score.value:.4f} in the second ({of}); give only one of them"
                 )
     measured = [score for score, _ in found.values()]
     return [*measured, *mean_errors(measured)]
@@ -183,11 +183,11 @@ def _refuse_other_protocols(runs: Sequence[Run]) -> None:
         str(result.job["protocol"]["name"]): run for run in runs for result in run.results if result.is_of(ManyShotJob)
     }
     if len(protocols) > 1:
-        raise UserError(f"these task runs follow different protocols ({', '.join(protocols)}); put them together apart")
+        raise UserError(f"these task runs follow different protocols ({', '.join(protocols)}); report them separately")
 
 
 def short_finetunings(runs: Sequence[Run]) -> list[str]:
-    """A sentence on each shortened search that fine-tuned scores of runs are from."""
+    """A sentence about each shortened search behind the fine-tuned scores of runs."""
     from unseen.probes.finetuning.jobs import FinetuneTaskJob, short_notices
 
     return [
@@ -198,9 +198,9 @@ def short_finetunings(runs: Sequence[Run]) -> list[str]:
 
 
 def made_otherwise(concepts: Sequence[Run], tasks: Sequence[Run]) -> list[str]:
-    """A sentence on each backbone whose features a run of concepts and one of tasks say to be made in different ways.
+    """A sentence about each backbone with different features in a run of concepts and a run of tasks.
 
-    Backbones go together by their ids, and neither a checkpoint nor a layer, a pooling or a size is in an id.
+    Backbones are matched by name, and a default name does not include checkpoint, layer, pooling or size.
     """
     if not concepts or not tasks:
         return []
@@ -223,7 +223,7 @@ def made_otherwise(concepts: Sequence[Run], tasks: Sequence[Run]) -> list[str]:
 
 
 def what_task_runs_are_of(runs: Sequence[Run]) -> list[str]:
-    """What is to be known of data of task runs that have the names of the paper's data sets."""
+    """Notices about data of task runs that have the names of the paper's data sets."""
     if not runs:
         return []
     from unseen.studies.tasks.comparisons import task_comparison_notices, task_verdicts
@@ -236,10 +236,10 @@ def what_task_runs_are_of(runs: Sequence[Run]) -> list[str]:
 
 
 def what_runs_say(runs: Sequence[Run], shown: Mapping[str, str]) -> list[str]:
-    """The notice of each run, and why some of its backbones are not to be compared as they are.
+    """The notices of each run, and the cautions of its backbones.
 
     Args:
-        shown: backbones that are on the page: what runs call them → what the page does.
+        shown: backbones on the page: name in runs → name on the page.
     """
     told = []
     for run in runs:
@@ -254,7 +254,7 @@ def what_runs_say(runs: Sequence[Run], shown: Mapping[str, str]) -> list[str]:
 
 
 def own_shift_scores(runs: Sequence[Run]) -> tuple[list[Score], Sequence[str]]:
-    """Scores of runs of shifts on OOD test sets, and what is to be told of their fits."""
+    """Scores of runs of shifts on OOD test sets, and notices about their fits."""
     if not runs:
         return [], []
     from unseen.studies.shifts.of_runs import scores_of_runs, table_of_runs
@@ -263,13 +263,15 @@ def own_shift_scores(runs: Sequence[Run]) -> tuple[list[Score], Sequence[str]]:
 
 
 def read_shift_scores(path: Path) -> Iterator[Score]:
-    """What `unseen shifts fit` wrote of each model, from its folder or its table."""
+    """The scores of each model from the output of `unseen shifts fit`, its folder or its table."""
     table = path / MODELS if path.is_dir() else path
     numbers = ["accuracy", "rho", "low", "high"]
     for line, row in read_table(table, ["ood", "model", *numbers]):
         accuracy, rho, low, high = (_number(row[column], table, line, column) for column in numbers)
         if not 0 <= accuracy <= 1 or not -1 <= low <= high <= 1:
-            raise UserError(f"{table}, line {line}: accuracies and ρ are shares, as unseen shifts fit writes them")
+            raise UserError(
+                f"{table}, line {line}: accuracies and ρ must be fractions, as unseen shifts fit writes them"
+            )
         yield from shift_scores(row["model"], row["ood"], accuracy, rho, low, high)
 
 

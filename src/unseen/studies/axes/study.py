@@ -1,4 +1,4 @@
-"""Across axes: runs of the concept and the task study and a fit of the shift study, of the same backbones, together."""
+"""The comparison across axes: the same backbones in runs of the concept, task and shift studies."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -38,34 +38,34 @@ from unseen.studies.axes.together import AXES, CONCEPTS, SHIFTS, TASKS, Axes, Me
 ERICSSON = "ericsson-2021"
 FINE_TUNED = (FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE)
 LOADED_OTHERWISE = {
-    "s-BYOL": "ImageNet-CoG ran the converter's network, which pads its first layers as TensorFlow does; Ericsson et "
-    "al. loaded the weights into torchvision's, which pads otherwise: features are not the same"
+    "s-BYOL": "ImageNet-CoG used the converter's network, which pads its first layers like TensorFlow; Ericsson et al. "
+    "loaded the weights into torchvision's network, which pads differently: the features differ"
 }
-"""Of models that are the same file in both papers, what differs in how their public codes use it."""
+"""For models with the same file in both papers, the differences in how the public code of each uses it."""
 HOW_TO_GET = {
     "concepts": "a run of unseen concepts",
     "tasks": "a run of unseen tasks",
-    "shifts": "a run of unseen shifts run, or --shifts with what unseen shifts fit wrote",
+    "shifts": "a run of unseen shifts run, or --shifts with the output of unseen shifts fit",
 }
 
 
 def study_axes(folders: Sequence[Path], shifts: Path | None = None, *, published: bool = False) -> AxesPage:
-    """Backbones of runs and of a fit of shifts, on every axis that there is something of.
+    """Compare the backbones of runs and of a fit of shifts on every axis with data.
 
-    Backbones are the same where their names are. The papers' models are those that both ImageNet-CoG and Ericsson et
-    al. measured, and none of them is on the axis of shifts.
+    Backbones are matched by name. The published models are those that both ImageNet-CoG and Ericsson et al. measured;
+    none of them is on the axis of shifts.
 
     Args:
-        folders: of runs of the three studies.
-        shifts: the folder, or its `models.csv`, that a fit of shifts was written to.
-        published: whether the papers' models stand beside them; they stand alone where nothing else is given.
+        folders: folders of runs of the three studies.
+        shifts: output folder of a fit of shifts, or its `models.csv`.
+        published: whether to include the published models; they are shown alone if nothing else is given.
     """
     published = published or (not folders and shifts is None)
     models = shared_models() if published else []
     concepts, tasks, shift_runs = read_runs(folders)
     if shifts is not None and shift_runs:
         raise UserError(
-            f"{shift_runs[0].folder}: a run of shifts, beside a fit of them (--shifts); give one of the two"
+            f"{shift_runs[0].folder}: a run of shifts was given together with a fit (--shifts); give one of the two"
         )
     taken = {model.name for model in models}
     own = own_concepts(concepts) if concepts else None
@@ -83,7 +83,7 @@ def study_axes(folders: Sequence[Path], shifts: Path | None = None, *, published
     lacking = own.lacking if own else []
     if own and lacking and not any(names.values()):
         raise UserError(f"{own.places}: {lacking[0]}")
-    # Before the measures: means are over what all have, and who is left out must not change them.
+    # Before the measures: means are over the data that all have, and skipped backbones must not change them.
     kept = _on_several(names)
     on_tasks, notes = task_measures(score for score in task_scores if score.backbone in kept)
     on_shifts, more = shift_measures(score for score in shift_scores if score.backbone in kept)
@@ -115,7 +115,7 @@ def study_axes(folders: Sequence[Path], shifts: Path | None = None, *, published
 
 
 def shared_models() -> list[SharedModel]:
-    """The models that ImageNet-CoG and Ericsson et al. both measured: those of which both name the same weights."""
+    """The models that both ImageNet-CoG and Ericsson et al. measured, matched by their weights."""
     other = {_file(model): model.name for model in catalogue(ERICSSON)}
     return [
         SharedModel(model.name, other[_file(model)], model.weights, LOADED_OTHERWISE.get(model.name, ""))
@@ -129,13 +129,13 @@ def _file(model: Published) -> tuple[str, str, str]:
 
 
 def _accuracies(own: OwnConcepts | None, models: Sequence[SharedModel], taken: Collection[str]) -> Accuracies | None:
-    """Accuracies of runs and of published models, under names that no two have."""
+    """Accuracies of runs and of published models, with unique names."""
     parts = []
     if own is not None:
         if models and not own.on_imagenet:
             what = f"images of ImageNet-CoG ({own.other_data})" if own.other_data else "concepts of ImageNet-CoG"
             raise UserError(
-                f"{own.places}: not a run over the {what}, so its scores are not to be set beside the published ones; "
+                f"{own.places}: not a run on the {what}, so its scores are not comparable with the published ones; "
                 f"leave out --published"
             )
         parts.append(own.accuracies.called([_own_name(name, taken) for name in own.accuracies.models]))
@@ -157,7 +157,7 @@ def _own_name(name: str, taken: Collection[str]) -> str:
 
 
 def _printed(models: Sequence[SharedModel]) -> list[Score]:
-    """The paper's scores of the shared models, under the names that they have here."""
+    """The paper's scores of the shared models, with their names here."""
     names = {model.other: model.name for model in models}
     return [
         replace(score, backbone=names[score.backbone]) for score in published_task_scores() if score.backbone in names
@@ -165,24 +165,24 @@ def _printed(models: Sequence[SharedModel]) -> list[Score]:
 
 
 def _beside_own(printed: Sequence[Score], *, whole_search: bool) -> list[Score]:
-    """The printed scores that go into measures; those of fine-tuning where a run's own are of the whole search too."""
+    """The published scores for the measures; those of fine-tuning only if the run's own have the full search too."""
     return [
         score for score in printed if has_measure(score) and (whole_search or task_setting(score) not in FINE_TUNED)
     ]
 
 
 def _shown(runs: Sequence[Run], taken: Collection[str], axes: Axes) -> dict[str, str]:
-    """Backbones of runs that are on the page: what runs call them → what the page does."""
+    """Backbones of runs on the page: name in runs → name on the page."""
     called = {each.name: _own_name(each.name, taken) for run in runs for each in run.data.backbones}
     return {name: title for name, title in called.items() if title in axes.backbones}
 
 
 def _missing(axes: Sequence[str]) -> list[str]:
-    return [f"Nothing on {AXES[axis].lower()}: give {HOW_TO_GET[axis]} to have them here." for axis in axes]
+    return [f"No data on {AXES[axis].lower()}: give {HOW_TO_GET[axis]} to include them." for axis in axes]
 
 
 def _on_several(names: Mapping[str, Sequence[str]]) -> set[str]:
-    """Who is on two axes or more; everybody where nobody is."""
+    """The backbones on two or more axes; all backbones if there are none."""
     counts = Counter(name for own in names.values() for name in own)
     return {name for name, axes in counts.items() if axes > 1} or set(counts)
 
@@ -192,7 +192,7 @@ def _is_alone(name: str, axis: str, names: Mapping[str, Sequence[str]], measured
 
 
 def _alone(names: Mapping[str, Sequence[str]], axes: Axes) -> list[str]:
-    """Who is on one axis alone, where others are on several, or is left there as others share no data of a second."""
+    """Sentences about backbones on one axis only, if others are on several."""
     told = []
     for axis, title in AXES.items():
         measured = {name for measure in axes.measures.values() if measure.axis == axis for name in measure.values}
@@ -200,5 +200,5 @@ def _alone(names: Mapping[str, Sequence[str]], axes: Axes) -> list[str]:
         if alone:
             more = f" and {len(alone) - 3} more" if len(alone) > 3 else ""
             who = f"{', '.join(alone[:3])}{more}"
-            told.append(f"Left out, on {title.lower()} alone: {who}. Backbones go together by their names.")
+            told.append(f"Left out, only on {title.lower()}: {who}. Backbones are matched by name.")
     return told

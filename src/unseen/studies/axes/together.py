@@ -1,8 +1,8 @@
-"""Backbones across axes: the same ones on unseen concepts, on other tasks and under shifts of distribution.
+"""Backbones across axes: the same backbones on unseen concepts, on other tasks and under distribution shifts.
 
-An axis has measures, a number each for a backbone. Bounded ones are compared on the logit scale, as in studies of
-transfer and of robustness: there a point at 98% is worth more than one at 50%. Correlations are of values turned so
-that greater is better: a positive one says that who is good at one thing is good at the other.
+An axis has measures, each with one number per backbone. Bounded measures are compared on the logit scale, as in studies
+of transfer and of robustness: there a point at 98% counts for more than one at 50%. Values are oriented so that greater
+is better, so a positive correlation means that backbones that are good at one thing are good at the other.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,23 +23,22 @@ from unseen.metrics.residuals import student_two_sided
 
 SEEN, CONCEPTS, TASKS, SHIFTS = "seen", "concepts", "tasks", "shifts"
 AXES = {CONCEPTS: "Concepts", TASKS: "Tasks", SHIFTS: "Shifts"}
-"""What generalisation is along; accuracy on the seen concepts is a reference beside them."""
+"""The axes of generalization; accuracy on the seen concepts is a reference beside them."""
 EQUAL = 9
-"""Decimals to which values that count as equal agree: the order of a sum must not break ties."""
+"""Values that agree to this many decimals are equal, so that rounding does not break ties."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One number for each backbone.
+    """One number per backbone.
 
     Attributes:
         axis: one of `AXES`, or `seen`.
-        about: what it is, as a sentence.
-        values: backbone → value; the logit of a share where the measure is `bounded`, otherwise a difference of shares.
-        draws: backbone → (b,) what its value could have been, as many for each; backbones whose uncertainty is not
-            known are not in it.
-        from_seen: backbone → points that its accuracy differs by from that on seen concepts. It is shown with the value
-            and never ranked: an untrained network loses least.
+        about: description of the measure, as a sentence.
+        values: backbone → value; the logit of a share if the measure is `bounded`, otherwise a difference of shares.
+        draws: backbone → (b,) resampled values, equally many for each; backbones with unknown uncertainty are omitted.
+        from_seen: backbone → difference of its accuracy from that on seen concepts, in points. It is shown with the
+            value and never ranked, since an untrained network has the smallest drop.
     """
 
     axis: str
@@ -53,30 +52,30 @@ class Measure:
     from_seen: Mapping[str, float] = field(default_factory=dict)
 
     def oriented(self, names: Sequence[str]) -> Floats:
-        """Values of some backbones, turned so that greater is better."""
+        """Values of some backbones, oriented so that greater is better."""
         return self._sign * np.array([self.values[name] for name in names])
 
     def ranks(self, names: Sequence[str]) -> Ranks | None:
-        """Their ranks when values are drawn anew; None where no uncertainty is known."""
+        """Their ranks over resampled values; None if the uncertainty is unknown."""
         size = {len(self.draws[name]) for name in names if name in self.draws}
         if not size:
             return None
-        # A backbone without draws stays where it is while others move.
+        # A backbone without draws keeps its value in all resamples.
         columns = [self.draws.get(name, np.full(max(size), self.values[name])) for name in names]
         drawn = self._sign * np.column_stack(columns)
         return ranks_from_draws(self.oriented(names).round(EQUAL), drawn.round(EQUAL))
 
     def percent(self, value: float) -> float:
-        """A value in percent, or in points where it is a difference."""
+        """A value in percent, or in points if it is a difference."""
         return 100 * float(expit(value) if self.bounded else value)
 
     def interval(self, name: str) -> Interval | None:
-        """A backbone's value with 95% of its draws, in percent or points."""
+        """A backbone's value with its 95% interval, in percent or points."""
         return self._intervals.get(name)
 
     @cached_property
     def _intervals(self) -> dict[str, Interval]:
-        """Of all backbones, as pages show each of them many times."""
+        """The intervals of all backbones, cached, since pages show each many times."""
         found = ((name, percentile_interval(self.values[name], draws)) for name, draws in self.draws.items())
         return {name: Interval(*map(self.percent, (each.value, each.low, each.high))) for name, each in found}
 
@@ -87,11 +86,11 @@ class Measure:
 
 @dataclass(frozen=True)
 class Standing:
-    """A backbone's rank by a measure, from 1, the best; equal values share the better rank.
+    """The rank of a backbone by a measure, from 1, the best; equal values share the better rank.
 
     Attributes:
-        of: backbones that have the measure.
-        low, high: 95% range of ranks when values are drawn anew; None where no uncertainty is known.
+        of: number of backbones with the measure.
+        low, high: 95% range of ranks over resampled values; None if the uncertainty is unknown.
         ahead: share of the others that are not better: 1 for the first, 0 for the last.
     """
 
@@ -107,17 +106,17 @@ class Standing:
 
 @dataclass(frozen=True)
 class AxisPair:
-    """How two measures go together, over the backbones that have both.
+    """The correlation of two measures over the backbones that have both.
 
     Attributes:
-        n: of these.
-        across: whether they are of different axes; measures of one axis share what they are computed from.
-        correlation: None where backbones are too few, or all have one value.
-        without_one: the least and the greatest that Pearson's coefficient is when one backbone is left out: how much a
-            single one decides; None where as few as that have none.
-        p_value: two-sided, that Pearson's coefficient is 0, by Student's t = r·√((n − 2)/(1 − r²)); None without a
-            correlation.
-        corrected: after Holm's correction for all pairs across axes; None for others.
+        n: number of these backbones.
+        across: whether the measures are of different axes; measures of one axis are computed from the same data.
+        correlation: None if there are too few backbones, or if all values are equal.
+        without_one: smallest and largest Pearson coefficient when one backbone is left out, which shows the influence
+            of single backbones; None if there are too few.
+        p_value: two-sided p-value of Pearson's coefficient being 0, from Student's t = r·√((n − 2)/(1 − r²)); None
+            without a correlation.
+        corrected: the p-value after Holm's correction for all pairs across axes; None for other pairs.
     """
 
     first: str
@@ -136,8 +135,8 @@ class Axes:
 
     Attributes:
         measures: name → measure, by axis.
-        standings: name of a measure → backbone → where it stands.
-        pairs: every two measures.
+        standings: name of a measure → backbone → its rank.
+        pairs: all pairs of measures.
     """
 
     backbones: tuple[str, ...]
@@ -146,13 +145,14 @@ class Axes:
     pairs: tuple[AxisPair, ...]
 
     def missing(self) -> list[str]:
-        """The axes that no measure is of."""
+        """The axes without a measure."""
         return [axis for axis in AXES if all(measure.axis != axis for measure in self.measures.values())]
 
     def best_and_worst(self, backbone: str) -> tuple[str, str] | None:
-        """The measures of generalisation that it stands highest and lowest by; None where all are alike, or too few.
+        """The measures of generalization with the best and the worst rank of a backbone; None if there are too few.
 
-        Of several with the same rank, the one by which that is the surest. Measures that all are equal by do not count.
+        Of several measures with the same rank, the one with the most certain rank is taken. Measures by which all
+        backbones are equal do not count.
         """
         own = {
             name: standings[backbone]
@@ -166,7 +166,7 @@ class Axes:
         return best, worst
 
     def firsts(self) -> dict[str, list[str]]:
-        """Backbone → the measures of generalisation that it is first by, most first."""
+        """Backbone → the measures of generalization by which it is first; the backbone with the most comes first."""
         found: dict[str, list[str]] = {}
         for name, standings in self.standings.items():
             for backbone, standing in standings.items():
@@ -176,9 +176,9 @@ class Axes:
 
 
 def put_together(measures: Sequence[Measure]) -> Axes:
-    """Ranks of backbones by each measure, and how measures go together.
+    """The ranks of backbones by each measure, and the correlations of measures.
 
-    Where backbones are on two axes or more, only those are compared, so that ranks are among about the same ones.
+    If some backbones are on two or more axes, only those are compared, so that ranks are among about the same ones.
     """
     places = _axes_of(measures)
     several = [name for name, axes in places.items() if len(axes) > 1]
@@ -190,7 +190,7 @@ def put_together(measures: Sequence[Measure]) -> Axes:
         if any(name in measure.values for name in backbones):
             kept[measure.name] = measure
     if not kept:
-        raise UserError("no numbers of any axis to put together")
+        raise UserError("there are no numbers on any axis; give runs with results")
     standings = {
         name: _standings(measure, [backbone for backbone in backbones if backbone in measure.values])
         for name, measure in kept.items()
@@ -199,7 +199,7 @@ def put_together(measures: Sequence[Measure]) -> Axes:
 
 
 def _axes_of(measures: Sequence[Measure]) -> dict[str, set[str]]:
-    """Backbone → the axes that it is on; the seen concepts are none."""
+    """Backbone → its axes; the seen concepts are not an axis."""
     places: dict[str, set[str]] = {}
     for measure in measures:
         for name in measure.values:
@@ -214,7 +214,7 @@ def _tells_apart(standings: Mapping[str, Standing]) -> bool:
 def _check(measure: Measure) -> None:
     wrong = next((name for name, value in measure.values.items() if not np.isfinite(value)), None)
     if wrong is not None:
-        raise UserError(f"{measure.title} of {wrong} is not a number; leave it out")
+        raise UserError(f"{measure.title} of {wrong} is not a number; leave out this backbone")
 
 
 def _standings(measure: Measure, names: Sequence[str]) -> dict[str, Standing]:
@@ -235,7 +235,7 @@ def _pairs(measures: Sequence[Measure], backbones: Sequence[str]) -> tuple[AxisP
 
 def _pair(first: Measure, second: Measure, backbones: Sequence[str]) -> AxisPair:
     shared = [name for name in backbones if name in first.values and name in second.values]
-    # Accuracy on seen concepts is from the same probes as the levels', and drops and expectations are taken from it.
+    # Accuracy on seen concepts comes from the same probes as that on levels, and drops and expectations use it.
     across = first.axis != second.axis and {first.axis, second.axis} != {SEEN, CONCEPTS}
     x, y = first.oriented(shared).round(EQUAL), second.oriented(shared).round(EQUAL)
     if len(shared) < LEAST or np.ptp(x) == 0 or np.ptp(y) == 0:
@@ -251,7 +251,7 @@ def _p_value(r: float, n: int) -> float:
 
 def _without_one(x: Floats, y: Floats) -> tuple[float, float] | None:
     kept = [np.arange(len(x)) != place for place in range(len(x))]
-    # Where the others are all alike, without one there is no correlation.
+    # If all others are equal, there is no correlation without this one.
     if len(x) <= LEAST or any(np.ptp(x[rows]) == 0 or np.ptp(y[rows]) == 0 for rows in kept):
         return None
     found = [float(np.corrcoef(x[rows], y[rows])[0, 1]) for rows in kept]

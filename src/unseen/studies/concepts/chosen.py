@@ -1,4 +1,4 @@
-"""What is chosen for a concept study: levels, domains, probes, shots and seeds, as a command or a caller names them."""
+"""The choices of a concept study: levels, domains, probes, shots and seeds, from a command or from Python."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -27,19 +27,19 @@ from unseen.studies.probing import SHOTS
 
 NAME = re.compile(r"[\w-][\w.-]*")
 Names = str | Sequence[str] | None
-"""Names with commas between, or a sequence of them; None for what is usual."""
+"""Names separated by commas, or a sequence of names; None for the default."""
 
 
 @dataclass(frozen=True)
 class ChosenLevels:
-    """Levels, and what they are called as domains.
+    """Levels and the names of their domains.
 
     Attributes:
         domains: ids of the concepts of each level, by the name of its domain.
-        seen: ids of the seen concepts, None where they are whatever the seen images are of.
-        seen_domain: what their domain is called.
+        seen: ids of the seen concepts; None for the classes of the seen images.
+        seen_domain: name of the domain of seen concepts.
         numbers: the level of each domain.
-        data: the user's own, where a file says all this and where the images are.
+        data: the user's own data, if a file describes the levels and their images.
     """
 
     levels: Levels
@@ -51,7 +51,7 @@ class ChosenLevels:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All domains, that of the seen concepts first."""
+        """All domains, the seen domain first."""
         return (self.seen_domain, *self.domains)
 
 
@@ -63,25 +63,25 @@ def choose_levels(
     images: Path | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> ChosenLevels:
-    """Levels themselves, a published set, a CSV file, a measure that ranks `cog-v2` again, or `random` sets.
+    """Levels from an object, a published set, a CSV file, a measure that ranks `cog-v2` again, or `random` sets.
 
-    Or a file of the user's own data (`unseen.images.concept_file`), whose images are looked through.
+    Or from a file of the user's own data (`unseen.images.concept_file`), whose images are checked.
 
     Args:
-        vectors: of words, for measures that compare text.
-        seen: what to call the domain of the seen concepts, of levels of one's own.
-        images: of the user's own data, where its file does not say.
-        tell: is told of concepts that word vectors do not know, and of what is odd about the user's own data.
+        vectors: file of word vectors, for measures that compare text.
+        seen: name of the domain of seen concepts, for the user's own levels.
+        images: images of the user's own data, if its file does not name them.
+        tell: called with messages about concepts without word vectors and about problems of the user's own data.
     """
     if not isinstance(levels, Levels) and is_concept_file(Path(levels)):
         if vectors or seen:
-            raise UserError(f"{levels}: says which classes are seen; leave out {'--vectors' if vectors else '--seen'}")
+            raise UserError(f"{levels}: defines the seen classes; leave out {'--vectors' if vectors else '--seen'}")
         return own_levels(read_concept_file(Path(levels), images), tell)
     name = "" if isinstance(levels, Levels) else str(levels)
     if name in all_measures():
         chosen = reranked(SHIPPED[0], name, vectors, "imagenet-1k", option="--levels", tell=tell)
     elif vectors:
-        raise UserError(f"--vectors is for --levels cosine, not {name or 'levels that are there'}")
+        raise UserError(f"--vectors needs --levels cosine, not {name or 'existing levels'}")
     else:
         chosen = levels if isinstance(levels, Levels) else random_sets() if name == RANDOM else load_levels(levels)
     prefix = RANDOM if name == RANDOM else "l"
@@ -119,38 +119,38 @@ def _check_seen(seen: str, domains: Mapping[str, object], published: str) -> Non
 
 
 def chosen_domains(names: Names, known: Sequence[str]) -> tuple[str, ...]:
-    """`l1,l5` or ["l1", "l5"] as names of domains in the study's order; all of them where nothing was said."""
+    """Domains from `l1,l5` or ["l1", "l5"], in the order of the study; all of them for None."""
     return tuple(known) if names is None else _some(names, known, "domains")
 
 
 def with_names(extended: Names, further: Sequence[str]) -> Names:
-    """Further probes that were named in two ways, together."""
+    """The names of additional probes from both options."""
     if not further:
         return extended
     return [*([] if extended is None else extended.split(",") if isinstance(extended, str) else extended), *further]
 
 
 def chosen_probes(names: Names) -> tuple[str, ...]:
-    """`kmeans,pca` as names of further probes, in alphabetical order; none for None.
+    """Additional probes from `kmeans,pca`, in alphabetical order; none for None.
 
-    `all` stands for those of ImageNet-CoG's first version.
+    `all` selects those of the first version of ImageNet-CoG.
     """
     if names is None:
         return ()
     known = {name: probe for name, probe in feature_probes().items() if name != Logistic.name}
-    found = _some(names, (*known, "all"), "further probes")
+    found = _some(names, (*known, "all"), "additional probes")
     return tuple(name for name, probe in known.items() if name in found or ("all" in found and probe.extended))
 
 
 def _some(names: str | Sequence[str], known: Sequence[str], what: str) -> tuple[str, ...]:
-    """Some of the names that are known, in their order, whatever the case they are written in."""
+    """The selected names among those known, in their order; case is ignored."""
     parts = names.split(",") if isinstance(names, str) else names
     words = [word.strip().lower() for word in parts if word.strip()]
     wrong = next((word for word in words if word not in {name.lower() for name in known}), None)
     if wrong is not None:
-        raise UserError(f"{what} are some of {', '.join(known)}, not '{wrong}'{did_you_mean(wrong, known)}")
+        raise UserError(f"{what} must be among {', '.join(known)}, not '{wrong}'{did_you_mean(wrong, known)}")
     if not words:
-        raise UserError(f"{what} are some of {', '.join(known)}; name at least one")
+        raise UserError(f"no {what} are selected; name at least one of {', '.join(known)}")
     return tuple(name for name in known if name.lower() in words)
 
 
@@ -167,12 +167,12 @@ def asked_of(
     extended: Names = None,
     own: OwnCode = NO_CODE,
 ) -> Asked:
-    """What is asked of a study, checked.
+    """Check the options of a study.
 
     Args:
         shots: None for those of the paper.
         sequential: one trial at a time, as in the paper.
-        extended: further probes.
+        extended: additional probes.
         own: probes and metrics of the user's own.
     """
     names = chosen_domains(domains, chosen.names)
@@ -194,10 +194,10 @@ def asked_of(
 
 
 def known_draw(*, features: bool, splits: Path | None) -> Draw:
-    """Who chose the images of the levels, as far as that is told: features are of a draw that nobody told us.
+    """Who chose the images of the levels; unknown for existing features.
 
     Args:
-        features: whether the study is of features that are there.
+        features: whether the study uses existing features.
     """
     if splits is not None:
         return "given"

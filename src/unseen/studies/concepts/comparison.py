@@ -25,11 +25,11 @@ MOST_PAIRS = 8
 
 @dataclass(frozen=True)
 class Comparison:
-    """The first backbone minus the second on a domain.
+    """The difference of two backbones on a domain, the first minus the second.
 
     Attributes:
-        seeds: how many both have.
-        p_holm: the p-value of the difference, corrected for all domains that were compared (Holm).
+        seeds: number of seeds that both have.
+        p_holm: p-value of the difference, corrected for all compared domains (Holm).
     """
 
     domain: str
@@ -40,7 +40,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class PairComparison:
-    """Two backbones on every domain that both have, with so many shots; None for all samples."""
+    """The comparison of two backbones on every common domain, with a number of shots; None for all samples."""
 
     first: str
     second: str
@@ -51,12 +51,12 @@ class PairComparison:
 def compare_backbones(
     folders: Sequence[Path], first: str, second: str, *, shots: int | None = None
 ) -> list[Comparison]:
-    """Compare two backbones on every domain where both have results of the logistic probe with that many shots.
+    """Compare two backbones on every domain where both have results of the logistic probe with these shots.
 
-    The runs may be one or several. Seeds that both backbones have are compared with each other, as the same seed draws
-    the same samples; which test images are whose is checked by their labels, and by their names if features had them.
-    Runs that say otherwise of the images, their split or the levels are refused, as is a backbone that two runs have
-    different results of. Intervals and p-values are for other concepts of the kind and, of several seeds, other seeds.
+    The backbones may be in one run or in several. Common seeds are compared pairwise, since a seed draws the same
+    samples for both; that the test images are the same is checked by their labels, and by their names if known. Runs
+    that differ in images, splits or levels are refused, and so is a backbone with different results in two runs.
+    Intervals and p-values are over concepts and, if there are several, seeds.
     """
     return _compared(_results(folders, shots, (first, second)), first, second, shots)
 
@@ -82,7 +82,7 @@ def compare_with_baseline(
 def _compare_with(
     folders: Sequence[Path], baseline: str, names: Sequence[str], shots: int | None
 ) -> list[PairComparison]:
-    """Each backbone minus the baseline, as in `compare_backbones`; those that cannot be compared are left out."""
+    """Each backbone minus the baseline, as in `compare_backbones`; backbones that cannot be compared are skipped."""
     try:
         found = _results(folders, shots, (*names, baseline))
     except UserError:
@@ -91,7 +91,7 @@ def _compare_with(
     for name in names:
         try:
             pairs.append(PairComparison(name, baseline, shots, tuple(_compared(found, name, baseline, shots))))
-        except UserError:  # other images, other seeds or no results: there is nothing to set side by side
+        except UserError:  # other images, other seeds or no results
             continue
     return pairs
 
@@ -117,7 +117,7 @@ def _compared(found: Mapping[tuple[str, str], "_Of"], first: str, second: str, s
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> pd.DataFrame:
-    """A row for each domain: differences as shares, p-values, effect sizes over concepts."""
+    """One row per domain: differences as fractions, p-values, effect sizes over concepts."""
     rows = [
         {
             "domain": item.domain, "difference": item.difference.accuracy.value,
@@ -133,7 +133,7 @@ def comparison_table(comparisons: Sequence[Comparison]) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class _Found:
-    """A result of the logistic probe, the folder of its run, and what that run says of itself."""
+    """A result of the logistic probe, the folder of its run, and the record of the run."""
 
     folder: Path
     result: Result
@@ -141,7 +141,7 @@ class _Found:
 
     @property
     def setup(self) -> Setup:
-        """What decides its backbone, and which images of its domain are trained and tested on."""
+        """Everything that determines its backbone, and the training and test images of its domain."""
         whole, job = self.run.setup, self.result.job
         images = [each for each in whole.images if each.domain == job["domain"]]
         own = {name: each for name, each in whole.extractions.items() if name == job["backbone"]}
@@ -158,9 +158,9 @@ _Of = dict[int, _Found]
 
 
 def _results(folders: Sequence[Path], shots: int | None, wanted: Collection[str]) -> dict[tuple[str, str], _Of]:
-    """(backbone, domain) → seed → its result, where it says which images were right.
+    """(backbone, domain) → seed → result, for results that store which images are classified correctly.
 
-    Of the backbones that are wanted, two results that differ in what decided them are refused.
+    Two results of a requested backbone that differ in their settings are refused.
     """
     found: dict[tuple[str, str], _Of] = {}
     for folder in folders:
@@ -186,7 +186,7 @@ def _results(folders: Sequence[Path], shots: int | None, wanted: Collection[str]
 
 
 def _paired(first: _Of, second: _Of, domain: str) -> tuple[int, PairedDifference]:
-    """How many seeds two backbones share on a domain, and their difference over those."""
+    """The number of common seeds of two backbones on a domain, and their difference over these."""
     _refuse_other_images(domain, [*first.values(), *second.values()])
     seeds = sorted(first.keys() & second.keys())
     if not seeds:
@@ -204,9 +204,9 @@ def _paired(first: _Of, second: _Of, domain: str) -> tuple[int, PairedDifference
 
 
 def _refuse_other_images(domain: str, results: Sequence[_Found]) -> None:
-    """Refuse runs that say they trained or tested on other images of a domain; what a run does not say is not known.
+    """Refuse runs that were trained or tested on other images of a domain, as far as they record it.
 
-    The weights and the preprocessing of a backbone have to be the same in all runs that it comes from.
+    The weights and the preprocessing of a backbone must be the same in all its runs.
     """
     for first, second in combinations({_whose(found): found for found in results}.values(), 2):
         for each in differences(first.setup, second.setup):
@@ -221,7 +221,7 @@ def _whose(found: _Found) -> tuple[Path, str]:
 
 
 def _refuse_other_protocols(results: Sequence[_Of]) -> None:
-    """Refuse results of probes that were trained in different ways."""
+    """Refuse results of different protocols."""
     protocols = [found.result.job["protocol"] for of in results for found in of.values()]
     if any(protocol != protocols[0] for protocol in protocols):
         names = ", ".join(sorted({protocol["name"] for protocol in protocols}))

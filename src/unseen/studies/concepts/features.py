@@ -1,7 +1,7 @@
-"""Features of a study's domains: making them, finding them in a folder, and checking that they belong together.
+"""Features of the domains of a study: extracting them, finding them in a folder, and checking that they match.
 
-Below the folder there is one for each domain, and in it stores as `unseen extract` writes them, of one backbone or
-several, or features of the user's own: `train` and `test`, as a store or as a file.
+The folder has one folder per domain, which contains stores written by `unseen extract`, of one backbone or several, or
+the user's own features: `train` and `test`, as a store or as a file.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -29,24 +29,24 @@ from unseen.studies.probing import FeaturePair, pair_from_features
 SIDES = ("train", "test")
 OWN = "yours"
 ALIKE = ("backbone", "precision", "fast", "exif", "decode", "revision")
-"""What all features of a backbone must have in common: a part of what `Settings.decides` lists."""
+"""Settings that all features of a backbone must share: a part of those listed by `Settings.decides`."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where features are, and what they say of themselves; features in a user's own file say nothing."""
+    """The path of features and their description, which is empty for a user's own file."""
 
     path: Path
     about: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def known(self) -> StoreAbout:
-        """The same, field by field."""
+        """The description as typed fields."""
         return StoreAbout.of(self.about)
 
     @property
     def backbone(self) -> str | None:
-        """What the backbone was called; its id where it was given no name."""
+        """The name of the backbone, or its id if it has no name."""
         spec = self.known.backbone
         return self.known.name or (spec.id if spec else None)
 
@@ -56,8 +56,8 @@ class Place:
 
     @property
     def way(self) -> dict[str, Any]:
-        """How they were made."""
-        decoder = {"decode": "cpu"} if "fast" in self.about else {}  # which stores do not say
+        """The settings of the extraction."""
+        decoder = {"decode": "cpu"} if "fast" in self.about else {}  # earlier stores do not record the decoder
         return decoder | {name: self.about[name] for name in ALIKE if name in self.about}
 
 
@@ -73,11 +73,13 @@ def extract_domains(
     watch: Callable[[str, str], Callable[[Progress], None]],
     means: Means = ALONE,
 ) -> Iterator[tuple[str, str, list[Path]]]:
-    """Extract what is missing, one pass over the images for all backbones; (domain, split, stores) as each is done.
+    """Extract missing features, with one pass over the images for all backbones.
+
+    Yields (domain, split, stores) when each split is done.
 
     Args:
-        watch: gives what is called after every batch of a domain's split.
-        means: what to extract with.
+        watch: returns the progress callback of a domain and split.
+        means: the hardware to extract on.
     """
     sides = [(domain, split) for domain in domains for split in SIDES]
     passes = [
@@ -89,19 +91,19 @@ def extract_domains(
 
 
 def find_features(folder: Path, domains: Sequence[str], backbones: Collection[str]) -> Places:
-    """Training and test features of every domain below a folder, by backbone.
+    """Training and test features of every domain in a folder, by backbone.
 
     Args:
-        backbones: ids to take; empty where the folder has features of one only. For features that do not say whose
-            they are, what to call it.
+        backbones: ids to use; may be empty if the folder has features of one backbone only. For features without a
+            description, the name of the backbone.
     """
     if not folder.is_dir():
-        raise UserError(f"{folder}: no such folder; features are in a folder for each domain below it")
+        raise UserError(f"{folder}: no such folder; it should contain one folder of features per domain")
     there = sorted(entry.name for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
     found: Places = {}
     for domain in domains:
         if domain not in there:
-            hint = did_you_mean(domain, there) or f"; there are {', '.join(there) or 'none'}"
+            hint = did_you_mean(domain, there) or f"; it has {', '.join(there) or 'none'}"
             raise UserError(
                 f"{folder}: no features of the domain {domain}{hint}; leave it out (--domains), or extract it"
             )
@@ -120,11 +122,11 @@ def feature_pairs(
     concepts: Mapping[str, Collection[str]],
     tell: Tell | None = None,
 ) -> list[FeaturePair]:
-    """What planning needs of a backbone's features; features that do not belong together are refused.
+    """The features of a backbone as pairs for planning; features that do not match are refused.
 
     Args:
-        places: by domain.
-        concepts: ids of each domain's classes; empty where they are not known.
+        places: training and test features by domain.
+        concepts: ids of each domain's classes; empty if unknown.
         tell: as in `read_features`.
     """
     check_alike(place for sides in places.values() for place in sides)
@@ -138,7 +140,7 @@ def feature_pairs(
             lengths = f"{pair.dimension} dimensions, those of {pairs[0].domain} {pairs[0].dimension}"
             raise UserError(f"{train.path}: features of {lengths}; they are of different backbones")
         if pair.train == pair.test:
-            raise UserError(f"{train.path} and {test.path}: the same features; test on others than are trained on")
+            raise UserError(f"{train.path} and {test.path}: the same features; give test features of other images")
         pairs.append(pair)
     return pairs
 
@@ -152,22 +154,25 @@ def stores_in(folder: Path) -> list[Place]:
 
 
 def check_alike(places: Iterable[Place]) -> None:
-    """Refuse features that were not made by the same backbone in the same way."""
+    """Refuse features of different backbones or settings."""
     first, *others = places
     for other in others:
         for name in ALIKE:
             if name in first.way and name in other.way and first.way[name] != other.way[name]:
                 what = "by another backbone" if name == "backbone" else f"with another {name}"
-                raise UserError(f"{other.path}: made {what} than {first.path}; features of a study must be made alike")
+                raise UserError(
+                    f"{other.path}: extracted {what} than {first.path}; extract all features of a study with the same "
+                    "settings"
+                )
 
 
 def class_names(places: Mapping[str, tuple[Place, Place]]) -> dict[str, tuple[str, ...]]:
-    """What each domain's features call its classes."""
+    """The names of the classes of each domain, from its features."""
     return {domain: tuple(sorted(read_for_planning(train.path).classes)) for domain, (train, _) in places.items()}
 
 
 def own_features(folder: Path) -> tuple[Place, Place] | None:
-    """Features that are called `train` and `test`, as a user's own are, as stores or as files."""
+    """The user's own features in a folder, named `train` and `test`, as stores or as files."""
     train, test = (_own(folder, split) for split in SIDES)
     return (train, test) if train and test else None
 
@@ -181,13 +186,13 @@ def _in_domain(folder: Path, backbones: Collection[str]) -> dict[str, tuple[Plac
             raise UserError(f"{folder}: features of {' and '.join(sorted(ids))}, not of {wanted}")
         if len(backbones) > 1:
             raise UserError(
-                f"{folder}: has features of one backbone, but {' and '.join(sorted(backbones))} are asked for"
+                f"{folder}: has features of one backbone, but {' and '.join(sorted(backbones))} are requested"
             )
         return {next(iter(ids), None) or next(iter(backbones), OWN): own}
     stores = stores_in(folder)
     names = list(backbones) or sorted({store.backbone for store in stores if store.backbone})
     if len(names) > 1 and not backbones:
-        raise UserError(f"{folder}: features of several backbones ({', '.join(names)}); say which with --backbone")
+        raise UserError(f"{folder}: features of several backbones ({', '.join(names)}); choose with --backbone")
     return {name: (_one(folder, stores, name, "train"), _one(folder, stores, name, "test")) for name in names or [OWN]}
 
 
@@ -205,22 +210,24 @@ def _one(folder: Path, stores: Sequence[Place], backbone: str, split: str) -> Pl
         return fitting[0]
     if fitting:
         names = ", ".join(store.path.name for store in fitting)
-        raise UserError(f"{folder}: {split} features of {backbone} made in several ways ({names}); keep those you mean")
+        raise UserError(
+            f"{folder}: {split} features of {backbone} with several settings ({names}); keep only one of them"
+        )
     stopped = [entry for entry in sorted(folder.iterdir()) if entry.is_dir() and about_finished(entry) is None]
     if stopped:
         raise UserError(f"{stopped[0]}: its extraction was not finished; run it again to continue")
     there = sorted({store.backbone for store in stores if store.backbone})
-    hint = did_you_mean(backbone, there) or (f"; there are those of {', '.join(there)}" if there else "")
+    hint = did_you_mean(backbone, there) or (f"; it has those of {', '.join(there)}" if there else "")
     raise UserError(f"{folder}: no {split} features of {backbone}{hint}")
 
 
 def read_for_planning(path: Path, tell: Tell | None = None) -> Features:
-    """Features for planning: a store's bytes are not gone through, as whoever probes them does that."""
+    """Read features for planning; the bytes of a store are not verified, since the probes do that."""
     return read_store(path) if path.is_dir() else read_features(path, tell=tell)
 
 
 def _of_domain(features: Features, concepts: Collection[str], domain: str, where: Path) -> None:
-    """Refuse features whose classes are not the domain's concepts, or not as many where classes are only numbered."""
+    """Refuse features whose classes are not the concepts of the domain; numbered classes must have the same number."""
     if not concepts:
         return
     classes = set(features.classes)

@@ -1,8 +1,8 @@
-"""How well a backbone does on a domain when all of it is trained there: what frozen features are set against.
+"""Fine-tuning of a whole backbone on a domain, as a reference for frozen features.
 
 ImageNet-CoG, supplementary C.2 and Fig. 6: if accuracy on frozen features falls from level to level because concepts
-are farther from those seen, and not because levels differ in difficulty, it must fall relative to fine-tuning too. The
-paper does not say how it fine-tuned; `reference_protocol` is our choice, and every number of it is in the job.
+are farther from the seen ones, and not because levels differ in difficulty, it must fall relative to fine-tuning too.
+The paper does not say how it fine-tuned; `reference_protocol` is our choice, and all its settings are in the job.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def reference_protocol(images: int, *, epochs: int = 30, batch: int = 256, rate: float = 0.01) -> FinetuneProtocol:
-    """SGD with Nesterov momentum over some epochs of a domain's training images, the rate falling along a cosine."""
+    """SGD with Nesterov momentum and a cosine schedule over some epochs of a domain's training images."""
     if images < 1 or epochs < 1:
         raise UserError(f"fine-tuning needs images and at least one epoch, not {images} and {epochs}")
     return FinetuneProtocol("cog-v2-finetune", ceil(images * epochs / batch), batch, rate, decay=1e-4)
@@ -55,10 +55,10 @@ def plan_reference(
     *,
     seed: int = 0,
 ) -> FinetuneJob:
-    """The job of fine-tuning a backbone on the images "train" of a manifest and scoring it on those "test".
+    """The job that fine-tunes a backbone on the "train" images of a manifest and scores it on the "test" images.
 
     Args:
-        images: `names_and_pixels` of those.
+        images: `names_and_pixels` of these images.
     """
     spec = backbone.spec
     arithmetic = "float16" if on_gpu() else "float32"
@@ -76,15 +76,15 @@ def run_reference(
     every: int = 500,
     watch: Callable[[int], None] = lambda _: None,
 ) -> Result:
-    """The result of the job: read where `folder` has it, and otherwise computed, from its last checkpoint on.
+    """The result of the job: read from `folder`, or else computed, starting from its last checkpoint.
 
     Args:
-        backbone: what the job was planned with; its module is changed in place.
-        folder: of results; the checkpoint, of twice the network's size, is beside it until the job is done.
+        backbone: the backbone that the job was planned with; its module is changed in place.
+        folder: folder of results; the checkpoint, twice the size of the network, is beside it until the job is done.
         workers: processes that decode images.
     """
     if names_and_pixels(source, manifest, SIDES) != job.images or backbone.spec != job.spec:
-        raise UserError(f"{job.backbone} on {job.domain}: not what this fine-tuning was planned with; plan it again")
+        raise UserError(f"{job.backbone} on {job.domain}: changed since this fine-tuning was planned; run it again")
     checkpoint = folder.parent / "checkpoints" / f"{job_key(job)}.pt"
 
     def work(_: FinetuneJob) -> dict[str, Any]:
@@ -94,15 +94,17 @@ def run_reference(
         checkpoint.unlink(missing_ok=True)
     result = read_result(folder, job_key(job))
     if result is None:
-        raise UserError(f"{folder}: the result of {job.backbone} on {job.domain} vanished while it was written")
+        raise UserError(
+            f"{folder}: the result of {job.backbone} on {job.domain} was removed while it was written; run it again"
+        )
     return result
 
 
 def relative_to_finetuned(scores: Iterable[Score], finetuned: Iterable[Score]) -> pd.DataFrame:
-    """Top-1 of the logistic regression minus that of fine-tuning, by backbone and domain, means over seeds.
+    """Top-1 accuracy of the logistic regression minus that of fine-tuning, means over seeds.
 
-    Columns: backbone, domain, shots, mean, finetuned, relative. A backbone and domain that was not fine-tuned is left
-    out.
+    Columns: backbone, domain, shots, mean, finetuned, relative. Backbones and domains that were not fine-tuned are
+    omitted.
     """
     probes, references = (summarise(score_table(part)) for part in (scores, finetuned))
     chosen = probes[(probes["metric"] == "top1") & (probes["probe"] == "logistic")]
@@ -136,9 +138,9 @@ def _fine_tuned(
     )
     scores = predict(model, images.testing(transform, device), device=device) if done.finished else None
     if scores is None or not bool(scores.isfinite().all()):
-        checkpoint.unlink(missing_ok=True)  # of no use: from it, the same would happen again
+        checkpoint.unlink(missing_ok=True)  # training from it would diverge again
         raise UserError(
-            f"{job.backbone} on {job.domain}: fine-tuning diverged at rate {job.protocol.rate:g}; give a smaller --rate"
+            f"{job.backbone} on {job.domain}: fine-tuning diverged at rate {job.protocol.rate:g}; use a smaller --rate"
         )
     y = torch.from_numpy(images.test_y)
     return {
@@ -152,7 +154,7 @@ def _fine_tuned(
 
 @dataclass(frozen=True, eq=False)
 class _Images:
-    """The images of a manifest by split: where they are in their source, and their class indices."""
+    """The images of a manifest by split: their positions in the source, and their class indices."""
 
     images: StreamedImages
     classes: tuple[str, ...]
@@ -174,7 +176,7 @@ class _Images:
     def training(
         self, start: int, transform: Transform, protocol: FinetuneProtocol, seed: int, device: "torch.device"
     ) -> "Iterator[tuple[Tensor, Tensor]]":
-        """Normalised images and labels of every step from `start` on; each epoch has an order of its own."""
+        """Normalized images and labels of every step from `start` on; each epoch has its own order."""
         import torch
 
         y = np.zeros(len(self.images.source.entries), dtype=np.int64)
@@ -184,7 +186,7 @@ class _Images:
         )
 
     def testing(self, transform: Transform, device: "torch.device") -> "Iterator[Tensor]":
-        """Normalised test images in order."""
+        """Normalized test images in order."""
         from unseen.features.forward import normalised
 
         with closing(self.images.pixels(self.test, transform, TESTED, device)) as blocks:

@@ -1,6 +1,6 @@
-"""Fine-tuning as a part of a concept study: the backbones of a run, trained on its domains, to compare with.
+"""Fine-tuning as a part of a concept study: the backbones of a run, trained on its domains, as a reference.
 
-Levels, domains and backbones are those of the run, whose page then shows accuracy on features relative to that of
+Levels, domains and backbones are those of the run. Its page then shows accuracy on frozen features relative to
 fine-tuning (ImageNet-CoG, supplementary C.2).
 """
 
@@ -46,7 +46,7 @@ from unseen.studies.study import Plan, Prepared, Silent, Watch
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """A fine-tuning, and the images it is of; `backbone` stays as it is."""
+    """A fine-tuning job and its images; `backbone` is not changed."""
 
     job: FinetuneJob
     backbone: Backbone
@@ -56,11 +56,11 @@ class Training:
 
 @dataclass(frozen=True, eq=False)
 class Trains:
-    """Trains what jobs say, with images and backbones that are opened or loaded once; it can be sent.
+    """Runs fine-tuning jobs; images are opened and backbones are loaded once. It is picklable.
 
     Attributes:
-        images: by domain.
-        folder: of results.
+        images: images by domain.
+        folder: folder of results.
         workers: processes that decode images.
     """
 
@@ -84,8 +84,8 @@ class FinetuneRequest:
     """Trainings that are added to a run.
 
     Attributes:
-        run: without its scores.
-        setup: what decides the trainings.
+        run: the record of the run, without its scores.
+        setup: everything that determines the trainings.
     """
 
     run: RunData
@@ -97,7 +97,7 @@ class FinetuneRequest:
         return [training.job for training in self.trainings]
 
     def plan(self, out: Path, means: Means) -> Plan:
-        """The trainings, and how long those that are not done will take beside decoding."""
+        """The trainings, with the estimated time of the missing ones without decoding."""
         refuse_other_run(out, self.setup)
         left = missing(self.jobs, out / RESULTS)
         parts = [
@@ -116,7 +116,7 @@ class FinetuneRequest:
         )
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[FinetuneJob]:
-        """The trainings as jobs of the run; nothing has to be extracted."""
+        """The trainings as jobs of the run; nothing is extracted."""
 
         def work(jobs: Sequence[FinetuneJob], results: Path, means: Means) -> Iterator[FinetuneJob]:
             images = {each.job.domain: (each.source, each.manifest) for each in self.trainings}
@@ -136,7 +136,7 @@ class FinetuneRequest:
         return Prepared(run, self.jobs, work, self.seconds, recorded="begun")
 
     def seconds(self, jobs: Sequence[FinetuneJob], results: Path, means: Means) -> float:
-        """Of the trainings that are not done."""
+        """Estimated seconds of the missing trainings."""
         left = missing(jobs, results)
         steps = (
             Steps(each.backbone, each.job.protocol.batch, each.job.protocol.steps)
@@ -161,13 +161,13 @@ def finetune_request(
     levels: Path | None = None,
     watch: Watch | None = None,
 ) -> FinetuneRequest:
-    """Fine-tune backbones of a run on its domains; images and their draw have to be as for the run.
+    """Fine-tune backbones of a run on its domains; images and their splits must be those of the run.
 
     Args:
-        places: where the images are.
-        load: loads backbones by their ids, under the names that were given for them if that is true.
-        backbones: ids of some of the run's, and `names` what the run calls them; None for all.
-        levels: the file of the user's own data that the run is of, if it is.
+        places: the images.
+        load: loads backbones by their ids, with the given names if its second argument is true.
+        backbones, names: ids of some backbones of the run, and their names in the run; None for all.
+        levels: the file of the user's own data, if the run is on such data.
     """
     told, count = watch or Silent(), seed_count(seeds)
     data, _ = read_record(run)
@@ -193,37 +193,37 @@ def finetune_request(
 def _own_levels(data: RunData, run: Path, file: Path, told: Watch) -> ChosenLevels:
     chosen = choose_levels(file, tell=told.tell)
     if data.levels is None or data.levels.hash != levels_hash(chosen.levels):
-        raise UserError(f"{file}: says other domains than those of the run in {run}")
+        raise UserError(
+            f"{file}: its domains are not those of the run in {run}; give the file that the run was made with"
+        )
     return chosen
 
 
 def _levels(data: RunData, run: Path) -> ChosenLevels:
     if not (run / LEVELS).is_file():
-        raise UserError(f"{run}: not a run of levels (no {LEVELS} in it); make one with unseen concepts")
+        raise UserError(f"{run}: not a run of levels (it has no {LEVELS}); make one with unseen concepts")
     seen = next((domain.name for domain in data.domains if domain.seen), None)
     return choose_levels(run / LEVELS, seen=seen)
 
 
 def _domains(data: RunData, chosen: ChosenLevels, asked: Names, run: Path) -> tuple[str, ...]:
-    """Domains that the run has features of and that levels say the concepts of."""
+    """Domains that the run has features of and that are defined by its levels."""
     there = [domain.name for domain in data.domains if domain.name in chosen.names]
     if not there:
-        raise UserError(
-            f"{run}: it has neither levels nor seen concepts to fine-tune on; random sets are not fine-tuned on"
-        )
+        raise UserError(f"{run}: has neither levels nor seen concepts; fine-tuning on random sets is not supported")
     return chosen_domains(asked, there)
 
 
 def _backbones(data: RunData, asked: Sequence[str] | None, called: Sequence[str] | None) -> list[str]:
-    """Ids of backbones to load; what they are called must be what backbones of the run are called."""
+    """Ids of the backbones to load; their names must be those of backbones of the run."""
     names = [backbone.name for backbone in data.backbones]
     code = next((name for name in names if runs_code(name)), None)
-    if not asked and code is not None:  # a folder may have come from somebody else
-        raise UserError(f"{code} is code that would run here; if you trust it, say so: --backbone {code}")
+    if not asked and code is not None:  # a folder may come from somebody else
+        raise UserError(f"{code} is code that would run here; if you trust it, add --backbone {code}")
     if not asked and any(":" not in name for name in names):
         other = next(name for name in names if ":" not in name)
         raise UserError(
-            f"{other} is no id of a backbone; say which it is: --backbone timm:resnet50@FILE --name {other}"
+            f"{other} is not the id of a backbone; give its id: --backbone timm:resnet50@FILE --name {other}"
         )
     for label in called or [default_label(name) if ":" in name or runs_code(name) else name for name in asked or ()]:
         if label not in names:
@@ -233,32 +233,32 @@ def _backbones(data: RunData, asked: Sequence[str] | None, called: Sequence[str]
 
 
 def _refuse_other_features(run: Path, domain: DomainImages, backbones: Sequence[Backbone], watch: Watch) -> None:
-    """Refuse images or backbones that are not those of the features in the run, as far as these are there."""
+    """Refuse images or backbones that differ from those of the features in the run, if these exist."""
     known = {split: _known(*domain.sides[split], split) for split in SIDES}
     stores = [store for store in stores_in(run / FEATURES / domain.name) if store.split in known]
     for label, spec in ((backbone.label, backbone.spec) for backbone in backbones):
         own = [store for store in stores if store.backbone == label]
         if not own:
             watch.tell(f"{domain.name}: no features of {label} in {run} to check that images and weights are the same")
-        # What was read from a store went through JSON, where a tuple becomes a list.
+        # Descriptions of stores went through JSON, which turns tuples into lists.
         wanted = json.loads(json.dumps(asdict(spec)))
         for store in own:
             if any(store.about.get(name, value) != value for name, value in known[str(store.split)].items()):
                 raise UserError(
-                    f"{store.path}: the {store.split} features of {domain.name} are of other images; give those of the "
-                    "run, drawn in the same way (--images, --imagenet-1k, --splits, --variant)"
+                    f"{store.path}: the {store.split} features of {domain.name} were extracted from other images; give "
+                    "the images and splits of the run (--images, --imagenet-1k, --splits, --variant)"
                 )
             if store.about["backbone"] != wanted:
                 other = [name for name in wanted if store.about["backbone"].get(name) != wanted[name]]
                 what = "weights" if "digest" in other else ", ".join(other)
                 raise UserError(
-                    f"{store.path}: made with other {what} than {label} has now; give the options of the run "
+                    f"{store.path}: extracted with other {what} than {label} has now; give the options of the run "
                     "(--checkpoint, --pool, --layer, --size, --weights, --normalize, --preprocessing)"
                 )
 
 
 def _known(source: ImageSource, manifest: Manifest, split: str) -> dict[str, str]:
-    """What a store of features says of its images, as it would be of these: their names and what some of them show."""
+    """The entries about images in a store's description, computed for these images: hashes of names and pixels."""
     return {"manifest": manifest.content_hash, "images": fingerprint(source, manifest.numbers(source, split))}
 
 
@@ -276,7 +276,7 @@ def _trainings(
 
 
 def _together(domain: DomainImages) -> tuple[ImageSource, Manifest]:
-    """Training and test images in one manifest; those of ImageNet-1K are in two places."""
+    """Training and test images in one manifest; those of ImageNet-1K come from two sources."""
     (source, manifest), (tested, _) = (domain.sides[split] for split in SIDES)
     if source is tested:
         return source, manifest

@@ -1,4 +1,4 @@
-"""The images of a concept study: where they are said to be, and the domains that are opened there."""
+"""The images of a concept study: their locations, and the domains that are opened from them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ INDEXED = "classes indexed"
 
 @dataclass(frozen=True)
 class ImagePlaces:
-    """Where images are, and how they are drawn.
+    """The locations of images, and how they are split.
 
     Attributes:
-        images: of the levels.
-        imagenet_1k: of the seen concepts.
-        truth: classes of a flat validation set among the latter.
-        splits: a file of somebody else's draw.
-        on_missing: None where whoever asks has no such choice: then concepts without enough images are an error.
+        images: images of the levels.
+        imagenet_1k: images of the seen concepts.
+        truth: file with the classes of a flat validation set in `imagenet_1k`.
+        splits: file with the splits, instead of our own draw.
+        on_missing: None if the caller has no such option; concepts without enough images are then an error.
     """
 
     images: str | None = None
@@ -41,13 +41,13 @@ class ImagePlaces:
 def open_domains(
     chosen: ChosenLevels, names: Sequence[str], places: ImagePlaces, watch: Watch | None = None
 ) -> tuple[list[DomainImages], list[str]]:
-    """The images of some domains, in order, and sentences on what was left out, which `watch` is told too."""
+    """The images of domains, in order, and sentences about skipped concepts, which `watch` receives too."""
     told = watch or Silent()
     if chosen.data is not None:
         return _own_domains(chosen.data, names, places, told)
     rule = split_rule(places.variant)
     if places.splits and rule != COG:
-        raise UserError(f"--variant {places.variant} draws its own images: leave out --splits")
+        raise UserError(f"--variant {places.variant} draws its own splits; leave out --splits")
     found: dict[str, DomainImages] = {}
     said: list[str] = []
     seen = chosen.seen_domain
@@ -82,7 +82,7 @@ def _own_domains(
     others = [option for option, place in given if place is not None]
     wrong = next(iter([*others, *(["--variant"] if places.variant != PLAIN else [])]), None)
     if wrong is not None:
-        raise UserError(f"{data.description.path}: says which images train and test; leave out {wrong}")
+        raise UserError(f"{data.description.path}: defines training and test images; leave out {wrong}")
     domains, lost = data.open(names, places.on_missing or "fail", told.track)
     if not lost:
         return domains, []
@@ -95,7 +95,7 @@ def _own_domains(
 def sources_of_tests(
     domains: Sequence[str], seen: str | None, places: ImagePlaces, watch: Watch | None = None
 ) -> dict[str, ImageSource]:
-    """Where the test images of domains are, as far as that was said.
+    """The sources of the test images of domains, as far as they were given.
 
     Args:
         seen: the domain of seen concepts.

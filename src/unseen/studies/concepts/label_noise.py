@@ -1,7 +1,7 @@
-"""A look at labels that are missing: classifiers of one domain applied to the test images of another.
+"""A search for missing labels: classifiers of one domain are applied to the test images of another.
 
-ImageNet-CoG, supplementary A.3: an image of one domain that the classifier of another is almost certain about may show
-that other concept too, without a label that says so. In the paper about 2.7 % of images are above 0.99.
+ImageNet-CoG, supplementary A.3: if the classifier of one domain is almost certain about an image of another domain, the
+image may show that other concept too, without a label for it. In the paper about 2.7% of images are above 0.99.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,19 +22,19 @@ COLUMNS = ["image", "domain", "concept", "classifier", "predicted", "confidence"
 
 @dataclass(frozen=True, eq=False)
 class Inspection:
-    """What classifiers were confident about.
+    """The confident predictions of classifiers on the images of other domains.
 
     Attributes:
-        table: a row for each image above the threshold, the most confident first: image (its id), domain and concept
-            (its own), classifier (the other domain), predicted (that domain's concept), confidence.
-        applied: (classifier, domain) → how many images it was applied to.
+        table: one row per image above the threshold, the most confident first: image (its id), its domain and concept,
+            classifier (the other domain), predicted (concept of that domain), confidence.
+        applied: (classifier, domain) → number of images that the classifier was applied to.
     """
 
     table: pd.DataFrame
     applied: Mapping[tuple[str, str], int]
 
     def share(self, classifier: str, domain: str) -> float:
-        """Of the images of a domain, how many the classifier of another is confident about."""
+        """The share of a domain's images about which the classifier of another domain is confident."""
         rows = (self.table["classifier"] == classifier) & (self.table["domain"] == domain)
         return int(rows.sum()) / self.applied[classifier, domain]
 
@@ -46,10 +46,10 @@ def inspect_labels(
 
     Args:
         tests: test features by domain, of the backbone that the classifiers were fitted on.
-        threshold: predictions of a greater probability are listed.
+        threshold: predictions with a higher probability are listed.
     """
     if not 0 <= threshold < 1:
-        raise UserError(f"a threshold is a probability from 0 to below 1, not {threshold}")
+        raise UserError(f"the threshold must be a probability of at least 0 and below 1, not {threshold}")
     rows = list[tuple[object, ...]]()
     applied = {}
     for classifier in classifiers:

@@ -24,11 +24,10 @@ PROTOCOL = "cog-v2"
 def leaderboard_with_runs(
     folders: Sequence[Path], contributions: "Sequence[Contribution]" = (), *, shots: str = "all", by: By = "l5"
 ) -> Leaderboard:
-    """The leaderboard with the backbones of runs, and contributed models, among the published ones.
+    """The leaderboard with the backbones of runs and contributed models among the published ones.
 
-    A run has to be of the same data (`RunData.comparisons`), and its backbones need a score on IN-1K and on all five
-    levels with the shots asked for. A contributed model for which that does not hold is left out, and the notice says
-    why.
+    A run must be on the same data (`RunData.comparisons`), and its backbones need scores on IN-1K and on all five
+    levels with the requested shots. Contributed models without these are skipped, and the notice gives the reason.
     """
     if not folders and not contributions:
         return leaderboard(shots=shots, by=by)
@@ -48,21 +47,22 @@ def leaderboard_with_runs(
     found, lacking = measured_accuracies(summarise(score_table(data.scores)), shots)
     for backbone, domains in lacking.items():
         raise UserError(
-            f"{_places(folders)}: {backbone} has no score on {', '.join(domains)} with {shots} shots, which its place "
-            f"on the leaderboard needs; finish the run, or choose other --shots"
+            f"{_places(folders)}: {backbone} has no score on {', '.join(domains)} with {shots} shots, which the "
+            f"leaderboard needs; finish the run, or choose other --shots"
         )
     sources = {
         merged: model
         for model, names in zip(accepted, called[len(folders) :], strict=True)
         for merged in names.values()
     }
-    kinds = {name: "contributed" if name in sources else "yours" for name in found.models}
+    origins = {each.name: each.origin for each in contributions}
+    kinds = {name: origins[sources[name]] if name in sources else "yours" for name in found.models}
     names = [
         with_protocol(data, name) if name not in taken else f"{with_protocol(data, name)} ({kinds[name]})"
         for name in found.models
     ]
     known = {backbone.name: backbone for backbone in data.backbones}
-    # A published model that was run again is left out of its own line, whatever its name here.
+    # A published model that was run again is excluded from its own expectation, regardless of its name here.
     own = replace(found, originals=tuple(_published_name(known.get(name), name) for name in found.models)).called(names)
     about = {
         name: Own(
@@ -93,7 +93,7 @@ def _merged(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list[dict[str
 
 
 def _contributed(contribution: "Contribution", shots: str) -> tuple[RunData | None, str]:
-    """The concept study of a contributed model, or why it has no place on the leaderboard."""
+    """The concept study of a contributed model, or the reason why it is not on the leaderboard."""
     from unseen.exchange.contributions import beside_published
     from unseen.exchange.read import run_of_records
 
@@ -115,7 +115,7 @@ def _contributed(contribution: "Contribution", shots: str) -> tuple[RunData | No
 def _read(folders: Sequence[Path]) -> list[tuple[str, RunData]]:
     if not folders:
         return []
-    # Reading runs imports the probes, which the published models alone can do without.
+    # Reading runs imports the probes, which the published models alone do not need.
     from unseen.runs.record import read_run
 
     runs = []
@@ -123,7 +123,7 @@ def _read(folders: Sequence[Path]) -> list[tuple[str, RunData]]:
         data = read_run(folder)
         if data.published != PROTOCOL:
             raise UserError(
-                f"{folder}: not a run over the concepts of ImageNet-CoG, so its scores are not to be set beside the "
+                f"{folder}: not a run on the concepts of ImageNet-CoG, so its scores are not comparable with the "
                 f"published ones; use unseen report"
             )
         refuse_other_data(folder, data)
@@ -134,10 +134,10 @@ def _read(folders: Sequence[Path]) -> list[tuple[str, RunData]]:
 
 
 def _with_caveats(data: RunData) -> RunData:
-    """A run whose backbones say what to bear in mind beside published ones.
+    """A run whose backbones have the cautions of a comparison with published models.
 
-    The concepts of its domains are those of ImageNet-CoG, as it is of the same data, and results files do not list
-    them: without their names, runs and files have the same domains.
+    The concepts of its domains are those of ImageNet-CoG and are not listed in results files. They are removed here, so
+    that runs and results files have equal domains.
     """
     blurred = [Caution("blurred-faces")] if any(each.code == "blurred-faces" for each in data.told) else []
     backbones = [
@@ -147,23 +147,23 @@ def _with_caveats(data: RunData) -> RunData:
 
 
 def refuse_other_data(place: object, data: RunData) -> None:
-    """Refuse a run whose scores may not be set beside the published ones, with the first reason."""
+    """Refuse a run whose scores are not comparable with published ones, with the first reason."""
     titles = {domain.name: domain.title for domain in data.domains}
     for (backbone, domain), verdict in data.comparisons.items():
         if not verdict.allowed:
             raise UserError(
-                f"{place}: scores of {backbone} are not to be set beside the published ones: "
+                f"{place}: scores of {backbone} are not comparable with the published ones: "
                 f"{refusal(verdict, titles[domain])}"
             )
 
 
 def _published_name(backbone: Backbone | None, name: str) -> str:
-    """What the published model is called that a backbone of a run is, by its id; its own name where it is none.
+    """The name of the published model that a backbone of a run is, by its id; otherwise its own name.
 
-    An id does not have to name the weights: they are that model's where its category is.
+    An id need not name the weights: they are taken to be those of the published model if the categories agree.
     """
     category = backbone.category if backbone else ""
-    id_ = name.partition(" (")[0]  # behind it is its run, where two runs differ in what they call so
+    id_ = name.partition(" (")[0]  # the name of the run may follow in parentheses
     models = [model for model in catalogue(PROTOCOL) if model.category == category and model.id]
     return next((model.name for model in models if f"{model.id}.".startswith(f"{id_}.")), name)
 

@@ -1,4 +1,4 @@
-"""The search of a run for labels that are missing: the classifier of each domain on the test images of all others."""
+"""The search for missing labels in a run: the classifier of each domain on the test images of all others."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ from unseen.studies.study import Silent, Watch
 
 @dataclass(frozen=True, eq=False)
 class InspectedRun:
-    """What was found.
+    """The result of the search.
 
     Attributes:
-        sources: where the test images of domains are, for thumbnails.
-        names: what WordNet calls the concepts that are listed.
-        notices: what a reader must know of the images.
+        sources: sources of the test images of domains, for thumbnails.
+        names: WordNet names of the listed concepts.
+        notices: notices about the images.
     """
 
     inspection: Inspection
@@ -51,27 +51,27 @@ def inspect_run(
     seed: int = 0,
     watch: Watch | None = None,
 ) -> InspectedRun:
-    """Look for images of one domain that the classifier of another is almost certain about.
+    """Search for images of one domain about which the classifier of another is almost certain.
 
-    Such an image may show that other concept too (ImageNet-CoG, supplementary A.3). Classifiers are those of the run on
-    all samples, fitted again with the hyper-parameters that were found.
+    Such an image may show that other concept too (ImageNet-CoG, supplementary A.3). The classifiers are those of the
+    run on all samples, fitted again with the hyper-parameters that were found.
 
     Args:
-        places: where images are, for thumbnails.
-        features: where the run's features are, if not in its folder.
-        backbone: the one whose classifiers to take, where the run has several.
+        places: the images, for thumbnails.
+        features: folder of the run's features, if they are not in its folder.
+        backbone: the backbone whose classifiers are used, if the run has several.
         threshold: the probability above which predictions are listed.
-        seed: of the classifiers.
+        seed: seed of the classifiers.
     """
     told, given = watch or Silent(), places or ImagePlaces()
     if not 0 <= threshold < 1:
-        raise UserError(f"the threshold is a probability from 0 to below 1, not {threshold}")
+        raise UserError(f"the threshold must be a probability of at least 0 and below 1, not {threshold}")
     data = read_run(run)
     name = _backbone(data, backbone, run)
     results = _results(run, data, name, domains, seed)
     folder = features or run / FEATURES
     if not folder.is_dir():
-        raise UserError(f"{folder}: no such folder; say where the features of this run are (--features)")
+        raise UserError(f"{folder}: no such folder; give the folder of the features of this run (--features)")
     [found] = find_features(folder, list(results), [name]).values()
     seen = next((domain.name for domain in data.domains if domain.seen), None)
     sources = sources_of_tests(list(results), seen, given, told)
@@ -86,7 +86,7 @@ def inspect_run(
 def _backbone(data: RunData, asked: str | None, run: Path) -> str:
     names = [backbone.name for backbone in data.backbones]
     if asked is None and len(names) > 1:
-        raise UserError(f"{run}: it has several backbones ({', '.join(names)}); say which with --backbone")
+        raise UserError(f"{run}: has several backbones ({', '.join(names)}); choose one with --backbone")
     if asked is not None and asked not in names:
         hint = did_you_mean(asked, names) or f"; it has {', '.join(names)}"
         raise UserError(f"{run}: no backbone '{asked}'{hint}")
@@ -94,7 +94,7 @@ def _backbone(data: RunData, asked: str | None, run: Path) -> str:
 
 
 def _results(run: Path, data: RunData, backbone: str, domains: Names, seed: int) -> dict[str, Result]:
-    """By domain, in order, the regression on all samples with a seed."""
+    """The regression on all samples with a seed, by domain, in order."""
     found = {
         result.job["domain"]: result
         for result in read_results(run)
@@ -106,8 +106,8 @@ def _results(run: Path, data: RunData, backbone: str, domains: Names, seed: int)
     if len(chosen) < 2:
         there = f"there is {known[0]}" if known else "there are none"
         raise UserError(
-            f"{run}: classifiers of one domain go over images of another, so two with regressions on all samples are "
-            f"needed (seed {seed}); {there}"
+            f"{run}: classifiers of one domain are applied to images of another, so two domains with regressions on "
+            f"all samples are needed (seed {seed}); {there}"
         )
     return {name: found[name] for name in chosen}
 
@@ -115,7 +115,7 @@ def _results(run: Path, data: RunData, backbone: str, domains: Names, seed: int)
 def _inspect(
     results: Mapping[str, Result], places: Mapping[str, tuple[Place, Place]], threshold: float, watch: Watch
 ) -> Inspection:
-    """Fit the classifiers again, one domain in memory at a time, and apply them."""
+    """Fit the classifiers again, with one domain in memory at a time, and apply them."""
     classifiers, tests = [], {}
     for domain, result in watch.track(results.items(), "classifiers fitted again", len(results)):
         train, test = (read_features(place.path) for place in places[domain])
@@ -125,6 +125,6 @@ def _inspect(
 
 
 def _names(found: Inspection) -> dict[str, str]:
-    """What WordNet calls the concepts that are listed."""
+    """WordNet names of the listed concepts."""
     ids = {*found.table["concept"], *found.table["predicted"]} & wordnet().taxonomy.position.keys()
     return {wnid: spoken(wordnet().synset(wnid).name) for wnid in ids}

@@ -1,4 +1,4 @@
-"""What a concept study will do, and what that will take, before it starts."""
+"""The plan of a concept study: its work, and estimates of time, disk space and memory."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,16 +25,16 @@ from unseen.studies.probing import FeaturePair
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked of a study.
+    """The options of a concept study.
 
     Attributes:
-        domains: their names, in order.
-        concepts: ids of each domain's concepts; a domain whose concepts are not known beforehand is not in it.
+        domains: names of the domains, in order.
+        concepts: ids of each domain's concepts; domains with unknown concepts are omitted.
         variant: how the images of a concept are drawn (`unseen.studies.concepts.variants`).
-        draw: who chose the images of the levels, where their features do not say.
-        extended: names of further probes (`unseen.probes.by_name`) to run.
+        draw: who chose the images of the levels, if their features do not record it.
+        extended: names of additional probes (`unseen.probes.by_name`).
         own: probes and metrics of the user's own.
-        seen: the name of the domain of seen concepts.
+        seen: name of the domain of seen concepts.
         numbers: the level of each domain.
     """
 
@@ -53,17 +53,17 @@ class Asked:
 
     @property
     def published(self) -> str:
-        """Whose levels these are: `cog-v2`, or `cog-v1` for the paper's first version; empty for others."""
+        """`cog-v2` or `cog-v1` if the levels are the published ones; empty for others."""
         own = levels_hash(self.levels)
         return next((name for name in SHIPPED if levels_hash(load_levels(name)) == own), "")
 
 
 @dataclass(frozen=True)
 class DomainCost:
-    """What a domain takes, for all backbones: images by split, those whose features are there already, and bytes.
+    """The cost of a domain for all backbones: images by split, images with existing features, and bytes.
 
     Attributes:
-        bytes: of all its features, and `missing` of those that are still to be written.
+        bytes, missing: bytes of all features of the domain, and of those still to be written.
     """
 
     name: str
@@ -78,7 +78,7 @@ class DomainCost:
 def extraction_costs(
     domains: Sequence[DomainImages], backbones: Sequence[Backbone], folder: Path, settings: Settings, gpus: int = 1
 ) -> tuple[list[DomainCost], float]:
-    """What each domain takes, for all backbones, and the seconds that missing features should take on so many GPUs."""
+    """The cost of each domain for all backbones, and the estimated seconds of the missing features."""
     costs, seconds = list[DomainCost](), 0.0
     speed: tuple[float, list[float]] | None = None
     for domain in domains:
@@ -99,7 +99,7 @@ def extraction_costs(
 def domain_remaining(
     domain: DomainImages, backbones: Sequence[Backbone], folder: Path, settings: Settings
 ) -> list[int]:
-    """Images of a domain whose features are not below `folder` yet, by backbone."""
+    """Number of images of a domain without features in `folder`, by backbone."""
     specs, place = [backbone.spec for backbone in backbones], folder / domain.name
     parts = [remaining_rows(*domain.sides[split], split, specs, place, settings) for split in SIDES]
     return [sum(of) for of in zip(*parts, strict=True)]
@@ -108,7 +108,7 @@ def domain_remaining(
 def missing_bytes(
     domains: Sequence[DomainImages], backbones: Sequence[Backbone], folder: Path, settings: Settings
 ) -> int:
-    """Bytes of the features of domains that are not below `folder` yet."""
+    """Bytes of the features of domains that are missing in `folder`."""
     return sum(
         feature_bytes(left, backbone.spec.dimension, settings)
         for domain in domains
@@ -117,7 +117,7 @@ def missing_bytes(
 
 
 def expected_pairs(domains: Sequence[DomainImages], backbones: Sequence[Backbone]) -> list[FeaturePair]:
-    """Features that are still to be extracted, as far as planning needs to know them."""
+    """Missing features as pairs for planning."""
     return [
         FeaturePair(
             backbone.label,
@@ -144,7 +144,7 @@ def probing_memory(
     extended: Collection[str] = (),
     own: Sequence[OwnProbe] = (),
 ) -> int:
-    """Bytes that probing the largest pair takes, by the probe that takes the most."""
+    """Bytes of memory for probing the largest pair with the most demanding probe."""
     probes = [all_probes()[name].in_study(protocol) for name in (Logistic.name, *extended)]
     probes += [each.probe for each in own]
     return max(probe.memory(pair.size, gpu=on_gpu()) for pair in pairs for probe in probes)

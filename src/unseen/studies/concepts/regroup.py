@@ -1,9 +1,9 @@
-"""Features of other levels out of those that were extracted already.
+"""Features of other levels, made from features that were already extracted.
 
-Levels by another measure, random sets and class-balanced levels are of the same concepts and images as the published
-levels: their features are rows of the features that are there, in another grouping. Copying them takes minutes, where
-extracting them again takes hours. Features may be stores of an extraction, or a user's own `train` and `test` in the
-folder of each domain, whose classes must then be called by the ids of their concepts.
+Levels by another measure, random sets and class-balanced levels have the same concepts and images as the published
+levels: their features are rows of the existing features in another grouping. Copying them takes minutes, extracting
+them again takes hours. The features may be stores of an extraction, or a user's own `train` and `test` in the folder of
+each domain, whose classes must then be named by the ids of their concepts.
 """
 
 import hashlib
@@ -35,12 +35,12 @@ from unseen.studies.probing import FeaturePair
 
 BLOCK = 16_384
 Opened = dict[tuple[Path, bool], Features]
-"""Features by their place, and whether their bytes were gone through."""
+"""Features by path, and whether their bytes were verified."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Rows of one store that go into another: their places, in order, and the concept of each."""
+    """Rows of one store to copy into another: their positions, in order, and the concept of each."""
 
     features: Features
     rows: NDArray[np.int64]
@@ -50,7 +50,7 @@ class _Part:
         return (self.features.ids[row] for row in self.rows)
 
     def batches(self, labels: Mapping[str, int]) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
-        """(X, y) of the rows, those that follow one another together; `labels` are what concepts become."""
+        """(X, y) of the rows, with consecutive rows in one batch; `labels` maps concepts to class indices."""
         table = np.array([labels.get(name, -1) for name in self.features.classes], dtype=np.int64)
         ends = np.flatnonzero(np.diff(self.rows) != 1) + 1
         for run in np.split(self.rows, ends):
@@ -68,19 +68,19 @@ def regroup(
     most: int | None = None,
     seen: str = SEEN,
 ) -> dict[str, tuple[Place, Place]]:
-    """Stores of some levels' features below `out`, made of the features of a backbone that are below `folder`.
+    """Write stores of the features of levels into `out`, made from the features of a backbone in `folder`.
 
-    What is there already is not made again, and a store that has just the concepts of a domain is taken as it is.
-    Stores that were regrouped themselves are no sources.
+    Existing stores are not written again, and a store that has exactly the concepts of a domain is used directly.
+    Stores that were regrouped themselves are not used as sources.
 
     Args:
-        backbone: its id; for features that do not say whose they are, what to call it.
+        backbone: id of the backbone; for features without a description, its name.
         levels: ids of the concepts of each domain.
-        most: training images of a concept that is not seen; where it has more, those that the draw puts first.
+        most: largest number of training images of an unseen concept; if it has more, the first ones of the draw.
         seen: the domain of the seen concepts.
     """
     if out.resolve() == folder.resolve():
-        raise UserError(f"{folder}: features are grouped anew into another folder than they are in; give another --out")
+        raise UserError(f"{folder}: features must be regrouped into another folder; choose another --out")
     there = _sources(folder, backbone)
     check_alike(place for places in there.values() for place in places)
     opened: Opened = {}
@@ -97,7 +97,7 @@ def regroup(
 def regrouped_pairs(
     folder: Path, backbone: str, levels: Mapping[str, Collection[str]], *, most: int | None = None, seen: str = SEEN
 ) -> list[FeaturePair]:
-    """What `regroup` would give of the same arguments, as far as planning needs to know it."""
+    """The pairs that `regroup` would give for the same arguments, for planning."""
     counts: dict[str, dict[str, int]] = {split: {} for split in SIDES}
     dimension = 0
     for split, places in _sources(folder, backbone).items():
@@ -117,7 +117,7 @@ def regrouped_pairs(
 
 
 def _sources(folder: Path, backbone: str) -> dict[str, list[Place]]:
-    """Features of a backbone in the folders of the domains below a folder, by split."""
+    """Features of a backbone in the domain folders of a folder, by split."""
     domains = sorted(entry for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
     found: dict[str, list[Place]] = {split: [] for split in SIDES}
     for domain in domains:
@@ -131,7 +131,7 @@ def _sources(folder: Path, backbone: str) -> dict[str, list[Place]]:
         raise UserError(f"{folder}: no features of {backbone} in the folders of its domains")
     for split, places_of in found.items():
         if not places_of:
-            raise UserError(f"{folder}: no finished {split} features to group anew; finish the extraction")
+            raise UserError(f"{folder}: no finished {split} features to regroup; finish the extraction")
     return found
 
 
@@ -144,7 +144,7 @@ def _store(
     opened: Opened,
     limit: int | None,
 ) -> Place:
-    """One store of the rows of some concepts."""
+    """Write one store with the rows of some concepts."""
     names = tuple(sorted(concepts))
     read = {source.path: _open(source.path, opened) for source in sources}
     whole = next((source for source in sources if read[source.path].classes == names), None)
@@ -154,7 +154,7 @@ def _store(
     key = hashlib.sha256(json.dumps([keys, names, limit, split]).encode()).hexdigest()
     place = folder / f"regrouped-{split}-{key[:12]}"
     if not (place / MANIFEST).is_file():
-        # Their bytes are copied into features of another name: they must be what the manifests say.
+        # Their bytes are copied into other stores, so they must match the manifests.
         checked = {path: _open(path, opened, verify=True) for path in read}
         parts = _parts(checked, names, limit, split)
         labels = {name: label for label, name in enumerate(names)}
@@ -167,14 +167,14 @@ def _store(
 
 
 def _open(path: Path, opened: Opened, *, verify: bool = False) -> Features:
-    """Features, opened once; with `verify`, after all their bytes were gone through."""
+    """Features, opened once; with `verify`, all their bytes are verified first."""
     if (path, verify) not in opened:
         opened[path, verify] = read_features(path) if verify else read_for_planning(path)
     return opened[path, verify]
 
 
 def _about(sources: Sequence[Place], concepts: Sequence[str], backbone: str) -> dict[str, Any]:
-    """What the first source says of how its features were made, as all others do, and which images all left out."""
+    """The extraction settings of the first source, which all sources share, and the images that they skipped."""
     about = {name: value for name, value in sources[0].about.items() if name not in {"manifest", "source"}}
     damaged = [image for source in sources for image in source.known.damaged if image.label in {None, *concepts}]
     losses = [asdict(image) for image in dict.fromkeys(damaged)]
@@ -183,7 +183,7 @@ def _about(sources: Sequence[Place], concepts: Sequence[str], backbone: str) -> 
 
 
 def _parts(sources: Mapping[Path, Features], concepts: Sequence[str], most: int | None, split: str) -> list[_Part]:
-    """Rows of every concept, each taken from the first source that has it."""
+    """Rows of every concept, from the first source that has it."""
     left = set(concepts)
     parts = []
     for features in sources.values():
@@ -198,15 +198,15 @@ def _parts(sources: Mapping[Path, Features], concepts: Sequence[str], most: int 
         for path, features in sources.items():
             if all(INTEGER.fullmatch(name) for name in features.classes):
                 raise UserError(
-                    f"{lacking}: the classes of {path} are numbered, so which concepts they are is not known; "
-                    "name them by the ids of their concepts (an array `classes`, or words as labels)"
+                    f"{lacking}: the classes of {path} are only numbered, so their concepts are not known; "
+                    "name them by the ids of their concepts (an array `classes`, or strings as labels)"
                 )
         raise UserError(lacking)
     return parts
 
 
 def _first(features: Features, codes: Sequence[int], most: int) -> NDArray[np.int64]:
-    """Rows of at most so many images of each class: those that come first in the draw with seed 0 (`images.splits`).
+    """Rows of at most `most` images per class: those that come first in the draw with seed 0 (`images.splits`).
 
     Images without names are drawn by their numbers within their class.
     """

@@ -1,4 +1,4 @@
-"""The request of a concept study: what is asked, and where its features come from."""
+"""The request for a concept study: its options and the source of its features."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ class ConceptRequest:
     """A concept study.
 
     Attributes:
-        published: whether features of other data than the published numbers are of are refused before they are probed.
+        published: whether features are refused before probing if their data differ from those of the published numbers.
     """
 
     asked: Asked
@@ -35,11 +35,11 @@ class ConceptRequest:
     published: bool = False
 
     def plan(self, out: Path, means: Means) -> Plan:
-        """What is to be done in a folder; that of another run is refused."""
+        """Plan the work in a folder; a folder with another run is refused."""
         return self.source.plan(self.asked, out, means)
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[FeatureJob]:
-        """The study with its features, extracted where they are missing."""
+        """Prepare the study, and extract missing features."""
         found = self.source.features(self.asked, out, watch, means)
         planned = study_run(
             self.asked, found.pairs, found.places, images=found.images, splits=found.splits, notices=found.notices
@@ -59,20 +59,20 @@ def request_of_features(
     regroup: bool = False,
     published: bool = False,
 ) -> ConceptRequest:
-    """A study of features that are there.
+    """A study of existing features.
 
     Args:
-        folder: has one folder per domain.
-        backbones: whose features to take; empty where there are those of one only.
-        regroup: whether they are of the same concepts in other levels, and are grouped anew.
-        published: whether other data than that of the published numbers is refused.
+        folder: folder with one folder per domain.
+        backbones: the backbones whose features are used; may be empty if there is only one.
+        regroup: whether the features are of the same concepts in other levels and are regrouped.
+        published: as in `ConceptRequest`.
     """
     if not regroup:
         given = GivenFeatures.below(folder, asked, backbones, watch.tell if watch else None)
         named = class_names(next(iter(given.found.places.values())))
         return ConceptRequest(replace(asked, concepts={**named, **asked.concepts}), given, published)
     if not backbones:
-        raise UserError("say whose features to group anew (--backbone)")
+        raise UserError("name the backbone whose features to regroup (--backbone)")
     unknown = [name for name in asked.domains if name not in asked.concepts]
     if unknown:
         raise UserError(f"{unknown[0]}: its concepts are not known; leave it out (--domains)")
@@ -89,7 +89,7 @@ def request_of_images(
     *,
     published: bool = False,
 ) -> ConceptRequest:
-    """A study of images, which are indexed now and extracted when it is run."""
+    """A study of images, which are indexed now and extracted when the study is run."""
     domains, said = open_domains(chosen, asked.domains, places, watch)
     asked = replace(asked, concepts={domain.name: domain.concepts for domain in domains})
     drawn = own_splits(chosen.data) if chosen.data else splits_used(places.splits, places.variant)

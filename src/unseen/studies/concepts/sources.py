@@ -1,6 +1,6 @@
-"""Where the features of a concept study come from: images, features that are there, or features of other levels.
+"""The sources of the features of a concept study: images, existing features, or features of other levels.
 
-Each source tells what the study will do (`plan`) and gives the features themselves (`features`).
+Each source plans the work of the study (`plan`) and provides the features (`features`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,12 +34,12 @@ from unseen.words import counted
 
 @dataclass(frozen=True)
 class Found:
-    """Features of a study.
+    """The features of a study.
 
     Attributes:
-        pairs: of all backbones and domains.
-        images: where they come from, and `splits` how those of the levels were drawn, where that is known.
-        notices: what a reader must be told.
+        pairs: features of all backbones and domains.
+        images, splits: the sources of the images, and how those of the levels were split, if known.
+        notices: notices for the reader.
     """
 
     places: Places
@@ -50,27 +50,27 @@ class Found:
 
 
 class Source(Protocol):
-    """Where features come from."""
+    """A source of features."""
 
     def plan(self, asked: Asked, out: Path, means: Means) -> Plan:
-        """What the study will do in a folder; that of another run is refused."""
+        """Plan the work in a folder; a folder with another run is refused."""
 
     def features(self, asked: Asked, out: Path, watch: Watch, means: Means = ALONE) -> Found:
-        """The features, made where they are missing."""
+        """The features; missing ones are extracted."""
 
 
 @dataclass(frozen=True)
 class GivenFeatures:
-    """Features that are there, grouped as they are."""
+    """Existing features in their own grouping."""
 
     found: Found
 
     @classmethod
     def below(cls, folder: Path, asked: Asked, backbones: Sequence[str], tell: Tell | None = None) -> "GivenFeatures":
-        """Those of the domains of a study, in the folder of each below a folder."""
+        """The features of the domains of a study in the domain folders of a folder."""
         if split_rule(asked.variant) != COG:
             raise UserError(
-                f"--variant {asked.variant} draws other images than --features has; group them anew (--regroup)"
+                f"--variant {asked.variant} draws other images than those of --features; regroup them (--regroup)"
             )
         places = find_features(folder, asked.domains, backbones)
         return cls(Found(places, all_pairs(places, asked, tell)))
@@ -86,7 +86,7 @@ class GivenFeatures:
 
 @dataclass(frozen=True)
 class RegroupedFeatures:
-    """Features of the same concepts in other levels, which are grouped anew."""
+    """Features of the same concepts in other levels, which are regrouped."""
 
     folder: Path
     backbones: Sequence[str]
@@ -115,8 +115,8 @@ class ImageFeatures:
     """Features that are extracted from images.
 
     Attributes:
-        splits: how the images of the levels are drawn.
-        notices: on what was left out of the images.
+        splits: how the images of the levels are split.
+        notices: notices about skipped images and concepts.
     """
 
     domains: Sequence[DomainImages]
@@ -127,7 +127,7 @@ class ImageFeatures:
 
     def plan(self, asked: Asked, out: Path, means: Means) -> Plan:
         checked_device(self.settings)
-        # Before hours of extraction, not after them.
+        # Checked before hours of extraction, not after them.
         expected = {each.label: Place(out, self.settings.decides(each.spec, "", "")) for each in self.backbones}
         refuse_other_run(out, study_setup(asked, expected, self.splits))
         costs, seconds = extraction_costs(self.domains, self.backbones, out / FEATURES, self.settings, means.places)
@@ -167,12 +167,12 @@ class ImageFeatures:
 
 
 def all_pairs(places: Places, asked: Asked, tell: Tell | None = None) -> list[FeaturePair]:
-    """Features of all backbones and domains, as planning needs them; those that do not belong together are refused."""
+    """Features of all backbones and domains as pairs for planning; features that do not match are refused."""
     return [pair for name, domains in places.items() for pair in feature_pairs(name, domains, asked.concepts, tell)]
 
 
 def _most(asked: Asked) -> int | None:
-    """Training images of a concept, where the variant limits them."""
+    """Largest number of training images per concept, if the variant limits it."""
     return None if asked.variant == PLAIN else split_rule(asked.variant).max_train
 
 
@@ -220,7 +220,7 @@ def _plan(
 
 
 def jobs_text(asked: Asked, pairs: Sequence[FeaturePair]) -> str:
-    """How many jobs there are, and why."""
+    """The number of jobs and how it is composed."""
     backbones = len({pair.backbone for pair in pairs})
     number = backbones * len(asked.domains) * len(asked.shots) * asked.seeds
     numbers = (backbones, len(asked.domains), len(asked.shots), asked.seeds)

@@ -1,6 +1,6 @@
 """The concept study: a backbone on the concepts it has seen and on levels of concepts it has not.
 
-What its jobs are, and what is written of the run beside them.
+This module has its jobs and the record of its run.
 """
 
 import re
@@ -50,21 +50,21 @@ from unseen.studies.probing import FeaturePair, plan, plan_extended, possible_sh
 
 STUDY: Study = "concepts"
 SIZE = 224
-"""Pixels of an image's side in ImageNet-CoG, but for a few models."""
+"""Side of the images in pixels in ImageNet-CoG, except for a few models."""
 LEVEL = re.compile(r"l[0-9]+")
 USUAL_LAYERS = ("penultimate", "embedding", "output")
-"""Where features come from that are before a classifier, or all that a network gives."""
+"""Layers that are directly before the classifier, or the output of a network without one."""
 
 
 def as_published(backbone: Backbone) -> Backbone:
-    """The backbone with the preprocessing of ImageNet-CoG: shortest side to the crop's size, bicubic, centre crop."""
+    """The backbone with the preprocessing of ImageNet-CoG: shortest side to the crop size, bicubic, centre crop."""
     transform = backbone.spec.transform
     changed = replace(transform, resize=transform.size, interpolation="bicubic", squash=False)
     return replace(backbone, spec=replace(backbone.spec, transform=changed))
 
 
 def study_jobs(asked: Asked, pairs: Sequence[FeaturePair]) -> list[FeatureJob]:
-    """Every job of a study."""
+    """All jobs of a study."""
     jobs: list[FeatureJob] = [*plan(STUDY, pairs, asked.protocol, asked.shots, range(asked.seeds))]
     further = plan_extended(STUDY, pairs, seeds=range(asked.seeds), protocol=asked.protocol, kinds=asked.extended)
     own = [job for pair in pairs for each in asked.own.probes for job in _own_jobs(each, pair, asked)]
@@ -85,12 +85,11 @@ def study_run(
     splits: SplitsUsed | None = None,
     notices: Sequence[Notice] = (),
 ) -> RunData:
-    """What is written of a study, without its scores.
+    """The record of a study, without its scores.
 
     Args:
-        images: where they come from (`images_used`), and `splits` how those of the levels were drawn, where that is
-            known.
-        notices: what a reader must be told.
+        images, splits: the sources of the images (`images_used`), and how those of the levels were split, if known.
+        notices: notices for the reader.
     """
     names = list(places)
     first = {name: next(iter(places[name].values()))[0] for name in names}
@@ -116,14 +115,14 @@ def study_run(
 
 
 def _scored(asked: Asked, pair: FeaturePair, sides: tuple[Place, Place]) -> ScoredData:
-    """What the scores on a domain are of."""
+    """The numbers of classes and images behind the scores on a domain."""
     images = {"train": pair.rows, "test": pair.test_rows}
     draw = _draw(asked, pair.domain, sides)
     return ScoredData(pair.backbone, pair.domain, asked.protocol.name, pair.classes, images, draw, asked.variant)
 
 
 def _draw(asked: Asked, domain: str, sides: tuple[Place, Place]) -> Draw:
-    """Who chose the images, as the features say; those of ImageNet-1K are all its images, drawn by nobody."""
+    """Who chose the images, according to the features; ImageNet-1K is used completely, without a draw."""
     sources = [place.about.get("source") for place in sides]
     if domain == SEEN:
         return "given" if all(isinstance(source, dict) for source in sources) else "unknown"
@@ -134,10 +133,10 @@ def _draw(asked: Asked, domain: str, sides: tuple[Place, Place]) -> Draw:
 
 
 def study_setup(asked: Asked, backbones: Mapping[str, Place], splits: SplitsUsed | None = None) -> Setup:
-    """What decides a study before any of its features are there, to compare with the run that a folder has.
+    """Everything that determines a study, known before its features, to compare with the run in a folder.
 
     Args:
-        backbones: features of each, or what they will say of themselves.
+        backbones: features of each backbone, or their future description.
     """
     return Setup(
         protocols=[ProtocolUsed.of("logistic", asked.protocol), *asked.own.protocols()],
@@ -148,16 +147,16 @@ def study_setup(asked: Asked, backbones: Mapping[str, Place], splits: SplitsUsed
 
 
 def extraction_of(known: StoreAbout) -> Extraction | None:
-    """What decided features, as far as they say it; None where they say nothing."""
+    """The extraction of features, as far as they record it; None if they record nothing."""
     found = Extraction(known.backbone or BackboneAbout(), known.precision, known.fast, known.exif, known.decode)
     return None if found == Extraction() else found
 
 
 def images_used(domains: Sequence[DomainImages], seen: str = SEEN) -> list[ImagesUsed]:
-    """Where the images of each side come from; the levels share a place.
+    """The sources of the images of each split; the levels share one source.
 
     Args:
-        seen: the name of the domain of seen concepts.
+        seen: name of the domain of seen concepts.
     """
     found = []
     for domain in domains:
@@ -177,7 +176,7 @@ def images_used(domains: Sequence[DomainImages], seen: str = SEEN) -> list[Image
 
 
 def splits_used(file: Path | None, variant: str) -> SplitsUsed:
-    """How the images of the levels are drawn: as somebody else's file says, or by us."""
+    """How the images of the levels are split: by a file, or by our own draw."""
     if file is not None:
         return SplitsUsed(file=file.name, hash=Splits.read(file).content_hash)
     rule = split_rule(variant)
@@ -185,7 +184,7 @@ def splits_used(file: Path | None, variant: str) -> SplitsUsed:
 
 
 def own_splits(data: ConceptData) -> SplitsUsed:
-    """How the images of the user's own data are drawn, or which file says it."""
+    """How the images of the user's own data are split, or the file with the splits."""
     rule = data.rule
     if rule is None:
         return SplitsUsed(file=data.description.path.name)
@@ -193,7 +192,7 @@ def own_splits(data: ConceptData) -> SplitsUsed:
 
 
 def image_notices(images: Sequence[ImagesUsed]) -> list[Notice]:
-    """What a reader must know of such images."""
+    """Notices about the sources of images."""
     return [notice("blurred-faces")] if any(each.blurred for each in images) else []
 
 
@@ -233,7 +232,7 @@ def _similarity(concepts: Sequence[Any]) -> float | None:
 
 
 def _named(ids: Sequence[str], levels: Levels) -> list[str]:
-    """Concepts as a person would call them, with their ids."""
+    """Readable names of concepts, with their ids."""
     names = {concept.wnid: concept.word for concept in levels.concepts}
     for wnid in ids:
         if wnid not in names:
@@ -258,7 +257,7 @@ def _backbone(name: str, place: Place) -> ReportBackbone:
 
 
 def training_data(name: str, spec: BackboneAbout) -> tuple[str, ...]:
-    """What a backbone saw beside ImageNet-1K: the data sets of a published model, or codes of `trained_on`."""
+    """Training data beside ImageNet-1K: the data sets of a published model, or codes of `trained_on`."""
     if not spec.weights:
         return ("unknown",)
     model = published_as(name, spec.weights)
@@ -266,7 +265,7 @@ def training_data(name: str, spec: BackboneAbout) -> tuple[str, ...]:
 
 
 def _cautions(name: str, spec: BackboneAbout, model: Published | None) -> list[Caution]:
-    """Why it is not fair to compare a backbone with the paper's ResNet50, or with the published model that it is."""
+    """Reasons why a comparison with the paper's ResNet50, or with the published version of the model, is not fair."""
     data = training_data(name, spec)
     cautions = [caution("trained-with", data=each) if model else caution(f"trained-with-{each}") for each in data]
     if spec.transform:

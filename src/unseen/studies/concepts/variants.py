@@ -1,7 +1,7 @@
-"""Variants of the concept study: class-balanced levels, and random sets of concepts in the place of levels.
+"""Variants of the concept study: class-balanced levels, and random sets of concepts instead of levels.
 
-Other variants need nothing of their own: levels by another measure are other levels, and ImageNet-1K with blurred faces
-is another place of images.
+Other variants need no code: levels by another measure are other levels, and ImageNet-1K with blurred faces is another
+source of images.
 """
 
 from unseen.errors import UserError, did_you_mean
@@ -15,14 +15,14 @@ DRAWS = 15
 
 
 def split_rule(variant: str) -> SplitRule:
-    """How many images of a concept train and test in a variant."""
+    """The numbers of training and test images per concept in a variant."""
     if variant not in RULES:
-        hint = did_you_mean(variant, RULES) or f"; there are {', '.join(RULES)}"
+        hint = did_you_mean(variant, RULES) or f"; choose from {', '.join(RULES)}"
         raise UserError(f"no variant '{variant}'{hint}")
     return RULES[variant]
 
 
 def random_sets() -> Levels:
-    """As many random sets as the paper has, of the size of a level, out of all concepts of the published levels."""
+    """Random sets of the size of a level, drawn from all concepts of the published levels; as many as in the paper."""
     levels = load_levels("cog-v2")
     return random_levels(levels.concepts, DRAWS, len(levels.concepts) // len(levels), seed=0)

@@ -1,4 +1,4 @@
-"""Whether a study of a published backbone gives its published numbers."""
+"""Check whether a study of a published backbone reproduces its published numbers."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 BACKBONE = "torchvision:resnet50.IMAGENET1K_V1"
 MODEL = "ResNet50"
-"""The same as ImageNet-CoG calls it."""
+"""Its name in ImageNet-CoG."""
 SEEDS = 5
-"""Of the published means."""
+"""Number of seeds of the published means."""
 ERRORS = 3.0
-"""Standard errors that a difference by chance may have."""
+"""Largest difference that counts as chance, in standard errors."""
 ROUNDING = 0.05
-"""Points: published numbers have one decimal."""
+"""Rounding error of published numbers in points: they have one decimal."""
 SLACK = 0.25
-"""Points for what no draw explains: JPEG decoders, 16-bit features, the order of the search."""
+"""Additional tolerance in points for JPEG decoders, 16-bit features and the order of the search."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A measured accuracy beside the published one, in percent, and by how much they may differ."""
+    """A measured accuracy, the published one, and the tolerance of their difference, in percent."""
 
     domain: str
     shots: str
@@ -49,17 +49,17 @@ class Compared:
 def tolerance(
     published: float, deviations: tuple[float, float], seeds: int, images: int, *, same_images: bool
 ) -> float:
-    """How far two means may be apart, in points.
+    """The tolerated difference of two means, in points.
 
-    Three standard errors of their difference, plus rounding and slack. Two test sets of n images, drawn apart, each
-    have the variance p(1 − p)/n in their accuracy p; the same test set has none. The rest is the variance over seeds of
-    either mean.
+    Three standard errors of their difference, plus rounding and slack. Two independently drawn test sets of n images
+    each contribute the variance p(1 − p)/n of an accuracy p; the same test set contributes none. The rest is the
+    variance of both means over seeds.
 
     Args:
         published: accuracy in percent.
-        deviations: over seeds, of the published number and of ours, in points.
-        seeds: ours.
-        images: in a test set.
+        deviations: standard deviations over seeds of the published number and of ours, in points.
+        seeds: number of our seeds.
+        images: images in a test set.
     """
     share = published / 100
     draws = 0.0 if same_images else 2 * share * (1 - share) / images * 100**2
@@ -67,12 +67,12 @@ def tolerance(
 
 
 def compare(summary: "pd.DataFrame", printed: "pd.DataFrame", images: Mapping[str, int]) -> list[Compared]:
-    """Every measured top-1 of the regression that the model has a published number for.
+    """Compare every measured top-1 accuracy of the logistic probe that has a published number.
 
     Args:
-        summary: of one backbone, as `summarise` makes it.
+        summary: the result of `summarise` for one backbone.
         printed: the published numbers of `cog-v2`.
-        images: test images of each domain.
+        images: number of test images of each domain.
     """
     reference = printed[printed["model"] == MODEL].set_index(["domain", "shots"])
     ours = summary[(summary["metric"] == "top1") & (summary["probe"] == "logistic")]
@@ -86,7 +86,7 @@ def compare(summary: "pd.DataFrame", printed: "pd.DataFrame", images: Mapping[st
         mean, deviation = float(number["mean"]), float(number["deviation"])
         allowed = tolerance(
             mean,
-            # One seed has no spread of its own: it is taken to be as wide as the published one.
+            # The deviation of a single seed is unknown: that of the published number is used.
             (deviation, deviation if row.seeds == 1 else 100 * row.deviation),
             row.seeds,
             images[row.domain],
@@ -94,24 +94,24 @@ def compare(summary: "pd.DataFrame", printed: "pd.DataFrame", images: Mapping[st
         )
         rows.append(Compared(row.domain, row.shots, 100 * row.mean, mean, allowed))
     if not rows:
-        raise UserError("none of these scores has a published number to be compared with")
+        raise UserError("none of these scores has a published number to compare with")
     return rows
 
 
 def compare_run(data: RunData, domains: Collection[str]) -> list[Compared]:
-    """The accuracies of a run on some of its domains beside the published ones."""
+    """Compare the accuracies of a run on some of its domains with the published ones."""
     scores = [score for score in data.scores if score.domain in domains]
     images = {each.domain: each.images["test"] for each in data.scored}
     return compare(summarise(score_table(scores)), published("cog-v2"), images)
 
 
 def verdict(rows: Sequence[Compared]) -> str:
-    """A sentence on all of them."""
+    """A sentence that summarizes the comparison."""
     off = [row for row in rows if not row.agrees]
     if not off:
         return f"All {len(rows)} accuracies agree with the published ones."
     worst = max(off, key=lambda row: abs(row.difference) / row.tolerance)
     return (
-        f"{len(off)} of {len(rows)} accuracies are off, most of all {worst.domain} with {worst.shots} samples a "
-        f"concept: {worst.measured:.1f} where {worst.published:.1f} was published."
+        f"{len(off)} of {len(rows)} accuracies differ too much, most of all {worst.domain} with {worst.shots} samples "
+        f"per concept: {worst.measured:.1f} instead of the published {worst.published:.1f}."
     )

@@ -79,7 +79,8 @@ def open_datasets(asked: Sequence[Asked], root: Path | None, *, limit: int | Non
             reasons.append(str(error))
     opened += [each for each in asked if isinstance(each, OpenDataset)]
     if not opened and asked:
-        raise UserError("; ".join(reasons))
+        below = "; give the folder that contains the data sets (--images)" if root is None else ""
+        raise UserError("; ".join(reasons) + below)
     if not opened:
         raise UserError("no data set was found; unseen doctor --images FOLDER lists them and how to get them")
     return Opened(opened if limit is None else [limited(each, limit) for each in opened], absent, bool(asked))

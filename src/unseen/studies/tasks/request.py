@@ -153,7 +153,7 @@ def _extracted(source: FromImages, out: Path, watch: Watch, means: Means) -> Fou
         found.faults.extend(part.faults)
         unfinished.extend(part.unfinished)
     refuse_unfinished(unfinished, source.settings.part)
-    for fault in found.faults:
+    for fault in found.faults if found.features else found.faults[1:]:  # else the first is the error below
         watch.tell(fault.sentence)
     for task in found.features:
         for split, store in task.places.items():

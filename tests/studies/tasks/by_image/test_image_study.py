@@ -153,7 +153,7 @@ def test_mistakes(photographs: Path, tmp_path: Path) -> None:
         open_image_sets([], photographs, 0)
     with pytest.raises(UserError, match="nowhere: no such file or folder"):
         open_image_sets([], tmp_path / "nowhere", None)
-    with pytest.raises(UserError, match="say which backbone"):
+    with pytest.raises(UserError, match="no backbone was given"):
         request(photographs)
 
 

@@ -76,7 +76,7 @@ class ImageRequest:
         """What is to be done; see `unseen.studies.study.Request`."""
         checked_device(self.settings)
         if not self.backbones:
-            raise UserError("say which backbone: --backbone")
+            raise UserError("no backbone was given; name one (--backbone)")
         for backbone in self.backbones:
             self.analysis.check(backbone)
         refuse_other_run(out, self._run().setup)

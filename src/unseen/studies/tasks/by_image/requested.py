@@ -49,7 +49,7 @@ class AskedImages:
         images = open_image_sets(self.names, self.place, self.examples)
         backbones = self.load()
         if not backbones:
-            raise UserError("say which backbone: --backbone")
+            raise UserError("no backbone was given; name one (--backbone)")
         top1 = top1_shares([each.label for each in backbones], self.percents)
         return ImageRequest(analysis, images, backbones, settings, top1)
 
