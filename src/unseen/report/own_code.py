@@ -17,8 +17,8 @@ COLUMNS = (
     Column("SHA-256", number=False, names=("code",)),
 )
 NOTE = (
-    "Code of your own: no published number is of it. The hash is of the file and of the modules that it imports from "
-    "its own folder; results of other code are not taken for these."
+    "There are no published numbers for your own code. The hash covers the file and the modules that it imports from "
+    "its own folder; results of other code are never reused."
 )
 
 
