@@ -138,7 +138,7 @@ def test_notebook_gives_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
         found = notebooks.executed(shown)
     for number, (first, second) in enumerate(zip(notebooks.texts(shown), notebooks.texts(found), strict=True), 1):
         assert first, f"cell {number} has no output"
-        assert same_output(first, second, tolerance=0.05), f"cell {number}\n{second}"
+        assert same_output(first, second, absolute=0.02), f"cell {number}\n{second}"
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "benchmarks/README.md"], ids=lambda page: str(page.relative_to(ROOT)))
