@@ -221,7 +221,9 @@ def reduced(content: bytes) -> bytes:
     if image.width > WIDTH:
         image = image.resize((WIDTH, round(image.height * WIDTH / image.width)), Image.Resampling.LANCZOS)
     out = BytesIO()
-    image.quantize(COLOURS, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    # Median cut, the default, gives small points the colour of larger areas.
+    method = Image.Quantize.MAXCOVERAGE
+    image.quantize(COLOURS, method=method, kmeans=1, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
     return out.getvalue()
 
 
