@@ -155,10 +155,3 @@ def test_lines_are_short() -> None:
         lines = [line for line in prose.splitlines() if len(line) > 120 and not line.startswith("|")]
         long += [f"{page.relative_to(ROOT)}: {line}" for line in lines]
     assert not long, "\n".join(long)
-
-
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "benchmarks/README.md"], ids=lambda page: str(page.relative_to(ROOT)))
-def test_lines_of_text_are_short(page: Path) -> None:
-    """Tables, pictures and code may be wider."""
-    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
-    assert not [line for line in text.splitlines() if len(line) > 120 and not line.startswith(("|", "![", "[!"))]
