@@ -1,9 +1,10 @@
-# make test: everything CI checks.  make demo: the main job.  make site: the documentation.  All set up .venv first, once.
+# make test: everything CI checks.  make demo: the main job.  make site: the documentation.  make pictures: its pictures.
+# All set up .venv first, once.
 PYTHON ?= python3
 BIN := .venv/bin
 OUT ?= unseen-demo
 
-.PHONY: test lint types tests demo site clean
+.PHONY: test lint types tests demo site pictures clean
 
 test: .venv/ready
 	@$(MAKE) --no-print-directory --jobs 2 lint types tests
@@ -25,6 +26,10 @@ demo: .venv/ready
 
 site: .venv/ready
 	$(BIN)/python scripts/build_site.py build/site
+
+# Pictures of docs/, and the demo's figures in its text, from what the code gives now; needs Chromium.
+pictures: .venv/ready
+	$(BIN)/python scripts/build_pictures.py
 
 .venv/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' \

@@ -9,6 +9,7 @@ import ast
 import base64
 import json
 import os
+import re
 import sys
 import tempfile
 import warnings
@@ -66,10 +67,15 @@ def as_page(notebook: Notebook, name: str) -> tuple[str, dict[str, bytes]]:
                 pictures[file] = base64.b64decode(data["image/png"])
                 parts.append(f"![{''.join(data['text/plain'])}]({file})")
             elif "text/html" in data:
-                parts.append(f"<div>{''.join(data['text/html'])}</div>")
+                parts.append(f"<div>{_plain_table(''.join(data['text/html']))}</div>")
             else:
                 parts.append(f"```output\n{''.join(_text(output)).rstrip()}\n```")
     return "\n\n".join(parts) + "\n", pictures
+
+
+def _plain_table(html: str) -> str:
+    """A table without the style of pandas, so that it has that of the page."""
+    return re.sub(r"<style.*?</style>|(?<=<table) [^>]*|(?<=<tr) [^>]*|\n\s*", "", html, flags=re.DOTALL)
 
 
 def _run(source: str, names: dict[str, Any], count: int) -> list[dict[str, Any]]:

@@ -227,7 +227,7 @@ def test_install_commands_are_for_the_running_python(monkeypatch: pytest.MonkeyP
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert pip_install("timm") == f"{tmp_path}/.venv/bin/python -m pip install timm"
-    monkeypatch.setattr("unseen.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert pip_install("timm") == f"uv pip install --python {tmp_path}/.venv/bin/python timm"
 
 

@@ -6,15 +6,10 @@ into a sentence with an install command. That command names the packages, not `u
 unseen was installed: from a clone, a wheel, an index, or by `make`.
 """
 
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
-from re import match
-from shlex import quote
 
 from unseen.errors import UserError
 
@@ -76,6 +71,10 @@ def install_command(extra: str) -> str:
 
 def pip_install(*requirements: str) -> str:
     """The command that installs packages for the Python interpreter that is running."""
+    import shutil
+    from importlib.util import find_spec
+    from shlex import quote
+
     python = Path(sys.executable)
     pip = shutil.which("pip")
     if pip is not None and Path(pip).parent == python.parent:
@@ -88,6 +87,9 @@ def pip_install(*requirements: str) -> str:
 
 
 def _installed(requirement: str) -> bool:
+    from importlib.metadata import PackageNotFoundError, version
+    from re import match
+
     name = match(r"[\w.-]+", requirement)
     assert name is not None
     try:

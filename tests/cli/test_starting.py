@@ -19,7 +19,7 @@ def test_a_silent_command_prints_a_line(monkeypatch: pytest.MonkeyPatch, capsys:
     assert said == f"{starting.SLOW['tasks']}\n"
 
 
-@pytest.mark.parametrize("words", [[], ["doctor"], ["shifts", "fit"], ["shifts"]])
+@pytest.mark.parametrize("words", [[], ["doctor"], ["shifts", "fit"], ["shifts"], ["tasks", "--help"]])
 def test_quick_commands_print_none(words: list[str]) -> None:
     with starting.starting(words):
         assert not starting._waiting

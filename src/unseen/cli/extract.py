@@ -107,7 +107,7 @@ def extract(
             domains=where.domains, imagenet_1k=where.imagenet_1k, vectors=where.vectors, seen=where.seen
         )
         if images is None:
-            raise UserError("name the images: --images")
+            raise UserError("no images were given; name them (--images)")
         source = _open(images, split=split, root=root, truth=where.truth, label=label, image=image)
         manifest = _manifest(source, where.splits)
         loaded = chosen.load(backbone, preprocessing or "own", settings.device, patches=_patches(patches))

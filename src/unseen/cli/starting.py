@@ -29,7 +29,7 @@ _waiting: list[Timer] = []
 def starting(words: Sequence[str]) -> Iterator[None]:
     """Print the first line of the command that the words name, unless it prints or ends first."""
     line = SLOW.get(" ".join(words[:2])) or SLOW.get(words[0] if words else "")
-    if line is not None:
+    if line is not None and "--help" not in words:
         timer = Timer(SECONDS, typer.echo, [line], {"err": True})
         timer.daemon = True
         _waiting.append(timer)

@@ -21,11 +21,18 @@ class Contribution:
     Attributes:
         name: unique among all contributed models; its records have that name too.
         places: names of the files or run folders that the records come from.
+        own: whether all of them are run folders, not results files of others.
     """
 
     name: str
     places: tuple[str, ...]
     records: tuple[ResultRecord, ...]
+    own: bool = False
+
+    @property
+    def origin(self) -> str:
+        """The word that tables have for where a model comes from."""
+        return "own run" if self.own else "contributed"
 
     @property
     def backbone(self) -> BackboneFacts:
@@ -59,9 +66,14 @@ def read_contributions(paths: Iterable[Path]) -> list[Contribution]:
             renamed = tuple(replace(each, backbone=replace(each.backbone, name=label)) for each in records)
             before = models.get(label)
             models[label] = (
-                replace(before, places=(*before.places, path.name), records=(*before.records, *renamed))
+                replace(
+                    before,
+                    places=(*before.places, path.name),
+                    records=(*before.records, *renamed),
+                    own=before.own and not is_results(path),
+                )
                 if before
-                else Contribution(label, (path.name,), renamed)
+                else Contribution(label, (path.name,), renamed, own=not is_results(path))
             )
     return list(models.values())
 

@@ -51,7 +51,7 @@ def test_sections_of_the_extended_probes() -> None:
     dimensions, networks, clusters, geometry = sections
     assert [text for _, text in dimensions.figures[0].x_ticks] == ["32", "64", "all"]
     assert dimensions.sentences == [
-        "To keep all but a point of its accuracy, mine needs 64 components on IN-1K and more than 64 on L5."
+        "To stay within one point of its full accuracy, mine needs 64 components on IN-1K and more than 64 on L5."
     ]
     assert {series.name: (series.y, series.variant) for series in networks.figures[0].series} == {
         "mine, mlp": (pytest.approx([100 * 2 / 70, 100 * 2 / 60]), 0),
@@ -59,7 +59,7 @@ def test_sections_of_the_extended_probes() -> None:
     }
     assert networks.figures[0].zero
     assert networks.sentences == [
-        "In percent of the accuracy of the regression, mine gains with two hidden layers +2.9% on IN-1K and +3.3% on "
+        "Relative to the accuracy of the linear probe, mine gains with two hidden layers +2.9% on IN-1K and +3.3% on "
         "L5; with the same layers without activations 0.0% on IN-1K and −8.3% on L5."
     ]
     assert clusters.sentences == ["Clusters of mine have a purity of 50.0% on IN-1K and a purity of 40.0% on L5."]
@@ -86,7 +86,7 @@ def test_without_the_regression_the_two_networks_are_compared() -> None:
     assert [series.y for series in section.figures[0].series] == [pytest.approx([2, 7])] * 2
     assert section.sentences[0] == (
         "For mine, two hidden layers add +2.0 points on IN-1K and +7.0 points on L5 over the same layers without "
-        "activations; there are no scores of the regression on all samples to be relative to."
+        "activations; this run has no scores of the linear probe with all samples to compare with."
     )
     # A backbone that has them is relative to them, the other still has its difference.
     more = run({(d, "logistic", None, "top1"): 0.5 for d in ("in1k", "l5")}, ["mine"])
@@ -132,7 +132,7 @@ def test_a_run_of_the_final_levels_shares_the_seen_concepts_alone() -> None:
             assert {plot.title for plot, _ in behind} == {"IN-1K"}
         else:
             assert {tuple(series.x) for _, series in behind} == {(0.0,)}
-        assert "on IN-1K alone, as its levels are of other concepts; it does not print deviations" in section.note
+        assert "on IN-1K alone, as its levels have other concepts; it does not print deviations" in section.note
 
 
 @pytest.mark.parametrize(("domains", "kind"), [(DOMAINS, ""), (["l1", "l5"], "cog-v2")])

@@ -48,7 +48,7 @@ def test_shots_that_the_paper_has_not_are_left_out() -> None:
     data = run({("l1", "logistic", 3, "top1"): 0.5}, published="cog-v2")
     assert published_sections(data) == []
     data = run({("l1", "logistic", 3, "top1"): 0.5, ("l1", "logistic", 4, "top1"): 0.5}, published="cog-v2")
-    assert named(data, "published").figures[0].title == "Accuracy with 4 samples a concept"
+    assert named(data, "published").figures[0].title == "Accuracy with 4 samples per concept"
 
 
 def test_what_is_not_fair_is_said() -> None:
@@ -139,15 +139,15 @@ def test_bars_among_the_published_models_are_over_concepts() -> None:
     assert (relative.low[-1], relative.high[-1]) == pytest.approx((-52.0, 48.0))
     # Other domains have seeds alone, a hundredth apart.
     assert absolute.high[0] == pytest.approx(75.8 + 100 * 0.01 / np.sqrt(2))
-    assert "interval of 95% over seeds and concepts" in levels.note
+    assert "95% bootstrap intervals over concepts and seeds" in levels.note
     plain = run(like("ResNet50"), published="cog-v2")
-    assert "bars of the deviation over seeds." in published_sections(plain)[0].note
+    assert "Error bars are the standard deviation over seeds." in published_sections(plain)[0].note
 
 
 def test_an_interval_that_leaves_out_nothing_is_no_proof() -> None:
     data = run(like("s-DINO", 0.1), published="cog-v2")
     sentences = named(data, "effective").sentences
-    assert sentences[0].endswith("predicts, an interval that leaves out 0.")
+    assert sentences[0].endswith("predicts; the interval excludes zero.")
     assert sentences[-1] == USUALLY_OFF
 
 
@@ -155,7 +155,7 @@ def test_how_far_models_usually_are_off_is_as_said() -> None:
     models = published_accuracies()
     table = effective_generalization(models, models).table()
     off = table[(table["level"] == "l5") & (table["off_line_holm"] < 0.05)]
-    assert f"of the {len(models.models)} published ones, {len(off)} on L5" in USUALLY_OFF
+    assert f"{len(off)} of the {len(models.models)} published ones on L5" in USUALLY_OFF
     assert (table["unusual_fdr"] > 0.05).all()
 
 

@@ -11,7 +11,7 @@ from result_records import concept_records
 from run_folders import write_concept_run
 
 from unseen.errors import UserError
-from unseen.exchange.contributions import Contribution
+from unseen.exchange.contributions import Contribution, read_contributions
 from unseen.papers.concept_generalization import DOMAINS, published_accuracies, seen_only_models
 from unseen.runs.cautions import caution
 from unseen.runs.data import Backbone
@@ -90,6 +90,12 @@ def test_entries_name_the_contributed_model_that_they_are() -> None:
     pruned = tuple(replace(each, protocol="cog-v2-pruned") for each in concept_records())
     board = leaderboard_with_runs([], [Contribution("mine", ("mine.json",), pruned)])
     assert [(each.model, each.source) for each in board.entries if each.yours] == [("mine (cog-v2-pruned)", "mine")]
+
+
+def test_own_runs_on_a_site_are_not_called_contributed(tmp_path: Path) -> None:
+    folder = write_concept_run(tmp_path / "run", [MINE], flat)
+    board = leaderboard_with_runs([], read_contributions([folder]))
+    assert [each.category for each in board.entries if each.yours] == ["own run"]
 
 
 def test_a_run_that_does_not_say_what_it_is_of_is_refused(tmp_path: Path) -> None:

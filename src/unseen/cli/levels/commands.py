@@ -273,7 +273,7 @@ def _print_levels(levels: "Levels") -> None:
         )
         for record in _level_records(levels)
     ]
-    used = f"≤{MOST_IMAGES} each"
+    used = f"used (≤{MOST_IMAGES} each)"
     columns = ("level", "ranks", "concepts", "similarity", "images", used, "closest", "furthest")
     print_table(f"Levels {levels.name}", columns, rows, ("concepts", "similarity", "images", used))
     console().print()

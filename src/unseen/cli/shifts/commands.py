@@ -75,7 +75,7 @@ def fit(
     write_study(study, out, source=table.name, fit_on=fit_on)
     print_study(study)
     told = [f"Accuracies were read as {checked.unit}.", *other_classes(sizes, checked), *notes(study)]
-    for sentence in (*told, f"Wrote {out}"):
+    for sentence in (*told, f"Report: {out / 'report.html'}"):
         note(sentence)
 
 

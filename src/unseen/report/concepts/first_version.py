@@ -41,7 +41,7 @@ def printed_note(data: RunData, printed: pd.DataFrame) -> str:
         return ""
     thin, where = "Thin lines", ""
     if data.published != "cog-v1":
-        thin, where = "Thin lines or small points", " on IN-1K alone, as its levels are of other concepts"
+        thin, where = "Thin lines or small points", " on IN-1K alone, as its levels have other concepts"
     return (
         f" {thin}, in the colours of their categories, are the seven models of the paper's first version{where}; it "
         f"does not print deviations.{PRUNED.format(own) if (own := searched_with(data)) else ''}"

@@ -87,9 +87,11 @@ def bars_text(own: pd.DataFrame) -> str:
     """What the bars of a run's points are, in words."""
     known = own["concept_low"].notna()
     if not known.any():
-        return "the deviation over seeds"
-    found = "the interval of 95% over seeds and concepts, as other concepts at that distance would vary"
-    return found if known.all() else f"{found}, or the deviation over seeds where results do not tell concepts apart"
+        return "the standard deviation over seeds"
+    found = "95% bootstrap intervals over concepts and seeds"
+    return (
+        found if known.all() else f"{found}, or the standard deviation over seeds if there are no results per concept"
+    )
 
 
 def level_figures(
@@ -104,7 +106,7 @@ def level_figures(
     (shots,) = set(table["shots"])
     places = {name: float(place) for place, name in enumerate(domains)}
     base = table[table["model"] == REFERENCE]
-    what = "all samples" if shots == "all" else f"{shots} samples a concept"
+    what = "all samples" if shots == "all" else f"{shots} samples per concept"
     return [
         Figure(
             f"Accuracy with {what}", "Domain", "Top-1 accuracy (%)",

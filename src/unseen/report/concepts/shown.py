@@ -38,7 +38,7 @@ def shown_part(context: ConceptContext) -> tuple[ConceptContext, list[str]]:
         scored=[each for each in data.scored if each.backbone in names],
     )
     sentence = (
-        f"This page shows {len(part.backbones):,} of {many:,} backbones: the baseline and those of greatest mean "
-        "accuracy. The ranks in the table of all scores are among all; unseen report --table writes every score."
+        f"This page shows {len(part.backbones):,} of {many:,} backbones: the baseline and those with the highest mean "
+        "accuracy. Ranks in the table of all scores are among all backbones; unseen report --table writes every score."
     )
     return ConceptContext(part, context.pairs, context.rows), [sentence]

@@ -38,10 +38,10 @@ def model_page(model: Contribution, entry: Entry | None, models: int, links: Seq
             Section("features", "How the features were made", facts=dict(_facts(model.backbone))),
             provenance_section(dict(_made(model))),
         ],
-        facts=["contributed", counted(len(data), "set of data"), *studies],
+        facts=[model.origin, counted(len(data), "set of data"), *studies],
         notices=[*notices, *([f"Not a fair comparison with ResNet50: {'; '.join(cautions)}."] if cautions else [])],
         findings=[_rank(entry, models), *_best_known(model)],
-        backbones=[Backbone(model.name, "contributed")],
+        backbones=[Backbone(model.name, model.origin)],
         links=links,
     )
 

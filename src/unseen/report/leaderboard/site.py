@@ -97,8 +97,9 @@ def _linked_row(row: Row, pages: Mapping[str, str]) -> Row:
 
 def _contributed(models: Sequence[Contribution], pages: Mapping[str, str]) -> Section:
     columns = [
-        Column("Model", number=False), Column("Backbone", number=False), Column("Studies", number=False),
-        Column("Data", "domains, data sets and test sets"), Column("Measured", number=False),
+        Column("Model", number=False), Column("From", number=False), Column("Backbone", number=False),
+        Column("Studies", number=False), Column("Data", "domains, data sets and test sets"),
+        Column("Measured", number=False),
     ]  # fmt: skip
     rows = []
     for model in models:
@@ -106,10 +107,10 @@ def _contributed(models: Sequence[Contribution], pages: Mapping[str, str]) -> Se
         data = {(record.study, record.data.name) for record in model.records}
         dates = sorted(record.made.last[:10] for record in model.records)
         cells = [
-            Cell(model.name, link=pages[model.name]), Cell(model.backbone.id or "–"), Cell(studies),
+            Cell(model.name, link=pages[model.name]), Cell(model.origin), Cell(model.backbone.id or "–"), Cell(studies),
             Cell(str(len(data)), (len(data),)), Cell(dates[-1] or "–"),
         ]  # fmt: skip
         rows.append(Row(cells))
-    note = "Contributed results are checked for impossible values; they are not measured again."
+    note = "Results are checked for impossible values; they are not measured again."
     table = Table("contributed", columns, rows, sortable=True, filter="part of a name" if len(rows) > MANY else "")
-    return Section("contributed", "Contributed models", note=note, tables=[table])
+    return Section("contributed", "Models added to the published ones", note=note, tables=[table])

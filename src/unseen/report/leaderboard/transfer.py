@@ -30,8 +30,9 @@ def transfer_section(models: Sequence[Contribution], pages: Mapping[str, str]) -
     for score in published_task_scores():
         if task_setting(score) == LINEAR:
             published.setdefault(score.backbone, {})[score.domain] = score.value
-    rows = {model: (values, dict[str, str](), "") for model, values in published.items()}
-    rows |= {model: (*found, pages[model]) for model, found in own.items() if found[0]}
+    rows = {model: (values, dict[str, str](), "", "paper") for model, values in published.items()}
+    origins = {model.name: model.origin for model in models}
+    rows |= {model: (*found, pages[model], origins[model]) for model, found in own.items() if found[0]}
     ranked = sorted(rows.items(), key=lambda item: (_mean(item[1][0], names) is None, -(_mean(item[1][0], names) or 0)))
     columns = [
         Column("Model", number=False, names=("model",)), Column("From", number=False, names=("source",)),
@@ -74,12 +75,11 @@ def _mean(values: Values, names: Sequence[str]) -> float | None:
     return fsum(values[name] for name in names) / len(names) if all(name in values for name in names) else None
 
 
-def _row(model: str, values: Values, reasons: Mapping[str, str], page: str, names: Sequence[str]) -> Row:
+def _row(model: str, values: Values, reasons: Mapping[str, str], page: str, source: str, names: Sequence[str]) -> Row:
     mean = _mean(values, names)
     numbers = [
         Cell(percent(values[name]), (values[name],)) if name in values else Cell("–", about=reasons.get(name, ""))
         for name in names
     ]
     whole = Cell("–") if mean is None else Cell(percent(mean), (mean,), style="strong")
-    source = "contributed" if page else "paper"
     return Row([Cell(model, link=page), Cell(source), *numbers, whole], "yours" if page else "")

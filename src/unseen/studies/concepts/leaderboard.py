@@ -55,7 +55,8 @@ def leaderboard_with_runs(
         for model, names in zip(accepted, called[len(folders) :], strict=True)
         for merged in names.values()
     }
-    kinds = {name: "contributed" if name in sources else "yours" for name in found.models}
+    origins = {each.name: each.origin for each in contributions}
+    kinds = {name: origins[sources[name]] if name in sources else "yours" for name in found.models}
     names = [
         with_protocol(data, name) if name not in taken else f"{with_protocol(data, name)} ({kinds[name]})"
         for name in found.models

@@ -92,7 +92,7 @@ def chosen_models(
         allow_code: see `read_plans`.
     """
     if bool(backbones) == bool(file):
-        raise UserError("say which models: --backbone, once or more often, or --models FILE")
+        raise UserError("no model was given; name some (--backbone), or a file of models (--models)")
     if file:
         return list(read_plans(file, allow_code=allow_code))
     if common.checkpoint is not None and len(backbones) > 1:

@@ -240,5 +240,6 @@ def _nothing_scored(passed_over: Mapping[str, str]) -> str:
     if passed_over:
         model, why = next(iter(passed_over.items()))
         more = f", and {len(passed_over) - 1} more could not be loaded" if len(passed_over) > 1 else ""
-        return f"no model is scored; {model}: {why}{more}"
+        named = why if why.startswith(f"{model}: ") else f"{model}: {why}"
+        return f"no model is scored; {named}{more}"
     return f"no model has outputs for all classes of a column, so nothing is scored; {REMEDY}"

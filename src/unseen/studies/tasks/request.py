@@ -35,7 +35,8 @@ from unseen.studies.tasks.plan import (
 from unseen.studies.tasks.study import TITLE, run_tasks, task_run, task_setup
 from unseen.words import counted, duration
 
-COUNTED = ("train", "val", "test", "all")
+COUNTED = {"train": "train", "val": "val", "test": "test", "all": "no split"}
+"""Split → its column in the plan; data sets without splits are for few-shot episodes only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +139,7 @@ def request_of_images(
 def _part(task: TaskFeatures, done: float) -> dict[str, Cell]:
     """A row of the plan."""
     metric = task.dataset.metric if task.dataset.test else "few-shot only"
-    counts: dict[str, Cell] = {split: task.rows.get(split, 0) for split in COUNTED}
+    counts: dict[str, Cell] = {title: task.rows.get(split, 0) for split, title in COUNTED.items()}
     named: dict[str, Cell] = {"data set": task.dataset.name, "backbone": task.backbone, "classes": task.classes}
     return {**named, **counts, "metric": metric, "extracted": done}
 

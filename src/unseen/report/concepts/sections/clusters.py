@@ -1,4 +1,4 @@
-"""Without labels: agreement of k-means clusters with concepts (Figs. 8 and 9 of the first version of ImageNet-CoG)."""
+"""Agreement of k-means clusters with concepts, without labels (Figs. 8, 9 of the first version of ImageNet-CoG)."""
 
 from unseen.report.concepts.context import ConceptContext
 from unseen.report.concepts.first_version import CLUSTERING, first_version, printed_note, printed_rows
@@ -35,8 +35,8 @@ def build(context: ConceptContext) -> Section | None:
         for backbone in data.backbones
         if all((backbone.name, name) in cells for name in ends)
     ]
-    note = "k-means on the training features with as many clusters as concepts; test images are assigned to them."
-    return Section("clusters", "Without labels: clusters", sentences, figures, note + printed_note(data, printed))
+    note = "k-means on the training features with one cluster per concept; test images are assigned to these clusters."
+    return Section("clusters", "Clusters without labels", sentences, figures, note + printed_note(data, printed))
 
 
 SECTION = PageSection("concepts", 120, build)

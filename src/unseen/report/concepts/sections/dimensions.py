@@ -34,8 +34,8 @@ def build(context: ConceptContext) -> Section | None:
     sentences = [_pca_sentence(data, rows, backbone.name, sizes) for backbone in data.backbones]
     return Section(
         "dimensions", "With fewer dimensions", [text for text in sentences if text], figures,
-        "Principal components of the unit-length training features, then the same regression; the last point has all "
-        f"dimensions. Bars are the deviation over seeds.{printed_note(data, printed)}",
+        "The same linear probe on the first principal components of the unit-length training features; the last point "
+        f"has all dimensions. Error bars are the standard deviation over seeds.{printed_note(data, printed)}",
     )  # fmt: skip
 
 
@@ -54,7 +54,7 @@ def _pca_sentence(data: RunData, rows: pd.DataFrame, backbone: str, sizes: list[
         parts.append(
             f"{enough[0]} components on {domain.title}" if enough else f"more than {sizes[-1]} on {domain.title}"
         )
-    return f"To keep all but a point of its accuracy, {backbone} needs {' and '.join(dict.fromkeys(parts))}."
+    return f"To stay within one point of its full accuracy, {backbone} needs {' and '.join(dict.fromkeys(parts))}."
 
 
 SECTION = PageSection("concepts", 100, build)

@@ -15,8 +15,8 @@ from unseen.runs.comparability_words import with_protocol
 from unseen.words import signed
 
 USUALLY_OFF = (
-    "Off the line is where many models are: of the 31 published ones, 14 on L5 after correction for all comparisons "
-    "(Holm). None of them is further off than models usually are, so distance from the line alone makes no exception."
+    "Many models differ significantly from the expectation: 14 of the 31 published ones on L5, after Holm's correction "
+    "for all comparisons. None of them differs more than is usual, so a deviation alone is no exception."
 )
 
 
@@ -39,16 +39,16 @@ def build(context: ConceptContext) -> Section | None:
                 low=low.tolist(), high=high.tolist(), hover=hover,
             )
         )  # fmt: skip
-        sure = "" if low[-1] <= 0 <= high[-1] else ", an interval that leaves out 0"
+        sure = "" if low[-1] <= 0 <= high[-1] else "; the interval excludes zero"
         sentences.append(
             f"On L5, {with_protocol(context.data, name)} has {signed(values[-1])} points ({signed(low[-1])} to "
-            f"{signed(high[-1])}) over what its accuracy on IN-1K predicts{sure}."
+            f"{signed(high[-1])}) beyond what its accuracy on IN-1K predicts{sure}."
         )
     ticks = tuple((float(i), domain_title(name)) for i, name in enumerate(LEVELS))
     figure = Figure("", "Level", "Beyond expectation (points)", series, ticks, zero=True)
     note = (
-        "Expected is what a logit-linear fit over the published models trained on IN-1K alone gives for the same "
-        "accuracy on IN-1K; intervals of 95% draw those models anew, and accuracies from their spread over seeds."
+        "The expectation is a logit-linear fit to the published models trained on IN-1K alone, at the same accuracy on "
+        "IN-1K. 95% intervals resample these models, and accuracies within their spread over seeds."
     )
     return Section(
         "effective", "Effective concept generalization", [*first_few(sentences), USUALLY_OFF], [figure], note

@@ -47,8 +47,8 @@ def build(context: ConceptContext) -> Section | None:
         Figure("Accuracy", "Domain", "Top-1 accuracy (%)", absolute, ticks),
     ]
     note = (
-        "Fine-tuned: the whole backbone and a new linear layer, trained on the images of the domain. If levels were "
-        "only of different difficulty, features would lose as much to it on each of them."
+        "Fine-tuned: the whole backbone and a new linear layer are trained on the images of the domain. If levels "
+        "differed only in difficulty, frozen features would lose the same amount to fine-tuning on all of them."
     )
     return Section("fine-tuning", "Features relative to fine-tuning", sentences, figures, note)
 

@@ -1,4 +1,4 @@
-"""How features lie: alignment and uniformity (Fig. 10 of the first version of ImageNet-CoG)."""
+"""Alignment and uniformity of features (Fig. 10 of the first version of ImageNet-CoG)."""
 
 from unseen.report.concepts.context import ConceptContext
 from unseen.report.concepts.section_parts import domain_ticks, own_series
@@ -35,8 +35,8 @@ def build(context: ConceptContext) -> Section | None:
         ratios.append(Series(backbone.name, at, relative, strong=True, backbone=backbone.name))
         if len(relative) > 1:
             sentences.append(
-                f"The ratio of alignment to uniformity of {backbone.name} is {relative[-1]:.2f} times on "
-                f"{labels[-1]} what it is on {labels[0]}."
+                f"For {backbone.name}, the ratio of alignment to uniformity on {labels[-1]} is {relative[-1]:.2f} "
+                f"times that on {labels[0]}."
             )
     ticks = domain_ticks(data.domains)
     by_domain = {
@@ -49,10 +49,11 @@ def build(context: ConceptContext) -> Section | None:
         Figure("Their ratio", "Domain", f"Relative to {data.domains[0].title}", ratios, ticks),
     ]
     note = (
-        "Alignment is the mean squared distance of test images of a concept, uniformity minus the logarithm of the "
-        "mean Gaussian potential of all pairs; against each other, lines join domains in order."
+        "Alignment is the mean squared distance between test images of the same concept. Uniformity is minus the "
+        "logarithm of the mean Gaussian potential over all pairs of images. Where they are plotted against each other, "
+        "lines connect domains in order."
     )
-    return Section("geometry", "How features lie", sentences, figures, note)
+    return Section("geometry", "Alignment and uniformity of features", sentences, figures, note)
 
 
 SECTION = PageSection("concepts", 130, build)

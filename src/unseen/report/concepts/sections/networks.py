@@ -1,4 +1,4 @@
-"""With a network instead of a line (Fig. 6 and Table 3 of the first version of ImageNet-CoG)."""
+"""MLPs instead of a linear probe (Fig. 6 and Table 3 of the first version of ImageNet-CoG)."""
 
 from collections.abc import Mapping
 
@@ -35,13 +35,13 @@ def build(context: ConceptContext) -> Section | None:
         if lines:
             parts = [f"{NETWORKS[name]} {_ends(data, line, '%')}" for name, line in lines.items()]
             sentences.append(
-                f"In percent of the accuracy of the regression, {backbone.name} gains with {'; with '.join(parts)}."
+                f"Relative to the accuracy of the linear probe, {backbone.name} gains with {'; with '.join(parts)}."
             )
         elif line := by_domain(data, less, backbone.name):
             differences.append(_network_line(data, backbone.name, line, " points"))
             sentences.append(
                 f"For {backbone.name}, two hidden layers add {_ends(data, line, ' points')} over the same layers "
-                f"without activations; there are no scores of the regression on all samples to be relative to."
+                f"without activations; this run has no scores of the linear probe with all samples to compare with."
             )
     ticks, figures, note = domain_ticks(data.domains), list[Figure](), ""
     if relative:
@@ -50,16 +50,16 @@ def build(context: ConceptContext) -> Section | None:
             line for name in NETWORKS for rows in [printed_rows(printed, name, "gain")]
             for line in published_lines(rows, places, "domain", dash=DASHES[name], what=name)
         ]  # fmt: skip
-        label = "Relative to the regression (% of its accuracy)"
-        title = "Relative to the regression" if differences else ""
+        label = "Relative to the linear probe (% of its accuracy)"
+        title = "Relative to the linear probe" if differences else ""
         figures.append(Figure(title, "Domain", label, [*behind, *relative], ticks, zero=True))
         note = "Solid: two hidden layers with ReLU; dashed: the same layers without activations."
         note += printed_note(data, printed)
     if differences:
         label = "MLP minus the same MLP without activations (points)"
-        title = "Without the regression" if relative else ""
+        title = "Without the linear probe" if relative else ""
         figures.append(Figure(title, "Domain", label, differences, ticks, zero=True))
-    return Section("networks", "With a network instead of a line", sentences, figures, note) if figures else None
+    return Section("networks", "MLPs instead of a linear probe", sentences, figures, note) if figures else None
 
 
 def _network_line(data: RunData, backbone: str, line: Mapping[str, float], unit: str, network: str = "") -> Series:

@@ -28,8 +28,10 @@ def build(context: ConceptContext) -> Section | None:
             ends = dict.fromkeys([*list(line)[:1], *list(line)[-1:]])
             values = " and ".join(f"{line[domain]:.1%} on {title_of(data, domain)}" for domain in ends)
             sentences += [f"With {name}, {backbone.name} has {values}."] if values else []
-    note = "Each is fitted to the training features of a domain. Bars are the deviation over seeds."
-    return Section("other-probes", "With other probes", sentences, figures, note)
+    note = (
+        "Each probe is fitted to the training features of a domain. Error bars are the standard deviation over seeds."
+    )
+    return Section("other-probes", "Other probes", sentences, figures, note)
 
 
 SECTION = PageSection("concepts", 140, build)

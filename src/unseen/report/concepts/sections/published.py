@@ -28,8 +28,8 @@ def build(context: ConceptContext) -> Section | None:
     between = neighbours(data, table, mine, domains[-1].name)
     sentences = first_few([between[b.name] for b in data.backbones if b.name in between])
     note = (
-        f"Thin lines are the published numbers, coloured by category; thick ones are of this run"
-        f"{searched_with(data)}, with bars of {bars_text(mine)}."
+        f"Thin lines are published numbers, coloured by category; thick lines are of this run{searched_with(data)}. "
+        f"Error bars are {bars_text(mine)}."
     )
     told = [*sentences, *comparison_notices(data), *_cautions(data)]
     return Section("published", "Among the published models", told, figures, note)

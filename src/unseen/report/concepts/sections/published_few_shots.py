@@ -29,9 +29,9 @@ def build(context: ConceptContext) -> Section | None:
     first = "one sample" if wanted[0] == "1" else f"{wanted[0]} samples"
     return Section(
         "published-few-shots", "Few shots among the published models",
-        first_few([f"With {first} a concept: {text[0].lower()}{text[1:]}" for text in sentences]),
+        first_few([f"With {first} per concept: {text[0].lower()}{text[1:]}" for text in sentences]),
         few_shot_figures(data.backbones, table, own, chosen),
-        f"Thick lines are of this run{searched_with(data)}; bars are {bars_text(own)}.",
+        f"Thick lines are of this run{searched_with(data)}. Error bars are {bars_text(own)}.",
     )  # fmt: skip
 
 

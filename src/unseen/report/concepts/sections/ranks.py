@@ -41,7 +41,7 @@ def build(context: ConceptContext) -> Section | None:
     ticks = tuple((float(i), domain_title(name)) for i, name in enumerate(DOMAINS))
     figure = Figure("", "Domain", "Rank (1 is best)", series, ticks, top_is_low=True)
     note = (
-        "Intervals of 95%: accuracies are drawn anew from their spread over seeds, and the published ones within the "
+        "95% intervals: accuracies are resampled within their spread over seeds, and published ones also within the "
         "rounding of print too."
     )
     return Section(

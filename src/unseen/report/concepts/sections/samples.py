@@ -45,9 +45,9 @@ def build(context: ConceptContext) -> Section | None:
         "", "Level", "Samples per concept", series, domain_ticks(levels), ticks, y_range=(ticks[0][0], ticks[-1][0])
     )
     note = (
-        f"Samples per concept at which the few-shot curve of a level reaches the accuracy that {_samples(budget)} per "
-        f"concept give on {levels[0].title}, interpolated in the logarithm of samples. A missing point was not reached "
-        f"with {numbers[-1]}."
+        "Number of samples per concept at which the few-shot curve of a level reaches the accuracy that "
+        f"{_samples(budget)} per concept give on {levels[0].title}, interpolated in the logarithm of samples. "
+        f"Points are missing where {numbers[-1]} samples are not enough."
     )
     return Section("samples", "How many samples make up for a level", sentences, [figure], note, menu="Samples")
 

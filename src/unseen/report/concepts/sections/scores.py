@@ -36,9 +36,8 @@ def build(context: ConceptContext) -> Section:
         filter="words in any column, e.g. l5 top1 all",
     )  # fmt: skip
     note = (
-        "Means, intervals (95% bootstrap over seeds; over seeds and concepts together, as other concepts of the kind "
-        "would vary) in percent, deviation and gap to seen in points; scores without a unit as they are. Press a "
-        "heading to sort."
+        'Means and intervals are in percent, deviations and gaps in points; other scores have no unit. "Over concepts" '
+        'is a 95% bootstrap interval over concepts and seeds, "Interval" one over seeds only. Click a heading to sort.'
     )
     few = {domain.name for domain in context.data.domains if 0 < (domain.classes or len(domain.concepts)) <= FIVE}
     sure = [row.domain for row in context.rows if row.metric == "top5" and row.domain in few and row.mean == 1]

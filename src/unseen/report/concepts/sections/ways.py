@@ -49,8 +49,8 @@ def build(context: ConceptContext) -> Section | None:
     ticks = tuple((float(place), title) for place, title in enumerate(titles.values()))
     flat = " The flat line is the mean over random sets of concepts." if random else ""
     note = (
-        f"A line for each way of making levels, over the same seen concepts.{flat} Other figures by level show the "
-        f"levels of {ways[0].name} alone; the table has all."
+        f"One line per way of making levels, for the same seen concepts.{flat} Other figures by level show only the "
+        f"levels of {ways[0].name}; the table of all scores has all levels."
     )
     figure = Figure("", "Domain", "Top-1 accuracy (%)", series, ticks)
     return Section("ways", "Levels made in different ways", sentences, [figure], note)
@@ -94,7 +94,7 @@ def _named(data: RunData, number: int, what: str) -> str:
 
 
 def _samples(shots: str) -> str:
-    return "all samples" if shots == "all" else f"{shots} sample{'' if shots == '1' else 's'} a concept"
+    return "all samples" if shots == "all" else f"{shots} sample{'' if shots == '1' else 's'} per concept"
 
 
 def _listed(parts: list[str]) -> str:

@@ -1,0 +1,251 @@
+"""Make the pictures of the documentation from what the present code gives.
+
+    python scripts/build_pictures.py [NAME …] [--work build/pictures]
+
+Without names, all pictures in PICTURES are made, and the figures of the demo in the documentation are written too. The
+work folder keeps runs, so that a second call takes seconds; the demo's run is `demo-run` in it. Needs Chromium and the
+Python package playwright. Pictures in BY_HAND need data, weights or hours that a checkout does not have.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import chdir, redirect_stdout
+from importlib.resources import files
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from demo_tables import write_parts
+
+ROOT = Path(__file__).parents[1]
+IMAGES = ROOT / "docs/images"
+WIDTH = 1280
+COLOURS = 96
+"""Plots and text have few colours: a palette of so many looks the same, at a fifth of the size."""
+
+BY_HAND = {
+    "drawing_pool.png": "docs/shift-pipeline.md: its commands, which train models for minutes; the figures of the fit",
+    "inversion.jpg": "docs/analyses.md: unseen tasks --invert on photographs; weights of EfficientNet-Lite0 and Lite1",
+    "rooms.png": "docs/dense.md: scripts/render_rooms.py with 3-D models of a Debian package",
+    "saliency.jpg": "docs/analyses.md: unseen tasks --saliency on photographs; with EfficientNet-Lite0 and ResNet-50",
+}
+"""Pictures that this script does not make → how they were made."""
+
+
+class Studio:
+    """A work folder, and a browser that is opened for the first page."""
+
+    def __init__(self, work: Path) -> None:
+        self.work = work
+        self._browser: Any = None
+        self._stop: Callable[[], None] = lambda: None
+
+    def unseen(self, *words: str, made: str = "") -> None:
+        """Run a command in the work folder, unless what it makes is there."""
+        if made and (self.work / made).exists():
+            return
+        command = [sys.executable, "-m", "unseen", *words]
+        path = {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])}
+        subprocess.run(command, cwd=self.work, check=True, env=os.environ | path, stdout=subprocess.DEVNULL)
+
+    def python(self, page: str, *texts: str) -> None:
+        """Run the Python examples of a page that contain these texts, in the work folder."""
+        blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / page).read_text(), re.DOTALL | re.MULTILINE)
+        with chdir(self.work), redirect_stdout(StringIO()):
+            exec("\n".join(block for block in blocks if any(text in block for text in texts)), {})
+
+    def page(
+        self, path: str, first: str = "body", last: str = "", *, width: int = WIDTH, height: int = 10_000
+    ) -> bytes:
+        """A page from the top of one element to the bottom of another, or so many pixels of it."""
+        page = self._open().new_page(viewport={"width": width, "height": 900})
+        page.goto((self.work / path).as_uri())
+        page.wait_for_load_state("networkidle")
+        page.add_style_tag(content=".top, .tools, .modebar { display: none !important }")
+        boxes = [page.locator(name).first.bounding_box() for name in (first, last or first)]
+        top = boxes[0]["y"] if first != "body" else 0
+        bottom = min(boxes[1]["y"] + boxes[1]["height"] + 14, top + height)
+        clip = {"x": 0, "y": top, "width": width, "height": bottom - top}
+        content: bytes = page.screenshot(full_page=True, clip=clip)
+        page.close()
+        return content
+
+    def file(self, name: str) -> bytes:
+        return (self.work / name).read_bytes()
+
+    def _open(self) -> Any:
+        if self._browser is None:
+            from playwright.sync_api import sync_playwright
+
+            names = ("chromium", "chromium-browser", "google-chrome")
+            program = next((found for name in names if (found := shutil.which(name))), None)
+            playwright = sync_playwright().start()
+            flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+            self._browser = playwright.chromium.launch(executable_path=program, args=flags)
+            self._stop = playwright.stop
+        return self._browser
+
+    def close(self) -> None:
+        if self._browser is not None:
+            self._browser.close()
+            self._stop()
+
+
+def report(studio: Studio) -> bytes:
+    """The top of the demo's page, down to the first figure."""
+    studio.unseen("demo", "--out", "demo-run")
+    return studio.page("demo-run/report.html", last="#levels .plot")
+
+
+def levels(studio: Studio) -> bytes:
+    studio.unseen("levels", "plot", "cog-v2", "--figure", "ranking", "--out", "levels.png")
+    return studio.file("levels.png")
+
+
+def examples(studio: Studio) -> bytes:
+    words = ("--figure", "examples", "--concept", "tiger_cat.n.02", "--out", "examples.png")
+    studio.unseen("levels", "plot", *words)
+    return studio.file("examples.png")
+
+
+def python_knn(studio: Studio) -> bytes:
+    studio.python("python.md", 'unseen.example("l5")', '.save("shots.png")')
+    return studio.file("shots.png")
+
+
+def shifts(studio: Studio) -> bytes:
+    """The fit of the pool that ships with the package, as in docs/model-pools.md."""
+    shutil.copy(str(files("unseen.demo") / "data/emoji_pool.csv"), studio.work / "emoji_pool.csv")
+    shifted = "ood_emojione,ood_emojione_ink,ood_twemoji,ood_openmoji,ood_drawings"
+    studio.unseen(
+        "shifts", "fit", "emoji_pool.csv", "--id", "id_noto,id_fluent_ink", "--ood", shifted, "--group", "group",
+        "--fit-on", "group != noto-grey", "--out", "emoji-fit",
+    )  # fmt: skip
+    return studio.page("emoji-fit/report.html", "#shifts", "#shifts .plot")
+
+
+def axes(studio: Studio) -> bytes:
+    studio.unseen("report", "--published", "--out", "axes.html")
+    return studio.page("axes.html", "#ranks", "#ranks .plot", width=1440)
+
+
+def leaderboard(studio: Studio) -> bytes:
+    studio.unseen("leaderboard", "--out", "leaderboard.html")
+    return studio.page("leaderboard.html", "#ranking", height=560)
+
+
+def tasks(studio: Studio) -> bytes:
+    words = ("--backbone", "demo:supervised", "--backbone", "demo:simclr", "--datasets", "digits")
+    studio.unseen("tasks", *words, "--out", "tasks-run", made="tasks-run/report.html")
+    return studio.page("tasks-run/report.html", "#few-shot", "#few-shot .plot")
+
+
+def dense(studio: Studio) -> bytes:
+    """Scenes of drawings: the best and the worst predictions on seen concepts."""
+    words = ("--dense", "--datasets", "scenes-seen,scenes-unseen", "--backbone", "demo:supervised", "--size", "112")
+    studio.unseen("tasks", *words, "--out", "dense-run", made="dense-run/report.html")
+    return studio.page("dense-run/report.html", ".images")
+
+
+def contributed(studio: Studio) -> bytes:
+    """The page of a model on a leaderboard site, from its results file."""
+    words = ("--datasets", "digits", "--limit", "20", "--backbone", "demo:supervised")
+    studio.unseen("tasks", *words, "--out", "digits-run", made="digits-run/report.html")
+    studio.unseen("export", "digits-run", "--out", "results.json")
+    studio.unseen("leaderboard", "results.json", "--site", "leaderboard-site")
+    [page] = (studio.work / "leaderboard-site/models").glob("demo-supervised*.html")
+    return studio.page(str(page.relative_to(studio.work)), height=1200)
+
+
+def own_code(studio: Studio) -> bytes:
+    """A probe and a metric of one's own on the demo's features."""
+    report(studio)
+    studio.python("own-code.md", 'Path("nearest_mean.py")', 'Path("worst_class.py")')
+    words = ("--levels", "demo-run/levels.csv", "--seen", "seen", "--domains", "seen,l1,l2,l3,l4,l5", "--shots", "all")
+    code = ("--probe", "nearest_mean.py", "--metric", "worst_class.py", "--protocol", "cog-v2-short", "--seeds", "1")
+    features = ("--features", "demo-run/features/supervised", "--backbone", "supervised")
+    studio.unseen("concepts", *features, *words, *code, "--out", "code-run", made="code-run/report.html")
+    return studio.page("code-run/report.html", "#own-code")
+
+
+def own_concepts(studio: Studio) -> bytes:
+    """Drawings with levels of their own: 14 seen classes, and five levels of 14."""
+    from unseen.images.drawings import category_drawings, concepts, seen_concepts
+
+    seen = sorted(concepts()[wnid] for wnid in seen_concepts())[:14]
+    others = sorted(set(concepts().values()) - {concepts()[wnid] for wnid in seen_concepts()})[:70]
+    for name in (*seen, *others):
+        folder = studio.work / "own-drawings" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, pixels in enumerate(category_drawings()[name][:60]):
+            Image.fromarray(pixels).save(folder / f"{number}.png")
+    names = ", ".join(f'"{name}"' for name in seen)
+    (studio.work / "own-drawings.toml").write_text(
+        f'images = "own-drawings"\nseen = [{names}]\nlevels = 5\ntest = 15\n'
+    )
+    networks = [word for name in ("supervised", "simclr", "untrained") for word in ("--backbone", f"demo:{name}")]
+    words = ("--preprocessing", "own", "--protocol", "cog-v2-short", "--shots", "all", "--seeds", "3")
+    out = ("--out", "own-drawings-run")
+    studio.unseen("concepts", "--levels", "own-drawings.toml", *networks, *words, *out)
+    return studio.page("own-drawings-run/report.html", last="#levels .plot")
+
+
+PICTURES: dict[str, Callable[[Studio], bytes]] = {
+    "report.png": report,
+    "levels.png": levels,
+    "examples.png": examples,
+    "python-knn.png": python_knn,
+    "shifts.png": shifts,
+    "axes.png": axes,
+    "leaderboard.png": leaderboard,
+    "tasks.png": tasks,
+    "dense.png": dense,
+    "contributed.png": contributed,
+    "own-code.png": own_code,
+    "own-concepts.png": own_concepts,
+}
+
+
+def reduced(content: bytes) -> bytes:
+    """A PNG with a palette, at most `WIDTH` wide."""
+    image = Image.open(BytesIO(content)).convert("RGB")
+    if image.width > WIDTH:
+        image = image.resize((WIDTH, round(image.height * WIDTH / image.width)), Image.Resampling.LANCZOS)
+    out = BytesIO()
+    # Median cut, the default, gives small points the colour of larger areas.
+    method = Image.Quantize.MAXCOVERAGE
+    image.quantize(COLOURS, method=method, kmeans=1, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+def main(names: Sequence[str], work: Path) -> None:
+    """Make pictures, all of them where none is named, and then the figures of the demo too."""
+    unknown = set(names) - PICTURES.keys()
+    if unknown:
+        sys.exit(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(PICTURES)}")
+    work.mkdir(parents=True, exist_ok=True)
+    studio = Studio(work.resolve())
+    try:
+        for name in names or PICTURES:
+            content = reduced(PICTURES[name](studio))
+            (IMAGES / name).write_bytes(content)
+            print(f"{name}: {len(content) / 1024:.0f} KB", flush=True)
+    finally:
+        studio.close()
+    if not names or "report.png" in names:
+        write_parts(work / "demo-run")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--work", type=Path, default=ROOT / "build/pictures")
+    given = parser.parse_args()
+    main(given.names, given.work)
