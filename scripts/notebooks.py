@@ -9,6 +9,7 @@ import ast
 import base64
 import json
 import os
+import re
 import sys
 import tempfile
 import warnings
@@ -64,12 +65,18 @@ def as_page(notebook: Notebook, name: str) -> tuple[str, dict[str, bytes]]:
             if "image/png" in data:
                 file = f"{name}-{len(pictures) + 1}.png"
                 pictures[file] = base64.b64decode(data["image/png"])
-                parts.append(f"![{''.join(data['text/plain'])}]({file})")
+                title = re.search(r"'(.+?)'", "".join(data["text/plain"]))
+                parts.append(f"![{title[1] if title else 'Figure of the code above'}]({file})")
             elif "text/html" in data:
-                parts.append(f"<div>{''.join(data['text/html'])}</div>")
+                parts.append(f"<div>{_plain_table(''.join(data['text/html']))}</div>")
             else:
                 parts.append(f"```output\n{''.join(_text(output)).rstrip()}\n```")
     return "\n\n".join(parts) + "\n", pictures
+
+
+def _plain_table(html: str) -> str:
+    """A table without the style of pandas, so that it has that of the page."""
+    return re.sub(r"<style.*?</style>|(?<=<table) [^>]*|(?<=<tr) [^>]*|\n\s*", "", html, flags=re.DOTALL)
 
 
 def _run(source: str, names: dict[str, Any], count: int) -> list[dict[str, Any]]:

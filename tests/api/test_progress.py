@@ -1,6 +1,7 @@
 """Bars of long calls: on a terminal, and nowhere else."""
 
 import logging
+import sys
 
 import pytest
 import rich.console
@@ -28,6 +29,16 @@ def test_bars_on_a_terminal_go_away(capsys: pytest.CaptureFixture[str], monkeypa
     with bars(show=False) as silent:
         assert use(silent) == [1, 2]
     assert "l1, train: images" in capsys.readouterr().err
+
+
+def test_a_notebook_without_widgets_gets_no_warnings(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rich.console, "_is_jupyter", lambda: True)
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    with bars() as watch:
+        assert use(watch) == [1, 2]
+    assert capsys.readouterr() == ("", "")
 
 
 def test_remarks_are_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -22,7 +22,7 @@ def test_it_needs_no_data(unseen: Unseen, monkeypatch: pytest.MonkeyPatch, tmp_p
     # Table 5: 74.3% of SwAV on IN-1K is second to ResNet50's 75.8; its 63.4% is first on the levels.
     assert rows["s-SwAV"][:5] == ["2", "(74.3)", "1", "(63.4,", "−10.9"]
     assert "No data on shifts" in answer.out
-    assert "These are 6 backbones" in answer.out
+    assert "With 6 backbones, intervals are wide" in answer.out
     assert answer.out.endswith("Report: axes.html\n")
     assert (tmp_path / "axes.html").stat().st_size > 1_000_000
 
@@ -47,8 +47,8 @@ def test_own_runs(unseen: Unseen, tmp_path: Path) -> None:
     answer = unseen("report", concepts, tasks, "--out", tmp_path / "axes.html")
     assert answer.code == 0
     assert "No correlations between axes: they need 4 backbones" in answer.out
-    assert "good. Strongest in Unseen concepts" in answer.out
-    assert "bad. Strongest in Few-shot Kornblith" in answer.out
+    assert "good. Strongest on Unseen concepts" in answer.out
+    assert "bad. Strongest on Few-shot Kornblith" in answer.out
 
 
 def test_one_backbone_is_one(unseen: Unseen, tmp_path: Path) -> None:

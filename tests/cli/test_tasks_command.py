@@ -86,7 +86,7 @@ def test_from_images_to_the_page(unseen: Unseen, tmp_path: Path, backbone: str) 
     assert "dtd: not found" in page
     assert "was given images of 8 pixels; the published models were given 224" in page
     assert "digits of scikit-learn" in page
-    assert "Every fit that is scored reached its optimum." in said
+    assert "Every scored fit reached its optimum." in said
     stores = [json.loads(path.read_text()) for path in (out / "features/digits").glob("*/manifest.json")]
     assert [store["provenance"]["source"]["split seed"] for store in stores] == ["0"] * 3
 
@@ -249,7 +249,7 @@ def test_a_constant_at_the_end_of_the_grid_is_said(unseen: Unseen, tmp_path: Pat
     options = ("--features", tmp_path / "features", "--out", tmp_path / "run", "--workers", 1)
     code, said, _ = unseen("tasks", *options, "--backbone", "mine")
     assert code == 0
-    assert "The constant chosen is the weakest of the grid on pets (yours) (mine)" in " ".join(said.split())
+    assert "The weakest constant of the grid was chosen for mine on pets (yours)" in " ".join(said.split())
     table = pd.read_csv(tmp_path / "run/scores.csv").set_index("setting")
     assert table.loc["linear", "edge"] == "weakest"
     assert table.loc["linear", "penalty"] == pytest.approx(1e-6)
@@ -265,7 +265,7 @@ def test_a_constant_at_the_end_of_the_grid_is_said(unseen: Unseen, tmp_path: Pat
         (("--protocol", "ericsson"), "--protocol must be one of ericsson-2021, ericsson-2021-exact"),
         (("--images", "nowhere"), "nowhere: no such folder"),
         (("--imagenet-top1", 75, "--imagenet-top1", 76), "2 numbers for 1 backbone"),
-        (("--imagenet-top1", 0), "between 1 and 100, not 0"),
+        (("--imagenet-top1", 0), "from 1 to 100, not 0"),
         (("--imagenet-top1", 0.75), "did you mean 75?"),
         (("--features", "x", "--images", "y"), "not both"),
     ],

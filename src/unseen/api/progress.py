@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -16,12 +17,13 @@ T = TypeVar("T")
 
 @contextmanager
 def bars(*, show: bool = True) -> "Iterator[Bars]":
-    """A `Watch` with progress bars that disappear at the end; it shows none outside a terminal or a notebook."""
+    """A `Watch` with progress bars that disappear at the end, in a terminal or in a notebook that has ipywidgets."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
-    if not show or not (console.is_terminal or console.is_jupyter):
+    notebook = console.is_jupyter and find_spec("ipywidgets") is not None  # without it, rich warns at every refresh
+    if not show or not (notebook or (console.is_terminal and not console.is_jupyter)):
         yield Bars()
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -1,4 +1,4 @@
-"""The pages that show what was measured. The package is also the function `unseen.report(runs, "page.html")`."""
+"""The pages of results. The package is also the function `unseen.report(runs, "page.html")`."""
 
 import sys
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from types import ModuleType
 
 
 class _CallablePackage(ModuleType):
-    """`unseen.report` stays a function when the package of that name is imported, as it is by every page."""
+    """Keeps `unseen.report` callable after the package of the same name is imported, as every page does."""
 
     def __call__(self, runs: str | PathLike[str] | Sequence[str | PathLike[str]], out: str | PathLike[str]) -> Path:
         """See `unseen.report.of_runs.report`."""

@@ -1,4 +1,4 @@
-"""`unseen.report` and `unseen report`: the page of any mix of runs."""
+"""`unseen.report` and `unseen report`: the page of any runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reported:
-    """A page, what it was made from, and the pair of backbones that was asked for."""
+    """A page, its data, and the requested comparison of two backbones."""
 
     page: "Page"
     source: "RunData | TaskPage | ShiftPage | AxesPage"
@@ -35,17 +35,18 @@ def report(
     id: str | Sequence[str] = (),  # noqa: A002  (what the field calls it)
     ood: str | Sequence[str] = (),
 ) -> Path:
-    """Write the page of one run or several: several of one study are compared, and those of different studies share
-    the page across axes.
+    """Write the page of one or several runs.
+
+    Several runs of one study are compared; runs of different studies share the page across axes.
 
     Args:
-        runs: folders of runs, as the commands write them, or runs by `unseen.concepts`, `tasks` and `shifts`.
-        out: the page, a file with the ending .html.
-        id, ood: of runs of shifts alone, the columns to fit effective robustness on; by default those that the test
-            sets and their classes tell.
+        runs: folders of runs, or runs returned by `unseen.concepts`, `tasks` and `shifts`.
+        out: the HTML file to write.
+        id, ood: only for runs of shifts, the columns for the fit of effective robustness; by default derived from the
+            test sets and their classes.
 
     Returns:
-        Where the page is.
+        The path of the page.
 
     Example:
         >>> unseen.report(["resnet50-run", "mine-run"], "page.html")
@@ -54,7 +55,7 @@ def report(
 
     folders = [Path(run) for run in ([runs] if isinstance(runs, str | PathLike) else runs)]
     if not folders:
-        raise UserError("no runs to report on; give the folder of one, or several")
+        raise UserError("no runs to report on; give the folder of at least one run")
     id_sets, ood_sets = ([names] if isinstance(names, str) else list(names) for names in (id, ood))
     write_page(report_on(folders, id_sets=id_sets, ood_sets=ood_sets).page, Path(out))
     return Path(out)
@@ -71,18 +72,19 @@ def report_on(
     id_sets: Sequence[str] = (),
     ood_sets: Sequence[str] = (),
 ) -> Reported:
-    """The page of runs: that of their study, or across axes.
+    """The page of runs: that of their study, or the page across axes.
 
     Args:
-        shifts: what `unseen shifts fit` wrote, for the page across axes.
-        published: whether the page across axes has the models of two papers.
-        axes: whether runs of one study make the page across axes too.
-        compare: two backbones whose comparison, image by image, comes first, with so many `shots`; None for all.
-        id_sets, ood_sets: of runs of shifts, the columns to fit; none for those that the test sets tell.
+        shifts: the output of `unseen shifts fit`, for the page across axes.
+        published: whether the page across axes includes the models of two papers.
+        axes: whether to make the page across axes also for runs of one study.
+        compare: two backbones to compare image by image, shown first.
+        shots: number of shots of this comparison; None for all samples.
+        id_sets, ood_sets: for runs of shifts, the columns to fit; by default derived from the test sets.
     """
     studies = page_studies(folders)
     if (id_sets or ood_sets) and studies != {"shifts"}:
-        raise UserError("--id and --ood are for runs of shifts alone (unseen shifts run)")
+        raise UserError("--id and --ood are only for runs of shifts (unseen shifts run)")
     if compare is None and (axes or shifts or published or len(studies) > 1):
         from unseen.report.axes.page import axes_page
         from unseen.studies.axes.study import study_axes
@@ -115,7 +117,7 @@ def report_on(
 
 
 def page_studies(folders: Sequence[Path]) -> "set[Study]":
-    """The studies whose pages runs go on: features that were probed alone go on that of concepts."""
+    """The studies of some runs; runs of `unseen probe` use the page of concepts."""
     from unseen.runs.record import read_record
     from unseen.studies.axes.sources import refuse_fit
 

@@ -1,4 +1,4 @@
-"""What pages say of probes and metrics of the user's own."""
+"""Tables and notes on the user's own probes and metrics."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,7 +11,7 @@ from unseen.runs.setup import ProtocolUsed
 
 COLUMNS = (
     Column("Name", number=False, names=("name",)),
-    Column("What it is", number=False, names=("title",)),
+    Column("Description", number=False, names=("title",)),
     Column("Scores", number=False, names=("scores",)),
     Column("File", number=False, names=("file",)),
     Column("SHA-256", number=False, names=("code",)),
@@ -28,12 +28,12 @@ def own_probes(code: Iterable[ProtocolUsed]) -> list[ProtocolUsed]:
 
 
 def own_metrics(code: Iterable[ProtocolUsed]) -> list[ProtocolUsed]:
-    """The metrics among it."""
+    """The metrics among the user's own code."""
     return [each for each in code if each.name == OWN_METRIC]
 
 
 def code_table(code: Sequence[ProtocolUsed]) -> Table:
-    """A row for each probe and metric: what it is, and which file it comes from."""
+    """One row per probe and metric, with its title and file."""
     known = known_metrics(code)
     rows = []
     for each in (*own_probes(code), *own_metrics(code)):

@@ -87,16 +87,16 @@ def test_the_matrix_has_pearson_below_and_spearman_above(path: Path, page: AxesP
     four = scipy.stats.pearsonr(y[:4], RHO)
     cell = correlation_matrix(page.axes)[2][1]
     assert cell.values[0] == pytest.approx(four.statistic)
-    assert cell.about.startswith("Pearson’s over 4 backbones")
+    assert cell.about.startswith("Pearson’s correlation over 4 backbones")
     assert "p " in cell.about
-    assert "without any one" not in cell.about
+    assert "with any one left out" not in cell.about
 
 
 def test_it_answers_in_words(path: Path, page: AxesPage) -> None:
     sentences = findings(page.axes)
-    assert sentences[0].startswith("No backbone is best at everything: one is first by 2 of 3 measures")
-    assert "go together most: r +0.9" in sentences[1]
-    assert sentences[-1].startswith("These are 5 backbones, and intervals are wide")
+    assert sentences[0].startswith("No backbone is best at everything: one is first on 2 of 3 measures")
+    assert "have the highest correlation: r +0.9" in sentences[1]
+    assert sentences[-1].startswith("With 5 backbones, intervals are wide")
     text = html.unescape(path.read_text())
     assert all(sentence in text for sentence in sentences)
     assert "A notice & more." in text
@@ -107,8 +107,8 @@ def test_it_answers_in_words(path: Path, page: AxesPage) -> None:
 def test_strong_and_weak_say_how_sure(page: AxesPage) -> None:
     said = strong_and_weak(page.axes, "one")
     assert said == (
-        "Strongest in Unseen concepts, rank 1 of 5 (1 to 2); weakest in Many-shot linear, rank 2 of 5, how sure is not "
-        "known."
+        "Strongest on Unseen concepts, rank 1 of 5 (1 to 2); weakest on Many-shot linear, rank 2 of 5, uncertainty "
+        "unknown."
     )
     assert rank_text(Standing(2, 6, 2, 2)) == "rank 2 of 6"
 
@@ -117,7 +117,7 @@ def test_ranges_that_meet_are_called_chance() -> None:
     near = {"a": np.tile([1.0, 0.0], 50), "b": np.tile([0.5, 0.6], 50)}
     names = {"a": 1.0, "b": 0.5}, {"a": 0.4, "b": 0.5}
     axes = put_together([Measure("concepts", f"m{i}", f"M{i}", "", names[i], draws=near) for i in range(2)])
-    assert strong_and_weak(axes, "a").endswith("it may be no more than chance.")
+    assert strong_and_weak(axes, "a").endswith("the difference may be chance.")
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_ranges_of_ranks_among_different_numbers_meet_as_shares(best: Standing, 
     measures = {name: Measure("concepts", name, name, "", {"a": 1.0}) for name in ("best", "worst")}
     others = Standing(2, best.of), Standing(1, worst.of)
     axes = Axes(("a", "b"), measures, {"best": {"a": best, "b": others[0]}, "worst": {"a": worst, "b": others[1]}}, ())
-    assert strong_and_weak(axes, "a").endswith("it may be no more than chance.") == chance
+    assert strong_and_weak(axes, "a").endswith("the difference may be chance.") == chance
 
 
 def leaders(**measures: dict[str, float]) -> str:
@@ -143,20 +143,20 @@ def leaders(**measures: dict[str, float]) -> str:
 
 def test_leaders_are_among_measures_that_two_have() -> None:
     # What `b` alone has it is not first by; of the one that is left, `a` is first.
-    assert leaders(m={"a": 2, "b": 1}, own={"b": 3}) == "a is first by the one measure of generalisation."
-    assert leaders(m={"a": 2, "b": 1}, n={"a": 2, "b": 1}) == "a is first by all 2 measures of generalisation."
+    assert leaders(m={"a": 2, "b": 1}, own={"b": 3}) == "a is first on the one measure of generalisation."
+    assert leaders(m={"a": 2, "b": 1}, n={"a": 2, "b": 1}) == "a is first on all 2 measures of generalisation."
 
 
 def test_leaders_that_tie_are_all_named() -> None:
     every = leaders(m={"a": 2, "b": 2, "c": 1}, n={"a": 2, "b": 2, "c": 1})
-    assert every == "a and b share the first place by all 2 measures of generalisation."
+    assert every == "a and b share the first rank on all 2 measures of generalisation."
     each = leaders(m={"a": 2, "b": 1}, n={"a": 1, "b": 2})
     assert each == (
-        "No backbone is best at everything: a and b are each first by 1 of 2 measures of generalisation; "
-        "2 backbones are first by at least one."
+        "No backbone is best at everything: a and b are each first on 1 of 2 measures of generalisation; "
+        "2 backbones are first on at least one."
     )
     shared = leaders(m={"a": 2, "b": 2}, n={"a": 2, "b": 1}, o={"a": 1, "b": 1, "c": 3})
-    assert "a is first by 2 of 3 measures of generalisation (m, shared; n); 3 backbones" in shared
+    assert "a is first on 2 of 3 measures of generalisation (m, shared; n); 3 backbones" in shared
 
 
 def test_the_count_of_intervals_is_of_intervals() -> None:
@@ -177,7 +177,7 @@ def test_the_count_of_intervals_is_of_intervals() -> None:
     ]
     apart = sum(low > 0 or high < 0 for low, high in (found.confidence_interval(0.95) for found in ends))
     assert apart < sum(found.pvalue < 0.05 for found in ends)  # the interval and the exact test are not the same
-    assert any(f"Of 27 correlations across axes {apart} have an interval" in sentence for sentence in findings(axes))
+    assert any(f"Of 27 correlations across axes, {apart} have an interval" in sentence for sentence in findings(axes))
 
 
 def test_missing_axes_have_their_titles(tmp_path: Path) -> None:
@@ -199,16 +199,16 @@ def test_draws_of_backbones_are_told_from_seven_on() -> None:
             Measure(axis, axis, axis, "", {f"b{i}": float(v) for i, v in enumerate(rng.normal(size=n))})
             for axis in ("concepts", "tasks")
         ]
-        assert ("over draws of backbones" in correlation_matrix(put_together(measures))[1][0].about) == (n == 7)
+        assert ("over resampled backbones" in correlation_matrix(put_together(measures))[1][0].about) == (n == 7)
 
 
 @pytest.mark.parametrize(
     ("counts", "sentence"),
     [
-        ({"concepts": 5}, "There is one axis alone"),
+        ({"concepts": 5}, "There is only one axis"),
         (
             {"concepts": 3, "tasks": 3},
-            "they need 4 backbones that are on two axes under the same names, and there are 3",
+            "they need 4 backbones on two axes under the same names, and there are 3",
         ),
         ({"concepts": 1, "tasks": 1}, "and there is 1"),
     ],

@@ -67,12 +67,12 @@ def test_boxes_stand_beside_the_means_of_the_papers_models(page: TaskPage) -> No
 
 def test_what_is_said_first_and_the_table(page: TaskPage) -> None:
     found = section(page)
-    assert "attention of b is the widest, with 50.00%" in found.sentences[0]
+    assert "b has the widest attention, with 50.00%" in found.sentences[0]
     [table] = found.tables
     assert [cell.text for cell in table.rows[0].cells] == ["a", "3", "40.00", "30.00 to 50.00"]
     assert [row.style for row in table.rows].count("published") == 14
     assert "8/4" in table.caption
-    assert "paper's own images, and its grid of 10/1, which are not these" in table.caption
+    assert "its own images and with its grid of 10/1" in table.caption
     assert [each.name for each in image_tables(page)] == ["saliency"]
 
 

@@ -12,7 +12,7 @@ from unseen.papers import published
 from unseen.papers.transfer import imagenet_top1, published_task_scores
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Section, Table
-from unseen.report.tasks.page import findings, task_page, write_task_page
+from unseen.report.tasks.page import _leaders, findings, task_page, write_task_page
 from unseen.report.tasks.shown import shown_part
 from unseen.report.tasks.tables import best_two, score_rows, score_tables, text_of
 from unseen.studies.tasks.analysis import averages, correlations, ranks
@@ -160,28 +160,38 @@ def test_radars_put_the_best_rank_at_the_rim() -> None:
 
 def test_of_calibration_errors_a_negative_coefficient_is_the_good_one() -> None:
     section = next(part for part in task_sections(page()) if part.name == "correlations")
-    assert "Of calibration errors less is better, so that a negative coefficient" in section.note
+    assert "Lower calibration errors are better, so a negative correlation" in section.note
 
 
 def test_findings_say_where_a_backbone_stands() -> None:
     first, others, second = findings(page())
     # The average is over the paper's data sets: digits is none of them.
-    assert "81.2% on average over 1 of the paper's data sets (CIFAR-10)" in first
-    assert "not the paper's: 95.0% on digits" in others
+    assert "reach 81.2% on CIFAR-10" in first
+    assert "outside the paper reach 95.0% on digits" in others
     for place in ("13 of 15 in Many-shot, linear", "1 of 15 in 5-shot, Kornblith", "2 of 15 in 50-shot, Kornblith"):
         assert place in second
     assert second.count("CIFAR-10") == 1  # the data sets of several settings are named once
 
 
+def test_the_first_finding_compares_backbones_and_counts_ties() -> None:
+    scores = {"a": {"dtd": 0.5, "pets": 0.9}, "b": {"dtd": 0.5, "pets": 0.8}, "c": {"cars": 0.1}}
+    assert list(_leaders(scores)) == ["a has the highest linear-probe score on 2 of 2 data sets, ties included."]
+    tied = {"a": {"dtd": 0.5}, "b": {"dtd": 0.5}}
+    assert list(_leaders(tied)) == [
+        "a and b each have the highest linear-probe score on 1 of 1 data set, ties included."
+    ]
+    assert list(_leaders({"a": {"dtd": 0.5}})) == []
+
+
 @pytest.mark.parametrize(
     ("stopped", "edge", "expected"),
     [
-        (0, None, "Every fit that is scored reached its optimum."),
-        (2, None, "Fits that did not reach their optimum: CIFAR-10 (mine: 2)."),
+        (0, None, "Every scored fit reached its optimum."),
+        (2, None, "Fits that did not reach their optimum: 2 of mine on CIFAR-10."),
         (
             0,
             "strongest",
-            "The constant chosen is the strongest of the grid on CIFAR-10 (mine): a stronger one may be better.",
+            "The strongest constant of the grid was chosen for mine on CIFAR-10: a stronger one may be better.",
         ),
     ],
 )
@@ -219,7 +229,7 @@ def test_a_temperature_without_an_optimum_is_said() -> None:
     plain = page()
     unbounded = replace(plain, fits=[replace(fit, unbounded=True) for fit in plain.fits])
     said = [
-        [sentence for sentence in part.sentences if "No temperature is best on CIFAR-10 (mine)" in sentence]
+        [sentence for sentence in part.sentences if "no best temperature for mine on CIFAR-10" in sentence]
         for each in (plain, unbounded)
         for part in task_sections(each)
         if part.name == "calibration"

@@ -1,4 +1,4 @@
-"""What the figures across axes are drawn from."""
+"""The data of the figures across axes."""
 
 from collections.abc import Sequence
 from math import ceil, floor
@@ -9,15 +9,15 @@ from unseen.report.axes.words import rank_text, value_text
 from unseen.studies.axes.together import AXES, SEEN, Axes, Measure
 
 STEPS = (20, 10, 5, 2, 1, 0.5, 0.2, 0.1)
-"""Percents between the marks of an axis."""
+"""Steps between the ticks of an axis, in percent."""
 MARKS = 3
-"""The least that an axis needs."""
+"""Fewest ticks of an axis."""
 APART = 0.5
-"""How far apart lines that share a rank are drawn, in ranks."""
+"""Distance between lines that share a rank, in ranks."""
 
 
 def axis_groups(axes: Axes) -> list[tuple[str, int]]:
-    """Titles of the axes with how many measures they have; missing ones have none, and are not here."""
+    """Titles of the axes that are not missing, with their numbers of measures."""
     count: dict[str, int] = {}
     for measure in axes.measures.values():
         count[measure.axis] = count.get(measure.axis, 0) + 1
@@ -25,13 +25,13 @@ def axis_groups(axes: Axes) -> list[tuple[str, int]]:
 
 
 def axis_starts(axes: Axes) -> set[int]:
-    """The places of measures that an axis begins with."""
+    """The positions of the first measure of each axis, except the first axis."""
     kinds = [measure.axis for measure in axes.measures.values()]
     return {place for place in range(1, len(kinds)) if kinds[place] != kinds[place - 1]}
 
 
 def drawn_measures(axes: Axes) -> list[dict[str, Any]]:
-    """What the plots are drawn from: for each measure a value for each backbone, null where it has none."""
+    """The data of the plots: for each measure one value per backbone, None if it is missing."""
     found = []
     for measure in axes.measures.values():
         standings = [axes.standings[measure.name].get(name) for name in axes.backbones]
@@ -61,12 +61,12 @@ def drawn_measures(axes: Axes) -> list[dict[str, Any]]:
 
 
 def axis_place(measure: Measure, percent: float) -> float:
-    """Where a percentage is on the axis of a plot; points are as they are."""
+    """The position of a percentage on the axis of a plot; points are not transformed."""
     return float(logit(percent / 100)) if measure.bounded else percent
 
 
 def rank_spots(ranks: Sequence[int | None]) -> list[float | None]:
-    """Where each rank is drawn: those that share one stand close together, in the middle of the ranks they take up."""
+    """The position of each rank; equal ranks are close together, in the middle of the ranks that they take up."""
     spots: list[float | None] = []
     for number, rank in enumerate(ranks):
         shared = [place for place, other in enumerate(ranks) if other == rank]
@@ -76,7 +76,7 @@ def rank_spots(ranks: Sequence[int | None]) -> list[float | None]:
 
 
 def measure_ticks(measure: Measure, names: Sequence[str]) -> list[tuple[float, str]]:
-    """Round percents among the values, at their logits; none for points, whose axis is plain."""
+    """Round percentages within the range of the values, at their logits; none for points, which have a plain axis."""
     if not measure.bounded:
         return []
     shares = [measure.percent(measure.values[name]) for name in names if name in measure.values]
@@ -89,6 +89,6 @@ def measure_ticks(measure: Measure, names: Sequence[str]) -> list[tuple[float, s
 
 
 def axis_label(measure: Measure) -> str:
-    """What stands at the axis of a measure."""
-    low = "" if measure.higher_is_better else ", less is better"
+    """The axis label of a measure."""
+    low = "" if measure.higher_is_better else ", lower is better"
     return f"{measure.title} ({'%' if measure.bounded else 'points'}){low}"

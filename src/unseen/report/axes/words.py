@@ -1,19 +1,19 @@
-"""What the page across axes says in sentences: findings, and where each backbone is strong and weak."""
+"""The sentences of the page across axes: findings, and the strengths and weaknesses of each backbone."""
 
 from collections import Counter
 
 from unseen.metrics.correlation import LEAST
 from unseen.metrics.resampling import Interval
 from unseen.studies.axes.together import Axes, AxisPair, Measure, Standing
-from unseen.words import signed
+from unseen.words import joined, signed
 
 FEW = 10
-"""Below so many backbones, correlations come with a warning."""
+"""With fewer backbones, correlations come with a warning."""
 SURE = 0.05
 
 
 def value_text(measure: Measure, name: str) -> str:
-    """A backbone's number with its unit, and its interval where it is known: `71.2% (70.9 to 71.5)`."""
+    """The value of a backbone with its unit and, if known, its interval: `71.2% (70.9 to 71.5)`."""
     write = _percent if measure.bounded else _points
     known = measure.interval(name)
     ends = f" ({write(known.low)} to {write(known.high)})" if known else ""
@@ -22,115 +22,111 @@ def value_text(measure: Measure, name: str) -> str:
 
 
 def from_seen(measure: Measure, name: str) -> str:
-    """How far a backbone's accuracy is from that on seen concepts, `−10.9 from seen`; empty where that is not known."""
+    """The difference from the accuracy on seen concepts, `−10.9 from seen`; empty if unknown."""
     return f"{_points(measure.from_seen[name])} from seen" if name in measure.from_seen else ""
 
 
 def short_value(measure: Measure, name: str) -> str:
-    """A backbone's number alone, in percent, or in points with its sign."""
+    """The value of a backbone alone, in percent, or in points with its sign."""
     return (_percent if measure.bounded else _points)(measure.percent(measure.values[name]))
 
 
 def rank_text(standing: Standing) -> str:
-    """`rank 2 of 6 (1 to 3)`; the range where it is known and wider than the rank."""
+    """`rank 2 of 6 (1 to 3)`; the range only if it is known and wider than the rank."""
     known = standing.low is not None and standing.low != standing.high
     return f"rank {standing.rank} of {standing.of}" + (f" ({standing.low} to {standing.high})" if known else "")
 
 
 def findings(axes: Axes) -> list[str]:
-    """What a reader should know first."""
+    """The leading backbones, and how the axes correlate."""
     return [*_leaders(axes), *_agreement(axes)]
 
 
 def strong_and_weak(axes: Axes, name: str) -> str:
-    """Where a backbone stands highest and lowest, and whether that is more than chance."""
+    """The measures with the best and the worst rank of a backbone, and whether their ranges overlap."""
     ends = axes.best_and_worst(name)
     if ends is None:
         own = [measure for measure, found in axes.standings.items() if name in found]
-        return "The same place by every measure." if len(own) > 1 else "One measure alone: nothing to set it against."
+        return "The same rank on every measure." if len(own) > 1 else "Only one measure: nothing to compare."
     best, worst = (axes.standings[measure][name] for measure in ends)
     strong, weak = (f"{axes.measures[measure].title}, {_sure_rank(axes.standings[measure][name])}" for measure in ends)
-    chance = " The ranges of the two ranks meet: it may be no more than chance." if _meet(best, worst) else ""
-    return f"Strongest in {strong}; weakest in {weak}.{chance}"
+    chance = " The ranges of the two ranks overlap, so the difference may be chance." if _meet(best, worst) else ""
+    return f"Strongest on {strong}; weakest on {weak}.{chance}"
 
 
 def _sure_rank(standing: Standing) -> str:
-    return rank_text(standing) + (", how sure is not known" if standing.low is None else "")
+    return rank_text(standing) + (", uncertainty unknown" if standing.low is None else "")
 
 
 def _meet(best: Standing, worst: Standing) -> bool:
-    """Whether the ranges of two ranks meet, as shares of the ways from the first place to the last."""
+    """Whether the ranges of two ranks overlap, each scaled to 0 for the first rank and 1 for the last."""
     if best.high is None or worst.low is None:
         return False
     return (best.high - 1) * (worst.of - 1) >= (worst.low - 1) * (best.of - 1)
 
 
 def _leaders(axes: Axes) -> list[str]:
-    """Who is first by the most measures that two backbones or more have; several where as many are."""
+    """The backbones with the most first ranks, over measures of two backbones or more."""
     firsts = axes.firsts()
     if not firsts:
         return []
     holders = Counter(name for measures in firsts.values() for name in measures)
     most = len(next(iter(firsts.values())))
     leaders = [name for name, measures in firsts.items() if len(measures) == most]
-    who = " and ".join(filter(None, [", ".join(leaders[:-1]), leaders[-1]]))
+    who = joined(leaders)
     if most == len(holders):
         every = f"all {most} measures" if most > 1 else "the one measure"
-        does = "is first" if len(leaders) == 1 else "share the first place"
-        return [f"{who} {does} by {every} of generalisation."]
+        does = "is first" if len(leaders) == 1 else "share the first rank"
+        return [f"{who} {does} on {every} of generalisation."]
     titles = [f"{axes.measures[name].title}{', shared' if holders[name] > 1 else ''}" for name in firsts[leaders[0]]]
     which = f" ({'; '.join(titles)})" if len(leaders) == 1 else ""
     return [
-        f"No backbone is best at everything: {who} {'is' if len(leaders) == 1 else 'are each'} first by {most} of "
-        f"{len(holders)} measures of generalisation{which}; {len(firsts)} backbones are first by at least one."
+        f"No backbone is best at everything: {who} {'is' if len(leaders) == 1 else 'are each'} first on {most} of "
+        f"{len(holders)} measures of generalisation{which}; {len(firsts)} backbones are first on at least one."
     ]
 
 
 def _agreement(axes: Axes) -> list[str]:
-    """How axes go together: the closest and the furthest pair, and how many are more than chance."""
+    """The strongest and the weakest correlation across axes, and how many exclude 0."""
     across = [pair for pair in axes.pairs if pair.across]
     known = [pair for pair in across if pair.correlation]
     if not known:
         return [_why_none(axes, across)]
     ordered = sorted(known, key=lambda pair: -_pearson(pair).value)
-    sentences = [f"Across axes, {_pair_text(axes, ordered[0])} go together most: {_r(ordered[0])}."]
+    sentences = [f"Across axes, {_pair_text(axes, ordered[0])} have the highest correlation: {_r(ordered[0])}."]
     if len(ordered) > 1:
-        sentences.append(f"{_pair_text(axes, ordered[-1])} do so least: {_r(ordered[-1])}.")
+        sentences.append(f"{_pair_text(axes, ordered[-1])} have the lowest: {_r(ordered[-1])}.")
     apart = sum(_pearson(pair).low > 0 or _pearson(pair).high < 0 for pair in known)
     kept = sum(pair.corrected is not None and pair.corrected < SURE for pair in known)
     chance = f"{SURE * len(known):.1f}"
     sentences.append(
-        f"Of {len(known)} correlations across axes {apart or 'none'} {'has' if apart <= 1 else 'have'} an interval "
-        f"that leaves out 0, where chance alone would give {chance}; after correction (Holm) {kept or 'none'} remain"
+        f"Of {len(known)} correlations across axes, {apart or 'none'} {'has' if apart <= 1 else 'have'} an interval "
+        f"that excludes 0 (by chance alone: {chance}); after correction (Holm), {kept or 'none'} remain"
         f"{'s' if kept == 1 or not kept else ''}."
     )
     return [*sentences, *_few(known)]
 
 
 def _few(known: list[AxisPair]) -> list[str]:
-    """A warning where backbones are few, with how often a single one decides the sign."""
+    """A warning for few backbones, with how often a single one decides the sign."""
     most = max(pair.n for pair in known)
     if most >= FEW:
         return []
     tried = [pair.without_one for pair in known if pair.without_one]
     turned = sum(low < 0 < high for low, high in tried)
-    one = f": leaving out one turns the sign of {turned} of {len(tried)} correlations" if tried else ""
-    return [
-        f"These are {most} backbones, and intervals are wide{one}. It is a picture of these, not of models at large."
-    ]
+    one = f": leaving out one changes the sign of {turned} of {len(tried)} correlations" if tried else ""
+    return [f"With {most} backbones, intervals are wide{one}. They describe these backbones, not models in general."]
 
 
 def _why_none(axes: Axes, across: list[AxisPair]) -> str:
     if not across:
-        return (
-            "There is one axis alone: correlations between axes need two, of the same backbones under the same names."
-        )
+        return "There is only one axis: correlations need two, with the same backbones under the same names."
     most = max(pair.n for pair in across)
     if most >= LEAST:
-        return "Backbones are all alike by the measures they share: there is nothing to correlate."
+        return "The backbones have equal values on the measures that they share: there is nothing to correlate."
     return (
-        f"No correlations between axes: they need {LEAST} backbones that are on two axes under the same names, and "
-        f"there {'is' if most == 1 else 'are'} {most or 'none'}."
+        f"No correlations between axes: they need {LEAST} backbones on two axes under the same names, and there "
+        f"{'is' if most == 1 else 'are'} {most or 'none'}."
     )
 
 

@@ -1,4 +1,4 @@
-"""Tables as CSV: the numbers behind the texts, not rounded."""
+"""Tables as CSV, with numbers that are not rounded."""
 
 from collections.abc import Iterator
 
@@ -6,12 +6,12 @@ from unseen.report.core.model import Cell, Column, Table, Value
 
 
 def csv_header(table: Table) -> list[str]:
-    """The names of all columns; those without one have the title of the column."""
+    """The names of all columns; a column without names has its title."""
     return [name for column in table.columns for name in _names(column)]
 
 
 def csv_rows(table: Table) -> Iterator[list[Value]]:
-    """A list of values for each row, as many as there are names; rows of sums at the foot are left out."""
+    """One list of values per row, as many as there are names; the totals at the foot are left out."""
     for row in table.rows:
         if row.style != "foot":
             yield [value for column, cell in zip(table.columns, row.cells, strict=True) for value in _of(column, cell)]

@@ -1,4 +1,4 @@
-"""The sections of a page, found by their files: each module in the page's package `sections` has one `SECTION`."""
+"""The sections of a page, discovered by file: each module in the package `sections` of a page has one `SECTION`."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ PageName = Literal["concepts", "tasks", "shifts", "axes", "leaderboard"]
 
 @dataclass(frozen=True)
 class PageSection(Generic[Data]):
-    """What a module says of its section.
+    """The section of a module.
 
     Attributes:
-        page: whose section it is.
-        order: sections stand on the page by these.
-        build: what the page is made from → the section, None or nothing where there is nothing to show.
+        page: the page that it belongs to.
+        order: sections are sorted by this number.
+        build: data of the page → the section or sections; None or empty if there is nothing to show.
     """
 
     page: PageName
@@ -40,7 +40,7 @@ def page_sections(page: PageName) -> tuple[PageSection[Any], ...]:
 
 
 def build_sections(page: PageName, data: object) -> list[Section]:
-    """The sections that there is something to show in."""
+    """The sections of a page that have contents."""
     built = [section.build(data) for section in page_sections(page)]
     return [
         section

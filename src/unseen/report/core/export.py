@@ -1,4 +1,4 @@
-"""Files of a page's parts: every table as CSV and LaTeX, every figure as SVG and PNG."""
+"""The parts of a page as files: every table as CSV and LaTeX, every figure as SVG and PNG."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ KINDS = ("svg", "png")
 
 
 def export_page(page: Page, folder: Path) -> list[Path]:
-    """Write all tables and figures of a page into a folder, and return where they are."""
+    """Write all tables and figures of a page into a folder, and return their paths."""
     from unseen.report.core.static import static_bytes
 
     written = []
@@ -44,7 +44,7 @@ def page_figures(page: Page) -> dict[str, Figure]:
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Write a figure in the form its file name asks for: .png, .svg, .pdf or .html."""
+    """Write a figure in the format of the file name: .png, .svg, .pdf or .html."""
     suffix = path.suffix.lower()
     # The drawing libraries are heavy: only the one in use is imported.
     if suffix in (".png", ".svg", ".pdf"):
@@ -69,13 +69,13 @@ def figure_page(figure: Figure) -> Page:
 
 
 def file_name(section: Section, name: str) -> str:
-    """What a file of a section is called, without its ending; names that repeat the section's say it once."""
+    """The name of a file of a section, without its ending; the name of the section is not repeated."""
     words = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     return section.name if not words or words == section.name else f"{section.name}-{words}"
 
 
 def _figures(section: Section) -> Iterator[tuple[str, Figure]]:
-    """The figures with what their files are called, each name once."""
+    """The figures with unique file names."""
     used = set[str]()
     for figure in (*section.figures, *section.exported):
         if not figure.series:

@@ -1,13 +1,13 @@
-"""Tables of a page as LaTeX: what a reader of the page sees, rounded as there."""
+"""Tables of a page as LaTeX, rounded as on the page."""
 
 from unseen.latex import escaped, tabular
 from unseen.report.core.model import Cell, Row, Table
 
 
 def latex_table(table: Table) -> str:
-    """A table with booktabs' rules, under a comment that says what to load; the best are bold, the second underlined.
+    """A table with booktabs rules, after a comment with the package to load; the best is bold, the second underlined.
 
-    Small texts beside a number stay in brackets; those that already have some keep them.
+    Small texts beside a number are put in brackets unless they already have some.
     """
     columns = "".join("r" if column.number else "l" for column in table.columns)
     header = [escaped(column.title) for column in table.columns]

@@ -1,4 +1,4 @@
-"""The one look of each backbone on a page: a colour, a symbol and dashes, by its place among the backbones."""
+"""The look of each backbone on a page: a colour, a symbol and dashes, by its position among the backbones."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 from unseen.report.core.model import Figure, Page, Section, Series
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b8578f", "#6b7280", "#e69f00", "#56b4e9", "#8a7f00")
-"""For light pages and files; --c0 to --c7 in page.css are these, with others for dark pages."""
+"""For light pages and files; --c0 to --c7 in page.css are the same, with other colours for dark pages."""
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 LEVELS = ("#440154", "#3b528b", "#21918c", "#5ec962", "#d9b310")
-"""Steps of the viridis map, dark to light: ordered, and told apart by colour-blind readers."""
+"""Steps of the viridis map, dark to light: ordered, and distinguishable for colour-blind readers."""
 GREY = "#8a8f98"
 YOURS = 5
-"""The first colour of a page's own backbones where published models are beside them, whose categories have those
-before."""
+"""The first colour of the backbones on pages with published models; their categories have the colours before it."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Look:
 
 
 def look(number: int, *, beside_published: bool = False) -> Look:
-    """The look of the backbone at a place: 48 differ, and the first eight differ in colour and have solid lines."""
+    """The look of the backbone at a position: 48 are different; the first eight differ in colour, with solid lines."""
     colours = [*range(YOURS, len(COLOURS)), *range(YOURS)] if beside_published else range(len(COLOURS))
     turn = number // len(COLOURS)
     return Look(
@@ -47,7 +46,7 @@ def page_looks(page: Page) -> dict[str, Look]:
 
 
 def dressed(page: Page) -> Page:
-    """The page with the looks of its backbones in every series that is of one."""
+    """The page with the look of its backbone in every series that belongs to one."""
     looks = page_looks(page)
     return replace(page, sections=[_section(section, looks) for section in page.sections])
 
@@ -66,6 +65,6 @@ def _series(series: Series, looks: Mapping[str, Look]) -> Series:
     if own is None:
         return series
     dash = DASHES[(DASHES.index(own.dash) + series.variant) % len(DASHES)]
-    # Points without lines have no dashes to tell variants by.
+    # Points without lines have no dashes, so variants have open symbols.
     symbol = f"{own.symbol}-open" if series.mode == "markers" and series.variant else own.symbol
     return replace(series, colour=own.colour, symbol=symbol, dash=dash)

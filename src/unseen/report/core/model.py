@@ -1,6 +1,6 @@
-"""What pages are made of: sections with figures, tables and lists, as plain frozen data.
+"""The parts of pages: sections with figures, tables and lists, as plain frozen data.
 
-Pages are drawn from these by `render` (one HTML file) and by `export` (CSV, SVG and PNG files).
+`render` turns them into one HTML file, `export` into CSV, LaTeX, SVG and PNG files.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,26 +9,26 @@ from pathlib import Path
 from typing import Any, Literal
 
 Mode = Literal["lines", "markers", "lines+markers", "bars", "box"]
-"""What is drawn at each point; a box is of all points at one place."""
+"""How points are drawn; `box` is a box plot of all points at one x."""
 Ticks = tuple[tuple[float, str], ...]
 Value = float | str | None
 
 
 @dataclass(frozen=True)
 class Series:
-    """What a figure shows of one thing.
+    """One line, set of points or set of bars of a figure.
 
     Attributes:
-        x, y: a None in `y` leaves a hole.
-        z: heights of a figure in three dimensions.
-        backbone: whose it is; the page then gives it the one look of that backbone (`looks.dressed`).
-        variant: which of several lines of the same backbone; each has other dashes.
+        x, y: coordinates; a None in `y` leaves a gap.
+        z: heights, in a 3-D figure.
+        backbone: the backbone that it belongs to, which decides its look (`looks.dressed`).
+        variant: number among several lines of the same backbone; each has different dashes.
         colour: number of one of the page's colours, a colour as `#rrggbb`, or None for grey.
-        group: readers hide and show what is in a group together; empty for what is always there.
-        strong: thick, on top and named in the figure: what the page is about, not what it is compared with.
+        group: readers hide and show the series of a group together; empty for series that are always visible.
+        strong: thick, in front and named in the figure: the subject of the page, not a comparison.
         low, high: ends of the error bars, in the units of `y`; empty for none.
-        hover: a text for each point.
-        labels: a text beside each point.
+        hover: one text per point, for pointers, keyboards and screen readers.
+        labels: one label per point, empty for none; placed so that labels do not overlap.
     """
 
     name: str
@@ -64,14 +64,14 @@ class Figure:
     """One pair of axes.
 
     Attributes:
-        caption: a sentence under the title.
-        x_ticks, y_ticks: place and text of each, where numbers as they are would not do; in a polar figure `x_ticks`
-            are the spokes, and y is between 0 and 1.
+        caption: a sentence under the title, in files and for screen readers.
+        x_ticks, y_ticks: position and text of each tick, if plain numbers are not suitable; in a polar figure
+            `x_ticks` are the spokes, and y is between 0 and 1.
         zero: whether there is a line at zero.
-        top_is_low: whether y grows downwards, as ranks do.
-        drawing: the function of the page's scripts that draws it, where it answers to the reader's choices; `series`
-            then are what it shows first, for files and for readers without scripts.
-        data: what that function needs to know.
+        top_is_low: whether y grows downwards, as for ranks.
+        drawing: name of the script function that draws it, for figures that depend on choices of the reader; `series`
+            then is the first view, for files and for readers without scripts.
+        data: arguments of that function.
     """
 
     title: str
@@ -94,13 +94,13 @@ class Figure:
 
     @property
     def is_single_points(self) -> bool:
-        """Whether all there is to see are values at one place, which a table says better."""
+        """Whether all values are at a single x, which a table shows better."""
         places = {x for series in self.series for x, y in zip(series.x, series.y, strict=True) if y is not None}
         boxes = any(series.mode == "box" for series in self.series)
         return bool(self.x_ticks) and not self.polar and not boxes and len(places) == 1
 
     def save(self, path: str | Path) -> None:
-        """Write the figure in the form its file name asks for: .png, .svg, .pdf or .html."""
+        """Write the figure in the format of the file name: .png, .svg, .pdf or .html."""
         from unseen.report.core.export import save_figure
 
         save_figure(self, Path(path))
@@ -109,7 +109,7 @@ class Figure:
         return f"Figure({self.title!r}: {len(self.series)} series; .save('figure.svg') writes it)"
 
     def _repr_png_(self) -> bytes:
-        """What a notebook shows."""
+        """The form in notebooks."""
         from unseen.report.core.static import static_bytes
 
         return static_bytes(self, "png")
@@ -117,7 +117,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: `names` are what its numbers are called in CSV, where one cell has several."""
+    """A column of a table; `names` are its columns in CSV, as a cell may have several values."""
 
     title: str = ""
     about: str = ""
@@ -127,21 +127,21 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell: what it says, and what sorting and CSV take for it.
+    """A cell of a table: its text, and its values for sorting and CSV.
 
     Attributes:
-        values: in CSV, one for each of the column's names; the text where there are none.
-        order: what rows are sorted by, where it is not the first value.
-        style: class names of the style sheet: best, second, strong, faint, none.
-        small, below: beside the text and under it, in smaller type.
-        about: what a pointer on it tells.
-        shade: from −1, the worst, to 1; None for no colour behind it.
+        values: in CSV, one per name of the column; the text if empty.
+        order: the sort key, if it is not the first value.
+        style: class names of the style sheet: best, second, strong, faint, none; model for the header of its row.
+        small, below: texts beside and below the main text, in smaller type.
+        about: text of the tooltip.
+        shade: background colour, from −1 for the worst to 1 for the best; None for none.
         span: ends and middle of a small bar beside the text, in percent of its width.
         meter: a share that is drawn as a bar.
-        look: whether the mark of the row's backbone stands before the text.
+        look: whether the mark of the backbone of the row precedes the text.
         dot: number of the colour of a dot before the text.
-        shows: two numbers that a press on it sets the choices `across` and `up` to.
-        link: the address of the page that its text leads to, relative to this one.
+        shows: pressing the cell sets the choices `across` and `up` to these numbers.
+        link: relative address of the page that the text links to.
     """
 
     text: str = "–"
@@ -162,7 +162,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table; `style` is published, yours, strong or foot, `group` hides with the figures' group."""
+    """A row of a table; `style` is published, yours, strong or foot; `group` is hidden with that of the figures."""
 
     cells: Sequence[Cell]
     style: str = ""
@@ -175,13 +175,13 @@ class Table:
     """A table.
 
     Attributes:
-        name: of its file, and in its address; short, of small letters and hyphens.
+        name: short name for its file and address, of small letters and hyphens.
         groups: title and width of each group of columns, above their titles; empty for none.
-        sortable: whether headings sort.
-        filter: what stands in the field that filters rows; empty for no such field.
-        head: whether the first cell of each row is its heading.
-        kind: of the style sheet: `wide` for many numbers, `plain` for a few rows, `matrix` for squares.
-        folded: the words that open it, where it is closed at first.
+        sortable: whether pressing a heading sorts the rows.
+        filter: placeholder of the field that filters rows; empty for no such field.
+        head: whether the first cell of each row is its header.
+        kind: class of the style sheet: `wide` for many numbers, `plain` for a few rows, `matrix` for squares.
+        folded: if not empty, the table is closed at first, and this text opens it.
     """
 
     name: str
@@ -199,7 +199,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Choice:
-    """Something that the reader chooses for the figures: `options` are values and their texts."""
+    """A choice of the reader for the figures; `options` are values and their texts."""
 
     label: str
     name: str
@@ -211,7 +211,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Picture:
-    """An image file, PNG or JPEG, and what is told under it; without content, a grey square."""
+    """An image file, PNG or JPEG, and the lines of its caption; without content, a grey square."""
 
     content: bytes
     lines: Sequence[str]
@@ -220,10 +220,10 @@ class Picture:
 
 @dataclass(frozen=True)
 class Gallery:
-    """Pictures of one thing; `words` are a list that opens under them, counted as `noun`s.
+    """A row of pictures; `words` is a list that opens below them, counted as `noun`s.
 
     Attributes:
-        panels: how many each picture has side by side; 0 for pictures without panels, which are shown small.
+        panels: number of panels of each picture, side by side; 0 for small pictures without panels.
     """
 
     title: str
@@ -238,14 +238,14 @@ class Section:
     """A part of a page that answers one question.
 
     Attributes:
-        name: in the address of the section and of its files; short, of small letters and hyphens.
+        name: short name for its address and files, of small letters and hyphens.
         sentences: the answer in words.
         note: how to read the figures and tables.
-        menu: its title in the menu, where that is shorter.
-        facts: label → text; `by_backbone` where labels are backbones.
-        legend: whether readers hide and show backbones here.
-        row_groups: groups of the rows of its tables, each with its colour and symbol, where no figure has them.
-        exported: figures that are written to files only, where a reader's choice leads to each of them on the page.
+        menu: its title in the menu, if shorter.
+        facts: label → text; `by_backbone` if the labels are backbones.
+        legend: whether the section has a legend with which readers hide and show backbones.
+        row_groups: groups of table rows, each with colour and symbol, if no figure has them.
+        exported: figures for files only; on the page, choices of the reader lead to each of them.
     """
 
     name: str
@@ -273,20 +273,20 @@ class Section:
 
     @property
     def names(self) -> tuple[tuple[str, int | str | None, str, str], ...]:
-        """What its figures are about, each with its colour, symbol and dash, in order of appearance."""
+        """The strong series of its figures, each with its colour, symbol and dash, in order of appearance."""
         strong = [series for figure in self.figures for series in figure.series if series.strong]
         return _marks({series.name: series for series in strong}, strong)
 
 
 def _marks(named: Mapping[str, Series], drawn: Sequence[Series]) -> tuple[tuple[str, int | str | None, str, str], ...]:
-    """Name, colour, symbol and dash of each; no dash where nothing of its name has a line."""
+    """Name, colour, symbol and dash of each; an empty dash if no series of that name has a line."""
     lines = {name for series in drawn if "lines" in series.mode for name in (series.name, series.group)}
     return tuple((name, s.colour, s.symbol, s.dash if name in lines else "") for name, s in named.items())
 
 
 @dataclass(frozen=True)
 class Backbone:
-    """A backbone in the page's legend, whose order decides the looks."""
+    """A backbone in the legend of a page; the order of backbones decides their looks."""
 
     name: str
     category: str = ""
@@ -300,14 +300,14 @@ class Page:
 
     Attributes:
         facts: a few words each, under the title.
-        notices: what a reader must know before anything else.
+        notices: cautions at the top of the page.
         findings: the answers in sentences.
         terms: words that the page uses, each with what it means; a reader opens the list.
-        beside_published: whether the published models are on it, whose colours are then not given to backbones.
-        follow: whether pressing a backbone's name brings it out instead of hiding it.
-        scripts: files that have the drawings of its figures.
-        data: what those scripts draw.
-        links: text and relative address of pages and files beside this one.
+        beside_published: whether published models are on the page; their colours are then not used for backbones.
+        follow: whether pressing the name of a backbone highlights it instead of hiding it.
+        scripts: script files with the drawings of its figures.
+        data: data of these scripts.
+        links: text and relative address of related pages and files.
     """
 
     title: str

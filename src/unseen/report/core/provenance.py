@@ -1,4 +1,4 @@
-"""The last section of pages: where numbers are from, and how long the jobs took."""
+"""The last section of pages: the sources of the numbers, and how long the jobs took."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from unseen.words import duration
 
 
 def provenance_section(facts: Mapping[str, str], timings: Mapping[str, tuple[int, float]] | None = None) -> Section:
-    """Facts by label, and for each backbone how many jobs and seconds; None for pages without jobs."""
+    """The section of facts by label; `timings` has jobs and seconds by backbone, None for pages without jobs."""
     facts = {**facts, "Page": f"unseen {__version__}"}
     if timings is None:
         return Section("provenance", "Provenance", facts=facts)

@@ -1,4 +1,4 @@
-"""A page as one HTML file that needs nothing else, and the policy by which a browser runs nothing but its scripts."""
+"""A page as one self-contained HTML file, with a policy that lets browsers run only its own scripts."""
 
 import base64
 import hashlib
@@ -26,18 +26,18 @@ SMALL_IMAGE = 64
 
 
 def write_page(page: Page, path: Path) -> None:
-    """Write the page; the same data give the same bytes. Names from the data are only ever text in it."""
+    """Write the page; the same data give the same bytes. Names from the data are always escaped."""
     with atomic_write(path) as file:
         file.write(page_html(page).encode(errors="replace"))
 
 
 def page_html(page: Page) -> str:
-    """The page. Whatever is in it is escaped."""
+    """The page as HTML; all of its contents are escaped."""
     sections = [with_shared_ranges(without_single_points(section)) for section in page.sections]
     page = dressed(replace(page, sections=sections))
     script = "(() => {\n" + "\n".join(_source(name) for name in (*BEFORE, *page.scripts, *AFTER)) + "})();\n"
     scripts = [_plotly(), script] if any(section.figures for section in page.sections) else [script]
-    # The scripts and the sheet are the package's own; the policy lets the browser run and load nothing else.
+    # The scripts and the style sheet belong to the package; the policy blocks everything else.
     return _environment().get_template("page.html.j2").render(
         page=page, looks=page_looks(page), payload=_payload(page), css=Markup(_source("page.css")),  # noqa: S704
         scripts=[Markup(text) for text in scripts], hashes=[_hash(text) for text in scripts],  # noqa: S704
@@ -48,7 +48,7 @@ def page_html(page: Page) -> str:
 
 @cache
 def _environment() -> "jinja2.Environment":
-    """Which keeps its templates: to compile them takes longer than to fill them in."""
+    """The environment with its compiled templates, as compiling takes longer than rendering."""
     import jinja2
 
     return jinja2.Environment(
@@ -71,7 +71,7 @@ def _payload(page: Page) -> dict[str, Any]:
 
 
 def _bare(item: Any) -> Any:
-    """Data for the scripts without what is as it usually is; a drawing of its own needs no series."""
+    """Data for the scripts without default values; figures with their own drawing need no series."""
     if isinstance(item, (list, tuple)):
         return [_bare(each) for each in item]
     if not hasattr(item, "__dataclass_fields__"):
@@ -86,7 +86,7 @@ def _bare(item: Any) -> Any:
 
 
 def _picture(picture: Picture) -> dict[str, Any]:
-    """The attributes of an <img>; a PNG says its size in bytes 16 to 24."""
+    """The attributes of an <img>; bytes 16 to 24 of a PNG are its size."""
     uri = f"data:image/{picture.kind};base64," + base64.b64encode(picture.content).decode()
     if picture.kind != "png":
         return {"uri": uri, "small": False, "size": ()}
@@ -102,7 +102,7 @@ def _plotly() -> str:
 
 
 def _source(name: str) -> str:
-    """A script or sheet without indentation and whole lines of comments, which readers of the page need not load."""
+    """A script or style sheet without indentation and comment lines, to keep pages small."""
     lines = (line.strip() for line in (TEMPLATES / name).read_text(encoding="utf-8").splitlines())
     return "\n".join(line for line in lines if line and not line.startswith(("//", "/*"))) + "\n"
 

@@ -1,4 +1,4 @@
-"""Figures that would show values at one place only, as tables."""
+"""Tables in place of figures with all values at a single x."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ from unseen.report.core.model import Cell, Column, Figure, Row, Section, Table
 
 
 def without_single_points(section: Section) -> Section:
-    """The section with a table in place of each figure of single points; choices go where no figure is left."""
+    """The section with a table in place of each figure of single points; without figures, choices are removed too."""
     single = [figure for figure in section.figures if figure.is_single_points]
     if not single:
         return section
@@ -17,7 +17,7 @@ def without_single_points(section: Section) -> Section:
 
 
 def _table(figure: Figure, name: str) -> Table:
-    """A row for each series, those that the page is about first."""
+    """One row per series, the strong ones first."""
     rows = []
     place = ""
     for series in sorted(figure.series, key=lambda series: not series.strong):

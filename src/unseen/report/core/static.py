@@ -36,9 +36,9 @@ DASHES: Mapping[str, Any] = {
 }  # fmt: skip
 DATES = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 BARS = 0.8
-"""Width of all bars at one place together."""
+"""Total width of all bars at one x."""
 MOST_NAMED = 12
-"""Series that fit into a legend inside the axes; more stand beside them."""
+"""Series that fit into a legend inside the axes; with more, it is beside them."""
 
 
 def static_bytes(figure: Figure, kind: str) -> bytes:
@@ -98,7 +98,7 @@ def _draw(axes: Any, series: Series, figure: Figure, deep: bool) -> None:
             whiskerprops=lines, capprops=lines, medianprops=lines,
         )  # fmt: skip
         spread = np.linspace(-0.12, 0.12, len(known)) if len(known) > 1 else 0
-        axes.plot(x[: len(known)] + spread, known, "o", color=colour, ms=3, alpha=0.7)  # its tick has its name
+        axes.plot(x[: len(known)] + spread, known, "o", color=colour, ms=3, alpha=0.7)  # the tick has the name
         return
     axes.plot(
         x, y, color=colour, label=named, lw=2.2 if series.strong else 1.1, alpha=1 if series.strong else 0.6,

@@ -41,20 +41,20 @@ def _extremes(panel: OodPanel) -> str:
         return ""
     if len(panel.points) == 1:
         (only,) = panel.points
-        return f"{only.model} has an effective robustness of {_rho(only)} points on {panel.name}."
+        return f"{only.model} has an effective robustness of {_rho(only)} on {panel.name}."
     highest, lowest = (choose(panel.points, key=lambda point: point.rho) for choose in (max, min))
     if _points(highest.rho) == _points(lowest.rho):
         return f"All models have the same effective robustness on {panel.name}: {_points(highest.rho)} points."
-    high, low = (_tied(panel.points, point) for point in (highest, lowest))
-    return (
-        f"The highest effective robustness on {panel.name} is {_rho(highest)} points ({high}), the lowest "
-        f"{_rho(lowest)} points ({low})."
-    )
+    (high, most), (low, least) = (_tied(panel.points, point) for point in (highest, lowest))
+    return f"{high} the highest effective robustness on {panel.name}, {most}; {low} the lowest, {least}."
 
 
-def _tied(points: Sequence[FittedModel], extreme: FittedModel) -> str:
-    """The model of an extreme value, or all models that share it as printed."""
-    return joined([point.model for point in points if _points(point.rho) == _points(extreme.rho)])
+def _tied(points: Sequence[FittedModel], extreme: FittedModel) -> tuple[str, str]:
+    """The model of an extreme value with its interval, or all models that share the value as printed."""
+    models = [point.model for point in points if _points(point.rho) == _points(extreme.rho)]
+    if len(models) > 1:
+        return f"{joined(models)} share", f"{_points(extreme.rho)} points"
+    return f"{extreme.model} has", _rho(extreme)
 
 
 def _groups(page: ShiftPage) -> Iterator[str]:
@@ -96,4 +96,4 @@ def _points(share: float) -> str:
 
 
 def _rho(point: FittedModel) -> str:
-    return f"{_points(point.rho)} (interval {_points(point.low)} to {_points(point.high)})"
+    return f"{_points(point.rho)} points (interval {_points(point.low)} to {_points(point.high)})"

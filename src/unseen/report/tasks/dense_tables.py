@@ -1,4 +1,4 @@
-"""Tables of dense tasks: one for each data set and probe, with the published models where they compare."""
+"""Tables of dense tasks: one per data set and probe, with the published models if they are comparable."""
 
 import re
 from collections.abc import Iterator
@@ -13,17 +13,17 @@ from unseen.studies.tasks.dense_page import DenseProbe, DenseTask
 from unseen.studies.tasks.page_data import TaskPage
 
 WHAT = {
-    "detector-frozen": "Faster R-CNN with a feature pyramid; of the backbone its last stage trains",
-    "detector-finetuned": "Faster R-CNN with a feature pyramid; the whole backbone trains but its batch norms",
+    "detector-frozen": "Faster R-CNN with a feature pyramid; only the last stage of the backbone is trained",
+    "detector-finetuned": "Faster R-CNN with a feature pyramid; the whole backbone is trained, except its batch norms",
     "psp": "a pyramid pooling head on the frozen backbone",
-    "upernet": "UPerNet; the whole backbone trains",
+    "upernet": "UPerNet; the whole backbone is trained",
     "detector-frozen-extended": (
-        "Faster R-CNN on the maps of another CNN, of which the last stage trains, or with a simple feature pyramid "
+        "Faster R-CNN on the feature maps of another CNN with its last stage trained, or with a simple feature pyramid "
         "(Li et al. 2022) on a frozen network with maps of one resolution"
     ),
-    "detector-finetuned-extended": "Faster R-CNN with a simple feature pyramid (Li et al. 2022); everything trains",
-    "psp-extended": "a pyramid pooling head on the last map of a frozen backbone, read or dilated to stride 8",
-    "upernet-extended": "UPerNet with a simple feature pyramid (Li et al. 2022); everything trains",
+    "detector-finetuned-extended": "Faster R-CNN with a simple feature pyramid (Li et al. 2022); everything is trained",
+    "psp-extended": "a pyramid pooling head on the last map of a frozen backbone, of stride 8 or dilated to it",
+    "upernet-extended": "UPerNet with a simple feature pyramid (Li et al. 2022); everything is trained",
     "patch-linear": "batch norm and a linear layer on frozen patch features",
     "patch-context": "nearest training patches by their frozen features, without training",
 }
@@ -31,7 +31,7 @@ assert WHAT.keys() == PROBE_TITLES.keys()
 
 
 def slug(text: str) -> str:
-    """Small letters and hyphens, for addresses and files."""
+    """The text in small letters and hyphens, for addresses and files."""
     return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-") or "data"
 
 
@@ -41,7 +41,7 @@ def dense_tables(page: TaskPage) -> list[Table]:
 
 
 def probe_table(page: TaskPage, task: DenseTask, probe: DenseProbe) -> Table:
-    """The backbones of the run, and the paper's 14 models where they compare; every column has its unit."""
+    """The backbones of the run, and the paper's 14 models if they are comparable; every column has its unit."""
     own = {result.backbone: {score.metric: score for score in result.scores} for result in probe.results}
     printed: dict[str, dict[str, Score]] = {}
     for score in page.scores if probe.beside else ():
@@ -98,7 +98,7 @@ def class_table(task: DenseTask, probe: DenseProbe) -> Table:
 
 
 def class_metric(task: DenseTask) -> str:
-    """What classes are scored by."""
+    """The metric of classes."""
     return METRIC_TITLES["ap"] if task.kind == "boxes" else "IoU"
 
 

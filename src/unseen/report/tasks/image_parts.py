@@ -1,4 +1,4 @@
-"""What the sections on single images share: box plots, tables, pictures with panels, and a few words."""
+"""Parts shared by the sections on single images: box plots, tables, pictures with panels, sentences."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
 
 PAPER = "the paper's 14 models"
 MOST_BYTES = 3_000_000
-"""Of the pictures of a section together."""
+"""Limit for all pictures of a section together."""
 PANEL = 224
-"""Pixels of a panel's side at least: smaller images are enlarged without smoothing."""
+"""Smallest side of a panel in pixels; smaller images are enlarged without smoothing."""
 MOST_PANELS = 6
 QUALITY = 85
 LONG_WORD = 10
-"""Letters of a word from which on it is broken: boxes stand side by side, also on a phone."""
+"""Words longer than this may be broken, so that labels fit side by side on a phone."""
 Panels = Callable[[ImageResult, Mapping[str, NDArray[Any]]], Sequence[NDArray[np.uint8]]]
-"""The panels of a backbone on an image, (h, w, 3) each, from what is kept of it."""
+"""The panels of a backbone for an image, (h, w, 3) each, from its stored arrays."""
 
 
 def results_of(page: TaskPage, probe: str) -> list[ImageResult]:
-    """The results of an analysis, by the order of the page's backbones."""
+    """The results of an analysis, in the order of the backbones of the page."""
     found = [result for result in page.by_image if result.probe == probe]
     return sorted(found, key=lambda result: page.backbones.index(result.backbone))
 
 
 def value_text(metric: str, value: float, *, unit: bool = True) -> str:
-    """A value as pages print it: shares in percent, squared errors of colours as whole numbers."""
+    """A value for a page: shares in percent, squared errors of colours as whole numbers."""
     if METRICS[metric].unit == "share":
         return f"{100 * value:.2f}{'%' if unit else ''}"
     return f"{value:,.0f}" if metric.startswith("colour") else f"{value:.3f}"
@@ -59,7 +59,7 @@ def over_images(results: Sequence[ImageResult], metric: str) -> dict[str, list[f
 
 
 def image_findings(page: TaskPage) -> Iterator[str]:
-    """The first number of each analysis for every backbone, the best or the widest first."""
+    """The main number of each analysis for every backbone, the best or the widest first."""
     for probe in dict.fromkeys(result.probe for result in page.by_image):
         results = results_of(page, probe)
         metric = next(iter(results[0].values))
@@ -70,7 +70,7 @@ def image_findings(page: TaskPage) -> Iterator[str]:
 
 
 def images_text(results: Sequence[ImageResult]) -> str:
-    """Which images results are of."""
+    """The images of some results, in words."""
     titles = list(dict.fromkeys(result.title for result in results))
     if len(titles) <= 2:
         return " and ".join(titles)
@@ -79,7 +79,7 @@ def images_text(results: Sequence[ImageResult]) -> str:
 
 
 def box_figure(page: TaskPage, results: Sequence[ImageResult], metric: str) -> Figure:
-    """A box for each backbone over its images, and the means of the published models beside them."""
+    """One box per backbone over its images, and the means of the published models beside them."""
     factor = 100 if METRICS[metric].unit == "share" else 1
     series, ticks = list[Series](), list[tuple[float, str]]()
     for place, (name, values) in enumerate(over_images(results, metric).items()):
@@ -102,19 +102,19 @@ def box_figure(page: TaskPage, results: Sequence[ImageResult], metric: str) -> F
     ]  # fmt: skip
     unit = " (%)" if factor == 100 else ""
     return Figure(
-        f"{TITLES[metric]} by image", "", f"{TITLES[metric]}{unit}", series, (*ticks, (at, PAPER)),
-        caption="A point is an image; marks of the paper's models are their means over the paper's own images.",
+        f"{TITLES[metric]} by image", "", f"{TITLES[metric].partition(', ')[0]}{unit}", series, (*ticks, (at, PAPER)),
+        caption="One point per image; the marks of the paper's models are means over the paper's own images.",
     )  # fmt: skip
 
 
 def _foldable(name: str) -> str:
-    """A name with room to break its long words, which would run into each other."""
+    """A name with spaces where its long words may be broken."""
     words = name.split(" ")
     return " ".join(re.sub(r"(?<=[-:_/@])(?=\w)", " ", word) if len(word) > LONG_WORD else word for word in words)
 
 
 def imagenet_figure(page: TaskPage, results: Sequence[ImageResult], metric: str) -> Figure | None:
-    """Means over images beside accuracy on ImageNet; None where no backbone of the run has a known accuracy."""
+    """Means over images against accuracy on ImageNet; None if no backbone of the run has a known accuracy."""
     top1 = {(s.backbone, s.published): s for s in page.scores if s.domain == IMAGENET}
     factor = 100 if METRICS[metric].unit == "share" else 1
     means = {name: float(np.mean(of)) for name, of in over_images(results, metric).items()}
@@ -139,12 +139,12 @@ def imagenet_figure(page: TaskPage, results: Sequence[ImageResult], metric: str)
     places = [x for each in series for x in each.x]
     unit = " (%)" if factor == 100 else ""
     return Figure(
-        "Beside accuracy on ImageNet", "ImageNet (%)", f"{TITLES[metric]}{unit}", series, percent_ticks(places)
+        "Against accuracy on ImageNet", "ImageNet (%)", f"{TITLES[metric]}{unit}", series, percent_ticks(places)
     )
 
 
 def correlation_sentence(page: TaskPage, probe: str, metric: str) -> str:
-    """How a number goes with accuracy on ImageNet, over the paper's models and over the run's where they suffice."""
+    """The correlation with accuracy on ImageNet, over the paper's models and, if there are enough, over the run's."""
     setting = f"{probe}-{metric}"
     found: dict[str, Correlation] = {
         table.title: pair.correlation
@@ -215,10 +215,10 @@ def _printed_cells(metric: str, score: "Score | None") -> list[Cell]:
 
 
 def galleries(results: Sequence[ImageResult], metric: str, panels: Panels, what: str) -> list[Gallery]:
-    """For each set of images, pictures with a row of panels: the image, then those of every backbone.
+    """For each set of images, pictures with a row of panels: the image, then the panels of every backbone.
 
     Args:
-        what: the panels of a backbone are, in words.
+        what: the panels of a backbone, in words.
     """
     found, size = list[Gallery](), 0
     for title in dict.fromkeys(result.title for result in results):
@@ -254,7 +254,7 @@ def _folder(results: Sequence[ImageResult]) -> str:
 def _together(
     results: Sequence[ImageResult],
 ) -> Iterator[tuple[str, list[tuple[ImageResult, dict[str, NDArray[Any]]]]]]:
-    """Image by image, what is kept of it by every backbone."""
+    """For each image, the stored arrays of every backbone."""
     kept = {result.backbone: dict(result.arrays()) for result in results}
     for image in dict.fromkeys(name for result in results for name in result.images):
         rows = [(result, kept[result.backbone][image]) for result in results if image in kept[result.backbone]]

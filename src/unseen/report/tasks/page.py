@@ -1,6 +1,6 @@
-"""The page of a run of the task study, or of several that were merged."""
+"""The page of one run of the task study, or of several merged runs."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -17,10 +17,10 @@ from unseen.report.tasks.image_parts import image_findings
 from unseen.report.tasks.shown import shown_part
 from unseen.studies.tasks.dense_page import DenseTask
 from unseen.studies.tasks.page_data import OTHER, TaskPage
-from unseen.words import counted
+from unseen.words import counted, joined
 
 MOST_NAMED = 3
-"""Data sets that a sentence of the findings names."""
+"""Data sets that a sentence of the findings names; more are only counted."""
 
 
 def write_task_page(page: TaskPage, path: Path) -> None:
@@ -29,7 +29,7 @@ def write_task_page(page: TaskPage, path: Path) -> None:
 
 
 def task_page(page: TaskPage) -> Page:
-    """The page of a run, of a large one with some of its backbones."""
+    """The page of a run; a large run is shown with some of its backbones."""
     whole, page = page, shown_part(page)
     return Page(
         title=page.title,
@@ -38,7 +38,7 @@ def task_page(page: TaskPage) -> Page:
             page.protocol,
             counted(len(whole.backbones), "backbone"),
             *([counted(sets, "data set")] if (sets := len(page.datasets) + len(page.dense)) else []),
-            *([counted(pictures, "image")] if (pictures := _pictures(page)) else []),
+            *_pictures(page),
         ],
         notices=page.notices,
         findings=findings(page),
@@ -48,9 +48,9 @@ def task_page(page: TaskPage) -> Page:
 
 
 def findings(page: TaskPage) -> list[str]:
-    """What a reader should know first: how well the probes do, and where the backbones stand among the paper's.
+    """The scores of the probes, and the ranks of the backbones among the paper's models.
 
-    The average is over the paper's data sets; others are named with their scores.
+    The average is over the paper's data sets; scores on other data sets are listed.
     """
     others = {dataset.name for dataset in page.datasets if dataset.family == OTHER}
     titles = {dataset.name: dataset.title for dataset in page.datasets} | {task.name: task.title for task in page.dense}
@@ -59,19 +59,20 @@ def findings(page: TaskPage) -> list[str]:
     for score in page.scores:
         if task_setting(score) == LINEAR:
             by_backbone[score.backbone][score.domain] = score.value
+    sentences += _leaders({name: by_backbone[name] for name in page.backbones})
     for name in page.backbones:
         linear = by_backbone[name]
         own = {dataset: value for dataset, value in linear.items() if dataset not in others}
         if own:
             over = f"{len(own)} of the paper's data sets"
-            sentences.append(f"{name}: linear probes get {_average(own, titles, over)}.")
+            sentences.append(f"{name}: linear probes reach {_average(own, titles, over)}.")
         beside = [f"{100 * linear[dataset]:.1f}% on {titles[dataset]}" for dataset in linear if dataset in others]
         if beside:
-            sentences.append(f"{name}, linear probes on data sets that are not the paper's: {', '.join(beside)}.")
+            sentences.append(f"{name}: linear probes on data sets outside the paper reach {joined(beside)}.")
         tuned = {each.dataset: each.scores[0].value for each in page.tuned if each.backbone == name}
         if tuned:
             over = counted(len(tuned), "data set")
-            sentences.append(f"{name}: fine-tuning gets {_average(tuned, titles, over)}.")
+            sentences.append(f"{name}: fine-tuning reaches {_average(tuned, titles, over)}.")
         ranked = [
             average
             for average in page.averages
@@ -90,28 +91,50 @@ def findings(page: TaskPage) -> list[str]:
     return [*sentences, *image_findings(page)]
 
 
-def _pictures(page: TaskPage) -> int:
-    """How many images were looked at one by one."""
-    return len({(result.domain, name) for result in page.by_image for name in result.images})
+def _leaders(scores: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
+    """The backbones with the highest linear-probe score on the most data sets, of those with several backbones."""
+    datasets = [name for name, count in Counter(d for of in scores.values() for d in of).items() if count > 1]
+    first = Counter[str]()
+    for dataset in datasets:
+        best = max(of[dataset] for of in scores.values() if dataset in of)
+        first.update(name for name, of in scores.items() if of.get(dataset) == best)
+    if not first:
+        return
+    most = max(first.values())
+    leaders = [name for name, count in first.items() if count == most]
+    does = "has" if len(leaders) == 1 else "each have"
+    tied = ", ties included" if first.total() > len(datasets) else ""
+    of = counted(len(datasets), "data set")
+    yield f"{joined(leaders)} {does} the highest linear-probe score on {most} of {of}{tied}."
+
+
+def _pictures(page: TaskPage) -> list[str]:
+    """How many images each analysis of single images used; two analyses may share images."""
+    images = defaultdict[str, set[tuple[str, str]]](set)
+    for result in page.by_image:
+        images[result.probe].update((result.domain, name) for name in result.images)
+    return [f"{probe} of {counted(len(of), 'image')}" for probe, of in images.items()]
 
 
 def _average(scores: Mapping[str, float], titles: Mapping[str, str], over: str) -> str:
     """The mean of scores by data set, with the lowest and the highest."""
     best, worst = max(scores, key=scores.__getitem__), min(scores, key=scores.__getitem__)
-    spread = f", from {100 * scores[worst]:.1f}% ({titles[worst]}) to {100 * scores[best]:.1f}% ({titles[best]})"
     mean = 100 * np.mean(list(scores.values()))
-    return f"{mean:.1f}% on average over {over}{spread if len(scores) > 1 else f' ({titles[best]})'}"
+    if len(scores) == 1:
+        return f"{mean:.1f}% on {titles[best]}"
+    low, high = (f"{100 * scores[name]:.1f}% on {titles[name]}" for name in (worst, best))
+    return f"{mean:.1f}% on average over {over}, from {low} to {high}"
 
 
 def _named(datasets: Sequence[str], titles: Mapping[str, str]) -> str:
-    """A few data sets by name, more by their number: the tables have their names."""
+    """A few data sets by name; more only by their number, as the tables have their names."""
     if len(datasets) > MOST_NAMED:
         return counted(len(datasets), "data set")
     return ", ".join(titles.get(dataset, dataset) for dataset in datasets)
 
 
 def _dense_findings(task: DenseTask) -> Iterator[str]:
-    """The score that counts most of every backbone, the best first."""
+    """The main score of every backbone, the best first."""
     for probe in task.probes:
         first = [result.scores[0] for result in probe.results]
         order = sorted(first, key=lambda s: s.value, reverse=METRICS[first[0].metric].higher_is_better)

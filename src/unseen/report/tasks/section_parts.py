@@ -2,21 +2,31 @@
 
 from collections.abc import Sequence
 
-from unseen.report.core.model import Series
+from unseen.report.core.model import Figure, Series
 from unseen.studies.tasks.page_data import Bins, TaskPage, Tuned
+from unseen.words import joined
 
 PUBLISHED = {"Supervised": ("supervised (paper)", 4)}
 SELF_SUPERVISED = ("self-supervised (paper)", 1)
-BEST = "Bold is the best of a column, underlined the second best; grey rows are published."
+FRAME = 3
+"""Percents that a reliability diagram shows beyond its ends."""
+BEST = "In each column, the best is bold and the second best underlined; grey rows are published models."
 
 
 def reliability_lines(before: Bins, after: Bins, first: str) -> list[Series]:
-    """A reliability diagram before and after temperature scaling, in percent; `first` says what is before."""
+    """A reliability diagram before and after temperature scaling, in percent; `first` names the line before scaling."""
     return [
         Series("perfect", [0, 100], [0, 100], mode="lines", dash="dot"),
         _reliability(first, before, 1, "dash"),
         _reliability("scaled", after, 0, "solid"),
     ]
+
+
+def reliability_figure(title: str, lines: Sequence[Series]) -> Figure:
+    """The figure of a reliability diagram; both axes go from 0 to 100%, so that panels compare."""
+    return Figure(
+        title, "Confidence (%)", "Accuracy (%)", lines, x_range=(-FRAME, 100 + FRAME), y_range=(-FRAME, 100 + FRAME)
+    )
 
 
 def _reliability(name: str, bins: Bins, colour: int, dash: str) -> Series:
@@ -34,15 +44,15 @@ def _reliability(name: str, bins: Bins, colour: int, dash: str) -> Series:
 
 
 def temperature_sentences(without: Sequence[str]) -> list[str]:
-    """What to make of data sets on which a temperature is the end of its range."""
+    """A note on fits with a temperature at the end of its range."""
     if not without:
         return []
     return [
-        f"No temperature is best on {', '.join(without)}, where the images it is fitted to are all predicted "
-        "correctly, or no better than by chance: scaling says nothing there."
+        f"There is no best temperature for {joined(without)}: the images that it is fitted to are all predicted "
+        "correctly, or no better than by chance. Read the errors after scaling with care there."
     ]
 
 
 def tuned_title(page: TaskPage, each: Tuned) -> str:
-    """The data set of a fine-tuned backbone, and the backbone where there are several."""
+    """The data set of a fine-tuned backbone, and the backbone if there are several."""
     return each.title if len(page.backbones) == 1 else f"{each.title}, {each.backbone}"

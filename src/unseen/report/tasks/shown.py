@@ -1,4 +1,4 @@
-"""Which backbones the page of a large run of tasks shows: as many as a browser can draw and 10 MB can hold."""
+"""The backbones on the page of a large run of tasks: as many as a browser can draw, in at most 10 MB."""
 
 from dataclasses import replace
 from math import inf
@@ -7,14 +7,14 @@ from statistics import fmean
 from unseen.studies.tasks.page_data import TaskPage
 
 MOST_SCORES = 4000
-"""Of the backbones that are shown, about 1 KB each with their figures."""
+"""Scores of the shown backbones; each takes about 1 KB with its figures."""
 FEWEST_BACKBONES = 50
 
 
 def shown_part(page: TaskPage) -> TaskPage:
-    """The backbones of best mean rank over settings, and a notice where that is not all of them.
+    """The backbones with the best mean rank over settings, and a notice if some are left out.
 
-    Ranks and correlations stay those among all.
+    Ranks and correlations are computed over all backbones.
     """
     many, own = len(page.backbones), sum(not score.published for score in page.scores)
     most = max(FEWEST_BACKBONES, MOST_SCORES * many // max(own, 1))
@@ -23,8 +23,8 @@ def shown_part(page: TaskPage) -> TaskPage:
     ranks = {name: [of[name] for of in page.ranks.values() if name in of] for name in page.backbones}
     names = {*sorted(ranks, key=lambda name: fmean(ranks[name]) if ranks[name] else inf)[:most]}
     sentence = (
-        f"This page shows {most:,} of {many:,} backbones: those of best mean rank. Ranks and correlations are among "
-        "all; unseen report --table writes every score."
+        f"This page shows {most:,} of {many:,} backbones: those with the best mean rank. Ranks and correlations use "
+        "all backbones; unseen report --table writes every score."
     )
     return replace(
         page,

@@ -32,7 +32,7 @@ CAPTIONS = {
 COEFFICIENTS = (
     Column("Pearson", names=("pearson",)),
     Column("95% interval", names=("low", "high")),
-    Column("over draws of models", names=("drawn_low", "drawn_high")),
+    Column("over resampled models", names=("drawn_low", "drawn_high")),
     Column("Spearman", names=("spearman",)),
     Column("95% interval", names=("spearman_low", "spearman_high")),
     Column("models"),
@@ -45,22 +45,22 @@ def score_tables(page: TaskPage, settings: Collection[str] = tuple(CAPTIONS)) ->
 
 
 def text_of(cell: Cell) -> str:
-    """A cell for the terminal."""
+    """The text of a cell for the terminal."""
     return f"{cell.text} {cell.small}".strip()
 
 
 def score_row(score: Score) -> dict[str, object]:
-    """What a table for other programs has of a score."""
+    """A score as a row of a table for other programs."""
     named = {"backbone": score.backbone, "dataset": score.domain, "setting": task_setting(score)}
     return {**named, "metric": score.metric, "value": score.value, "low": score.low, "high": score.high}
 
 
 def score_rows(page: TaskPage) -> list[dict[str, object]]:
-    """The run's own scores as a table for other programs, and of those of a linear probe what its fit is worth.
+    """The run's own scores as a table for other programs.
 
-    These are the penalty, the end of the grid that it is at, if any, and whether all fits reached their optimum. `low`
-    and `high` are the ends of the 95% interval, empty where a score has none. The limit is that of a quick look at a
-    part of the data set, empty for all of it.
+    Scores of a linear probe also have its penalty, the end of the grid if the penalty is at one, and whether all fits
+    reached their optimum. `low` and `high` are the ends of the 95% interval, empty without one. `limit` is the number
+    of images per class for a run on a part of the data set, empty for all of it.
     """
     fits = {(fit.backbone, fit.dataset): fit for fit in page.fits}
     limits = {dataset.name: dataset.limit for dataset in page.datasets}
@@ -76,7 +76,7 @@ def score_rows(page: TaskPage) -> list[dict[str, object]]:
 
 
 def _by_dataset(page: TaskPage, setting: str) -> Table:
-    """The run's data sets as columns; with one of the paper's among them, also the means over the paper's ten."""
+    """One column per data set of the run; with one of the paper's, also the mean over the paper's ten."""
     titles = {dataset.name: dataset.title for dataset in page.datasets}
     scores = {(s.backbone, s.domain): s for s in page.scores if task_setting(s) == setting}
     own = [name for name in page.backbones if any((name, dataset) in scores for dataset in titles)]
@@ -108,19 +108,19 @@ def _by_dataset(page: TaskPage, setting: str) -> Table:
 
 
 def score_column(title: str, name: str) -> Column:
-    """A column of scores, in CSV with half the width of the interval beside it."""
+    """A column of scores; in CSV, half the width of the interval is the next column."""
     return Column(title, names=(name, f"{name} ±"))
 
 
 def backbone_row(name: str, cells: list[Cell], *, published: bool = False) -> Row:
-    """The row of a backbone: of the run, with its mark, or of the paper."""
+    """The row of a backbone of the run, with its mark, or of a model of the paper."""
     if published:
         return Row([Cell(name), *cells], "published")
     return Row([Cell(name, look=True), *cells], backbone=name)
 
 
 def best_two(values: Mapping[str, float], *, higher_is_better: bool = True) -> dict[str, str]:
-    """`best` and `second` by name; equal values share a mark. With one name there is nothing to mark."""
+    """`best` and `second` by name; equal values share a mark. A single name has none."""
     if len(values) < 2:
         return {}
     order = sorted(set(values.values()), reverse=higher_is_better)
@@ -137,7 +137,7 @@ def _cell(score: Score | None, mark: str) -> Cell:
 
 
 def correlation_tables(table: CorrelationTable) -> list[Table]:
-    """Coefficients with accuracy on ImageNet, and Pearson's between every two settings."""
+    """Correlations with accuracy on ImageNet, and Pearson's r between every two settings."""
     titles = {average.setting: average.title for average in table.averages}
     with_first = {titles[pair.second]: pair.correlation for pair in table.pairs if pair.first == "imagenet"}
     file = "yours" if table.title.lower().startswith("your") else "paper"
@@ -155,19 +155,19 @@ def correlation_tables(table: CorrelationTable) -> list[Table]:
     ]
     matrix = Table(
         f"pearson-{file}", [Column(number=False, names=("setting",)), *(Column(titles[name]) for name in names)], rows,
-        f"{table.title}: Pearson’s between settings", head=True, kind="matrix",
+        f"{table.title}: Pearson’s r between settings", head=True, kind="matrix",
     )  # fmt: skip
     return [each for each in (beside, matrix) if each.rows]
 
 
 def coefficient_table(name: str, caption: str, found: Mapping[str, Correlation]) -> Table:
-    """Title → correlation, a row each."""
+    """One row per title and correlation."""
     rows = [Row([Cell(title), *_coefficients(each)]) for title, each in found.items()]
     return Table(name, [Column(number=False, names=("name",)), *COEFFICIENTS], rows, caption, head=True)
 
 
 def _coefficients(found: Correlation) -> list[Cell]:
-    """What stands in `COEFFICIENTS`."""
+    """The cells of the columns `COEFFICIENTS`."""
     ends = [
         Cell(f"{minus(each.low)} to {minus(each.high)}", (each.low, each.high)) if each else Cell()
         for each in (found.pearson, found.resampled, found.spearman)
@@ -184,5 +184,5 @@ def _between(pair: Pair | None) -> Cell:
 
 
 def minus(value: float) -> str:
-    """A coefficient as it is printed."""
+    """A coefficient with two digits and a true minus sign."""
     return f"{value:.2f}".replace("-", "−")

@@ -1,4 +1,4 @@
-"""Whether axes go together: correlations between every two measures."""
+"""Correlations between every two measures."""
 
 from unseen.metrics.resampling import Interval
 from unseen.report.axes.measures import axis_starts
@@ -10,7 +10,7 @@ from unseen.words import signed
 
 
 def build(page: AxesPage) -> Section:
-    """A square of coefficients, each of which leads to its points."""
+    """A matrix of coefficients; pressing one shows its points."""
     axes, starts = page.axes, axis_starts(page.axes)
     titles = [measure.title for measure in axes.measures.values()]
     columns = [Column(number=False, names=("measure",))]
@@ -20,15 +20,16 @@ def build(page: AxesPage) -> Section:
         for number, (title, cells) in enumerate(zip(titles, correlation_matrix(axes), strict=True))
     ]
     note = (
-        "Below the diagonal Pearson’s correlation, of logits where a measure is bounded; above it Spearman’s, of "
-        "ranks. Measures are turned so that greater is better: blue is “good at one, good at the other”, orange “good "
-        "at one, bad at the other”. Small: the 95% interval, by Fisher’s z; bold where it leaves out 0, before any "
-        "correction. Point at a number for its n, from seven backbones on for the interval over draws of them, and for "
-        "what a single one decides. Measures of one axis, pale, share what they are computed from: that they go "
-        "together is no finding. Press a number to see its points."
+        "Below the diagonal: Pearson’s correlation, of logits for bounded measures. Above it: Spearman’s rank "
+        "correlation. The sign of measures is chosen so that higher is better: blue means “good at one, good at the "
+        "other”, orange “good at one, bad at the other”. Below each number is its 95% interval by Fisher’s z; bold "
+        "numbers have an interval that excludes 0, before any correction. Hover over a number for the number of "
+        "backbones, the interval over resampled backbones (from seven on) and the range with any one left out. "
+        "Measures of the same axis, in grey, share data, so their correlation is no finding. Press a number to see its "
+        "points."
     )
     table = Table("correlations", columns, rows, head=True, kind="matrix")
-    return Section("correlations", "Do axes go together?", menu="Correlations", tables=[table], note=note)
+    return Section("correlations", "Do the axes correlate?", menu="Correlations", tables=[table], note=note)
 
 
 def correlation_matrix(axes: Axes) -> list[list[Cell]]:
@@ -52,14 +53,14 @@ def correlation_matrix(axes: Axes) -> list[list[Cell]]:
 
 def _coefficient(pair: AxisPair, kind: str, shows: tuple[int, int], start: str) -> Cell:
     if pair.correlation is None:
-        return Cell(about=f"{pair.n} backbones: too few, or all alike", style=f"none {start}".strip())
+        return Cell(about=f"{pair.n} backbones: too few, or equal values", style=f"none {start}".strip())
     found: Interval = getattr(pair.correlation, kind)
     drawn = pair.correlation.resampled
-    about = f"{kind.capitalize()}’s over {pair.n} backbones"
+    about = f"{kind.capitalize()}’s correlation over {pair.n} backbones"
     if kind == "pearson":
-        about += f"; over draws of backbones {signed(drawn.low, 2)} to {signed(drawn.high, 2)}" if drawn else ""
+        about += f"; over resampled backbones {signed(drawn.low, 2)} to {signed(drawn.high, 2)}" if drawn else ""
         if pair.without_one:
-            about += f"; without any one {signed(pair.without_one[0], 2)} to {signed(pair.without_one[1], 2)}"
+            about += f"; with any one left out {signed(pair.without_one[0], 2)} to {signed(pair.without_one[1], 2)}"
     if pair.corrected is not None:
         about += f"; p {pair.p_value:.3f}, corrected {pair.corrected:.2f}"
     strong, faint = "strong" if found.low > 0 or found.high < 0 else "", "" if pair.across else "faint"

@@ -1,4 +1,4 @@
-"""Where each backbone is strong and weak."""
+"""The strengths and weaknesses of each backbone."""
 
 from unseen.report.axes.words import strong_and_weak
 from unseen.report.core.discover import PageSection
@@ -7,15 +7,14 @@ from unseen.studies.axes.page_data import AxesPage
 
 
 def build(page: AxesPage) -> Section:
-    """A sentence for each backbone."""
+    """One sentence per backbone."""
     note = (
-        "By rank among the backbones here, accuracy on seen concepts aside. Ranges of ranks, in brackets, are the 95% "
-        "when numbers are drawn anew: over seeds and the models of the line on concepts, over episodes of few shots, "
-        "over the models of the fit on shifts. Where there is none, the rank did not move or its uncertainty is not "
-        "known."
+        "By rank among the backbones of this page; accuracy on seen concepts is not included. Ranges in brackets are "
+        "the 95% range of ranks over resamples: of seeds and fitted models for concepts, of few-shot episodes for "
+        "tasks, of fitted models for shifts. Without a range, the rank did not change or its uncertainty is unknown."
     )
     return Section(
-        "profiles", "Where each is strong and weak", menu="Strong and weak", by_backbone=True, note=note,
+        "profiles", "Strengths and weaknesses", menu="Strengths", by_backbone=True, note=note,
         facts={name: strong_and_weak(page.axes, name) for name in page.axes.backbones},
     )  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Ranks across axes, as lines from measure to measure."""
 
 from unseen.report.axes.measures import rank_spots
-from unseen.report.axes.words import rank_text, value_text
+from unseen.report.axes.words import findings, rank_text, value_text
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
 from unseen.studies.axes.page_data import AxesPage
@@ -27,11 +27,13 @@ def build(page: AxesPage) -> Section:
         for number, name in enumerate(axes.backbones)
     ]  # fmt: skip
     ticks = tuple((float(place), measure.title) for place, measure in enumerate(measures))
-    figure = Figure("", "", "Rank (1 is best)", series, ticks, top_is_low=True, drawing="bump")
+    figure = Figure(
+        "", "", "Rank (1 is best)", series, ticks, top_is_low=True, drawing="bump", caption=findings(axes)[0]
+    )
     note = (
-        "The best is at the top. Each line is a backbone; press its name, or point at its line, to follow it. A line "
-        "that crosses many others is of a backbone that one axis alone would misjudge. Where two share a rank they "
-        "stand close together. Where a measure is missing the line is broken."
+        "One line per backbone, with the best rank at the top. Press a name, or point at a line, to follow a backbone. "
+        "A line that crosses many others belongs to a backbone that a single axis would misjudge. Backbones that share "
+        "a rank are drawn close together. A line is broken if a measure is missing."
     )
     return Section("ranks", "Ranks across axes", menu="Ranks", figures=[figure], legend=True, note=note)
 

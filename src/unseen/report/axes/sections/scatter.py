@@ -12,17 +12,17 @@ from unseen.studies.axes.together import Axes, Measure
 
 
 def build(page: AxesPage) -> Section:
-    """The reader chooses two measures; files are written of all pairs of different axes."""
+    """A scatter plot of two measures that the reader chooses; exports have all pairs across axes."""
     measures = list(page.axes.measures.values())
     across, up = _first_pair(page.axes)
     options = [(str(place), measure.title) for place, measure in enumerate(measures)]
     note = (
-        "Bounded measures are on logit axes; bars are 95% intervals where they are known. Axes are turned so that "
-        "better is to the right and up."
+        "Bounded measures have logit axes; bars are 95% intervals, if known. Better values are always to the right and "
+        "at the top."
     )
     return Section(
         "scatter", "Any two measures", menu="Two measures", note=note,
-        choices=[Choice("across", "across", options, str(across)), Choice("up", "up", options, str(up))],
+        choices=[Choice("x-axis", "across", options, str(across)), Choice("y-axis", "up", options, str(up))],
         figures=[Figure("", "", "", drawing="pair")], exported=list(_figures(page.axes)),
     )  # fmt: skip
 
@@ -37,7 +37,8 @@ def _figures(axes: Axes) -> Iterator[Figure]:
         if series:
             x_ticks, y_ticks = (tuple(measure_ticks(each, axes.backbones)) for each in (first, second))
             yield Figure(
-                f"{second.title} over {first.title}", axis_label(first), axis_label(second), series, x_ticks, y_ticks,
+                f"{second.title} against {first.title}", axis_label(first), axis_label(second), series, x_ticks,
+                y_ticks,
                 top_is_low=not second.higher_is_better,
             )  # fmt: skip
 
@@ -53,7 +54,7 @@ def _series(first: Measure, second: Measure, name: str) -> Series:
 
 
 def _first_pair(axes: Axes) -> tuple[int, int]:
-    """Which two measures the scatter begins with: the closest pair across axes, otherwise the first two."""
+    """The measures that are shown first: the pair across axes with the strongest correlation, else the first two."""
     names = list(axes.measures)
     across = [pair for pair in axes.pairs if pair.across and pair.correlation]
     if across:

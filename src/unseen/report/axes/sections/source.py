@@ -1,4 +1,4 @@
-"""Where the numbers are from."""
+"""The sources of the numbers."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from unseen.studies.axes.page_data import AxesPage
 
 
 def build(page: AxesPage) -> Section:
-    """The last section; with published models, which weights two papers share."""
+    """The last section; with published models, also the weights that two papers share."""
     section = provenance_section(page.provenance)
     if not page.models:
         return section
@@ -26,8 +26,8 @@ def build(page: AxesPage) -> Section:
         for model in page.models
     ]
     note = (
-        "Both papers name the same file of weights for these models, and only these. Concepts were measured by the "
-        "one, tasks by the other, each with its own code."
+        "Only for these models do both papers name the same file of weights. One paper measured concepts, the other "
+        "tasks, each with its own code."
     )
     return replace(section, tables=[Table("weights", columns, rows, "The same weights in two papers", note=note)])
 

@@ -20,9 +20,9 @@ def build(page: AxesPage) -> Section:
     ]  # fmt: skip
     rows = [Row([Cell(name, look=True), *_cells(axes, name)], backbone=name) for name in axes.backbones]
     note = (
-        "Percent, or points where there is a sign; the small number is the rank, 1 the best, and colour goes by it: "
-        "blue for the first, orange for the last. Point at a number for its interval and the range of its rank. Press "
-        "a heading to sort."
+        "Values are in percent, or in points if they have a sign. The small number is the rank, 1 being the best; the "
+        "colour shows it, from blue for the first to orange for the last. Hover over a number for its interval and the "
+        "range of its rank. Press a heading to sort."
     )
     return Section(
         "values", "Values and ranks", menu="Values", note=note,

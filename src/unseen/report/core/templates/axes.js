@@ -1,4 +1,4 @@
-// The page across axes: the lines of ranks, the scatter of two measures, and the backbones that a reader follows.
+// The page across axes: lines of ranks, the scatter plot of two measures, and the backbones that a reader follows.
 
 let pointed = null;
 
@@ -7,12 +7,12 @@ function emphasised(place) {
   return !followed.size || followed.has(data.backbones[place].name);
 }
 
-// Names in plots, short enough for a margin: what tells long ones apart is often at their end.
+// Names that fit into a margin; long names often differ at their end.
 function endName(name) {
   return plotText(name.length > 22 ? `${name.slice(0, 8)}…${name.slice(-13)}` : name);
 }
 
-// What lines are called, at both ends where they have one.
+// The names of lines, at both ends if they have values there.
 function endLabels(look) {
   const last = data.measures.length - 1;
   return data.backbones.flatMap((backbone, place) => [[0, "right", -16], [last, "left", 16]].flatMap(([at, anchor, shift]) => {
@@ -132,7 +132,7 @@ function nameLabels(points, width, height, look) {
   )), points, [width, height], look);
 }
 
-// Names are placed for the ranges that are shown, so that a zoom, another size and another pair place them anew.
+// Names are placed for the visible ranges, so a zoom, a new size or another pair places them again.
 function placeNames(plot, wider) {
   const full = plot._fullLayout;
   const look = currentLook();
@@ -151,7 +151,7 @@ function placeNames(plot, wider) {
   return Plotly.relayout(plot, { annotations, "xaxis.range": across, "yaxis.range": up });
 }
 
-// Other lines fade while the pointer is on one. Only opacities change: a whole drawing would lose the pointer.
+// Other lines fade while the pointer is on one. Only opacities change: redrawing would lose the pointer.
 function fade(plot, place) {
   pointed = place;
   Plotly.restyle(plot, { opacity: data.backbones.map((_, number) => (emphasised(number) ? 1 : 0.15)) });

@@ -1,15 +1,15 @@
-// Figures: plain data in, traces in the colours of the page out. Drawings of their own are in `drawings`, by name.
+// Figures: from plain data to traces in the colours of the page. `drawings` has functions for special figures, by name.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const choices = {}, drawings = {}, afterDrawing = {}, whenChosen = {};
 const hidden = { groups: new Set(), backbones: new Set() };
 
-// Plotly reads some tags in its texts: names must not be taken for tags.
+// Plotly interprets some tags in its texts, so names are escaped.
 function plotText(text) {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-// Slanted labels end at their ticks: Plotly leaves out those that would end beyond the figure.
+// Slanted labels end at their ticks; Plotly drops labels that would end outside the figure.
 function axis(look, title, more) {
   return {
     title: { text: title, standoff: 8, font: { size: look.small ? 11 : 13 } }, gridcolor: look.line, zeroline: false, linecolor: look.line,
@@ -65,7 +65,7 @@ function seriesTrace(series, look) {
   };
 }
 
-// A word longer than a plot is high or wide would leave no room for the plot; points have whole names.
+// Very long words would leave no room for the plot; the text of a point has the whole name.
 function clipped(text) {
   return text.split(" ").map((word) => (word.length > 14 ? `${word.slice(0, 13)}…` : word)).join(" ");
 }
@@ -74,12 +74,22 @@ function ticks(places = []) {
   return places.length ? { tickvals: places.map(([at]) => at), ticktext: places.map(([, text]) => plotText(clipped(text))) } : {};
 }
 
-// Long names of things side by side stand in several lines, or upright where there is no room, so that none is cut off.
+// A text in lines of at most some letters.
+function wrapped(text, letters) {
+  return text.split(" ").reduce((lines, word) => {
+    const last = lines.at(-1);
+    return last !== undefined && last.length + word.length < letters
+      ? [...lines.slice(0, -1), `${last} ${word}`] : [...lines, word];
+  }, []).join("<br>");
+}
+
+// Long tick labels are wrapped, or vertical if there is little room, so that none is cut off.
 function foldedTicks(places = [], width = 600) {
   const made = ticks(places);
   if (!places.some(([, text]) => text.length > 12)) return made;
-  if (width / places.length < 84) return { ...made, tickangle: 90 };
-  return { ...made, tickangle: 0, ticktext: made.ticktext.map((text) => text.replaceAll(" ", "<br>")) };
+  const room = width / places.length;
+  if (room < 84) return { ...made, tickangle: 90 };
+  return { ...made, tickangle: 0, ticktext: made.ticktext.map((text) => wrapped(text, Math.min(28, room / 7.5))) };
 }
 
 function isShown({ group = "", backbone = "" }) {
@@ -122,7 +132,7 @@ function seriesPlot(figure, look) {
   };
 }
 
-// Spokes around a circle, the names of settings a word a line, so that they fit beside a small one.
+// Spokes around a circle, with one word per line in their names, so that they fit beside a small circle.
 function polarPlot(figure, look) {
   const round = (list) => [...list, list[0]];
   const spokes = figure.x_ticks.map(([, text]) => plotText(text).replaceAll(" ", "<br>"));
@@ -145,7 +155,7 @@ function polarPlot(figure, look) {
 function drawFigure(place, look) {
   const figure = data.figures[place.dataset.figure];
   const small = place.closest(".multiples, .radars") !== null;
-  // Where the section has a legend of its own, figures need none.
+  // Figures need no legend if the section has one.
   const named = place.closest("section").querySelector(".names, [data-backbone]") !== null;
   const own = { ...look, small, named, width: place.clientWidth };
   const { traces, layout: shape } = (drawings[figure.drawing] ?? seriesPlot)(figure, own, place);
@@ -164,7 +174,7 @@ function fileName(...parts) {
   return parts.join("-").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "figure";
 }
 
-// Files are made here, in the browser, from what is shown.
+// Files are made in the browser from the figure as shown.
 function saveFigure(button) {
   const figure = button.closest("figure");
   const place = figure.querySelector("[data-figure]");

@@ -61,7 +61,7 @@ function pointText(backbone, place, { value, low, high, deviation }, unit) {
   return `<b>${plotText(backbone)}</b><br>${plotText(place)}: ${sign(value)}${spread}${unit}${interval}`;
 }
 
-// A line of one backbone; points that are undefined leave a hole.
+// The line of one backbone; undefined points leave a gap.
 function backboneTrace(backbone, xs, points, places, unit, look) {
   const colour = look.colours[backbone.colour];
   return {
@@ -109,7 +109,7 @@ drawings.levels = (figure, look) => {
   return { traces, layout: layout(look, xaxis, axis(look, metricTitle() + what[choices.mode], zero)) };
 };
 
-// Where shots are on the axis: the logarithm, and all samples a step and a half beyond the last number.
+// Positions of shots on the axis: the logarithm; all samples are a step and a half beyond the last number.
 function shotPlaces() {
   const numbers = [...new Set(scoreRows.map(({ shots }) => shots))].filter((shots) => shots !== "all").map(Number);
   numbers.sort((a, b) => a - b);
@@ -120,7 +120,7 @@ function shotPlaces() {
   return places;
 }
 
-// The same range of accuracy in each of the small figures, so that they compare.
+// The same range of accuracy in all small figures, so that they can be compared.
 function fewShotRange() {
   const rows = scoreRows.filter(
     (row) => row.setting === choices.setting && row.metric === choices.metric && !hidden.backbones.has(row.backbone),

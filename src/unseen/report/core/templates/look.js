@@ -1,5 +1,5 @@
 "use strict";
-// How plots look: the colours of the style sheet as they are now, in light or in dark.
+// The look of plots: the colours of the style sheet in the current theme.
 
 // No buttons of Plotly: a plot is one image to screen readers, the page has buttons of its own to save it, and nothing
 // may be sent to Plotly's servers.

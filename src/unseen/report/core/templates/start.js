@@ -1,6 +1,6 @@
-// Controls: what the reader chooses, and drawing again when that changes.
+// Controls: the choices of the reader, and redrawing when they change.
 
-// The same choice can be offered twice on the page: both follow.
+// A choice that appears twice on the page changes in both places.
 function choose(name, value) {
   choices[name] = value;
   for (const control of document.querySelectorAll(`[data-choice="${name}"]`)) {

@@ -1,6 +1,6 @@
-// Tables: sorting by a column, the filter, and the rows shown as CSV.
+// Tables: sorting by a column, filtering, and the visible rows as CSV.
 
-// A cell's number where it has one (null when empty), its text otherwise.
+// The number of a cell (null if empty), or its text.
 function sortValue(cell) {
   const text = cell.dataset.o ?? cell.dataset.v?.split("\t")[0] ?? cell.textContent;
   if (text === "" || text === "–") return null;
@@ -24,7 +24,7 @@ function sortBy(header) {
   table.tBodies[0].append(...keyed.map(([, row]) => row));
 }
 
-// A row stays when its group is shown and each word is somewhere in it, as it is shown or as it is in CSV.
+// A row is visible if its group is shown and it contains every word, in its text or in its CSV values.
 function filterRows(name) {
   const text = document.querySelector(`[data-filter="${name}"]`)?.value ?? "";
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -39,12 +39,12 @@ function filterRows(name) {
 
 function csvField(value) {
   const plain = String(value ?? "");
-  // A spreadsheet would run such a text as a formula.
+  // A spreadsheet would execute such a text as a formula.
   const text = /^'*[=+\-@\t\r]/.test(plain) && Number.isNaN(Number(plain)) ? `'${plain}` : plain;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-// Numbers are not rounded; the rows shown, in the order shown.
+// The visible rows in their current order, with numbers that are not rounded.
 function tableAsCsv(name) {
   const table = document.getElementById(`table-${name}`);
   const names = [...table.tHead.rows[table.tHead.rows.length - 1].cells].map(
@@ -66,7 +66,7 @@ function saveTable(button) {
   URL.revokeObjectURL(link.href);
 }
 
-// Browsers that keep the clipboard from pages in files still let a selection be copied.
+// Browsers that deny clipboard access to local files still allow copying a selection.
 function copySelection(text) {
   const area = document.createElement("textarea");
   area.value = text;

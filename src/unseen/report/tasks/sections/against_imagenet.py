@@ -12,19 +12,20 @@ from unseen.report.tasks.section_parts import PUBLISHED, SELF_SUPERVISED
 from unseen.report.tasks.tables import coefficient_table, minus
 from unseen.studies.tasks.page_data import AgainstImagenet, ImagenetPoint, TaskPage
 
+FEWEST_POINTS = 3
 TITLES = {LINEAR: "linear probes", FINETUNED: "fine-tuned"}
 
 
 def build(page: TaskPage) -> list[Section]:
-    """A section for each setting that a backbone with a known accuracy on ImageNet has."""
+    """One section per setting with scores of a backbone with a known accuracy on ImageNet."""
     return [_section(page, setting, parts) for setting, parts in _by_setting(page).items()]
 
 
 def _by_setting(page: TaskPage) -> dict[str, list[AgainstImagenet]]:
     found: dict[str, list[AgainstImagenet]] = {}
     for part in page.against_imagenet:
-        # One point says nothing of how two things go together, nor the paper's alone anything of the run.
-        if len(part.points) < 2 or all(point.published for point in part.points):
+        # A few points show no relation, and the paper's models alone are not about this run.
+        if len(part.points) < FEWEST_POINTS or all(point.published for point in part.points):
             continue
         found.setdefault(part.setting, []).append(part)
     return found
@@ -40,9 +41,9 @@ def _title(setting: str) -> str:
 
 def _section(page: TaskPage, setting: str, parts: Sequence[AgainstImagenet]) -> Section:
     note = (
-        "A figure for each data set, as in the paper's Figs. 5 and 6; both axes are logits. Large marks are backbones "
-        "of this run: one needs its accuracy on ImageNet (--imagenet-top1), and no data set but the one of the figure. "
-        "r is Pearson's over the paper's models, or over this run's where the paper prints no such scores."
+        "One figure per data set, as in the paper's Figs. 5 and 6; both axes are logits. Large marks are backbones of "
+        "this run with a known accuracy on ImageNet (--imagenet-top1). r is Pearson's correlation over the paper's "
+        "models, or over this run's backbones if the paper has no such scores."
     )
     figures = [_figure(page, part) for part in parts]
     title = f"ImageNet: {_title(setting)}"
@@ -50,7 +51,7 @@ def _section(page: TaskPage, setting: str, parts: Sequence[AgainstImagenet]) -> 
 
 
 def _tables(setting: str, parts: Sequence[AgainstImagenet]) -> list[Table]:
-    """Correlations with accuracy on ImageNet by data set: over the paper's models, and over those of the run."""
+    """Correlations with accuracy on ImageNet by data set, over the paper's models and over the run's backbones."""
     tables = []
     for name, who, found in (
         ("paper", "The paper's models", {part.title: part.published for part in parts}),
@@ -63,13 +64,15 @@ def _tables(setting: str, parts: Sequence[AgainstImagenet]) -> list[Table]:
 
 
 def _sentences(parts: Sequence[AgainstImagenet]) -> list[str]:
-    """Where accuracy on ImageNet says most and least, over the paper's models."""
+    """The data sets with the highest and the lowest correlation with ImageNet, over the paper's models."""
     known = {part.title: part.published.pearson for part in parts if part.published}
     if len(known) < 2:
         return []
     order = sorted(known, key=lambda title: known[title].value)
     most, least = (f"{title} ({minus(known[title].value)})" for title in (order[-1], order[0]))
-    return [f"Over the paper's models, accuracy on ImageNet goes most closely with {most}, least with {least}."]
+    return [
+        f"Over the paper's models, the correlation with accuracy on ImageNet is highest for {most}, lowest for {least}."
+    ]
 
 
 def _figure(page: TaskPage, part: AgainstImagenet) -> Figure:
@@ -84,7 +87,7 @@ def _figure(page: TaskPage, part: AgainstImagenet) -> Figure:
             series.append(_series(name, own))
     x, y = ([getattr(point, axis) for point in part.points] for axis in ("x", "y"))
     return Figure(
-        f"{part.title}{_r(part.published or part.own)}", "ImageNet (%)", "Score (%)", series,
+        f"{part.title}{_r(part.published or part.own)}", "ImageNet (%)", f"{part.title} (%)", series,
         percent_ticks(x), percent_ticks(y),
     )  # fmt: skip
 

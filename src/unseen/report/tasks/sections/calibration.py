@@ -6,8 +6,14 @@ from itertools import product
 
 from unseen.papers.transfer import ECE, FINETUNED_ECE, FINETUNED_SCALED_ECE, SCALED_ECE, task_setting
 from unseen.report.core.discover import PageSection
-from unseen.report.core.model import Figure, Section
-from unseen.report.tasks.section_parts import BEST, reliability_lines, temperature_sentences, tuned_title
+from unseen.report.core.model import Section
+from unseen.report.tasks.section_parts import (
+    BEST,
+    reliability_figure,
+    reliability_lines,
+    temperature_sentences,
+    tuned_title,
+)
 from unseen.report.tasks.tables import score_tables
 from unseen.studies.tasks.page_data import OTHER, TaskPage
 
@@ -22,23 +28,21 @@ def build(page: TaskPage) -> Section | None:
         if fit.before is None or fit.after is None:
             continue
         title = titles[fit.dataset] if len(page.backbones) == 1 else f"{titles[fit.dataset]}, {fit.backbone}"
-        lines = reliability_lines(fit.before, fit.after, "as fitted")
-        figures.append(Figure(title, "Confidence (%)", "Accuracy (%)", lines))
+        figures.append(reliability_figure(title, reliability_lines(fit.before, fit.after, "as fitted")))
     figures += [
-        Figure(
-            f"{tuned_title(page, each)}, fine-tuned", "Confidence (%)", "Accuracy (%)",
-            reliability_lines(each.before, each.after, "as trained"),
+        reliability_figure(
+            f"{tuned_title(page, each)}, fine-tuned", reliability_lines(each.before, each.after, "as trained")
         )
         for each in page.tuned if each.before and each.after
     ]  # fmt: skip
     if not any(task_setting(s) in CALIBRATIONS and s.domain and not s.published for s in page.scores):
         return None
     note = (
-        "Test images in 15 bins by the confidence of their prediction: below the dotted line a classifier is too sure "
-        "of itself, above it not sure enough. The expected calibration error is the mean distance from the line, "
-        "weighted by images. Published errors are means over the paper's ten data sets; before those after scaling, "
-        "temperatures were fitted to test images. The temperature of a fine-tuned network is fitted to the validation "
-        "images by the network that was chosen, before it was trained on them."
+        "Test images in 15 bins of confidence. Below the dotted line a classifier is overconfident, above it "
+        "underconfident. The expected calibration error is the mean distance from the line, weighted by the number of "
+        "images. Published errors are means over the paper's ten data sets; for those after scaling, the paper fitted "
+        "temperatures to test images. The temperature of a fine-tuned network is fitted on validation images before "
+        "the network is trained on them."
     )
     tables = score_tables(page, (ECE, SCALED_ECE, FINETUNED_ECE, FINETUNED_SCALED_ECE))
     sentences = list(_calibration_sentences(page))
@@ -59,8 +63,8 @@ def _calibration_sentences(page: TaskPage) -> Iterator[str]:
             of = f"{len(errors[ECE])} other {sets}" if other else f"{len(errors[ECE])} of the paper's data sets"
             yield f"{name}: expected calibration error {before:.2f}% over {of}, {after:.2f}% after scaling."
     titles = {dataset.name: dataset.title for dataset in page.datasets}
-    without = [f"{titles[fit.dataset]} ({fit.backbone})" for fit in page.fits if fit.unbounded]
-    without += [f"{each.title} ({each.backbone}, fine-tuned)" for each in page.tuned if each.unbounded]
+    without = [f"{fit.backbone} on {titles[fit.dataset]}" for fit in page.fits if fit.unbounded]
+    without += [f"{each.backbone}, fine-tuned, on {each.title}" for each in page.tuned if each.unbounded]
     yield from temperature_sentences(without)
 
 

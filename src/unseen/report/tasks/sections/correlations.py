@@ -12,10 +12,10 @@ from unseen.studies.tasks.page_data import OTHER, Average, TaskPage
 
 
 def build(page: TaskPage) -> Section | None:
-    """Every setting against accuracy on ImageNet, over the first table's models, on logit axes."""
+    """Every setting against accuracy on ImageNet, over the models of the first table, on logit axes."""
     compared = any(probe.beside for task in page.dense for probe in task.probes)
     if not compared and all(dataset.family == OTHER for dataset in page.datasets):
-        return None  # correlations of the paper's models, on the paper's data sets: nothing of this run
+        return None  # correlations of the paper's models on the paper's data sets are not about this run
     table = page.correlations[0]
     base = next((average for average in table.averages if average.setting == IMAGENET), None)
     if base is None:
@@ -30,14 +30,13 @@ def build(page: TaskPage) -> Section | None:
     title = next(average.title for average in table.averages if average.setting == strongest)
     found = known[strongest].pearson
     sentence = (
-        f"Over {known[strongest].n} models, accuracy on ImageNet goes most closely with {title}: Pearson’s "
-        f"{minus(found.value)} ({minus(found.low)} to {minus(found.high)})."
+        f"Over {known[strongest].n} models, accuracy on ImageNet correlates most strongly with {title}: Pearson’s r "
+        f"{minus(found.value)} (95% interval {minus(found.low)} to {minus(found.high)})."
     )
     note = (
-        "Each value is the mean of logits over data sets; angles are taken as they are, with their sign turned. Of "
-        "calibration errors less is better, so that a negative coefficient with accuracy is the good one. "
-        f"Intervals are by Fisher's z, and of Pearson's, from {LEAST_DRAWN} models on, also over draws of models with "
-        "replacement."
+        "Each value is the mean of logits over data sets; angles are not transformed, and their sign is flipped. Lower "
+        "calibration errors are better, so a negative correlation with accuracy is desirable there. Intervals are by "
+        f"Fisher's z; with {LEAST_DRAWN} models or more, those of Pearson's r are also given over resampled models."
     )
     tables = [table for each in page.correlations for table in correlation_tables(each)]
     return Section("correlations", "Against ImageNet", [sentence], figures, note, tables)

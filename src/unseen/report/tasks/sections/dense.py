@@ -1,4 +1,4 @@
-"""Dense tasks: a section for each data set with boxes or maps, with tables, classes and pictures."""
+"""Dense tasks: one section per data set with boxes or maps, with tables, classes and pictures."""
 
 from collections.abc import Iterator, Sequence
 from io import BytesIO
@@ -15,12 +15,12 @@ from unseen.studies.tasks.dense_page import DenseProbe, DenseResult, DenseTask
 from unseen.studies.tasks.page_data import TaskPage
 
 MOST_BYTES = 3_000_000
-"""Of all pictures of a page together."""
+"""Limit for all pictures of a page together."""
 LARGE = 30_000
-"""Bytes of a picture from which on it is made a JPEG."""
+"""Pictures above this number of bytes are converted to JPEG."""
 QUALITY = 85
 MOST_BARS = 40
-"""Classes that a figure shows; of more, the best and the worst."""
+"""Classes in a figure; with more, only the best and the worst."""
 NAMED = 3
 """Classes that a sentence names."""
 PANELS = {
@@ -32,7 +32,7 @@ PANELS = {
 
 
 def build(page: TaskPage) -> Iterator[Section]:
-    """A section for each data set."""
+    """One section per data set."""
     kept = _kept_pictures(page)
     for task in page.dense:
         tables = [probe_table(page, task, probe) for probe in task.probes]
@@ -55,7 +55,7 @@ def _some(result: DenseResult) -> bool:
 
 
 def _words(task: DenseTask, probe: DenseProbe) -> Iterator[str]:
-    """Where each backbone is best and worst."""
+    """The best and the worst classes of each backbone."""
     for result in probe.results:
         found = sorted(
             ((value, name) for value, name in zip(result.by_class, task.classes, strict=True) if value is not None),
@@ -66,11 +66,11 @@ def _words(task: DenseTask, probe: DenseProbe) -> Iterator[str]:
                 ", ".join(f"{name} ({100 * value:.1f}%)" for value, name in part)
                 for part in (found[:NAMED], found[: -NAMED - 1 : -1])
             )
-            yield f"{result.backbone}, {probe.title}: best at {best}; worst at {worst}."
+            yield f"{result.backbone}, {probe.title}: best on {best}; worst on {worst}."
 
 
 def _bars(task: DenseTask, probe: DenseProbe) -> Figure:
-    """Every class, those first that are predicted best on average over backbones."""
+    """Every class, ordered by the mean score over backbones, the best first."""
     results = [result for result in probe.results if _some(result)]
     table = np.array([[np.nan if v is None else v for v in result.by_class] for result in results], dtype=float)
     known = np.flatnonzero(np.isfinite(table).any(axis=0))
@@ -104,7 +104,7 @@ def _galleries(probe: DenseProbe, kept: dict[Path, Picture]) -> Iterator[Gallery
 
 
 def _kept_pictures(page: TaskPage) -> dict[Path, Picture]:
-    """As many pictures as a page may have: the first of every result, then the second of every result, and so on."""
+    """As many pictures as fit on a page: the first of every result, then the second of every result, and so on."""
     told = [_captions(result.pictures) for task in page.dense for probe in task.probes for result in probe.results]
     kept: dict[Path, Picture] = {}
     size = 0
@@ -119,15 +119,15 @@ def _kept_pictures(page: TaskPage) -> dict[Path, Picture]:
 
 
 def _ends_first(items: Sequence[tuple[Path, str]]) -> list[tuple[Path, str]]:
-    """The best, the worst, the second best, and so on, so that what is left out are those between."""
+    """The best, the worst, the second best, and so on, so that those in between are left out."""
     order = [place for pair in zip_longest(range(len(items)), reversed(range(len(items)))) for place in pair]
     return [items[place] for place in dict.fromkeys(order)]
 
 
 def _captions(pictures: Sequence[Path]) -> list[tuple[Path, str]]:
-    """What each picture is of: the best test images, then the worst, the worst last.
+    """The caption of each picture: the best test images, then the worst, the worst last.
 
-    Runs of earlier versions have numbers alone as names, and not all of these were chosen by their scores.
+    Pictures of earlier versions have only numbers as names, and not all were chosen by their scores.
     """
     best, worst = ([path for path in pictures if path.stem.endswith(f"-{end}")] for end in ("best", "worst"))
     others = [path for path in pictures if path not in {*best, *worst}]
@@ -139,7 +139,7 @@ def _captions(pictures: Sequence[Path]) -> list[tuple[Path, str]]:
 
 
 def _picture(path: Path, caption: str) -> Picture | None:
-    """A file as it is, or as a JPEG where that saves much; None for a damaged one."""
+    """The file unchanged, or as a JPEG if it is large; None for a damaged file."""
     from PIL import Image, UnidentifiedImageError
 
     try:

@@ -11,7 +11,7 @@ from unseen.studies.tasks.page_data import SHOTS, TaskPage
 
 
 def build(page: TaskPage) -> Section | None:
-    """Accuracy by number of shots, a plot for each data set, the paper's models behind."""
+    """Accuracy by number of shots, one plot per data set, with the paper's models in the background."""
     scores = [score for score in page.scores if score.shots is not None]
     figures = []
     for dataset in page.datasets:
@@ -30,15 +30,15 @@ def build(page: TaskPage) -> Section | None:
     if not figures:
         return None
     note = (
-        "Nearest centroid of features as they are, 600 episodes of 5 classes with 15 queries each, of images of all "
-        "splits; bars are 95% intervals. Published scores are those of the paper's Tables 2, 3 and 6 to 8."
+        "Nearest-centroid classification of unnormalized features: 600 episodes of 5 classes with 15 query images "
+        "each, drawn from all splits. Bars are 95% intervals. Published scores: the paper's Tables 2, 3 and 6 to 8."
     )
     tables = score_tables(page, [f"{shots}-shot" for shots in SHOTS])
     return Section("few-shot", "Few-shot", list(page.notes), figures, f"{note} {BEST}", tables)
 
 
 def _shots_line(scores: Sequence[Score], backbone: str, colour: int | None = None, group: str = "") -> Series | None:
-    """The line of a published model, in its group, or of one of the run's backbones, which has bars."""
+    """The line of a published model, in its group, or of a backbone of the run, with error bars."""
     strong = not group
     by_shots = {score.shots: score for score in scores if score.backbone == backbone}
     known = [(float(place), by_shots[shots]) for place, shots in enumerate(SHOTS) if shots in by_shots]

@@ -1,4 +1,4 @@
-"""Fine-tuning: what was tried on each data set, and what was chosen."""
+"""Fine-tuning: the settings that were tried on each data set, and the one that was chosen."""
 
 from collections.abc import Iterator
 
@@ -9,15 +9,15 @@ from unseen.studies.tasks.page_data import TaskPage, Tried, Tuned
 
 AUGMENTS = {"crop+flip": "random crop and flip", "centre": "centre crop"}
 BESIDE = 0.08
-"""How far apart on the axis of rates the markers of one rate are, so that equal scores do not hide each other."""
+"""Distance between markers of one learning rate, so that equal scores do not hide each other."""
 
 
 def build(page: TaskPage) -> Section | None:
     """One figure per data set and backbone: the validation score of every setting."""
     note = (
-        "Score on validation images of every setting that was tried: by learning rate, the colour says how images were "
-        "augmented, and for each the weight decay grows from left to right. The star is what was trained again, on "
-        "training and validation images, and scored on test images."
+        "Validation score of every setting that was tried, by learning rate. The colour shows the augmentation; at "
+        "each learning rate, weight decay grows from left to right. The star marks the setting that was trained again "
+        "on training and validation images and scored on test images."
     )
     if not page.tuned:
         return None
@@ -48,14 +48,14 @@ def _chosen(page: TaskPage) -> Table:
 
 def _edge_sentences(page: TaskPage) -> Iterator[str]:
     for each in page.tuned:
-        of = f"{each.title} ({each.backbone})"
+        of = f"{each.backbone} on {each.title}"
         for better in (each.tried[place] for place in each.passed_over):
             yield (
-                f"{of}: {_setting(better)}, with {100 * (better.value or 0):.2f}% the better choice, was passed over: "
-                f"it diverged when it was trained again, on training and validation images."
+                f"{of}: {_setting(better)} had a better validation score ({100 * (better.value or 0):.2f}%), but "
+                "diverged when it was trained again on training and validation images."
             )
         if each.edges:
-            yield f"{of}: the setting is at an end of the grid ({', '.join(each.edges)}); one beyond may be better."
+            yield f"{of}: the setting is at an end of the grid ({', '.join(each.edges)}); one beyond it may be better."
         diverged = sum(tried.value is None for tried in each.tried)
         if diverged:
             yield f"{of}: {diverged} of {len(each.tried)} settings diverged."

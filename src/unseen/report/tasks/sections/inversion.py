@@ -1,4 +1,4 @@
-"""Inversion: images reconstructed from features, how near they come, beside the paper's models."""
+"""Inversion: images reconstructed from features, their errors, and those of the paper's models."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,15 +28,15 @@ from unseen.studies.tasks.page_data import TaskPage
 PROBE = Inversion.name
 NOTE = (
     "An untrained convolutional network (a deep image prior) is optimised until the image that it draws has the same "
-    "features in the backbone's last spatial map as the original. What the picture shows is what the features tell, "
-    "and what such a network draws by itself. Perceptual distances (LPIPS 0.1) compare activations of AlexNet, VGG-16 "
-    "and SqueezeNet; colour errors are mean squared differences of each channel on 0 to 255. All of them are lower "
-    "where more of the image is kept."
+    "features in the backbone's last spatial map as the original. The result shows the information in the features "
+    "together with the preferences of such a network. Perceptual distances (LPIPS 0.1) compare activations of AlexNet, "
+    "VGG-16 and SqueezeNet; colour errors are mean squared differences of each channel on a scale of 0 to 255. Lower "
+    "values mean that the features keep more of the image."
 )
 
 
 def build(page: TaskPage) -> Section | None:
-    """The section, where a run has reconstructions."""
+    """The section, for runs with reconstructions."""
     results = results_of(page, PROBE)
     if not results:
         return None
@@ -46,7 +46,7 @@ def build(page: TaskPage) -> Section | None:
     parts = {"perceptual-distance": [m for m in metrics if m not in COLOURS], "colour-error": list(COLOURS)}
     return Section(
         PROBE,
-        "What the features keep of an image",
+        "How much of an image the features keep",
         _finding(results, first),
         [*(box_figure(page, results, metric) for metric in metrics), *([beside] if beside else [])],
         f"{NOTE} {_absent(metrics)}".strip(),
@@ -82,13 +82,13 @@ def _caption(results: Sequence[ImageResult]) -> str:
     steps = " and ".join(f"{count:,}" for count in sorted({int(result.protocol["steps"]) for result in results}))
     bits = " and ".join(dict.fromkeys(result.precision for result in results))
     return (
-        f"Reconstructions of {images_text(results)} in {steps} steps, {bits} precision. Grey rows are Table 9's: means "
-        "over the paper's own images, 3,000 steps."
+        f"Reconstructions of {images_text(results)} in {steps} steps, {bits} precision. Grey rows are from the paper's "
+        "Table 9: means over its own images, 3,000 steps."
     )
 
 
 def _correlations(page: TaskPage, metrics: Sequence[str]) -> list[Table]:
-    """As in Table 9's last row: ImageNet accuracy with logits of perceptual distances, and with colour errors."""
+    """As in the last row of Table 9: ImageNet accuracy with logits of perceptual distances, and with colour errors."""
     found = {
         (table.title, pair.second.partition(" ")[0]): pair.correlation
         for table in page.correlations

@@ -4,17 +4,19 @@ from collections.abc import Iterator
 
 from unseen.papers.transfer import FINETUNED, LINEAR, task_setting
 from unseen.report.core.discover import PageSection
+from unseen.report.core.metric_words import metric_words
 from unseen.report.core.model import Figure, Section, Series
 from unseen.report.tasks.section_parts import BEST
 from unseen.report.tasks.tables import score_tables
 from unseen.studies.tasks.page_data import TaskPage
+from unseen.words import joined
 
 MANY_SHOT = {LINEAR: "", FINETUNED: ", fine-tuned"}
-"""What a backbone's name is followed by in figures."""
+"""Suffix of the name of a backbone in figures."""
 
 
 def build(page: TaskPage) -> Section | None:
-    """Scores of linear probes and of fine-tuning by data set, and what is to be said of their fits."""
+    """Scores of linear probes and of fine-tuning by data set, with notes on their fits."""
     own_scores = {(s.backbone, s.domain, task_setting(s)): s for s in page.scores if not s.published}
     scores = {key: score for key, score in own_scores.items() if key[2] in MANY_SHOT}
     own = {name for _, name, _ in scores}
@@ -32,7 +34,9 @@ def build(page: TaskPage) -> Section | None:
                         [100 * s.value if s else None for s in found], strong=True, mode="markers", backbone=name,
                         variant=variant,
                         hover=[
-                            f"{name}{added}, {dataset.title}: {100 * s.value:.2f}% {s.metric}" if s else ""
+                            f"{name}{added}, {dataset.title}: {100 * s.value:.2f}% {metric_words(s.metric)}"
+                            if s
+                            else ""
                             for dataset, s in zip(places, found, strict=True)
                         ],
                     )
@@ -40,10 +44,10 @@ def build(page: TaskPage) -> Section | None:
     ticks = tuple((float(place), dataset.title) for place, dataset in enumerate(places))
     figure = Figure("", "", "Test score (%)", series, ticks)
     note = (
-        "Scores are top-1, mean per-class accuracy or 11-point mean average precision, as is usual for each data set. "
-        "Linear probe: logistic regression on features as they are; the ℓ2 constant is the best of 45 on validation "
-        "data, and the fit that is scored is on training and validation data. Fine-tuned: the whole network, trained "
-        "with the best setting of a grid on validation data. Published scores are those of the paper's Table 1."
+        "Scores are top-1 accuracy, mean per-class accuracy or 11-point mean average precision, as usual for each data "
+        "set. Linear probe: logistic regression on unnormalized features, with the best of 45 ℓ2 constants on "
+        "validation data, fitted again to training and validation data. Fine-tuned: the whole network is trained with "
+        "the best setting of a grid on validation data. Published scores are those of the paper's Table 1."
     )
     alone = () if any(score.shots is not None for score in page.scores) else page.notes
     sentences = [*fit_sentences(page), *alone]
@@ -53,18 +57,18 @@ def build(page: TaskPage) -> Section | None:
 
 
 def fit_sentences(page: TaskPage) -> Iterator[str]:
-    """Whether a constant is at an end of the grid, and whether fits reached their optimum."""
+    """Notes on constants at an end of the grid, and on fits that did not reach their optimum."""
     titles = {dataset.name: dataset.title for dataset in page.datasets}
     for edge in ("weakest", "strongest"):
-        at = [f"{titles[fit.dataset]} ({fit.backbone})" for fit in page.fits if fit.edge == edge]
+        at = [f"{fit.backbone} on {titles[fit.dataset]}" for fit in page.fits if fit.edge == edge]
         if at:
             word = edge.replace("est", "er")
-            yield f"The constant chosen is the {edge} of the grid on {', '.join(at)}: a {word} one may be better."
-    stopped = [f"{titles[fit.dataset]} ({fit.backbone}: {fit.stopped})" for fit in page.fits if fit.stopped]
+            yield f"The {edge} constant of the grid was chosen for {joined(at)}: a {word} one may be better."
+    stopped = [f"{fit.stopped} of {fit.backbone} on {titles[fit.dataset]}" for fit in page.fits if fit.stopped]
     if stopped:
-        yield f"Fits that did not reach their optimum: {', '.join(stopped)}."
+        yield f"Fits that did not reach their optimum: {joined(stopped)}."
     elif page.fits:
-        yield "Every fit that is scored reached its optimum."
+        yield "Every scored fit reached its optimum."
 
 
 SECTION = PageSection("tasks", 10, build)

@@ -1,4 +1,4 @@
-"""Where the numbers are from, and how long the jobs took."""
+"""The sources of the numbers, and how long the jobs took."""
 
 from unseen.papers import TABLES
 from unseen.papers.transfer import SOURCE

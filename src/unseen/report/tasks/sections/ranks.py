@@ -7,13 +7,13 @@ from unseen.studies.tasks.analysis import spokes
 from unseen.studies.tasks.page_data import TaskPage
 
 LEAST_AXES = 3
-"""Settings that a radar chart needs to be a figure with an inside."""
+"""Fewest settings of a radar chart."""
 
 
 def build(page: TaskPage) -> Section | None:
-    """A radar for the run's backbones and each published model, over the settings it has.
+    """One radar chart per backbone and published model, over its settings.
 
-    Settings that only one backbone has tell nothing of ranks.
+    Settings with a single backbone have no ranks.
     """
     compared = [average for average in spokes(page.averages) if len(average.values) > 1]
     names = dict.fromkeys([*page.backbones, *(name for average in compared for name in average.values)])
@@ -32,12 +32,12 @@ def build(page: TaskPage) -> Section | None:
         ticks = tuple((float(place), average.title) for place, average in enumerate(own))
         figures.append(Figure(name, "", "", [series], ticks, polar=True))
     if not any(figure.series[0].strong for figure in figures):
-        return None  # ranks of the paper's models alone say nothing of this run
+        return None  # ranks of the paper's models alone are not about this run
     note = (
-        "Each spoke is a setting, with the best rank at the rim and the worst in the middle: a larger figure is better "
-        "in more of them. As in the paper’s Fig. 7, ranks are by average accuracy, not by means of logits, here over "
-        "the data sets that all models of a setting have: with 20 images a class where episodes are few-shot, by AP50, "
-        "mean angle and mIoU for dense tasks; calibration is not among the spokes."
+        "Each spoke is a setting, with the best rank at the rim and the worst in the centre: a larger area means "
+        "better ranks. As in the paper’s Fig. 7, ranks are by average accuracy, not by means of logits, over the data "
+        "sets that all models of a setting share. Few-shot episodes have 20 images per class; dense tasks are ranked "
+        "by AP50, mean angle and mIoU. Calibration is not included."
     )
     return Section("ranks", "Ranks", figures=figures, note=note)
 

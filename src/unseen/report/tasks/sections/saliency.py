@@ -1,4 +1,4 @@
-"""Saliency: attention maps over images, how diffuse they are, beside the paper's models."""
+"""Saliency: attention maps of images, their diffusion, and that of the paper's models."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,19 +27,19 @@ from unseen.studies.tasks.page_data import TaskPage
 METRIC, PROBE = "diffusion", "saliency"
 COLOURS = "inferno"
 HEAT = 0.6
-"""Share of the colours of a map over its image in grey."""
+"""Opacity of a map over its image in grey."""
 NOTE = (
-    "A square mask slides over the image. The attention of a pixel is the root relative squared error of the features "
-    "behind a mask, averaged over all masks that cover the pixel. Diffusion is the share of pixels above the mean of "
-    "the map: a higher value means wider attention, which is neither better nor worse. Both sides of an image are "
-    "resized to 242/224 of what the network sees, which is the middle. Pixels under a mask are 0 after normalisation, "
-    "features are pooled, errors are relative to the spread of the clean features about their mean. In each map, dark "
-    "is its lowest and bright its highest attention."
+    "A square mask slides over the image. The attention at a pixel is the root relative squared error of the features "
+    "of the masked image, averaged over all masks that cover the pixel. Diffusion is the share of pixels above the "
+    "mean of the map: a higher value means wider attention, which is neither better nor worse. Images are resized to "
+    "242/224 of the input size and cropped at the centre. Masked pixels are 0 after normalisation; features are "
+    "pooled; errors are relative to the spread of the clean features around their mean. In each map, dark is the "
+    "lowest and bright the highest attention."
 )
 
 
 def build(page: TaskPage) -> Section | None:
-    """The section, where a run has attention maps."""
+    """The section, for runs with attention maps."""
     results = results_of(page, PROBE)
     if not results:
         return None
@@ -64,8 +64,8 @@ def _finding(results: Sequence[ImageResult]) -> list[str]:
         return [f"{value_text(METRIC, means[order[0]])} of pixels are above the mean attention of {order[0]}, {of}."]
     widest, narrowest = order[0], order[-1]
     return [
-        f"The attention of {widest} is the widest, with {value_text(METRIC, means[widest])} of pixels above the mean "
-        f"of the map, that of {narrowest} the narrowest, with {value_text(METRIC, means[narrowest])}, {of}."
+        f"{widest} has the widest attention, with {value_text(METRIC, means[widest])} of pixels above the mean of the "
+        f"map, and {narrowest} the narrowest, with {value_text(METRIC, means[narrowest])}, {of}."
     ]
 
 
@@ -73,10 +73,10 @@ def _caption(results: Sequence[ImageResult]) -> str:
     grids = {Grid(result.protocol["mask"], result.protocol["stride"]) for result in results}
     bits = " and ".join(dict.fromkeys(result.precision for result in results))
     grid = " and ".join(map(str, grids))
-    other = "" if grids == {EXACT} else ", and its grid of 10/1"
+    other = "" if grids == {EXACT} else " and with its grid of 10/1"
     return (
         f"{TITLES[METRIC]} over {images_text(results)}; masks of {grid} pixels (side/stride), {bits} precision. Grey "
-        f"rows are Table 9's: means over the paper's own images{other}, which are not these."
+        f"rows are from the paper's Table 9: means over its own images{other}."
     )
 
 

@@ -1,0 +1,51 @@
+"""The findings of the shifts page: ties, single models, and several ID test sets."""
+
+from dataclasses import replace
+from typing import Any
+
+from unseen.report.shifts.findings import findings
+from unseen.report.shifts.page_data import OodPanel, ShiftPage
+from unseen.studies.shifts.fitted_model import FittedModel
+
+
+def model(name: str, rho: float) -> FittedModel:
+    return FittedModel(name, "", True, (0.5, 0.6), 0.5, 0.5 - rho, rho, rho - 0.01, rho + 0.01)
+
+
+def panel(*points: FittedModel) -> OodPanel:
+    single: list[dict[str, Any]] = [{"id": ["a"], "r2": 0.5}, {"id": ["b"], "r2": 0.75}, {"id": ["a", "b"], "r2": 0.9}]
+    record = {"coefficients": {"a": 1.0, "b": 1.0}, "r2": 0.9, "n": 9, "leave_one_out_of_id_sets": single}
+    return OodPanel("sketch", ("a", "b"), record, points, ())
+
+
+def page(*points: FittedModel) -> ShiftPage:
+    return ShiftPage("t", ("a", "b"), "logit", (), (panel(*points),), (), (), {})
+
+
+def test_the_fit_and_the_extremes() -> None:
+    first, second = findings(page(model("x", 0.02), model("y", -0.03), model("z", 0.0)))
+    assert first == (
+        "sketch: accuracy on a and b explains 90.0% of the variance over 9 models; the best single ID test set, b, "
+        "explains 75.0%."
+    )
+    assert second == (
+        "x has the highest effective robustness on sketch, +2.00 points (interval +1.00 to +3.00); y has the lowest, "
+        "−3.00 points (interval −4.00 to −2.00)."
+    )
+
+
+def test_ties_and_single_models() -> None:
+    tied = findings(page(model("x", 0.02), model("y", 0.02), model("z", 0.0)))[1]
+    assert tied.startswith("x and y share the highest effective robustness on sketch, +2.00 points; z has the lowest")
+    assert findings(page(model("x", 0.02), model("y", 0.02)))[1].startswith("All models have the same")
+    assert findings(page(model("x", 0.02)))[1].startswith("x has an effective robustness of +2.00")
+
+
+def test_groups_are_compared_over_all_id_sets() -> None:
+    scores = [
+        {"id_sets": ids, "ood": "sketch", "group": group, "mean": mean, "average": False}
+        for ids in (("a",), ("a", "b"))
+        for group, mean in (("g", -1.0), ("h", 2.0))
+    ]
+    found = findings(replace(page(model("x", 0.02)), group_scores=tuple(scores)))
+    assert found[-1] == "Mean effective robustness by group on sketch, in points: h +2.00, g −1.00."
