@@ -155,7 +155,7 @@ class OwnProbe:
         """Digest of its code; a probe that is in no file has none, and cannot be used in a study."""
         if self.file is None:
             raise UserError(
-                f"the probe {self.probe.name} is not defined in a file, so changes of it cannot be detected;  "
+                f"the probe {self.probe.name} is not defined in a file, so changes of it cannot be detected; "
                 "write it into a Python file and give its path"
             )
         return self.file.digest
