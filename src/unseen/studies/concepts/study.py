@@ -15,8 +15,8 @@ from unseen.backbones.backbone import Backbone
 from unseen.backbones.catalogue import Published
 from unseen.backbones.training_data import published_as, trained_on
 from unseen.features.about import BackboneAbout, StoreAbout
-from unseen.images.concept_data import ConceptData
 from unseen.images.domains import DRAWN_BY, SEEN, SOMEBODY_ELSE, US, DomainImages
+from unseen.images.own.concept_data import ConceptData
 from unseen.images.releases import release_of
 from unseen.images.splits import Splits
 from unseen.images.transform import Transform

@@ -173,10 +173,10 @@ def _classes(path: Path, classes: Classes, what: str) -> tuple[str, ...]:
 
 def _refuse_shared(domains: Mapping[str, tuple[str, ...]], path: Path) -> None:
     """Refuse a class that is in two domains, or twice in one."""
-    found = dict[str, str]()
+    domain_of = dict[str, str]()
     for domain, classes in domains.items():
         for name in classes:
-            if name in found:
-                both = f"twice in {domain}" if found[name] == domain else f"in {found[name]} and in {domain}"
+            if name in domain_of:
+                both = f"twice in {domain}" if domain_of[name] == domain else f"in {domain_of[name]} and in {domain}"
                 raise UserError(f"{path}: the class {name} is {both}; each class belongs to exactly one domain")
-            found[name] = domain
+            domain_of[name] = domain

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from unseen.errors import UserError, did_you_mean, names_of
-from unseen.images.concept_file import Description
 from unseen.images.domains import DRAWN_BY, SOMEBODY_ELSE, DomainImages, LeftOut, OnMissing, level_domains
 from unseen.images.entries import EntryTable
 from unseen.images.manifest import Manifest
 from unseen.images.open_source import open_images
+from unseen.images.own.concept_file import Description
 from unseen.images.own.contents import SharedImages, Track, digests, untracked
 from unseen.images.source import ImageSource
 from unseen.images.splits import SplitRule
-from unseen.images.tar_index import Watch
+from unseen.images.tars.index import Watch
 from unseen.ontology.class_names import NamedConcepts, concepts_of_classes
 from unseen.ontology.edges import read_taxonomy
 from unseen.ontology.information import information_content
@@ -91,14 +91,14 @@ class ConceptData:
         absent = next((name for classes in wanted.values() for name in classes if name not in self.counts), "")
         advice = f'add images, or leave the classes out (on_missing = "report"){did_you_mean(absent, self.counts)}'
         if self.rule is not None:
-            found, lost = level_domains(
+            domains, lost = level_domains(
                 self.sources["train"], wanted, where, rule=self.rule, on_missing=on_missing, advice=advice
             )
         else:
-            found, lost = self._given(wanted, where, on_missing, advice)
-        if repeated := self.repeated(found, track):
+            domains, lost = self._given(wanted, where, on_missing, advice)
+        if repeated := self.repeated(domains, track):
             raise UserError(f"{where}: {repeated}; remove them, or set allow_duplicates = true")
-        return found, lost
+        return domains, lost
 
     def repeated(self, domains: Sequence[DomainImages], track: Track = untracked) -> str:
         """Number of test images that are also training images, with examples; empty if there are none or they are
@@ -116,12 +116,12 @@ class ConceptData:
         sides = {side: Counter(entry.label for entry in source.entries) for side, source in self.sources.items()}
         needed = {name for classes in wanted.values() for name in classes}
         least = self.description.file.least
-        absent = {name for name in needed if not all(found[name] for found in sides.values())}
+        absent = {name for name in needed if not all(counts[name] for counts in sides.values())}
         few = {name: sides["train"][name] for name in sorted(needed - absent) if sides["train"][name] < least}
         lost = LeftOut(tuple(sorted(absent)), few)
         if lost and on_missing == "fail":
             raise UserError(f"{where}: {lost.sentence(len(needed), least)}for training or for testing; {advice}")
-        found = []
+        domains = []
         for source in self.sources.values():
             source.about[DRAWN_BY] = SOMEBODY_ELSE
         for name, classes in wanted.items():
@@ -130,8 +130,8 @@ class ConceptData:
                 raise UserError(f"{where}: {len(kept)} classes of {name} have enough images; a classifier needs two")
             parts = {side: (source, _manifest(source, {*kept}, side)) for side, source in self.sources.items()}
             rows = {side: len(manifest) for side, (_, manifest) in parts.items()}
-            found.append(DomainImages(name, kept, parts, rows))
-        return found, lost
+            domains.append(DomainImages(name, kept, parts, rows))
+        return domains, lost
 
 
 def open_concept_data(description: Description, watch: Watch = iter) -> ConceptData:
@@ -249,11 +249,11 @@ def _similarities(description: Description, classes: Sequence[str]) -> tuple[dic
     named, taxonomy = _concepts(description, classes)
     rows, columns = (taxonomy.index([named.ids[name] for name in part]) for part in (classes, description.seen))
     best, values = nearest_seen(Space(taxonomy), description.file.measure, rows, columns)
-    found = {
+    nearest = {
         name: (float(value), description.seen[place])
         for name, value, place in zip(classes, values, best.tolist(), strict=True)
     }
-    return found, [_guesses(named)] if named.guessed else []
+    return nearest, [_guesses(named)] if named.guessed else []
 
 
 def _manifest(source: ImageSource, classes: Collection[str], side: str) -> Manifest:
